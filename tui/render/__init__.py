@@ -1,0 +1,20 @@
+"""Drawing without a screen: pictures, styles, signs. Imports neither Textual nor NumPy."""
+
+from tui.render.glyphs import ASCII, SETS, UNICODE, Glyphs
+from tui.render.picture import Line, Picture, Span, Target, cells, clean, cut, fit, stack
+
+__all__ = [
+    "ASCII",
+    "SETS",
+    "UNICODE",
+    "Glyphs",
+    "Line",
+    "Picture",
+    "Span",
+    "Target",
+    "cells",
+    "clean",
+    "cut",
+    "fit",
+    "stack",
+]

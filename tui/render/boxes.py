@@ -1,0 +1,114 @@
+"""A grid of cells to compose on: text, boxes, and wires that join where they meet.
+
+A wire is kept as the set of sides it leaves its cell by, so two wires crossing one cell become the
+right junction (`┬`, `┼`) whatever order they were drawn in. Lit wires are heavy: the path of what
+is selected can be followed without colour.
+"""
+
+from __future__ import annotations
+
+from tui.render.glyphs import DOWN, LEFT, RIGHT, UP, Glyphs
+from tui.render.picture import Line, Picture, Span, Target, cells, clean, cut
+
+Cell = tuple[str, str, Target | None]  # sign, style, what it stands for
+Wire = tuple[int, bool, str]  # sides, lit, style
+
+_BLANK: Cell = (" ", "", None)
+
+
+class Grid:
+    """`width` x `height` cells. Later text covers earlier text; wires join; text covers wires."""
+
+    __slots__ = ("_cells", "_wires", "glyphs", "height", "width")
+
+    def __init__(self, width: int, height: int, glyphs: Glyphs) -> None:
+        self.width = width
+        self.height = height
+        self.glyphs = glyphs
+        # by line, then by column: drawing a line must not look at all the others
+        self._cells: list[dict[int, Cell]] = [{} for _ in range(height)]
+        self._wires: list[dict[int, Wire]] = [{} for _ in range(height)]
+
+    def put(
+        self,
+        x: int,
+        y: int,
+        text: str,
+        style: str = "",
+        target: Target | None = None,
+        room: int = -1,
+    ) -> int:
+        """Write `text`, cut to `room` cells (at most to the right edge); the column after it."""
+        limit = self.width - x if room < 0 else min(room, self.width - x)
+        text = cut(clean(text), max(0, limit), self.glyphs.ellipsis)
+        row = self._cells[y]
+        for character in text:
+            wide = cells(character)
+            if not wide:
+                continue  # a lone combining mark has no cell of its own
+            row[x] = (character, style, target)
+            if wide == 2:
+                row[x + 1] = ("", style, target)
+            x += wide
+        return x
+
+    def spans(self, x: int, y: int, spans: Line | list[Span], room: int = -1) -> int:
+        """Write spans one after the other, cut to `room` cells together; the column after them."""
+        end = self.width if room < 0 else min(self.width, x + room)
+        for span in spans:
+            x = self.put(x, y, span.text, span.style, span.target, end - x)
+        return x
+
+    def across(self, x0: int, x1: int, y: int, style: str = "wire", lit: bool = False) -> None:
+        """A wire along line `y` from the middle of cell x0 to the middle of cell x1."""
+        low, high = min(x0, x1), max(x0, x1)
+        for x in range(low, high + 1):
+            self._join(x, y, (LEFT if x > low else 0) | (RIGHT if x < high else 0), style, lit)
+
+    def down(self, x: int, y0: int, y1: int, style: str = "wire", lit: bool = False) -> None:
+        """A wire along column `x` from the middle of cell y0 to the middle of cell y1."""
+        low, high = min(y0, y1), max(y0, y1)
+        for y in range(low, high + 1):
+            self._join(x, y, (UP if y > low else 0) | (DOWN if y < high else 0), style, lit)
+
+    def box(
+        self, x: int, y: int, width: int, height: int, style: str = "frame", lit: bool = False
+    ) -> None:
+        """The frame of a box whose upper left corner is (x, y); its inside is left as it is."""
+        self.across(x, x + width - 1, y, style, lit)
+        self.across(x, x + width - 1, y + height - 1, style, lit)
+        self.down(x, y, y + height - 1, style, lit)
+        self.down(x + width - 1, y, y + height - 1, style, lit)
+
+    def line(self, y: int) -> list[Span]:
+        """Line `y` as spans: neighbours of the same style and target are one span."""
+        made: list[Span] = []
+        text, style, target = "", "", None
+        last = max((*self._cells[y], *self._wires[y]), default=-1)
+        for x in range(min(last + 1, self.width)):
+            character, its_style, its_target = self._cell(x, y)
+            if text and (its_style, its_target) != (style, target):
+                made.append(Span(text, style, target))
+                text = ""
+            text, style, target = text + character, its_style, its_target
+        if text:
+            made.append(Span(text, style, target))
+        return made
+
+    def picture(self) -> Picture:
+        return Picture(self.width, self.height, self.line)
+
+    def _cell(self, x: int, y: int) -> Cell:
+        written = self._cells[y].get(x)
+        if written is not None:
+            return written
+        wire = self._wires[y].get(x)
+        if wire is None:
+            return _BLANK
+        sides, lit, style = wire
+        return self.glyphs.wire(sides, lit), style, None
+
+    def _join(self, x: int, y: int, sides: int, style: str, lit: bool) -> None:
+        before, was_lit, old_style = self._wires[y].get(x, (0, False, style))
+        # a lit wire shows through one that is not, wherever they share a cell
+        self._wires[y][x] = (before | sides, was_lit or lit, old_style if was_lit else style)

@@ -1,0 +1,117 @@
+"""The two sets of signs that pictures are drawn with: Unicode, and plain ASCII for `--ascii`.
+
+Views never write a drawing character themselves; they take it from here by what it means, so that
+each exists in both sets and each view's HELP can explain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8  # the sides a line leaves a cell by; a wire is a sum of them
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """One set of signs, each exactly one cell wide."""
+
+    name: str
+    ellipsis: str  # a text was cut here
+    arrow: str  # points at
+    arrow_left: str
+    arrow_up: str
+    arrow_down: str
+    lit: str  # this line belongs to the selection
+    here: str  # the current line, event or position
+    mark: str  # touched by what is selected
+    dot: str  # an item of a list; a separator
+    ghost: str  # no longer exists
+    temporary: str  # a tensor without a name
+    forever: str  # immortal: never counted down
+    times: str  # between the sizes of a shape
+    call: str  # an operator call
+    fail: str  # an error
+    write: str  # bytes were written
+    full: str  # a cell of a bar that is used
+    empty: str  # a cell of a bar that is not used
+    hole: str  # a cell that no tensor reaches
+    unknown: str  # a value that the trace does not hold
+    life: str  # the time between birth and death
+    born: str
+    died: str
+    levels: str  # nine heights from nothing to full
+    wires: str  # 16 signs by the sum of their sides
+    heavy: str  # the same 16 for what is lit
+
+    def wire(self, sides: int, heavy: bool = False) -> str:
+        """The sign of a line that leaves its cell by these sides."""
+        return (self.heavy if heavy else self.wires)[sides]
+
+    def level(self, share: float) -> str:
+        """The bar sign for a share of 0..1; only nothing at all is drawn as nothing."""
+        top = len(self.levels) - 1
+        return self.levels[min(top, max(1, round(share * top)))] if share > 0 else self.levels[0]
+
+
+UNICODE = Glyphs(
+    name="unicode",
+    ellipsis="…",
+    arrow="▸",
+    arrow_left="◂",
+    arrow_up="▴",
+    arrow_down="▾",
+    lit="▐",
+    here="▶",
+    mark="◆",
+    dot="·",
+    ghost="╌",
+    temporary="◌",
+    forever="∞",
+    times="×",
+    call="ƒ",
+    fail="✖",
+    write="✎",
+    full="█",
+    empty="░",
+    hole="·",
+    unknown="?",
+    life="━",
+    born="┣",
+    died="┫",
+    levels=" ▁▂▃▄▅▆▇█",
+    # by the sum of UP=1 RIGHT=2 DOWN=4 LEFT=8; a single side is drawn as a whole line
+    wires=" │─╰││╭├─╯─┴╮┤┬┼",
+    heavy=" ┃━┗┃┃┏┣━┛━┻┓┫┳╋",
+)
+
+ASCII = Glyphs(
+    name="ascii",
+    ellipsis="~",
+    arrow=">",
+    arrow_left="<",
+    arrow_up="^",
+    arrow_down="v",
+    lit="]",
+    here=">",
+    mark="*",
+    dot=".",
+    ghost="-",
+    temporary="o",
+    forever="@",
+    times="x",
+    call="f",
+    fail="!",
+    write="w",
+    full="#",
+    empty=".",
+    hole=".",
+    unknown="?",
+    life="=",
+    born="[",
+    died="]",
+    levels=" .:-=+*%#",
+    wires=" |-+||++-+-+++++",
+    heavy=" #=#####=#=#####",
+)
+
+SETS = {"unicode": UNICODE, "ascii": ASCII}

@@ -1,0 +1,158 @@
+"""A picture: lines of spans, each span saying how it looks and what it stands for.
+
+Every view draws a `Picture`; the canvas widget shows it, `underhood show` prints it, tests compare it.
+A picture knows nothing of Textual or Rich. Lines are made on demand and kept, so a picture of a
+million lines costs nothing until somebody looks at a part of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from unicodedata import category, combining, east_asian_width
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a span stands for: the thing that is selected when somebody points at it.
+
+    `kind` names the thing; the other fields are those of `engine.inspect.selection.Selection` (plus
+    the event to go to), with as much as the span knows: a name knows its tensor and its storage.
+    """
+
+    kind: str  # "tensor" | "storage" | "byte" | "name" | "line" | "call" | "event" | "object"
+    tensor: int = 0
+    storage: int = 0
+    byte: int = -1
+    index: tuple[int, ...] | None = None
+    name: str = ""
+    file: int = 0
+    line: int = 0
+    call: int = 0
+    event: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A run of cells on one line: text, semantic style names (space separated), and its target."""
+
+    text: str
+    style: str = ""
+    target: Target | None = None
+
+    @property
+    def width(self) -> int:
+        return cells(self.text)
+
+
+Line = tuple[Span, ...]
+
+
+class Picture:
+    """`height` lines, none wider than `width`; `line(y)` asks `make` once and remembers."""
+
+    __slots__ = ("_lines", "_make", "height", "width")
+
+    def __init__(self, width: int, height: int, make: Callable[[int], Iterable[Span]]) -> None:
+        self.width = width
+        self.height = height
+        self._make = make
+        self._lines: dict[int, Line] = {}
+
+    @classmethod
+    def of(cls, lines: Sequence[Sequence[Span]], width: int = 0) -> Picture:
+        """A picture of lines that exist already; as wide as its widest line, at least `width`."""
+        widest = max((line_width(line) for line in lines), default=0)
+        return cls(max(width, widest), len(lines), lines.__getitem__)
+
+    def line(self, y: int) -> Line:
+        """The spans of line `y`; nothing outside the picture."""
+        if not 0 <= y < self.height:
+            return ()
+        made = self._lines.get(y)
+        if made is None:
+            made = self._lines[y] = tuple(span for span in self._make(y) if span.text)
+        return made
+
+    def text(self, styles: bool = False) -> str:
+        """All lines as plain text; with `styles`, each styled span reads `⟨style:text⟩`."""
+        return "\n".join(
+            "".join(_marked(span) if styles else span.text for span in self.line(y)).rstrip()
+            for y in range(self.height)
+        )
+
+    def targets(self, y: int) -> list[tuple[int, int, Target]]:
+        """(first cell, cell after the last, target) of every span with a target on line `y`."""
+        found, x = [], 0
+        for span in self.line(y):
+            if span.target is not None:
+                found.append((x, x + span.width, span.target))
+            x += span.width
+        return found
+
+    def target_at(self, x: int, y: int) -> Target | None:
+        """What the cell in column `x` of line `y` stands for."""
+        return next((target for lo, hi, target in self.targets(y) if lo <= x < hi), None)
+
+
+def stack(parts: Sequence[Picture]) -> Picture:
+    """The parts, one below the other; each is still drawn only where it is looked at."""
+    ends = list(accumulate((part.height for part in parts), initial=0))
+
+    def make(y: int) -> Line:
+        part = bisect_right(ends, y) - 1
+        return parts[part].line(y - ends[part])
+
+    return Picture(max((part.width for part in parts), default=0), ends[-1], make)
+
+
+def cells(text: str) -> int:
+    """How many terminal cells `text` takes: two for wide East Asian characters, none for marks."""
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
+def line_width(line: Iterable[Span]) -> int:
+    """How many cells the spans of a line take together."""
+    return sum(span.width for span in line)
+
+
+def clean(text: str) -> str:
+    """`text` on one line without characters that would move the cursor or change its direction."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.expandtabs(4)
+    return "".join("·" if category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs") else c for c in text)
+
+
+def cut(text: str, width: int, ellipsis: str = "…") -> str:
+    """`text` in at most `width` cells; what is cut off the end is marked with the ellipsis."""
+    if cells(text) <= width:
+        return text
+    room, kept = width - cells(ellipsis), []
+    for character in text:
+        room -= _cell(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return ("".join(kept) + ellipsis) if width >= cells(ellipsis) else ""
+
+
+def fit(text: str, width: int, ellipsis: str = "…", align: str = "<") -> str:
+    """`text` in exactly `width` cells: cut or padded, to the left (`<`) or to the right (`>`)."""
+    text = cut(text, width, ellipsis)
+    blank = " " * (width - cells(text))
+    return blank + text if align == ">" else text + blank
+
+
+@lru_cache(maxsize=4096)
+def _cell(character: str) -> int:
+    if combining(character) or category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def _marked(span: Span) -> str:
+    return f"⟨{span.style}:{span.text}⟩" if span.style else span.text

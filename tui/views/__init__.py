@@ -1,0 +1,58 @@
+"""The views: one module per picture, found by looking into this folder.
+
+A view is a module with NAME (as in `underhood show --view NAME`), KEY (the digit that opens it), TITLE,
+HELP (every sign and column it draws -> one sentence) and `draw(model, context) -> Picture`, a pure function.
+Adding a view is adding a file here and one of the same name in `engine.inspect.models`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Protocol
+
+from engine.inspect.selection import Selection
+from tui.render import UNICODE, Glyphs, Picture
+
+
+@dataclass(frozen=True, slots=True)
+class DrawContext:
+    """What a drawing may depend on besides its model: the room, the signs, the selection."""
+
+    width: int = 80
+    height: int = 24
+    glyphs: Glyphs = UNICODE
+    selection: Selection = field(default_factory=Selection)
+
+
+class View(Protocol):
+    """What a module of this folder has to offer."""
+
+    NAME: str
+    KEY: str
+    TITLE: str
+    HELP: dict[str, str]
+
+    def draw(self, model: Any, context: DrawContext) -> Picture: ...
+
+
+@lru_cache(maxsize=1)
+def views() -> dict[str, View]:
+    """Every view by name, in the order of their keys."""
+    modules = (
+        import_module(f"{__name__}.{module.name}")
+        for module in iter_modules(__path__)
+        if not module.name.startswith("_")
+    )
+    found = sorted(modules, key=lambda module: module.KEY)
+    return {view.NAME: view for view in found}
+
+
+def view(name: str) -> View:
+    """The view of that name, or KeyError that lists the names there are."""
+    known = views()
+    if name not in known:
+        raise KeyError(f"there is no view named {name!r}; the views are {', '.join(known)}")
+    return known[name]
