@@ -1,0 +1,49 @@
+"""What each view shows, as plain data: `project(view, history, moment, selection) -> model`.
+
+A model is a tree of frozen dataclasses that holds every fact of the picture drawn from it, so the
+screen, `underhood show --json`, lessons and tests all read the same thing. One view = one module of
+this folder with a function `project(history, moment, selection)`; modules are found, not listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+VIEWS: dict[str, Callable[..., Any]] = {
+    module.name: import_module(f"{__name__}.{module.name}").project
+    for module in iter_modules(__path__)
+    if not module.name.startswith("_")
+}
+
+
+def project(view: str, history: Any, moment: int, selection: Any) -> Any:
+    """The model of a view at a moment; KeyError lists the views when there is none of that name."""
+    if view not in VIEWS:
+        raise KeyError(f"there is no view named {view!r}; the views are {', '.join(sorted(VIEWS))}")
+    return VIEWS[view](history, moment, selection)
+
+
+def to_json(model: Any) -> Any:
+    """A model as dicts, lists, numbers and strings that `json.dumps` takes as they are.
+
+    Bytes become hexadecimal text; numbers that JSON cannot say become "nan", "inf" and "-inf".
+    """
+    if is_dataclass(model) and not isinstance(model, type):
+        return {field.name: to_json(getattr(model, field.name)) for field in fields(model)}
+    if isinstance(model, dict):
+        return {str(key): to_json(value) for key, value in model.items()}
+    if isinstance(model, (list, tuple, set, frozenset)):
+        items = sorted(model) if isinstance(model, (set, frozenset)) else model
+        return [to_json(item) for item in items]
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model).hex()
+    if hasattr(model, "tolist"):  # a NumPy array or scalar
+        return to_json(model.tolist())
+    if isinstance(model, float) and not math.isfinite(model):
+        return str(model)
+    return model
