@@ -1,0 +1,107 @@
+"""What a lesson is, as plain frozen data. The loader makes these; nobody changes them.
+
+A lesson is a row of steps. Every step is one section of the lesson's `lesson.md` (its heading is the
+step's title, its text the step's text) and has one of five kinds:
+
+    text      read
+    run       the section's Python block runs, recorded, so that the explorer shows real state
+    look      open a view on what the last block left behind
+    predict   say what an expression will be; the engine computes the answer after the learner typed
+    exercise  edit `exercise.py` until the *state of the engine* is the asked one
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("text", "run", "look", "predict", "exercise")
+
+
+class LessonError(Exception):
+    """A lesson folder that cannot be used; says which file, and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Where to look: a view of the recording of `code`, at a line (0: at the end), on a name."""
+
+    view: str
+    select: str = ""
+    index: tuple[int, ...] | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A typical wrong answer: an expression (computed, like the right one) and what to say to it."""
+
+    answer: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Predict:
+    """`answer` is an expression over the names that the step's code leaves behind."""
+
+    answer: str
+    why: str
+    also: tuple[str, ...] = ()
+    tolerance: float = 0.0
+    wrong: tuple[Wrong, ...] = ()
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One condition on the state the learner's program leaves behind, and what to say if it fails."""
+
+    check: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A typical wrong program, and a piece of the message that it must get."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Goals are tried in order; the first one that fails is what the learner is told."""
+
+    goals: tuple[Goal, ...]
+    accepts: tuple[str, ...]
+    refuses: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One section. `text` is its Markdown; `code` is what runs, earlier blocks included."""
+
+    kind: str
+    title: str
+    text: str
+    name: str
+    code: str = ""
+    look: Look | None = None
+    predict: Predict | None = None
+    exercise: Exercise | None = None
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """`name` is the folder's name (`04_strides`), `covers` the facts of `facts.toml` it teaches."""
+
+    name: str
+    title: str
+    number: int
+    covers: tuple[str, ...]
+    steps: tuple[Step, ...]
+    folder: Path
+
+    def exercise_step(self) -> int:
+        """The number of the exercise among the steps (every lesson has exactly one)."""
+        return next(i for i, step in enumerate(self.steps) if step.kind == "exercise")
