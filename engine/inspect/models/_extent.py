@@ -1,0 +1,185 @@
+"""A tensor laid over memory, in bytes: which elements touch which bytes, both ways.
+
+Going from an index to its byte is a sum of products. Going back is not: with stride 0 (expand) or
+overlapping windows (unfold) one byte belongs to many elements, and in a hole it belongs to none. The
+search here walks the dimensions from the largest stride down and enters only those steps from which
+the wanted bytes can still be reached, so asking about one row of cells costs the same in a storage
+of ten elements and of ten million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAX_MARKED = 1 << 22  # runs of bytes that are marked one by one to count holes and overlaps
+MAX_WORK = 1_000_000  # steps NumPy may take to decide whether two layouts have a byte in common
+_MADE_UP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An element that lies at byte `start`; `times` > 1 when stride-0 dimensions repeat it there."""
+
+    start: int
+    index: tuple[int, ...]
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The elements of one tensor as bytes: element `i` is at `start + sum(i[d] * strides[d])`."""
+
+    start: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]  # in bytes
+    itemsize: int
+
+    @classmethod
+    def of(
+        cls, offset: int, sizes: Sequence[int], strides: Sequence[int], itemsize: int, shift: int = 0
+    ) -> Extent:
+        """From PyTorch's description (counted in elements); `shift` bytes are added to the start."""
+        in_bytes = tuple(stride * itemsize for stride in strides)
+        return cls(offset * itemsize + shift, tuple(sizes), in_bytes, itemsize)
+
+    @property
+    def numel(self) -> int:
+        return prod(self.sizes)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first byte of the tensor and the one after its last; (start, start) when empty."""
+        if self.numel == 0:
+            return self.start, self.start
+        reach = sum((n - 1) * s for n, s in zip(self.sizes, self.strides, strict=True))
+        return self.start, self.start + reach + self.itemsize
+
+    def byte(self, index: Sequence[int]) -> int:
+        """Where the element at `index` starts."""
+        return self.start + sum(i * s for i, s in zip(index, self.strides, strict=True))
+
+    def elements(self, lo: int, hi: int) -> Iterator[Hit]:
+        """The elements with a byte in [lo, hi). Stride-0 dimensions are counted, not walked."""
+        if self.numel == 0 or lo >= hi:
+            return
+        order = sorted(
+            (d for d, n in enumerate(self.sizes) if n > 1 and self.strides[d]),
+            key=lambda d: (-self.strides[d], d),
+        )
+        reach = [0]  # how far the dimensions after this one can still get
+        for d in reversed(order):
+            reach.append(reach[-1] + (self.sizes[d] - 1) * self.strides[d])
+        reach.reverse()
+        index = [0] * len(self.sizes)
+        repeated = (n for n, s in zip(self.sizes, self.strides, strict=True) if not s)
+        times, first = prod(repeated), lo - self.itemsize + 1
+
+        def walk(depth: int, at: int) -> Iterator[Hit]:
+            if depth == len(order):
+                yield Hit(at, tuple(index), times)
+                return
+            d = order[depth]
+            stride, rest = self.strides[d], reach[depth + 1]
+            lowest = max(0, -((at + rest - first) // stride))
+            highest = min(self.sizes[d] - 1, (hi - 1 - at) // stride)
+            for i in range(lowest, highest + 1):
+                index[d] = i
+                yield from walk(depth + 1, at + i * stride)
+            index[d] = 0
+
+        if self.start < hi and self.start + reach[0] >= first:
+            yield from walk(0, self.start)
+
+    @property
+    def nested(self) -> bool:
+        """Each dimension steps over all that the smaller ones reach: no byte can be hit twice."""
+        end = self.itemsize
+        for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
+            if size > 1:
+                if stride < end:
+                    return False
+                end += (size - 1) * stride
+        return True
+
+    def merged(self) -> Extent:
+        """The same bytes as longer and fewer runs: dimensions that leave no gap are absorbed."""
+        run, kept = self.itemsize, []
+        for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
+            if size == 0:
+                return Extent(self.start, (0,), (run,), run)
+            if stride <= run and not kept:
+                run += (size - 1) * stride
+            elif size > 1:
+                kept.append((size, stride))
+        return Extent(self.start, tuple(n for n, _ in kept), tuple(s for _, s in kept), run)
+
+    def starts(self) -> np.ndarray | None:
+        """Every different element start, rising; nothing if marking them would take too long."""
+        import numpy as np
+
+        at = np.array([self.start] if self.numel else [], dtype=np.int64)
+        for size, stride in zip(self.sizes, self.strides, strict=True):
+            if size > 1 and stride:
+                if at.size * size > MAX_MARKED:
+                    return None
+                at = np.unique((at[:, None] + np.arange(size, dtype=np.int64) * stride).ravel())
+        return at
+
+    def distinct(self) -> int | None:
+        """How many different bytes the tensor touches; nothing if that was not counted."""
+        runs = self.merged()
+        if runs.nested:
+            return runs.numel * runs.itemsize
+        starts = runs.starts()
+        return None if starts is None else covered(starts, runs.itemsize)
+
+    @property
+    def repeats(self) -> bool | None:
+        """Whether some byte belongs to more than one element; nothing if that was not decided."""
+        if self.numel == 0 or self.nested:
+            return False
+        distinct = self.distinct()
+        return None if distinct is None else distinct < self.numel * self.itemsize
+
+    def meets(self, other: Extent) -> bool | None:
+        """Whether the two have a byte in common: exactly, or nothing if that is too hard to say."""
+        import numpy as np
+
+        (lo, hi), (other_lo, other_hi) = self.span, other.span
+        if max(lo, other_lo) >= min(hi, other_hi):
+            return False
+        low = min(lo, other_lo)
+        try:
+            return bool(np.shares_memory(*(_array(x.merged(), low) for x in (self, other)), MAX_WORK))
+        except np.exceptions.TooHardError:
+            return None
+
+
+def _array(runs: Extent, low: int) -> np.ndarray:
+    """An array at made-up addresses: NumPy decides overlap from them and reads no memory."""
+    import numpy as np
+
+    class Nowhere:
+        __array_interface__ = {
+            "version": 3,
+            "data": (_MADE_UP + runs.start - low, True),
+            "typestr": f"|V{runs.itemsize}",
+            "shape": runs.sizes,
+            "strides": runs.strides,
+        }
+
+    return np.asarray(Nowhere())
+
+
+def covered(starts: np.ndarray, itemsize: int) -> int:
+    """How many bytes rising `starts` of `itemsize` bytes each cover together."""
+    if not len(starts):
+        return 0
+    gaps = starts[1:] - starts[:-1]
+    return int(gaps.clip(max=itemsize).sum()) + itemsize
