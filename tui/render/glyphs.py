@@ -33,6 +33,7 @@ class Glyphs:
     fail: str  # an error
     write: str  # bytes were written
     full: str  # a cell of a bar that is used
+    part: str  # a cell of a bar that is used in part
     empty: str  # a cell of a bar that is not used
     hole: str  # a cell that no tensor reaches
     unknown: str  # a value that the trace does not hold
@@ -60,7 +61,7 @@ UNICODE = Glyphs(
     arrow_left="◂",
     arrow_up="▴",
     arrow_down="▾",
-    lit="▐",
+    lit="▌",
     here="▶",
     mark="◆",
     dot="·",
@@ -72,6 +73,7 @@ UNICODE = Glyphs(
     fail="✖",
     write="✎",
     full="█",
+    part="▓",
     empty="░",
     hole="·",
     unknown="?",
@@ -103,6 +105,7 @@ ASCII = Glyphs(
     fail="!",
     write="w",
     full="#",
+    part="%",
     empty=".",
     hole=".",
     unknown="?",

@@ -1,0 +1,67 @@
+"""Small words that several models say the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_HOLDERS = {
+    "NAME": "name",
+    "SLOT": "item",
+    "ATTRIBUTE": "attribute",
+    "CELL": "closure variable",
+    "WRAPPER": "Python object",
+    "TENSOR": "TensorImpl",
+    "NUMPY": "NumPy array",
+    "DLPACK": "DLPack capsule",
+    "CALL": "running call",
+    "SAVED": "saved for backward by node",
+    "GRAD": "gradient of",
+    "JIT": "constant of graph",
+    "BUFFER": "buffer",
+}
+
+
+def holder_word(kind: str) -> str:
+    """What a holder kind is called in a sentence."""
+    return _HOLDERS.get(kind, kind.lower())
+
+
+def shape_text(sizes: Sequence[int], times: str = "×") -> str:
+    """`2×3`; a tensor without dimensions is `()`."""
+    return times.join(map(str, sizes)) if sizes else "()"
+
+
+def bytes_text(count: int) -> str:
+    """`24 bytes`, `1.5 KiB`: exact below 10,000 bytes."""
+    if count < 10_000:
+        return f"{count} byte" if count == 1 else f"{count} bytes"
+    size = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        size /= 1024
+        if size < 1024 or unit == "TiB":
+            break
+    return f"{size:.4g} {unit}"
+
+
+def many(count: int, one: str, more: str = "") -> str:
+    """`1 tensor`, `2 tensors`."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def immortal(refcount: int, python: tuple[int, ...] = (3, 12)) -> bool:
+    """Whether CPython never changes this reference count.
+
+    From 3.12 on, 64-bit CPython marks immortal objects in the lower 32 bits of ob_refcnt: sign bit
+    set (3.12, 3.13), or at least 2**30 (3.14). Before 3.12 every object was counted.
+    """
+    if python < (3, 12):
+        return False
+    low = refcount & 0xFFFFFFFF
+    return low >= 1 << 31 or (python >= (3, 14) and low >= 1 << 30)
+
+
+def python_of(history: Any) -> tuple[int, ...]:
+    """The version of the Python that was recorded, as in its trace: (3, 11)."""
+    parts = str(history.trace.meta.get("python", "")).split(".")[:2]
+    return tuple(int(part) for part in parts if part.isdigit()) or (3, 11)

@@ -1,0 +1,272 @@
+"""The memory map: names -> Python object -> TensorImpl -> Storage -> bytes, all of it, at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.models._extent import Extent
+from engine.inspect.models._words import holder_word, immortal, python_of, shape_text
+
+BUCKETS = 32  # a bar's cells: how finely the model tells which bytes a tensor touches
+EXACT = 64  # elements per cell up to which "wholly touched" is found out for any strides
+LIMIT = 400  # tensors in one map; how many more there are is said, never silent
+
+
+@dataclass(frozen=True, slots=True)
+class NameBox:
+    """A Python name (or `xs[0]`, `self.w`) that leads to a tensor."""
+
+    text: str
+    kind: str  # NAME, SLOT, ATTRIBUTE, CELL
+    frame: int
+    function: str
+    here: bool  # in the frame that is running
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectBox:
+    """The Python object of a tensor as it was last seen."""
+
+    address: int
+    refcount: int
+    immortal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TensorBox:
+    """A TensorImpl: a description of bytes that a Storage owns."""
+
+    id: int
+    label: str
+    dtype: str
+    device: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    version: int
+    base: int
+    lo: int  # first byte it can touch, counted from the start of the storage
+    hi: int  # the byte after the last
+    bar: tuple[int, ...]  # per bucket of the storage: 0 untouched, 1 in part, 2 wholly
+    wrapped: bool  # a Python object for it is alive
+    object: ObjectBox | None  # and this is what was recorded of it
+    names: tuple[NameBox, ...]
+    held_by: tuple[str, ...]  # what else holds it, in words
+    lit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StorageBox:
+    """A Storage and every live tensor on it. Two tensors share bytes only if they are in one of these."""
+
+    id: int
+    nbytes: int
+    address: int
+    allocator: str
+    device: str
+    use_count: int
+    bucket: int  # bytes per cell of the bars
+    tensors: tuple[TensorBox, ...]
+    lit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A tensor that was freed since the line before this moment began to run."""
+
+    id: int
+    label: str
+    storage: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMap:
+    """Every storage that exists at this moment, oldest first."""
+
+    moment: int
+    line: int
+    code: str
+    tensors: int
+    hidden: int  # of these, not among the storages below
+    storage_count: int
+    live_bytes: int
+    storages: tuple[StorageBox, ...]
+    gone: tuple[Gone, ...]
+
+
+def project(history: Any, moment: int, selection: Any) -> MemoryMap:
+    """The map at `moment`. More than LIMIT tensors: the selected, the named, the newest come first."""
+    facts = history.tensors_at(moment)
+    here = history.line_at(moment)
+    names = _names(history, moment, here.frame if here else 0)
+    shown = _shown(facts, names, selection)
+    storages = history.storages_at(moment)
+    by_storage: dict[int, list[Any]] = {}
+    for fact in shown:
+        by_storage.setdefault(fact.storage, []).append(fact)
+    bare = {fact.storage for fact in facts} - by_storage.keys()  # left out with their tensors
+    boxes = tuple(
+        _storage(history, moment, selection, fact, by_storage.get(fact.id, []), names)
+        for fact in sorted(storages, key=lambda fact: fact.id)
+        if fact.id not in bare
+    )
+    return MemoryMap(
+        moment=moment,
+        line=here.line if here else 0,
+        code=_code(history, here),
+        tensors=len(facts),
+        hidden=len(facts) - len(shown),
+        storage_count=len(storages),
+        live_bytes=sum(fact.nbytes for fact in storages),
+        storages=boxes,
+        gone=_gone(history, moment, facts),
+    )
+
+
+def _names(history: Any, moment: int, running: int) -> dict[int, list[NameBox]]:
+    functions = {frame.id: frame.function for frame in history.frames_at(moment)}
+    found: dict[int, list[NameBox]] = {}
+    for fact in history.names_at(moment):
+        if fact.tensor:
+            function = functions.get(fact.frame, "")
+            box = NameBox(fact.name, fact.kind, fact.frame, function, fact.frame == running)
+            found.setdefault(fact.tensor, []).append(box)
+    return found
+
+
+def _shown(facts: Sequence[Any], names: dict[int, Any], selection: Any) -> Sequence[Any]:
+    if len(facts) <= LIMIT:
+        return facts
+
+    def weight(fact: Any) -> tuple[bool, bool, int]:
+        chosen = fact.id == selection.tensor or fact.storage == selection.storage != 0
+        return chosen, fact.id in names, fact.id
+
+    return sorted(facts, key=weight, reverse=True)[:LIMIT]
+
+
+def _storage(
+    history: Any,
+    moment: int,
+    selection: Any,
+    fact: Any,
+    tensors: Sequence[Any],
+    names: dict[int, list[NameBox]],
+) -> StorageBox:
+    bucket = _bucket(fact.nbytes, min((tensor.itemsize for tensor in tensors), default=1))
+    boxes = tuple(
+        _tensor(history, moment, selection, tensor, fact, bucket, names.get(tensor.id, []))
+        for tensor in sorted(tensors, key=lambda tensor: tensor.id)
+    )
+    return StorageBox(
+        id=fact.id,
+        nbytes=fact.nbytes,
+        address=fact.address,
+        allocator=fact.allocator,
+        device=fact.device,
+        use_count=history.storage_owners(fact.id, moment).count,
+        bucket=bucket,
+        tensors=boxes,
+        lit=fact.id == selection.storage or any(box.lit for box in boxes),
+    )
+
+
+def _tensor(
+    history: Any,
+    moment: int,
+    selection: Any,
+    fact: Any,
+    storage: Any,
+    bucket: int,
+    names: Sequence[NameBox],
+) -> TensorBox:
+    extent = Extent.of(fact.offset, fact.sizes, fact.strides, fact.itemsize)
+    lo, hi = extent.span
+    owners = history.owners(fact.id, moment)
+    seen = history.object_at(fact.id, moment)
+    lit = fact.id == selection.tensor or (
+        not selection.tensor and fact.storage == selection.storage != 0
+    )
+    return TensorBox(
+        id=fact.id,
+        label=history.label(fact.id, moment),
+        dtype=fact.dtype,
+        device=fact.device,
+        sizes=fact.sizes,
+        strides=fact.strides,
+        offset=fact.offset,
+        version=history.version(fact.counter, moment),
+        base=fact.base,
+        lo=lo,
+        hi=hi,
+        bar=bar(extent, storage.nbytes, bucket) if storage.address else (),
+        wrapped=owners.object is not None,
+        object=_object(history, seen) if seen else None,
+        names=tuple(names),
+        held_by=() if names else _kept_by(owners),
+        lit=lit,
+    )
+
+
+def _object(history: Any, seen: Any) -> ObjectBox:
+    return ObjectBox(seen.address, seen.refcount, immortal(seen.refcount, python_of(history)))
+
+
+def _kept_by(owners: Any) -> tuple[str, ...]:
+    """Who keeps a tensor that no name leads to: whoever keeps its object, else its TensorImpl."""
+    parts = owners.object.holders if owners.object else ()
+    parts = parts or owners.impl.holders
+    return tuple(dict.fromkeys(holder.name or holder_word(holder.kind) for holder in parts))
+
+
+def _bucket(nbytes: int, itemsize: int) -> int:
+    """Bytes per cell of a bar: whole elements, and at most BUCKETS cells."""
+    elements = max(1, -(-nbytes // itemsize))
+    return -(-elements // BUCKETS) * itemsize
+
+
+def bar(extent: Extent, nbytes: int, bucket: int) -> tuple[int, ...]:
+    """Per `bucket` bytes of a storage: 0 untouched, 1 touched in part, 2 wholly touched."""
+    first, last = extent.span
+    solid = extent.nested and extent.numel * extent.itemsize == last - first
+    found = []
+    for lo in range(0, nbytes, bucket):
+        hi = min(lo + bucket, nbytes)
+        if solid:
+            inside = min(hi, last) - max(lo, first)
+        elif bucket // extent.itemsize > EXACT:  # too many to look at each: used, at most in part
+            inside = next((1 for _ in extent.elements(lo, hi)), 0)
+        else:
+            hits = {hit.start for hit in extent.elements(lo, hi)}
+            touched = {b for start in hits for b in range(start, start + extent.itemsize)}
+            inside = sum(lo <= b < hi for b in touched)
+        found.append(0 if inside <= 0 else 2 if inside == hi - lo else 1)
+    return tuple(found)
+
+
+def _code(history: Any, here: Any) -> str:
+    if not here or not here.file:
+        return ""
+    lines = history.source(here.file)[1].splitlines()
+    return lines[here.line - 1].strip() if 0 < here.line <= len(lines) else ""
+
+
+def _gone(history: Any, moment: int, alive: Sequence[Any]) -> tuple[Gone, ...]:
+    """The tensors that existed when the line before this moment began, and do not any more."""
+    before = history.previous(moment, "line")
+    if before is None or before >= moment:
+        return ()
+    living = {fact.id for fact in alive}
+    return tuple(
+        Gone(
+            fact.id,
+            history.label(fact.id, before),
+            fact.storage,
+            f"{fact.dtype} {shape_text(fact.sizes)}",
+        )
+        for fact in history.tensors_at(before)
+        if fact.id not in living
+    )

@@ -1,0 +1,343 @@
+"""The memory map, drawn: five columns, left to right the way from a name to its bytes.
+
+Wide enough (118 columns and more) each thing is a box; below that each is three lines of text. Either
+way tensors that share a Storage run into one wire that ends at that Storage, and what belongs to the
+selection is drawn with heavy lines and marked at the left edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.inspect.models._words import bytes_text, many, shape_text
+from engine.inspect.models.memory import Gone, MemoryMap, NameBox, StorageBox, TensorBox
+from tui.render import Glyphs, Picture, Span, Target, stack
+from tui.render.boxes import Grid
+from tui.render.theme import tensor_style
+from tui.views import DrawContext
+
+NAME = "memory"
+KEY = "3"
+TITLE = "Memory map"
+HELP = {
+    "names": "Python names, container items, attributes and closure variables that lead to the tensor.",
+    "PyObject": "The Python object: its address, and how many references Python counts to it.",
+    "TensorImpl": "The engine's tensor: dtype, sizes, strides and offset in elements, version.",
+    "Storage": "The owner of the bytes: size, who allocated them, how many holders keep them.",
+    "bytes": "The address of the tensor's first element and the part of the storage it touches.",
+    "×": "Between the sizes of a shape; a tensor without dimensions is ().",
+    "+": "A distance in bytes from the start of the storage.",
+    "▸": "Points at: follow the wire from left to right. Wires that meet lead to the same thing.",
+    "─│╭╮╰╯├┤┬┴┼": "A wire, or the frame of a box.",
+    "━┃┏┓┗┛┣┫┳┻╋": "The same, of what is selected.",
+    "▌": "This line belongs to what is selected.",
+    "█": "Bytes that this tensor touches.",
+    "▓": "A stretch of bytes that this tensor touches only in part.",
+    "░": "Bytes of the storage that this tensor does not touch.",
+    "◌": "No Python name leads to this tensor; what keeps it alive is written below.",
+    "╌": "Freed since the line before began.",
+    "·": "Between two facts.",
+    "…": "Too long for its column; `e` shows it whole.",
+}
+ASCII_HELP = {
+    "x": "×",
+    ">": "▸",
+    "|-+": "─",
+    "#=": "━",
+    "]": "▌",
+    "%": "▓",
+    ".": "░",
+    "o": "◌",
+    "~": "…",
+}
+
+BOXED_FROM = 118
+_GROW = (
+    ("bytes", 24),
+    ("names", 10),
+    ("tensor", 12),
+)  # who gets the room beyond the least, and how much
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where the five columns begin and how wide each is."""
+
+    boxed: bool
+    names: tuple[int, int]
+    object: tuple[int, int]
+    tensor: tuple[int, int]
+    storage: tuple[int, int]
+    bytes: tuple[int, int]
+
+    @classmethod
+    def within(cls, width: int) -> Columns:
+        """The columns for so many cells; below 80 they stay as for 80 and the picture scrolls."""
+        boxed = width >= BOXED_FROM
+        if boxed:
+            room = {"names": 12, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}
+            gaps = (5, 3, 5, 4)
+        else:
+            room = {"names": 9, "object": 14, "tensor": 18, "storage": 12, "bytes": 14}
+            gaps = (3, 3, 3, 3)
+        spare = max(0, width - 1 - sum(room.values()) - sum(gaps))
+        for name, most in _GROW:
+            more = min(most, spare)
+            room[name] += more
+            spare -= more
+        places, x = [], 1
+        for (_, cells), gap in zip(room.items(), (*gaps, 0), strict=True):
+            places.append((x, cells))
+            x += cells + gap
+        return cls(boxed, *places)
+
+    @property
+    def width(self) -> int:
+        return sum(self.bytes)
+
+
+def draw(model: MemoryMap, context: DrawContext) -> Picture:
+    """The whole map; each storage's part is drawn when it is first looked at."""
+    columns = Columns.within(context.width)
+    parts = [_head(model, columns)]
+    parts += [_Group(storage, columns, context.glyphs).picture() for storage in model.storages]
+    if not model.storages:
+        parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
+    if model.hidden:
+        more = f"  {many(model.hidden, 'more tensor')} not drawn: select one to see it"
+        parts.append(Picture.of([[Span(more, "warn")]]))
+    if model.gone:
+        parts.append(_gone(model.gone, context.glyphs))
+    return stack(parts)
+
+
+def _head(model: MemoryMap, columns: Columns) -> Picture:
+    summary = [
+        Span(f" {many(model.tensors, 'tensor')}", "number"),
+        Span(" on ", "dim"),
+        Span(many(model.storage_count, "storage"), "number"),
+        Span(" with ", "dim"),
+        Span(bytes_text(model.live_bytes), "number"),
+    ]
+    if model.line:
+        summary += [Span(f", before line {model.line}: ", "dim"), Span(model.code, "text")]
+    titles: list[Span] = []
+    x = 0
+    names = ("names", "PyObject", "TensorImpl", "Storage", "bytes")
+    at = (columns.names, columns.object, columns.tensor, columns.storage, columns.bytes)
+    for title, (left, _) in zip(names, at, strict=True):
+        left += columns.boxed and title not in ("names", "bytes")
+        titles += [Span(" " * (left - x)), Span(title, "head")]
+        x = left + len(title)
+    return Picture.of([summary, [], titles, []][: 3 if columns.boxed else 4], columns.width)
+
+
+def _gone(gone: Iterable[Gone], glyphs: Glyphs) -> Picture:
+    lines = [[Span(" freed since the line before began", "dim")]]
+    for thing in gone:
+        words = f"tensor {thing.id} {thing.label}  {thing.text}"
+        lines.append([Span(f" {glyphs.ghost} ", "dim"), Span(words, "ghost")])
+    return Picture.of(lines)
+
+
+class _Group:
+    """One storage with its tensors: as many blocks of lines as tensors, the storage beside the first."""
+
+    def __init__(self, storage: StorageBox, columns: Columns, glyphs: Glyphs) -> None:
+        self.storage = storage
+        self.columns = columns
+        self.glyphs = glyphs
+        least = 4 if columns.boxed else 3
+        self.starts = [0]
+        for tensor in storage.tensors or (None,):
+            lines = len(tensor.names) + columns.boxed * 2 if tensor else 0
+            self.starts.append(self.starts[-1] + max(least, lines))
+
+    def picture(self) -> Picture:
+        height = (
+            self.starts[-1] + 1
+        )  # a blank line: storages stand apart, the tensors of one do not
+        grid: list[Grid] = []
+
+        def make(y: int) -> list[Span]:
+            if not grid:
+                grid.append(self._drawn(height))
+            return grid[0].line(y)
+
+        return Picture(self.columns.width, height, make)
+
+    def _drawn(self, height: int) -> Grid:
+        grid = Grid(self.columns.width, height, self.glyphs)
+        first = self.columns.boxed  # the line of a block that wires run along
+        self._storage(grid, first)
+        # what is lit is wired last, so that its heavy line is on top where lines meet
+        for ordinal, tensor in sorted(
+            enumerate(self.storage.tensors), key=lambda pair: pair[1].lit
+        ):
+            y = self.starts[ordinal] + first
+            self._names(grid, tensor, y)
+            self._object(grid, tensor, y)
+            right = self._tensor(grid, tensor, y, ordinal)
+            self._to_storage(grid, tensor, right, y, first)
+            self._bytes(grid, tensor, y, ordinal)
+            if tensor.lit:
+                for line in range(self.starts[ordinal], self.starts[ordinal + 1]):
+                    grid.put(0, line, self.glyphs.lit, "lit")
+        return grid
+
+    def _names(self, grid: Grid, tensor: TensorBox, y: int) -> None:
+        x, room = self.columns.names
+        end = self.columns.object[0] - (1 if self.columns.boxed else 2)  # where the arrow head is
+        bus = x + room + self.columns.boxed
+        style = _wire(tensor)
+        if not tensor.names:
+            after = grid.put(x, y, f"{self.glyphs.temporary} no name", "dim", None, room)
+            for line, words in enumerate(tensor.held_by[:2], 1):
+                grid.put(x + 2, y + line, words, "dim", None, self.columns.object[0] - x - 3)
+            if tensor.wrapped:
+                grid.across(after + 1, end, y, style, tensor.lit)
+        for line, name in enumerate(tensor.names):
+            after = self._name(grid, x, y + line, name, tensor, room)
+            grid.across(after + 1, bus, y + line, style, tensor.lit)
+        if tensor.names:
+            grid.down(bus, y, y + len(tensor.names) - 1, style, tensor.lit)
+            grid.across(bus, end, y, style, tensor.lit)
+        if tensor.wrapped:
+            grid.put(end, y, self.glyphs.arrow, style)
+
+    def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
+        target = Target("name", tensor.id, self.storage.id, name=name.text)
+        style = "name lit" if tensor.lit else "name"
+        after = grid.put(x, y, name.text, style, target, room)
+        if not name.here and x + room - after > 4:
+            after = grid.put(after, y, f" in {name.function}", "dim", target, x + room - after)
+        return after
+
+    def _object(self, grid: Grid, tensor: TensorBox, y: int) -> None:
+        target = Target("object", tensor.id, self.storage.id)
+        if not tensor.wrapped:
+            x, _ = self.columns.object
+            grid.put(x + 2 * self.columns.boxed, y, "no object", "dim", target)
+            return
+        known = tensor.object
+        if known is None:
+            lines = [("Tensor", "type"), ("not looked at", "unknown")]
+        else:
+            count = "immortal" if known.immortal else many(known.refcount, "reference")
+            lines = [(f"{known.address:#x}", "address"), (count, "number")]
+        right = self._cell(grid, self.columns.object, y, lines, target, tensor.lit)
+        end = self.columns.tensor[0] - (1 if self.columns.boxed else 2)
+        grid.across(right, end, y, _wire(tensor), tensor.lit)
+        grid.put(end, y, self.glyphs.arrow, _wire(tensor))
+
+    def _tensor(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> int:
+        target = Target("tensor", tensor.id, self.storage.id)
+        shape = shape_text(tensor.sizes, self.glyphs.times)
+        strides = ",".join(map(str, tensor.strides)) or "()"
+        style = tensor_style(ordinal)
+        if self.columns.boxed:
+            lines = [
+                (f"{tensor.dtype}  {shape}", style),
+                (f"strides {strides}  offset {tensor.offset}", "number"),
+            ]
+            right = self._cell(grid, self.columns.tensor, y, lines, target, tensor.lit)
+            grid.put(self.columns.tensor[0] + 2, y - 1, f" {tensor.id} ", style, target)
+            version = f" version {tensor.version} "
+            grid.put(sum(self.columns.tensor) - 2 - len(version), y - 1, version, "number", target)
+            return right
+        lines = [
+            (f"{tensor.id}: {tensor.dtype} {shape}", style),
+            (f"strides {strides}", "number"),
+            (f"offset {tensor.offset} vers. {tensor.version}", "number"),
+        ]
+        return self._cell(grid, self.columns.tensor, y, lines, target, tensor.lit)
+
+    def _storage(self, grid: Grid, y: int) -> None:
+        storage = self.storage
+        target = Target("storage", 0, storage.id)
+        holders = many(storage.use_count, "holder")
+        owner = storage.allocator
+        if self.columns.boxed:
+            dot = self.glyphs.dot
+            lines = [
+                (bytes_text(storage.nbytes), "number"),
+                (f"{owner} {dot} {holders}", "number"),
+            ]
+        else:
+            lines = [
+                (f"{storage.id}: {bytes_text(storage.nbytes)}", "number"),
+                (owner, "type"),
+                (holders, "number"),
+            ]
+        right = self._cell(grid, self.columns.storage, y, lines, target, storage.lit)
+        if self.columns.boxed:
+            grid.put(self.columns.storage[0] + 2, y - 1, f" {storage.id} ", "number", target)
+        if storage.address:
+            style = "wire lit" if storage.lit else "wire"
+            grid.across(right, self.columns.bytes[0] - 2, y, style, storage.lit)
+            grid.put(self.columns.bytes[0] - 2, y, self.glyphs.arrow, style)
+
+    def _bytes(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> None:
+        x, room = self.columns.bytes
+        storage = self.storage
+        target = Target("byte", tensor.id, storage.id, byte=tensor.lo)
+        if not storage.address:
+            grid.put(x, y, "no memory", "dim", target, room)
+            return
+        grid.put(x, y, f"{storage.address + tensor.lo:#x}", "address", target, room)
+        cells = min(len(tensor.bar) or 1, room)
+        step = -(-len(tensor.bar) // cells) if tensor.bar else 1
+        wide = max(1, min(room * step // max(1, len(tensor.bar)), 4))
+        at = x
+        for low in range(0, len(tensor.bar), step):
+            share = tensor.bar[low : low + step]
+            sign, style = _bar_sign(share, self.glyphs, tensor_style(ordinal))
+            byte = Target("byte", tensor.id, storage.id, byte=low * storage.bucket)
+            at = grid.put(at, y + 1, sign * wide, style, byte)
+        if not self.columns.boxed:
+            grid.put(x, y + 2, f"+{tensor.lo} to +{tensor.hi}", "dim", target, room)
+
+    def _to_storage(self, grid: Grid, tensor: TensorBox, left: int, y: int, top: int) -> None:
+        """From the tensor to the wire that all tensors of this storage share, and up that wire."""
+        boxed = self.columns.boxed
+        end = self.columns.storage[0] - (1 if boxed else 2)
+        bus = sum(self.columns.tensor) + 2 * boxed
+        left = min(left, bus)
+        style = _wire(tensor)
+        grid.across(left, bus, y, style, tensor.lit)
+        grid.down(bus, top, y, style, tensor.lit)
+        grid.across(bus, end, top, style, tensor.lit)
+        grid.put(end, top, self.glyphs.arrow, "wire lit" if self.storage.lit else "wire")
+
+    def _cell(
+        self,
+        grid: Grid,
+        column: tuple[int, int],
+        y: int,
+        lines: list[tuple[str, str]],
+        target: Target,
+        lit: bool,
+    ) -> int:
+        """Lines of text in a column, framed where there is room; where a wire to the right begins."""
+        x, room = column
+        boxed = self.columns.boxed
+        if boxed:
+            grid.box(x, y - 1, room, len(lines) + 2, "frame lit" if lit else "frame", lit)
+        widest = x
+        for number, (text, style) in enumerate(lines):
+            style = f"{style} lit" if lit and not number else style
+            after = grid.put(x + 2 * boxed, y + number, text, style, target, room - 4 * boxed)
+            widest = after if not number else widest
+        return x + room if boxed else widest + 1
+
+
+def _wire(tensor: TensorBox) -> str:
+    return "wire lit" if tensor.lit else "wire"
+
+
+def _bar_sign(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:
+    """Wholly used, not at all, or in part."""
+    if all(used == 2 for used in share):
+        return glyphs.full, style
+    return (glyphs.part, style) if any(share) else (glyphs.empty, "track")
