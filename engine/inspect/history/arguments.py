@@ -1,0 +1,96 @@
+"""The recorded arguments of a call: the int64 stream of Note [Recorded arguments], with their names."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from engine.inspect.events import DEVICES, coded, dtype_name
+from engine.inspect.history.facts import Argument
+
+
+def parameter_names(schema: str) -> tuple[str, ...]:
+    """`add.Tensor(Tensor self, *, Scalar alpha=1) -> Tensor` gives (self, alpha)."""
+    inside = schema[schema.find("(") + 1 : schema.rfind(")", 0, schema.find("->"))]
+    names, depth, part = [], 0, ""
+    for letter in inside + ",":
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            words = part.partition("=")[0].split()
+            if words and words != ["*"]:
+                names.append(words[-1])
+            part = ""
+        else:
+            part += letter
+    return tuple(names)
+
+
+def decode_arguments(
+    blob: bytes, count: int, schema: str, string: Callable[[int], str]
+) -> tuple[Argument, ...]:
+    """The arguments in schema order. A stream that was cut off ends with what is whole."""
+    words = iter(struct.unpack(f"<{len(blob) // 8}q", blob[: len(blob) // 8 * 8]))
+    names = parameter_names(schema)
+    arguments = []
+    for place in range(count):
+        name = names[place] if place < len(names) else f"argument {place}"
+        try:
+            kind, value = _decode_one(words, string)
+        except StopIteration:
+            break
+        arguments.append(Argument(name, kind, value))
+    return tuple(arguments)
+
+
+def _decode_one(words: Iterator[int], string: Callable[[int], str]) -> tuple[str, Any]:
+    tag = next(words)
+    if tag == 0:
+        return "none", None
+    value = next(words)
+    if tag == 1:
+        return ("tensor", value) if value else ("none", None)
+    if tag == 2:
+        return "int", value
+    if tag == 3:
+        return "float", _double(value)
+    if tag == 4:
+        return "bool", bool(value)
+    if tag == 5:
+        return "ints", tuple(next(words) for _ in _times(value))
+    if tag == 6:
+        return "string", string(value)
+    if tag == 7:
+        return "tensors", tuple(next(words) for _ in _times(value))
+    if tag == 8:
+        return "dtype", dtype_name(value)
+    if tag == 9:
+        return "device", coded(DEVICES, value)
+    if tag == 10:
+        return "floats", tuple(_double(next(words)) for _ in _times(value))
+    return f"?{tag}", value
+
+
+def _times(count: int) -> list[None]:
+    if not 0 <= count < 1 << 20:
+        raise StopIteration
+    return [None] * count
+
+
+def _double(bits: int) -> float:
+    (value,) = struct.unpack("<d", struct.pack("<q", bits))
+    return float(value)
+
+
+def show_argument(argument: Argument, label: Callable[[int], str]) -> str:
+    """As a person would write it in the call: `x`, `1.5`, `(2, 3)`, `dim=0` is left to the caller."""
+    if argument.kind == "tensor":
+        return label(argument.value)
+    if argument.kind == "tensors":
+        return "[" + ", ".join(label(tensor) for tensor in argument.value) + "]"
+    if argument.kind in ("dtype", "device"):
+        return str(argument.value)
+    if argument.kind == "ints":
+        return re.sub(r",\)$", ",)", str(argument.value))
+    return repr(argument.value)

@@ -1,0 +1,236 @@
+"""What History answers with: one frozen dataclass per sort of fact.
+
+`since` and `until` are moments: the fact holds from event `since` up to, not including, event `until`
+(FOREVER while it still holds at the end of the trace).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from engine.inspect.events import itemsize, short_op
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    since: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFact(Fact):
+    """Memory that an allocator handed out."""
+
+    allocator: str
+    address: int
+    bytes: int
+    device: str
+    reused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StorageFact(Fact):
+    id: int
+    address: int
+    nbytes: int
+    allocator: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFact(Fact):
+    """A TensorImpl's description: how indices become elements of its storage."""
+
+    id: int
+    storage: int
+    dtype: str
+    device: str
+    wrapped_number: bool
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    counter: int
+    base: int
+
+    @property
+    def itemsize(self) -> int:
+        return itemsize(self.dtype)
+
+    @property
+    def numel(self) -> int:
+        return prod(self.sizes)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The bytes of its storage between its first and past its last element."""
+        if self.numel == 0:
+            return (self.offset * self.itemsize, self.offset * self.itemsize)
+        reach = sum((size - 1) * step for size, step in zip(self.sizes, self.strides, strict=True))
+        return (self.offset * self.itemsize, (self.offset + reach + 1) * self.itemsize)
+
+
+@dataclass(frozen=True, slots=True)
+class WrapperFact(Fact):
+    """A Python Tensor object stood for the tensor."""
+
+    tensor: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFact(Fact):
+    """A look at the Python object: its header's bytes as they were at `since`."""
+
+    tensor: int
+    address: int
+    refcount: int
+    type: str
+    header: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NameFact(Fact):
+    """A name, slot, attribute or closure cell; `text` shows a value that is not a tensor."""
+
+    frame: int
+    name: str
+    kind: str
+    tensor: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFact(Fact):
+    id: int
+    function: str
+    file: int
+    path: str
+    parent: int
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineFact(Fact):
+    """A line of the user's program, from the moment before it runs until the next one in its frame."""
+
+    frame: int
+    file: int
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call. `kind` is tensor, tensors, int, ints, float, floats, bool, string, dtype,
+    device or none; a tensor's value is its id."""
+
+    name: str
+    kind: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CallFact(Fact):
+    """An operator call: [OP_ENTER, OP_EXIT)."""
+
+    id: int
+    schema: str
+    parent: int
+    args: tuple[Argument, ...]
+    results: tuple[int, ...]
+    error: str
+    frame: int
+    file: int
+    line: int
+
+    @property
+    def op(self) -> str:
+        """`add` of `add.Tensor(...)`."""
+        return short_op(self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class HopFact:
+    """The dispatcher's choice of a kernel on the way down."""
+
+    moment: int
+    call: int
+    op: str
+    key: str
+    keys: tuple[str, ...]
+    kernel: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFact:
+    """Bytes [lo, hi) of a storage changed. Call 0: something outside the engine changed them."""
+
+    moment: int
+    storage: int
+    tensor: int
+    lo: int
+    hi: int
+    call: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFact(Fact):
+    counter: int
+    version: int
+    tensor: int
+    call: int
+
+
+@dataclass(frozen=True, slots=True)
+class HoldFact(Fact):
+    """Somebody holds a storage or a tensor."""
+
+    id: int
+    kind: str
+    holder: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionFact:
+    moment: int
+    frame: int
+    line: int
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFact:
+    moment: int
+    stream: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One reason why something is alive: its kind, what to call it, and how many counts it stands for."""
+
+    kind: str
+    name: str
+    count: int
+    id: int = 0
+    since: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """A count and the holders that it is made of; they add up. `seen` is when the count was seen."""
+
+    count: int
+    holders: tuple[Holder, ...]
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorOwners:
+    """Who keeps a tensor: the references to its Python object, and the uses of its TensorImpl."""
+
+    tensor: int
+    object: Owners | None
+    impl: Owners

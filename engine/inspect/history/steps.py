@@ -1,0 +1,43 @@
+"""Stepping: the moments at which each grain stops.
+
+`event` stops everywhere. `op` stops where a top-level operator has returned, so that its result can be
+seen. `line` stops where a line is about to run: everything the line before it did is there. The first
+and the last moment are stops of every grain, so stepping never gets stuck and is symmetric.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.inspect.events import FOREVER
+from engine.inspect.history.tables import Tables
+
+GRAINS = ("event", "op", "line")
+
+
+def stops(tables: Tables, grain: str) -> np.ndarray:
+    """All stops of a grain, ascending."""
+    if grain == "op":
+        calls = tables.calls
+        top = calls.until[(calls.parent == 0) & (calls.until < FOREVER)]
+        return np.sort(top)
+    if grain == "line":
+        return tables.lines.since
+    raise ValueError(f"grain {grain!r} is not one of {', '.join(GRAINS)}")
+
+
+def next_stop(tables: Tables, m: int, grain: str) -> int:
+    last = max(len(tables.events) - 1, 0)
+    if grain == "event":
+        return min(m + 1, last)
+    found = stops(tables, grain)
+    place = int(np.searchsorted(found, m, "right"))
+    return int(found[place]) if place < len(found) else last
+
+
+def previous_stop(tables: Tables, m: int, grain: str) -> int:
+    if grain == "event":
+        return max(m - 1, 0)
+    found = stops(tables, grain)
+    place = int(np.searchsorted(found, m, "left")) - 1
+    return int(found[place]) if place >= 0 else 0

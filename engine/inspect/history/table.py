@@ -1,0 +1,138 @@
+"""Facts with lifetimes, in columns.
+
+A Table is a set of NumPy columns of one length. Row r holds in [since[r], until[r]); rows are sorted
+by `since`. Asking what holds at a moment is a cut: `at(m)`. No events are replayed.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from engine.inspect.events import FOREVER
+
+_BLOCK = 4096  # rows between two remembered cuts
+
+
+class Table:
+    """Columns as attributes: `table.since`, `table.until`, and whatever the facts have besides."""
+
+    def __init__(self, since: np.ndarray, until: np.ndarray, **columns: np.ndarray):
+        self.since = since
+        self.until = until
+        self.columns = columns
+        self._by: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def __len__(self) -> int:
+        return len(self.since)
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        try:
+            return self.__dict__["columns"][name]
+        except KeyError:
+            raise AttributeError(f"the table has no column {name!r}") from None
+
+    def at(self, moment: int) -> np.ndarray:
+        """The rows that hold at the moment, oldest first."""
+        end = int(np.searchsorted(self.since, moment, "right"))
+        cuts, alive = self._cuts
+        cut = int(np.searchsorted(cuts, end, "right")) - 1
+        rows = np.arange(cuts[cut], end)
+        if len(alive[cut]):
+            rows = np.concatenate([alive[cut], rows])
+        return rows[self.until[rows] > moment]
+
+    @cached_property
+    def _cuts(self) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Every so often, which earlier rows still hold there, so that a cut looks at few rows.
+
+        The distance grows with the number of living rows: all cuts together stay linear in the table.
+        """
+        cuts, alive = [0], [np.empty(0, np.int64)]
+        while (position := cuts[-1] + max(_BLOCK, 2 * len(alive[-1]))) < len(self):
+            rows = np.concatenate([alive[-1], np.arange(cuts[-1], position)])
+            alive.append(rows[self.until[rows] > self.since[position]])
+            cuts.append(position)
+        return np.array(cuts), alive
+
+    def where(self, column: str, value: int) -> np.ndarray:
+        """The rows with this value in the column, oldest first."""
+        if column not in self._by:
+            keys = self.columns[column]
+            order = np.argsort(keys, kind="stable")
+            self._by[column] = (order, keys[order])
+        order, keys = self._by[column]
+        lo, hi = np.searchsorted(keys, [value, value + 1])
+        return order[lo:hi]
+
+    def where_at(self, column: str, value: int, moment: int) -> np.ndarray:
+        """The rows with this value in the column that hold at the moment."""
+        rows = self.until_now(column, value, moment)
+        return rows[self.until[rows] > moment]
+
+    def until_now(self, column: str, value: int, moment: int) -> np.ndarray:
+        """The rows with this value in the column that began at the moment or before it."""
+        rows = self.where(column, value)
+        return rows[: int(np.searchsorted(self.since[rows], moment, "right"))]
+
+    def last(self, column: str, value: int, moment: int) -> int:
+        """The newest of `until_now`, or -1."""
+        rows = self.until_now(column, value, moment)
+        return int(rows[-1]) if len(rows) else -1
+
+
+def ends_of(ids: np.ndarray, closed: np.ndarray, when: np.ndarray) -> np.ndarray:
+    """For things that are never reused: the moment at which each id was closed, else FOREVER."""
+    until = np.full(len(ids), FOREVER, np.int64)
+    if len(closed) == 0 or len(ids) == 0:
+        return until
+    order = np.argsort(closed, kind="stable")
+    closed = closed[order]
+    place = np.minimum(np.searchsorted(closed, ids), len(closed) - 1)
+    found = closed[place] == ids
+    until[found] = when[order][place[found]]
+    return until
+
+
+def pair(
+    keys: tuple[np.ndarray, ...],
+    opened: np.ndarray,
+    close_keys: tuple[np.ndarray, ...],
+    closed: np.ndarray,
+) -> np.ndarray:
+    """For things that come and go under the same key: the moment at which each opening was closed.
+
+    Openings and closings of one key nest like brackets. Sorted by key, depth and moment, an opening
+    stands right before its closing; a closing without an opening stands alone and pairs with nothing.
+    """
+    count = len(opened)
+    moment = np.concatenate([opened, closed])
+    step = np.concatenate([np.ones(count, np.int64), np.full(len(closed), -1, np.int64)])
+    columns = [np.concatenate(both) for both in zip(keys, close_keys, strict=True)]
+    order = np.lexsort([moment, *reversed(columns)])
+    depth = np.empty(len(moment), np.int64)
+    running = np.cumsum(step[order])
+    depth[order] = running - (step[order] == 1)  # a running sum over all keys: only changes matter
+    order = np.lexsort([moment, depth, *reversed(columns)])
+    until = np.full(count, FOREVER, np.int64)
+    if len(order) < 2:
+        return until
+    first, second = order[:-1], order[1:]
+    matched = (step[first] == 1) & (step[second] == -1) & (depth[first] == depth[second])
+    for column in columns:
+        matched &= column[first] == column[second]
+    until[first[matched]] = moment[second[matched]]
+    return until
+
+
+def next_of_same(*columns: np.ndarray, since: np.ndarray) -> np.ndarray:
+    """For facts that the next one under the same key replaces: where that one begins, else FOREVER."""
+    until = np.full(len(since), FOREVER, np.int64)
+    order = np.lexsort([since, *reversed(columns)])
+    first, second = order[:-1], order[1:]
+    same = np.ones(len(first), bool)
+    for column in columns:
+        same &= column[first] == column[second]
+    until[first[same]] = since[second[same]]
+    return until

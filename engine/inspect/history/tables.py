@@ -1,0 +1,316 @@
+"""The fold: events into tables of facts, one function a table, each in a few whole-column steps."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from engine.inspect.events import FOREVER, HAS_BLOB, NUMBER
+from engine.inspect.history.table import Table, ends_of, next_of_same, pair
+from engine.inspect.trace import Trace
+
+OUTSIDE = 0
+
+
+class Tables:
+    """All tables of a trace as it was when this was made; each is built when it is first asked for."""
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+        self.events = trace.events
+        kinds = np.ascontiguousarray(self.events["kind"])
+        self._order = np.argsort(kinds, kind="stable")
+        self._kinds = kinds[self._order]
+
+    def numbers(self, *kinds: str) -> np.ndarray:
+        """The numbers of all events of these kinds, ascending."""
+        parts = []
+        for kind in kinds:
+            lo, hi = np.searchsorted(self._kinds, [NUMBER[kind], NUMBER[kind] + 1])
+            parts.append(self._order[lo:hi])
+        return parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
+
+    def of(self, *kinds: str) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, records) of all events of these kinds."""
+        numbers = self.numbers(*kinds)
+        return numbers, self.events[numbers]
+
+    def moments(self, kind: str, **fields: str) -> Table:
+        """A table of things that happen at once: each row holds only at its own event."""
+        since, records = self.of(kind)
+        columns = {name: np.ascontiguousarray(records[field]) for name, field in fields.items()}
+        return Table(since, since + 1, **columns)
+
+    # Memory
+
+    @cached_property
+    def blocks(self) -> Table:
+        since, new = self.of("ALLOCATE")
+        gone, old = self.of("FREE")
+        until = pair((new["a"], new["b"]), since, (old["a"], old["b"]), gone)
+        return Table(
+            since,
+            until,
+            allocator=new["a"],
+            address=new["b"],
+            bytes=new["c"],
+            device=new["d"],
+            reused=new["e"],
+        )
+
+    @cached_property
+    def storages(self) -> Table:
+        """A resize ends one row and begins another; allocator and device stay as they were."""
+        since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
+        gone, old = self.of("STORAGE_FREE")
+        until = np.minimum(
+            next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone)
+        )
+        made, new = self.of("STORAGE_NEW")
+        allocator, device = (_looked_up(rows["a"], new["a"], new[field]) for field in "de")
+        return Table(
+            since,
+            until,
+            id=rows["a"],
+            address=rows["b"],
+            nbytes=rows["c"],
+            allocator=allocator,
+            device=device,
+        )
+
+    @cached_property
+    def holds(self) -> Table:
+        return self._holds("HOLD", "DROP")
+
+    @cached_property
+    def uses(self) -> Table:
+        return self._holds("USE", "UNUSE")
+
+    def _holds(self, take: str, leave: str) -> Table:
+        since, new = self.of(take)
+        gone, old = self.of(leave)
+        until = pair(
+            (new["a"], new["b"], new["c"]), since, (old["a"], old["b"], old["c"]), gone
+        )
+        return Table(since, until, id=new["a"], kind=new["b"], holder=new["c"])
+
+    @cached_property
+    def storage_counts(self) -> Table:
+        """The use count of each storage after each hold or drop."""
+        since, rows = self.of("HOLD", "DROP")
+        until = next_of_same(rows["a"], since=since)
+        return Table(since, until, id=rows["a"], count=rows["d"])
+
+    @cached_property
+    def tensor_counts(self) -> Table:
+        """The use count of each TensorImpl after each event that changed it."""
+        since, rows = self.of("WRAP", "UNWRAP", "USE", "UNUSE")
+        wraps = (rows["kind"] == NUMBER["WRAP"]) | (rows["kind"] == NUMBER["UNWRAP"])
+        count = np.where(wraps, rows["b"], rows["d"])
+        until = next_of_same(rows["a"], since=since)
+        return Table(since, until, id=rows["a"], count=count)
+
+    # Tensors
+
+    @cached_property
+    def tensors(self) -> Table:
+        """A TENSOR_META ends one row and begins another."""
+        since, rows = self.of("TENSOR_NEW", "TENSOR_META")
+        gone, old = self.of("TENSOR_FREE")
+        until = np.minimum(
+            next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone)
+        )
+        return Table(since, until, id=rows["a"], storage=rows["b"], layout=rows["c"], offset=rows["d"])
+
+    @cached_property
+    def tensor_words(self) -> np.ndarray:
+        """(counter, base, ndim, first 8 of sizes and strides) of each row of `tensors`."""
+        return self.trace.blob_words(self.tensors.since, 11)
+
+    @cached_property
+    def wrappers(self) -> Table:
+        since, new = self.of("WRAP")
+        gone, old = self.of("UNWRAP")
+        return Table(since, pair((new["a"],), since, (old["a"],), gone), tensor=new["a"])
+
+    @cached_property
+    def objects(self) -> Table:
+        """A look at an object holds until the next look at it, or its death."""
+        since, rows = self.of("OBJECT")
+        gone, old = self.of("UNWRAP")
+        until = np.minimum(next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone))
+        return Table(
+            since, until, tensor=rows["a"], address=rows["b"], refcount=rows["c"], type=rows["d"]
+        )
+
+    @cached_property
+    def views(self) -> Table:
+        return self.moments("VIEW", tensor="a", base="b", op="c", call="d")
+
+    # Operators
+
+    @cached_property
+    def calls(self) -> Table:
+        """[OP_ENTER, OP_EXIT), or up to the ERROR that ended it."""
+        since, new = self.of("OP_ENTER")
+        left, out = self.of("OP_EXIT")
+        failed, errors = self.of("ERROR")
+        exit_ = ends_of(new["a"], out["a"], left)
+        error = ends_of(new["a"], errors["a"], failed)
+        return Table(
+            since,
+            np.where(exit_ < FOREVER, exit_, error),
+            id=new["a"],
+            op=new["b"],
+            parent=new["c"],
+            n_args=new["d"],
+            exit=exit_,
+            error=error,
+        )
+
+    @cached_property
+    def hops(self) -> Table:
+        return self.moments("HOP", call="a", op="b", key="c", key_set="d", kernel="e")
+
+    @cached_property
+    def writes(self) -> Table:
+        return self.moments("WRITE", storage="a", tensor="b", lo="c", hi="d", call="e")
+
+    @cached_property
+    def versions(self) -> Table:
+        since, rows = self.of("VERSION")
+        until = next_of_same(rows["a"], since=since)
+        return Table(
+            since, until, counter=rows["a"], version=rows["b"], tensor=rows["c"], call=rows["d"]
+        )
+
+    # Python
+
+    @cached_property
+    def frames(self) -> Table:
+        since, new = self.of("FRAME_PUSH")
+        gone, old = self.of("FRAME_POP")
+        until = pair((new["a"],), since, (old["a"],), gone)
+        return Table(
+            since,
+            until,
+            id=new["a"],
+            function=new["b"],
+            file=new["c"],
+            parent=new["d"],
+            first_line=new["e"],
+        )
+
+    @cached_property
+    def lines(self) -> Table:
+        """A line holds until the next one of its frame, or until the frame is left."""
+        since, rows = self.of("LINE")
+        gone, old = self.of("FRAME_POP")
+        until = np.minimum(
+            next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone)
+        )
+        return Table(since, until, frame=rows["a"], file=rows["b"], line=rows["c"])
+
+    @cached_property
+    def names(self) -> Table:
+        """A binding ends at the next binding or unbinding of the name, or with its frame."""
+        since, rows = self.of("NAME_BIND", "NAME_UNBIND")
+        gone, old = self.of("FRAME_POP")
+        until = np.minimum(
+            next_of_same(rows["a"], rows["b"], rows["c"], since=since),
+            _next_after(rows["a"], since, old["a"], gone),
+        )
+        bound = rows["kind"] == NUMBER["NAME_BIND"]
+        since, until, rows = since[bound], until[bound], rows[bound]
+        return Table(since, until, frame=rows["a"], name=rows["b"], kind=rows["c"], tensor=rows["d"])
+
+    @cached_property
+    def current(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Per thread: (moments, the frame that runs from there on), from pushes, lines and pops."""
+        since, rows = self.of("FRAME_PUSH", "LINE", "FRAME_POP")
+        pops = rows["kind"] == NUMBER["FRAME_POP"]
+        parent = _looked_up(rows["a"], self.frames.id, self.frames.parent)
+        frame = np.where(pops, parent, rows["a"])
+        threads = rows["thread"]
+        return {
+            int(thread): (since[threads == thread], frame[threads == thread])
+            for thread in np.unique(threads)
+        }
+
+    @cached_property
+    def exceptions(self) -> Table:
+        return self.moments("EXCEPTION", frame="a", line="b", type="c")
+
+    @cached_property
+    def output(self) -> Table:
+        return self.moments("OUTPUT", stream="a")
+
+    # Values
+
+    @cached_property
+    def values(self) -> Table:
+        """Bytes of a storage as they were kept, from the write that they belong to.
+
+        A VALUES record follows its WRITE after a few events; the bytes were there from the WRITE on.
+        A WRITE without VALUES (the budget ran out) is a row too, of mode -1: from there on unknown.
+        """
+        since, rows = self.of("WRITE", "VALUES")
+        kept = rows["kind"] == NUMBER["VALUES"]
+        lo = np.where(kept, rows["b"], rows["c"])
+        hi = np.where(kept, rows["c"], rows["d"])
+        mode = np.where(kept, rows["d"], -1)
+        order = np.lexsort([since, hi, lo, rows["a"]])
+        first, second = order[:-1], order[1:]
+        same = ~kept[first] & kept[second]
+        for column in (rows["a"], lo, hi):
+            same &= column[first] == column[second]
+        begins = since.copy()
+        begins[second[same]] = since[first[same]]
+        keep = np.ones(len(since), bool)
+        keep[first[same]] = False
+        event = since[keep]
+        columns = (begins[keep], event, rows["a"][keep], lo[keep], hi[keep], mode[keep])
+        order = np.lexsort([event, columns[0]])
+        begin, event, storage, lo, hi, mode = (column[order] for column in columns)
+        has = (self.events["flags"][event] & HAS_BLOB) != 0
+        mode = np.where((mode >= 0) & ~has, 2, mode)
+        return Table(
+            begin,
+            np.full(len(begin), FOREVER, np.int64),
+            event=event,
+            storage=storage,
+            lo=lo,
+            hi=hi,
+            mode=mode,
+        )
+
+
+def _looked_up(keys: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """values[i] where known[i] == key, for each key; 0 where the key is not known."""
+    if len(known) == 0:
+        return np.zeros(len(keys), np.int64)
+    order = np.argsort(known, kind="stable")
+    known = known[order]
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[place] == keys, values[order][place], 0)
+
+
+def _next_after(
+    keys: np.ndarray, since: np.ndarray, other: np.ndarray, when: np.ndarray
+) -> np.ndarray:
+    """For each (key, since): the first `when` after it among `other` with the same key, else FOREVER."""
+    count = len(keys)
+    key = np.concatenate([keys, other])
+    moment = np.concatenate([since, when])
+    order = np.lexsort([moment, key])
+    target = np.where(order >= count, moment[order], FOREVER)
+    # the nearest closing at or after each place, walking from the back
+    place = np.where(order >= count, np.arange(len(order)), len(order))
+    nearest = np.minimum.accumulate(place[::-1])[::-1]
+    out = np.full(count, FOREVER, np.int64)
+    found = (order < count) & (nearest < len(order))
+    at = nearest[found]
+    same = key[order[at]] == key[order[found]]
+    out[order[found][same]] = target[at[same]]
+    return out

@@ -1,0 +1,347 @@
+"""The trace file: one SQLite file that holds a recorded run (`*.uht`), read without running anything.
+
+A trace is read forwards, segment by segment, and may still be growing: `poll()` takes in what came
+since. A damaged file gives its readable beginning and says so in `warning`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from bisect import bisect_right
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
+
+APPLICATION_ID = 0x55485431
+VERSION = 1
+_MOST_EVENTS = 1 << 26  # per segment: a bound on what a hostile file can make us allocate
+_MOST_BLOB = 1 << 32
+_CACHED = 64 << 20  # bytes of unpacked blobs kept
+
+
+class TraceError(Exception):
+    """The file is not a trace that this version can read; the message says why and what to do."""
+
+
+class _Segment:
+    """Some consecutive events' blobs, packed until somebody asks."""
+
+    __slots__ = ("first", "packed")
+
+    def __init__(self, first: int, packed: bytes):
+        self.first = first
+        self.packed = packed
+
+
+class Trace:
+    """The events of a run, in order, and the strings, sources and blobs that they refer to."""
+
+    def __init__(self, path: str = ""):
+        self.path = path
+        self.warning = ""
+        self.meta: dict[str, str] = {}
+        self._records = np.empty(0, RECORD)
+        self._end = 0
+        self._segments: list[_Segment] = []
+        self._firsts: list[int] = []
+        self._unpacked: dict[int, bytes] = {}
+        self._strings: dict[int, str] = {}
+        self._sources: dict[int, tuple[str, str]] = {}
+        self._database: sqlite3.Connection | None = None
+        self._stopped = False
+
+    # Opening
+
+    @classmethod
+    def open(cls, path: str | Path) -> Trace:
+        """Read a trace file; raises TraceError for anything that is not one."""
+        file = Path(path)
+        _check_file(file)
+        trace = cls(str(file))
+        trace._database = _connect(file)
+        try:
+            _check_database(trace._database, file)
+            trace.poll()
+        except BaseException:
+            trace.close()
+            raise
+        return trace
+
+    @classmethod
+    def of(
+        cls,
+        records: np.ndarray,
+        blobs: bytes = b"",
+        strings: dict[int, str] | None = None,
+        sources: dict[int, tuple[str, str]] | None = None,
+        meta: dict[str, str] | None = None,
+    ) -> Trace:
+        """A trace in memory from records whose `e` are positions in `blobs`."""
+        trace = cls()
+        trace.meta = dict(meta or {})
+        trace._strings = dict(strings or {})
+        trace._sources = dict(sources or {})
+        trace._add(records, zlib.compress(blobs, 1))
+        return trace
+
+    def close(self) -> None:
+        """Let go of the file; what was read stays readable."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # What it holds
+
+    def __len__(self) -> int:
+        return self._end
+
+    @property
+    def events(self) -> np.ndarray:
+        """Every event so far as one structured array (dtype RECORD)."""
+        return self._records[: self._end]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the recorder closed the file; otherwise it is still recording or was killed."""
+        return "closed" in self.meta
+
+    def string(self, number: int) -> str:
+        """The text of a string id, "" for none."""
+        return self._strings.get(number, "" if number == 0 else f"<string {number}>")
+
+    @property
+    def strings(self) -> dict[int, str]:
+        return self._strings
+
+    def source(self, file: int) -> tuple[str, str]:
+        """(path, text) of a source file; the text is "" where it was not kept."""
+        return self._sources.get(file) or (self.string(file), "")
+
+    def blob(self, number: int) -> bytes:
+        """The bytes attached to an event, b"" when there are none or they are damaged."""
+        record = self._records[number]
+        if not int(record["flags"]) & HAS_BLOB:
+            return b""
+        data = self._blobs(bisect_right(self._firsts, number) - 1)
+        position = int(record["e"])
+        size = int.from_bytes(data[position : position + 8], "little") if position >= 0 else 0
+        return data[position + 8 : position + 8 + size]
+
+    def blob_words(self, numbers: np.ndarray, words: int) -> np.ndarray:
+        """The first int64 words of many events' blobs at once: shape (len(numbers), words), 0 = absent."""
+        out = np.zeros((len(numbers), words), np.int64)
+        cuts = np.searchsorted(numbers, self._firsts)
+        for segment, (lo, hi) in enumerate(zip(cuts, [*cuts[1:], len(numbers)], strict=True)):
+            if lo == hi:
+                continue
+            data = self._blobs(segment)
+            stream = np.frombuffer(data[: len(data) & ~7], "<i8")
+            records = self._records[numbers[lo:hi]]
+            has = (records["flags"] & HAS_BLOB) != 0
+            start = records["e"] >> 3
+            has &= (start >= 0) & (start < len(stream))
+            length = np.zeros(hi - lo, np.int64)
+            length[has] = stream[start[has]] >> 3
+            for word in range(words):
+                there = has & (word < length) & (start + 1 + word < len(stream))
+                out[lo:hi][there, word] = stream[start[there] + 1 + word]
+        return out
+
+    def _blobs(self, segment: int) -> bytes:
+        """A segment's blobs, unpacked; the least recently used ones are packed again."""
+        data = self._unpacked.pop(segment, None)
+        if data is None:
+            try:
+                data = _unpack(self._segments[segment].packed, _MOST_BLOB)
+            except zlib.error as error:
+                self.warning = self.warning or (
+                    f"{self.path}: the blobs from event {self._firsts[segment]} on are damaged "
+                    f"({error}): shapes and values there are missing"
+                )
+                data = b""
+        self._unpacked[segment] = data
+        while len(self._unpacked) > 1 and sum(map(len, self._unpacked.values())) > _CACHED:
+            del self._unpacked[next(iter(self._unpacked))]
+        return data
+
+    # Growing
+
+    def poll(self) -> int:
+        """Take in the segments written since the last call; returns how many events came."""
+        if self._database is None or self._stopped:
+            return 0
+        before = self._end
+        try:
+            self._read_tables(self._database)
+            rows = self._database.execute(
+                "SELECT first, count, events, blobs FROM segments WHERE first >= ? ORDER BY first",
+                (self._end,),
+            )
+            for first, count, events, blobs in rows:
+                self._check_next(first, count, events, blobs)
+                self._add(_decode(events, count), blobs)
+        except _Damage as damage:
+            self._stop(str(damage))
+        except (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError) as error:
+            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                return self._end - before  # the writer is folding its log: the next poll will see it
+            self._stop(str(error))
+        return self._end - before
+
+    def _stop(self, why: str) -> None:
+        """From here on the file cannot be trusted: keep what was read and say so."""
+        self._stopped = True
+        self.warning = (
+            f"{self.path}: damaged after event {self._end - 1} ({why}); "
+            f"showing the {self._end} events before it"
+        )
+
+    def _read_tables(self, database: sqlite3.Connection) -> None:
+        for key, value in database.execute("SELECT key, value FROM meta"):
+            self.meta[str(key)] = str(value)
+        newest = max(self._strings, default=0)
+        query = "SELECT id, text FROM strings WHERE id > ?"
+        self._strings.update((int(i), str(text)) for i, text in database.execute(query, (newest,)))
+        for file, path, text in database.execute("SELECT file, path, text FROM sources"):
+            self._sources[int(file)] = (str(path), str(text or ""))
+
+    def _check_next(self, first: object, count: object, events: object, blobs: object) -> None:
+        if first != self._end:
+            raise _Damage(f"the next segment starts at event {first}, not {self._end}")
+        if not isinstance(count, int) or not 0 < count <= _MOST_EVENTS:
+            raise _Damage(f"a segment of {count} events")
+        if not isinstance(events, bytes) or not isinstance(blobs, bytes | None):
+            raise _Damage(f"the segment at event {first} has no bytes")
+
+    def _add(self, records: np.ndarray, blobs: bytes | None) -> None:
+        """Append one segment."""
+        first, end = self._end, self._end + len(records)
+        if end > len(self._records):
+            room = np.empty(max(end, len(self._records) * 3 // 2), RECORD)
+            room[:first] = self._records[:first]
+            self._records = room
+        self._records[first:end] = records
+        self._segments.append(_Segment(first, blobs or b""))
+        self._firsts.append(first)
+        self._end = end
+        self._learn_texts(first, end)
+
+    def _learn_texts(self, first: int, end: int) -> None:
+        """Strings and sources come in the stream too: a killed writer may not have listed them yet."""
+        kinds = self._records["kind"][first:end]
+        for number in first + np.flatnonzero(kinds == NUMBER["STRING"]):
+            key = int(self._records["a"][number])
+            if key not in self._strings:
+                self._strings[key] = self.blob(number).decode("utf-8", "replace")
+        for number in first + np.flatnonzero(kinds == NUMBER["SOURCE"]):
+            key = int(self._records["a"][number])
+            if not self._sources.get(key, ("", ""))[1]:
+                text = self.blob(number).decode("utf-8", "replace")
+                self._sources[key] = (self.string(key), text)
+
+
+class _Damage(Exception):
+    """A segment that is not what it should be."""
+
+
+def _check_file(file: Path) -> None:
+    """Refuse what is plainly not a trace, with a message made for each case."""
+    if file.is_dir():
+        raise TraceError(f"{file} is a directory, not a trace; give one of the *.uht files in it")
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(100)
+    except FileNotFoundError:
+        raise TraceError(
+            f"{file} does not exist; record one with: underhood record script.py"
+        ) from None
+    except OSError as error:
+        raise TraceError(f"{file} cannot be read: {error.strerror}") from None
+    if not head:
+        raise TraceError(f"{file} is empty: nothing was recorded into it; record again")
+    if not head.startswith(b"SQLite format 3\0"):
+        raise TraceError(
+            f"{file} is not a trace: it starts with {head[:16]!r}, not with an SQLite header; "
+            "give a *.uht file made by underhood record"
+        )
+    if len(head) < 100:
+        raise TraceError(f"{file} was cut off after {len(head)} bytes: nothing in it is readable")
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    """Open read only. A log beside it is read too; without one the folder need not be writable."""
+    address = f"file:{quote(str(file.resolve()))}?mode=ro"
+    log = file.with_name(file.name + "-wal")
+    for uri in (address, f"{address}&immutable=1"):
+        database = sqlite3.connect(uri, uri=True, timeout=1.0, check_same_thread=False)
+        try:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA schema_version").fetchone()
+        except sqlite3.OperationalError as error:
+            database.close()
+            if "unable to open" in str(error) and not log.exists():
+                continue  # a trace in WAL mode in a folder that cannot be written to
+            raise TraceError(f"{file} cannot be opened: {error}") from None
+        except sqlite3.DatabaseError as error:
+            database.close()
+            raise TraceError(f"{file} is damaged: {error}; nothing in it is readable") from None
+        else:
+            return database
+    raise TraceError(f"{file} cannot be opened; copy it to a folder that you can write to")
+
+
+def _check_database(database: sqlite3.Connection, file: Path) -> None:
+    """It is an SQLite file: is it ours, and of a version that we read?"""
+    try:
+        (application,) = database.execute("PRAGMA application_id").fetchone()
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        listed = database.execute("SELECT name, type FROM sqlite_master").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise TraceError(f"{file} is damaged: {error}; nothing in it is readable") from None
+    if application != APPLICATION_ID:
+        raise TraceError(
+            f"{file} is an SQLite file of another program (application id {application:#x}, "
+            f"a trace has {APPLICATION_ID:#x}); give a *.uht file made by underhood record"
+        )
+    if version > VERSION:
+        raise TraceError(
+            f"{file} was recorded by a newer Underhood (trace version {version}, this one reads "
+            f"up to {VERSION}); upgrade underhood"
+        )
+    tables = {name for name, kind in listed if kind == "table"}
+    missing = {"meta", "segments", "strings", "sources"} - tables
+    if missing:
+        raise TraceError(
+            f"{file} has no table {', '.join(sorted(missing))}: its recording never got going; "
+            "record again"
+        )
+
+
+def _unpack(packed: bytes, most: int) -> bytes:
+    """zlib, but never more than `most` bytes out."""
+    if not packed:
+        return b""
+    stream = zlib.decompressobj()
+    data = stream.decompress(packed, most + 1)
+    if not stream.eof or len(data) > most:
+        raise zlib.error(f"longer than {most} bytes, or cut off")
+    return data
+
+
+def _decode(packed: bytes, count: int) -> np.ndarray:
+    """Records from their packed byte-planes."""
+    data = _unpack(packed, count * RECORD.itemsize)
+    if len(data) != count * RECORD.itemsize:
+        raise _Damage(f"{len(data)} bytes for {count} events")
+    planes = np.frombuffer(data, np.uint8).reshape(RECORD.itemsize, count)
+    return np.ascontiguousarray(planes.T).view(RECORD).reshape(count)
