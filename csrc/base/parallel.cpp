@@ -1,0 +1,126 @@
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+namespace uh {
+namespace {
+
+thread_local bool t_inside = false;
+std::atomic<bool> g_forked{false};
+
+// The cores this process may run on, at most 16; OMP_NUM_THREADS is heard, as PyTorch does.
+int default_threads() {
+  if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+    const int wanted = std::atoi(text);
+    if (wanted > 0) return wanted;
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return std::clamp(cores, 1, 16);
+}
+
+std::atomic<int>& threads() {
+  static std::atomic<int> n{default_threads()};
+  return n;
+}
+
+class Pool {
+ public:
+  // False when another caller's loop is using the pool: then the loop runs serially.
+  bool run(detail::ChunkFn fn, const void* body, int64_t chunks) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    const auto helpers = static_cast<size_t>(chunks - 1);
+    while (workers_.size() < helpers) start_worker();
+    fn_ = fn;
+    body_ = body;
+    chunks_ = chunks;
+    error_ = nullptr;
+    next_.store(0, std::memory_order_relaxed);
+    working_.store(static_cast<int>(helpers), std::memory_order_relaxed);
+    for (size_t i = 0; i < helpers; ++i) workers_[i]->wake.release();
+    work();
+    for (int left = working_.load(std::memory_order_acquire); left > 0;
+         left = working_.load(std::memory_order_acquire)) {
+      working_.wait(left, std::memory_order_acquire);
+    }
+    if (error_) std::rethrow_exception(error_);
+    return true;
+  }
+
+ private:
+  struct Worker {
+    std::binary_semaphore wake{0};
+  };
+
+  void start_worker() {
+    Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
+    std::thread([this, &worker] {
+      for (;;) {
+        worker.wake.acquire();
+        work();
+        if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+      }
+    }).detach();
+  }
+
+  void work() {
+    t_inside = true;
+    for (;;) {
+      const int64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= chunks_) break;
+      try {
+        fn_(body_, chunk);
+      } catch (...) {
+        const std::lock_guard guard(error_mutex_);
+        if (!error_) error_ = std::current_exception();
+      }
+    }
+    t_inside = false;
+  }
+
+  std::mutex mutex_;        // held for the length of one loop
+  std::mutex error_mutex_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  detail::ChunkFn fn_ = nullptr;
+  const void* body_ = nullptr;
+  int64_t chunks_ = 0;
+  std::exception_ptr error_;
+  std::atomic<int64_t> next_{0};
+  std::atomic<int> working_{0};
+};
+
+// Never destroyed: its threads sleep until the process ends. See Note [Fork].
+Pool& pool() {
+  static Pool* const instance = [] {
+    pthread_atfork(nullptr, nullptr, [] { g_forked = true; });
+    return new Pool;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+int get_num_threads() { return threads().load(std::memory_order_relaxed); }
+
+void set_num_threads(int n) { threads().store(std::max(n, 1), std::memory_order_relaxed); }
+
+bool detail::inside_parallel() { return t_inside || g_forked.load(std::memory_order_relaxed); }
+
+void detail::run_chunks(ChunkFn fn, const void* body, int64_t chunks) {
+  if (pool().run(fn, body, chunks)) return;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) fn(body, chunk);
+}
+
+}  // namespace uh

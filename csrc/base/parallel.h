@@ -1,0 +1,52 @@
+// parallel_for: one loop cut into ranges that run on several threads.
+//
+// What: a small pool of threads that sleep until there is work; the caller works too.
+// Invariant: the ranges are disjoint and cover [begin, end); parallel_for returns after all of them
+// have run. Which thread runs which range, and how many ranges there are, must not change a result:
+// a reduction therefore cuts its data into blocks of a fixed size first (ops/reduce).
+// Note [Fork]: the pool's threads do not survive fork(); in the child every loop runs serially.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace uh {
+
+// How many threads a loop may use, the caller included. At least 1.
+int get_num_threads();
+void set_num_threads(int n);
+
+namespace detail {
+using ChunkFn = void (*)(const void* body, int64_t chunk);
+// Runs fn(body, 0) ... fn(body, chunks - 1), each once, and rethrows the first exception.
+void run_chunks(ChunkFn fn, const void* body, int64_t chunks);
+// True inside a parallel_for that really is parallel: loops inside it run serially.
+bool inside_parallel();
+}  // namespace detail
+
+// Calls body(lo, hi) for ranges that cover [begin, end); each has at least `grain` elements
+// (but the last). An empty range calls nothing; a short one calls body on the caller's thread.
+template <class Body>
+void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
+  if (begin >= end) return;
+  const int64_t n = end - begin;
+  if (n <= grain) return body(begin, end);
+  const int64_t chunks = std::min<int64_t>(get_num_threads(), (n + grain - 1) / std::max<int64_t>(grain, 1));
+  if (chunks <= 1 || detail::inside_parallel()) return body(begin, end);
+  const int64_t step = (n + chunks - 1) / chunks;
+  struct Context {
+    const Body& body;
+    int64_t begin, end, step;
+  };
+  const Context context{body, begin, end, step};
+  detail::run_chunks(
+      [](const void* opaque, int64_t chunk) {
+        const auto& c = *static_cast<const Context*>(opaque);
+        const int64_t lo = c.begin + chunk * c.step;
+        const int64_t hi = std::min(c.end, lo + c.step);
+        if (lo < hi) c.body(lo, hi);
+      },
+      &context, chunks);
+}
+
+}  // namespace uh
