@@ -1,0 +1,182 @@
+"""The Textual application: themes, signals, first screen. Everything else is in the screens."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.binding import Binding
+from textual.command import Provider
+from textual.screen import Screen
+from textual.theme import Theme
+
+from tui.keys import ANYWHERE, bindings
+from tui.render import ASCII, UNICODE, Glyphs
+from tui.settings import Memory, Settings, load_settings
+
+DARK = Theme(
+    name="underhood",
+    primary="#7aa2f7",
+    secondary="#bb9af7",
+    accent="#e0af68",
+    warning="#e0af68",
+    error="#f7768e",
+    success="#9ece6a",
+    foreground="#c0caf5",
+    background="#16161e",
+    surface="#1a1b26",
+    panel="#24283b",
+    dark=True,
+)
+LIGHT = Theme(
+    name="underhood-light",
+    primary="#2456b3",
+    secondary="#6d3fc0",
+    accent="#8a5a00",
+    warning="#8a5a00",
+    error="#b3123a",
+    success="#3f7a12",
+    foreground="#2e3440",
+    background="#f4f5f8",
+    surface="#fbfbfd",
+    panel="#e3e6ed",
+    dark=False,
+)
+
+
+def palette() -> type[Provider]:
+    """The palette's source of commands, imported when the palette first opens."""
+    from tui.commands import KeyCommands
+
+    return KeyCommands
+
+
+class Underhood(App[int]):
+    """One application for home, explorer, playground and lessons."""
+
+    TITLE = "underhood"
+    CSS = """
+    Screen { background: $background; }
+    ModalScreen { background: $background 40%; }
+    """
+    BINDINGS = [
+        *bindings(ANYWHERE),
+        Binding("ctrl+c", "safe", show=False, system=True),
+    ]
+    COMMANDS = App.COMMANDS | {palette}
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-tall")]
+
+    def __init__(
+        self,
+        first: str = "home",
+        *,
+        ascii: bool = False,
+        settings: Settings | None = None,
+        memory: Memory | None = None,
+        **given: Any,
+    ) -> None:
+        super().__init__()
+        self.settings = settings or Settings()
+        self.memory = memory or Memory()
+        self.ascii = ascii or self.settings.ascii
+        self.glyphs: Glyphs = ASCII if self.ascii else UNICODE
+        self._first, self._given = first, given
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = self._known_theme()
+        if self.settings.keys:
+            self.set_keymap(self.settings.keys)
+
+    def _known_theme(self) -> str:
+        for name in (self.settings.theme, self.memory.get("theme", "")):
+            if name in self.available_themes:
+                return str(name)
+            if name:
+                self.settings.warnings.append(f"no theme is called {name!r}")
+        return DARK.name
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._leave_cleanly, number)
+        self.theme_changed_signal.subscribe(self, self._remember_theme)
+        self.go(self._first, **self._given)
+        for warning in self.settings.warnings:
+            self.notify(warning, title="Settings", severity="warning", markup=False)
+
+    def on_ready(self) -> None:
+        """The first frame is drawn: from here on the collector runs rarely and skips the past."""
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(20_000, 20, 50)
+
+    def _leave_cleanly(self, number: int) -> None:
+        self.exit(return_code=128 + number)
+
+    def _remember_theme(self, theme: Theme) -> None:
+        if theme.name != self.settings.theme:
+            self.memory.put("theme", theme.name)
+
+    def go(self, name: str, **given: Any) -> None:
+        """Open a screen by name on top of the present one."""
+        self.push_screen(make_screen(name, **given))
+
+    def action_safe(self) -> None:
+        """ctrl+c never kills: it says how to leave."""
+        self.notify("Press q or ctrl+q to leave.", timeout=2)
+
+    def action_help(self) -> None:
+        """Explain the focused pane and all keys."""
+        from tui.screens.help import help_sheet
+
+        if not self.screen.is_modal:
+            self.push_screen(help_sheet(self.screen))
+
+
+def make_screen(name: str, **given: Any) -> Screen[Any]:
+    """The screen called `name`; its module is imported here, not before."""
+    if name == "home":
+        from tui.screens.home import HomeScreen
+
+        return HomeScreen()
+    if name == "explore":
+        from tui.screens.explore import ExploreScreen
+
+        return ExploreScreen(**given)
+    if name == "playground":
+        from tui.screens.playground import PlaygroundScreen
+
+        return PlaygroundScreen()
+    if name == "lessons":
+        from tui.screens.lessons import LessonsScreen
+
+        return LessonsScreen()
+    if name == "lesson":
+        from tui.screens.lesson import LessonScreen
+
+        return LessonScreen(given.get("lesson", ""))
+    raise ValueError(f"there is no screen named {name!r}")
+
+
+def run_app(first: str, *, ascii: bool = False, mouse: bool = True, **given: Any) -> int:
+    """Open the explorer in this terminal and return its exit code."""
+    gc.disable()  # until the first frame is drawn: see on_ready
+    settings = load_settings()
+    app = Underhood(first, ascii=ascii, settings=settings, **clean(given))
+    app.run(mouse=mouse and settings.mouse)
+    return app.return_code or 0
+
+
+def clean(given: dict[str, Any]) -> dict[str, Any]:
+    """Only what was really given; paths made absolute, so that they outlive a change of folder."""
+    return {
+        name: value.resolve() if isinstance(value, Path) else value
+        for name, value in given.items()
+        if value not in ("", None)
+    }

@@ -1,0 +1,302 @@
+"""The `underhood` command. Each subcommand imports only what it needs, when it runs.
+
+Exit codes: 0 done, 1 something could not be done (the message says what), 2 wrong usage or no
+terminal, otherwise the exit code of the recorded program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+VIEWS = ("source", "timeline", "memory", "storage", "strides", "object", "values")
+
+TOP = """\
+Look inside tensors: record a script, then step through it forwards and backwards.
+
+Without a command the explorer opens at its home screen: lessons, playground, recordings, examples.
+"""
+EXAMPLES = """\
+examples:
+  underhood                              home
+  underhood run train.py --epochs 2      record the script here, then look inside
+  underhood record -o a.uht -m pkg.mod   only record
+  underhood open                         the newest recording
+  underhood show --view memory --at end  the memory map as text, without a terminal
+  underhood learn strides                one lesson
+"""
+
+
+class Failure(Exception):
+    """Something a person can mend: printed as one line, exit code 1."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (by default the process's own) and return the exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    head, program = split_program(given)
+    options = make_parser().parse_args(head)
+    options.program = program
+    try:
+        return int(options.act(options))
+    except Failure as failure:
+        print(f"underhood: {failure}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # `underhood show | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Cut `run -o F -m mod a -b` into our options and the program's own words.
+
+    argparse cannot do this: options after the program's name belong to the program.
+    """
+    if not argv or argv[0] not in ("run", "record"):
+        return argv, []
+    place = 1
+    while place < len(argv):
+        word = argv[place]
+        if word in ("-o", "--output", "--values-budget"):
+            place += 2
+        elif word == "--":
+            return argv[:place], argv[place + 1 :]
+        elif word == "-m" or not word.startswith("-"):
+            return argv[:place], argv[place:]
+        else:
+            place += 1
+    return argv, []
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The whole command line, as argparse sees it."""
+    parser = argparse.ArgumentParser(
+        prog="underhood",
+        description=TOP,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"underhood {version()}")
+    parser.set_defaults(act=home, program=[], **LOOK_DEFAULTS)
+    look_options(parser)
+    commands = parser.add_subparsers(title="commands", metavar="")
+
+    def command(name: str, act: Callable[[argparse.Namespace], int], says: str, usage: str = ""):
+        made = commands.add_parser(
+            name, help=says, description=says, usage=f"underhood {name} {usage}" if usage else None
+        )
+        made.set_defaults(act=act)
+        return made
+
+    words = "[-o FILE] (script.py | -m module) [args ...]"
+    run_ = command("run", run, "record a script in this terminal, then look inside", words)
+    record_ = command("record", record, "record a script to a file", words)
+    for made in (run_, record_):
+        made.add_argument("-o", "--output", metavar="FILE", help="where the trace goes")
+        made.add_argument(
+            "--values-budget",
+            type=byte_count,
+            metavar="BYTES",
+            help="how much room element values may take, e.g. 64M (default 256M)",
+        )
+    look_options(run_)
+
+    open_ = command("open", open_trace, "look inside a recording (by default the newest)")
+    open_.add_argument("trace", nargs="?", help="a .uht file")
+    open_.add_argument("--at", default="", metavar="N", help="event number, `end` or `line:12`")
+    open_.add_argument("--view", choices=VIEWS, default="", help="the view to begin with")
+    look_options(open_)
+
+    show_ = command("show", show, "print one view of a recording as text or JSON")
+    show_.add_argument("trace", nargs="?", help="a .uht file (by default the newest recording)")
+    show_.add_argument("--view", choices=VIEWS, default="memory", help="default: memory")
+    show_.add_argument("--at", default="end", metavar="N", help="event number, `end` or `line:12`")
+    show_.add_argument(
+        "--select", default="", metavar="WHAT", help="tensor=3, name=x, storage=2,byte=16, line=4"
+    )
+    show_.add_argument("--json", action="store_true", help="the model instead of the picture")
+    show_.add_argument(
+        "--width",
+        type=int,
+        default=0,
+        metavar="W",
+        help="columns (default: the terminal's, or 100)",
+    )
+    show_.add_argument(
+        "--height", type=int, default=40, metavar="H", help="rows the view may plan for"
+    )
+    show_.add_argument("--ascii", action="store_true", help="draw with plain ASCII only")
+
+    learn_ = command("learn", learn, "take the lessons (all, or one by name)")
+    learn_.add_argument("lesson", nargs="?", default="", help="a lesson's name or number")
+    look_options(learn_)
+
+    lessons_ = command("lessons", lessons, "check or list the lessons, without a terminal")
+    lessons_.add_argument("what", choices=("check", "list"))
+    lessons_.add_argument("names", nargs="*", help="only these lessons")
+
+    doctor_ = command("doctor", doctor, "say what works on this machine and what does not")
+    doctor_.add_argument("--json", action="store_true", help="the findings as JSON")
+    return parser
+
+
+LOOK_DEFAULTS = {"ascii": False, "no_mouse": False}
+
+
+def look_options(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that opens the explorer. Defaults are set once, at the top:
+    a subparser's default would overwrite what was given before the command's name."""
+    quiet = argparse.SUPPRESS
+    parser.add_argument("--ascii", action="store_true", default=quiet, help="plain ASCII only")
+    parser.add_argument(
+        "--no-mouse", action="store_true", default=quiet, help="leave the mouse alone"
+    )
+
+
+def version() -> str:
+    """The installed version; a checkout that was never installed says so."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("underhood")
+    except metadata.PackageNotFoundError:
+        return "0 (not installed)"
+
+
+def byte_count(text: str) -> int:
+    """`64M` -> 67108864."""
+    units = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+    unit = units.get(text[-1:].lower(), 1)
+    digits = text[:-1] if unit > 1 else text
+    try:
+        count = int(digits) * unit
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (like 64M)") from None
+    if count < 0:
+        raise argparse.ArgumentTypeError(f"{text} bytes is less than nothing")
+    return count
+
+
+def need_terminal(command: str) -> None:
+    """Exit 2 unless a person can look and type: Textual would hang without a terminal."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return
+    print(
+        f"{f'underhood {command}'.strip()}: needs a terminal to draw on and keys to read.\n"
+        "Without one, use `underhood show [trace] --view memory` (text or --json).",
+        file=sys.stderr,
+    )
+    raise SystemExit(2)
+
+
+def start(options: argparse.Namespace, first: str, **given: object) -> int:
+    """Open the explorer at the screen `first`."""
+    from tui.app import run_app
+
+    return run_app(first, ascii=options.ascii, mouse=not options.no_mouse, **given)
+
+
+def home(options: argparse.Namespace) -> int:
+    """No command: the home screen."""
+    need_terminal("")
+    return start(options, "home")
+
+
+def open_trace(options: argparse.Namespace) -> int:
+    """`underhood open`."""
+    path = chosen_trace(options.trace)
+    need_terminal("open")
+    return start(options, "explore", trace=path, at=options.at, view=options.view)
+
+
+def run(options: argparse.Namespace) -> int:
+    """`underhood run`: record here, then open."""
+    need_terminal("run")
+    path, code = record_here(options)
+    if not path.exists():
+        return code
+    return start(options, "explore", trace=path) or code
+
+
+def record(options: argparse.Namespace) -> int:
+    """`underhood record`: the exit code is the program's own."""
+    path, code = record_here(options)
+    if path.exists():
+        print(
+            f"underhood: recorded {path}\n           look inside: underhood open {path}",
+            file=sys.stderr,
+        )
+    return code
+
+
+def record_here(options: argparse.Namespace) -> tuple[Path, int]:
+    """Record the program with this terminal's own stdin and stdout."""
+    words = options.program
+    module = words[1:2] if words[:1] == ["-m"] else []
+    if not words or (words[0] == "-m" and not module):
+        raise Failure("which program? For example: underhood record script.py")
+    name = module[0] if module else words[0]
+    arguments = words[2:] if module else words[1:]
+    if not module and not Path(name).is_file():
+        what = "is a folder" if Path(name).is_dir() else "does not exist"
+        raise Failure(f"{name} {what}; a Python script was expected")
+    from engine.inspect.recorder import record_program
+    from tui import places
+
+    path = Path(options.output) if options.output else places.new_trace_path(name)
+    budget = {} if options.values_budget is None else {"budget": options.values_budget}
+    try:
+        return path, record_program([name, *arguments], path, module=bool(module), **budget)
+    except OSError as error:  # the trace cannot be made there
+        raise Failure(str(error)) from None
+
+
+def show(options: argparse.Namespace) -> int:
+    """`underhood show`."""
+    from tui.show import print_view
+
+    return print_view(chosen_trace(options.trace), options)
+
+
+def chosen_trace(given: str | None) -> Path:
+    """The trace file that was named, or the newest recording."""
+    from tui import places
+
+    if given:
+        path = Path(given)
+        if not path.is_file():
+            raise Failure(
+                f"{given} {'is a folder' if path.is_dir() else 'does not exist'}; a .uht file was expected"
+            )
+        return path
+    newest = places.traces_newest_first(1)
+    if not newest:
+        raise Failure(
+            f"no recording in {places.trace_folder()} yet; make one: underhood run script.py"
+        )
+    return newest[0]
+
+
+def learn(options: argparse.Namespace) -> int:
+    """`underhood learn`."""
+    need_terminal("learn")
+    return start(options, "lesson" if options.lesson else "lessons", lesson=options.lesson)
+
+
+def lessons(options: argparse.Namespace) -> int:
+    """`underhood lessons check|list`."""
+    from tui.lessons_headless import check, list_lessons
+
+    return check(options.names) if options.what == "check" else list_lessons()
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """`underhood doctor`."""
+    from tui.doctor import examine, print_findings
+
+    return print_findings(examine(), as_json=options.json)

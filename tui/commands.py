@@ -1,0 +1,45 @@
+"""The command palette: every row of the key table that holds where you are, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from tui.keys import Key, shown
+
+if TYPE_CHECKING:
+    from textual.dom import DOMNode
+    from textual.screen import Screen
+
+
+def reachable(screen: Screen) -> Iterator[tuple[DOMNode, Key]]:
+    """(where it is done, the row) for every action that this screen offers."""
+    for node in [screen, *screen.query("*")]:
+        for group in getattr(node, "KEYS", ()):
+            for key in group:
+                yield node, key
+
+
+class KeyCommands(Provider):
+    """Actions of the screen below the palette."""
+
+    def _commands(self) -> Iterator[tuple[str, str, partial]]:
+        ascii = getattr(self.app, "ascii", False)
+        for node, key in reachable(self.screen):
+            keys = f"  [{shown(key.keys, ascii)}]" if key.keys else ""
+            run = partial(self.app.run_action, key.action, node)
+            yield key.label.capitalize() + keys, key.says, run
+
+    async def discover(self) -> Hits:
+        for name, says, run in self._commands():
+            yield DiscoveryHit(name, run, help=says)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for name, says, run in self._commands():
+            score = max(matcher.match(name), 0.8 * matcher.match(says))
+            if score > 0:
+                yield Hit(score, matcher.highlight(name), run, help=says)

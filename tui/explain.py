@@ -1,0 +1,65 @@
+"""What `e` tells: this event in words, the call it belongs to, and what that operator does."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tui.stage import Stage
+
+
+def explanation(stage: Stage) -> str:
+    """A short text (the Markdown that `prose` reads) about the stage's moment."""
+    history, moment = stage.history, stage.moment
+    event = history.event(moment)
+    parts = [f"# {event.sentence}", ""]
+    line = stage.line()
+    if line is not None:
+        text = history.source(line.file)[1].splitlines()
+        code = text[line.line - 1].strip() if 0 < line.line <= len(text) else ""
+        parts += [f"While line {line.line} of `{line.path}` ran:", "", f"```\n{code}\n```", ""]
+    call = running_call(history, moment)
+    if call is not None:
+        parts += describe_call(history, call, moment)
+    if event.fields:
+        parts += ["", "# The event's own fields", ""]
+        parts += [f"- `{name}` {value:,}" for name, value in event.fields]
+    return "\n".join(parts)
+
+
+def running_call(history: Any, moment: int) -> Any | None:
+    """The innermost call that runs at the moment, or the one this event ended."""
+    running = history.calls_at(moment)
+    if running:
+        return running[-1]
+    fields = dict(history.event(moment).fields)
+    return history.call(fields["call"]) if fields.get("call") else None
+
+
+def describe_call(history: Any, call: Any, moment: int) -> list[str]:
+    """The call with its real arguments, and the operator's own documentation."""
+    words = [f"# Operator {call.op}", "", f"`{call.schema}`", ""]
+    for argument in call.args:
+        value = argument.value
+        if argument.kind == "tensor":
+            value = history.label(value, moment)
+        elif argument.kind == "tensors":
+            value = ", ".join(history.label(each, moment) for each in value)
+        words.append(f"- `{argument.name}` = {value}")
+    if call.results:
+        words.append("- gave " + ", ".join(history.label(each, moment) for each in call.results))
+    if call.error:
+        words.append(f"- failed: {call.error}")
+    documentation = operator_doc(call.op)
+    return [*words, "", documentation] if documentation else words
+
+
+def operator_doc(name: str) -> str:
+    """The docstring of the engine's function or method of that name."""
+    try:
+        import engine
+    except ImportError:  # looking at a trace needs no engine
+        return ""
+    found = getattr(engine, name, None) or getattr(getattr(engine, "Tensor", None), name, None)
+    return inspect.getdoc(found) or "" if callable(found) else ""

@@ -1,0 +1,88 @@
+"""Where things are kept: traces, settings, state. One environment variable moves them all.
+
+`UNDERHOOD_HOME=/some/folder` puts everything under that folder (tests use it); otherwise the
+platform's own data, config and state folders are used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+
+def _folder(kind: str) -> Path:
+    """The folder for `kind` ("data", "config" or "state"); it may not exist yet."""
+    home = os.environ.get("UNDERHOOD_HOME")
+    if home:
+        return Path(home) / kind
+    import platformdirs  # 10 ms, so only where it is needed
+
+    ask = {
+        "data": platformdirs.user_data_path,
+        "config": platformdirs.user_config_path,
+        "state": platformdirs.user_state_path,
+    }
+    return ask[kind]("underhood", appauthor=False)
+
+
+def trace_folder() -> Path:
+    """The folder that recordings go to when no `-o` is given."""
+    return _folder("data") / "traces"
+
+
+def settings_file() -> Path:
+    """The TOML file a person may write: theme, keys, ascii."""
+    return _folder("config") / "config.toml"
+
+
+def state_folder() -> Path:
+    """The folder for what the explorer remembers: recent traces, prompt history, progress."""
+    return _folder("state")
+
+
+def new_trace_path(program: str) -> Path:
+    """A free file name for a recording of `program`, made from its name and the time."""
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(program).stem or "program")
+    folder = trace_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    when = time.strftime("%Y-%m-%d_%H%M%S")
+    path = folder / f"{stem}-{when}.uht"
+    number = 2
+    while path.exists():
+        path = folder / f"{stem}-{when}-{number}.uht"
+        number += 1
+    return path
+
+
+def traces_newest_first(limit: int = 50) -> list[Path]:
+    """Recordings in the trace folder, the newest first."""
+    try:
+        found = [p for p in trace_folder().iterdir() if p.suffix == ".uht" and p.is_file()]
+    except OSError:
+        return []
+    return sorted(found, key=_age, reverse=True)[:limit]
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # deleted while we looked
+        return 0.0
+
+
+def gallery_scripts() -> list[Path]:
+    """The example scripts that come with Underhood (`lessons/gallery/*.py`)."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("lessons")
+    if spec is None or not spec.submodule_search_locations:
+        return []
+    roots = [Path(place) / "gallery" for place in spec.submodule_search_locations]
+    return sorted(p for root in roots for p in root.glob("*.py") if not p.name.startswith("_"))
+
+
+def lessons_folder() -> Path:
+    """Where a learner's progress and exercises go."""
+    return _folder("data") / "lessons"

@@ -1,0 +1,72 @@
+"""What all full screens share: a body, and a notice in its place when the terminal is too small."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import Screen
+
+from tui.keys import Key, shown
+from tui.widgets.bar import Bar, Word
+
+
+class TooSmall(Bar):
+    """Says that there is no room; shown by the breakpoint classes."""
+
+    def on_mount(self) -> None:
+        self.say(" underhood needs 60 columns and 20 rows", "warn")
+
+
+class BaseScreen(Screen[None]):
+    """A screen with a key bar. Subclasses give `body()` and list their keys in `KEYS`."""
+
+    KEYS: ClassVar[tuple[tuple[Key, ...], ...]] = ()
+    AUTO_FOCUS = ""
+    CSS = """
+    BaseScreen > TooSmall { display: none; }
+    BaseScreen.-tiny > TooSmall, BaseScreen.-low > TooSmall { display: block; }
+    BaseScreen.-tiny > #body, BaseScreen.-low > #body { display: none; }
+    #body { height: 1fr; }
+    Bar#title { background: $panel; }
+    Bar#keys { background: $panel; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield TooSmall()
+        with Vertical(id="body"):
+            yield from self.body()
+
+    def body(self) -> ComposeResult:
+        """The widgets of this screen."""
+        raise NotImplementedError(f"{type(self).__name__} has no body()")
+
+    def action_leave(self) -> None:
+        """One level back; the lowest screen gives way to home."""
+        if len(self.app.screen_stack) > 2:
+            self.dismiss()
+        else:
+            self.app.switch_screen(self.app_screen("home"))
+
+    @staticmethod
+    def app_screen(name: str) -> Screen:
+        from tui.app import make_screen
+
+        return make_screen(name)
+
+    def action_quit(self) -> None:
+        """Leave Underhood."""
+        self.app.exit(0)
+
+
+def key_words(groups: tuple[tuple[Key, ...], ...], ascii: bool = False) -> list[Word]:
+    """The key bar: the rows marked for it, each clickable."""
+    words = [Word(" ")]
+    for group in groups:
+        for key in group:
+            if key.bar:
+                first = shown(key.keys, ascii).split(" ")[0]
+                words.append(Word(first, "name", key.action))
+                words.append(Word(f" {key.label}  ", "", key.action))
+    return words

@@ -1,0 +1,152 @@
+"""Explore one recording: opened from a file, or recorded now from a script of the gallery."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.worker import get_current_worker
+
+from tui import places
+from tui.screens.base import BaseScreen
+from tui.screens.viewer import Viewer, viewer_bar
+from tui.widgets.bar import Bar, Word
+
+if TYPE_CHECKING:
+    from tui.stage import Stage
+
+LIVE_SECONDS = 0.25
+RECORD_SECONDS = 60.0  # a gallery script that takes longer is stopped
+
+
+class ExploreScreen(BaseScreen):
+    """Title, viewer, key bar. The trace is read in a thread, after the first frame."""
+
+    def __init__(self, trace: Path | None = None, at: str = "", view: str = "", script: Path | None = None):
+        super().__init__()
+        self.trace, self.at, self.first_view, self.script = trace, at, view, script
+
+    def body(self) -> ComposeResult:
+        yield Bar(id="title")
+        yield Viewer()
+        yield Bar(viewer_bar(getattr(self.app, "ascii", False)), id="keys")
+
+    @property
+    def viewer(self) -> Viewer:
+        return self.query_one(Viewer)
+
+    def on_mount(self) -> None:
+        self.viewer.main.focus()
+        self._show_title()
+        self.viewer.waiting(f"recording {self.script.name} ..." if self.script else "reading the recording ...")
+        self.call_after_refresh(self.run_worker, self._load, thread=True, exclusive=True)
+
+    # Reading
+
+    def _load(self) -> None:
+        """Record if need be, read, and hand the stage over (runs in a thread)."""
+        problem = self._record() if self.script is not None else ""
+        stage = None
+        if self.trace is not None and self.trace.is_file():
+            from engine.inspect.trace import TraceError
+            from tui.stage import open_stage
+
+            try:
+                stage = open_stage(self.trace, self.at, self.first_view)
+                self._warm(stage)
+            except (TraceError, ValueError) as error:
+                problem = problem or str(error)
+        if not get_current_worker().is_cancelled:
+            self.app.call_from_thread(self._loaded, stage, problem)
+
+    @staticmethod
+    def _warm(stage: Stage) -> None:
+        """Draw each view once here, so that no first key has to import or fold anything."""
+        from tui.render import UNICODE
+
+        for name in {stage.view, "source", "timeline"}:
+            stage.picture(name, 80, 24, UNICODE)
+
+    def _record(self) -> str:
+        """Run the script in a process of its own; what went wrong, if anything."""
+        assert self.script is not None
+        folder = places.trace_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        self.trace = folder / f"example-{self.script.stem}.uht"
+        self.trace.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "tui", "record", "-o", str(self.trace), str(self.script)]
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=RECORD_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{self.script.name} ran longer than {RECORD_SECONDS:.0f} s and was stopped"
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return f"{self.script.name} ended with exit code {done.returncode}: {last}" if done.returncode else ""
+
+    def _loaded(self, stage: Stage | None, problem: str) -> None:
+        if stage is None:
+            self.viewer.waiting(problem or "no recording was made")
+            self.notify(problem or "no recording was made", severity="error", markup=False)
+            return
+        if problem:
+            self.notify(problem, severity="warning", markup=False)
+        warning = stage.history.trace.warning
+        if warning:
+            self.notify(warning, title="Damaged", severity="warning", markup=False)
+        if self.trace is not None:
+            self.app.memory.remember_trace(self.trace)  # type: ignore[attr-defined]
+        self.viewer.set_stage(stage)
+        if not stage.history.trace.finished:
+            self.set_interval(LIVE_SECONDS, self._grow)
+
+    def _grow(self) -> None:
+        """The recording may still be going on: take in what came."""
+        stage = self.viewer.stage
+        if stage is not None and self.is_current and stage.refresh():
+            self.viewer.show()
+
+    # Saying where we are
+
+    def on_viewer_changed(self) -> None:
+        self._show_title()
+
+    def _show_title(self) -> None:
+        stage = self.viewer.stage
+        name = self.script or self.trace
+        self.query_one("#title", Bar).say(title_words(stage, name.stem if name else ""))
+
+    def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """For the help sheet."""
+        return list(self.viewer.signs())
+
+
+def title_words(stage: Stage | None, name: str) -> list[Word]:
+    """The status line: what, when, where, and how far one step goes."""
+    words = [Word(" underhood ", "here"), Word(f" {name}", "title")]
+    if stage is None or stage.moment < 0:
+        return words
+    line = stage.line()
+    words += [Word("  event ", "dim"), Word(f"{stage.moment:,}", "number"), Word(f" of {stage.last:,}", "dim")]
+    if line is not None:
+        words += [
+            Word("  line ", "dim"),
+            Word(f"{line.line}", "number"),
+            Word(f" {Path(line.path).name}", "dim"),
+        ]
+    words += [Word("  step ", "dim"), Word(stage.grain, "name")]
+    chosen = stage.selection
+    if chosen.tensor:
+        words += [Word("  on ", "dim"), Word(stage.history.label(chosen.tensor, stage.moment), "lit")]
+    elif chosen.storage:
+        words += [Word("  on ", "dim"), Word(f"storage {chosen.storage}", "lit")]
+    if not stage.history.trace.finished:
+        words.append(Word("  not closed", "warn"))
+    return words

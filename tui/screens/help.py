@@ -1,0 +1,61 @@
+"""What `?` shows: every sign of the focused view, then every key. All from the tables themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.keys import ANYWHERE, CURSOR, Key, shown
+from tui.render import Picture, Span, cells, fit
+from tui.screens.sheet import Sheet
+from tui.widgets.prose import pieces, wrap
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+Table = tuple[str, list[tuple[str, str]]]  # heading, (sign, sentence)
+
+
+def help_sheet(screen: Screen) -> Sheet:
+    """The help of a screen: its view's signs first, then its keys."""
+    ascii = getattr(screen.app, "ascii", False)
+    signs = getattr(screen, "signs", lambda: [])()
+    tables = [*signs, *key_tables(screen, ascii)]
+    return Sheet("Help", partial(draw_tables, tables))
+
+
+def key_tables(screen: Screen, ascii: bool) -> list[Table]:
+    """The keys of everything on the screen, group by group."""
+    groups: list[tuple[Key, ...]] = []
+    for node in [screen, *screen.query("*")]:
+        for group in getattr(node, "KEYS", ()):
+            if group not in groups:
+                groups.append(group)
+    groups += [CURSOR, ANYWHERE]
+    return [
+        (heading(group), [(shown(key.keys, ascii), key.says) for key in group if key.keys])
+        for group in groups
+    ]
+
+
+def heading(group: tuple[Key, ...]) -> str:
+    """What the table of keys calls this group."""
+    from tui.keys import GROUPS
+
+    return "Keys: " + next(name for name, rows in GROUPS.items() if rows is group)
+
+
+def draw_tables(tables: Iterable[Table], width: int) -> Picture:
+    """Two columns per table: the sign, and its sentence wrapped beside it."""
+    lines: list[list[Span]] = []
+    for title, rows in tables:
+        lines += [[Span(title, "head")], []]
+        widest = min(18, max((cells(sign) for sign, _ in rows), default=0))
+        for sign, says in rows:
+            body = wrap(pieces(says), max(20, width - widest - 2))
+            for number, line in enumerate(body):
+                lead = fit(sign, widest) if number == 0 else " " * widest
+                lines.append([Span(lead, "name"), Span("  "), *line])
+        lines.append([])
+    return Picture.of(lines, width)

@@ -1,0 +1,195 @@
+"""Home: go on with a lesson, all lessons, the playground, recent recordings, examples."""
+
+from __future__ import annotations
+
+import ast
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.app import ComposeResult
+
+from tui import places
+from tui.keys import HOME, bindings
+from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
+from tui.screens.base import BaseScreen, key_words
+from tui.widgets.bar import Bar, Word
+from tui.widgets.canvas import Canvas
+
+RECENT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the menu: what it is called, what it says, what it opens."""
+
+    key: str
+    title: str
+    says: str
+    section: str
+
+
+class HomeScreen(BaseScreen):
+    """A menu. The lessons are read after the first frame."""
+
+    KEYS = (HOME,)
+    BINDINGS = bindings(HOME)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries = [*fixed_entries(), *recent_entries(), *gallery_entries()]
+        self.lesson = ""
+
+    def body(self) -> ComposeResult:
+        yield Bar(
+            [Word(" underhood ", "here"), Word("  see what a tensor is made of", "dim")], id="title"
+        )
+        yield Canvas(id="menu")
+        yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
+
+    def on_mount(self) -> None:
+        self.query_one(Canvas).focus()
+
+    def on_screen_resume(self) -> None:
+        """Back from somewhere: there may be new recordings, and the lesson may have moved on."""
+        gallery = [entry for entry in self.entries if entry.section == "Examples"]
+        self.entries = [*fixed_entries(), *recent_entries(), *gallery]
+        self._draw()
+        self.call_after_refresh(self.run_worker, self._read_lessons, thread=True, exclusive=True)
+
+    def on_canvas_fitted(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        menu = self.query_one(Canvas)
+        menu.show_picture(draw_menu(self.entries, menu.room().width, self.app.glyphs))  # type: ignore[attr-defined]
+        if menu.spot is None:
+            menu.action_cursor(0, 1)
+
+    def _read_lessons(self) -> None:
+        """Which lesson to go on with (in a thread: reads every lesson file)."""
+        from tui.screens.lessons import read_lessons
+
+        found, progress, problem = read_lessons()
+        if problem or not found:
+            return
+        following = progress.next_lesson(found)
+        done = sum(progress.finished(lesson) for lesson in found)
+        if following is None:
+            says = f"all {len(found)} lessons are done"
+        else:
+            step = progress.where(following) + 1
+            says = f"{following.number}. {following.title}, step {step} of {len(following.steps)}"
+        self.app.call_from_thread(self._lessons_read, following, says, f"{done} of {len(found)} done")
+
+    def _lessons_read(self, following, says: str, done: str) -> None:  # type: ignore[no-untyped-def]
+        self.lesson = following.name if following else ""
+        texts = {"continue": says, "lessons": done}
+        self.entries = [
+            Entry(entry.key, entry.title, texts.get(entry.key, entry.says), entry.section)
+            for entry in self.entries
+        ]
+        self._draw()
+
+    def on_canvas_selected(self, event: Canvas.Selected) -> None:
+        if event.entered:
+            self.action_choose()
+
+    def action_choose(self) -> None:
+        """Open the entry under the cursor."""
+        spot = self.query_one(Canvas).spot
+        if spot is not None:
+            self.action_pick(spot.target.name)
+
+    def action_pick(self, key: str) -> None:
+        """Open an entry by its key."""
+        if key == "continue":
+            self.app.go("lesson", lesson=self.lesson) if self.lesson else self.app.go("lessons")  # type: ignore[attr-defined]
+        elif key in ("lessons", "playground"):
+            self.app.go(key)  # type: ignore[attr-defined]
+        elif key == "quit":
+            self.action_quit()
+        elif key.endswith(".py"):
+            self.app.go("explore", script=Path(key))  # type: ignore[attr-defined]
+        else:
+            self.app.go("explore", trace=Path(key))  # type: ignore[attr-defined]
+
+    def action_cursor(self, by: int) -> None:
+        """Move in the menu even when it has no focus."""
+        self.query_one(Canvas).action_cursor(0, by)
+
+
+def fixed_entries() -> list[Entry]:
+    """What is always there."""
+    return [
+        Entry("continue", "Continue", "the next lesson", "Learn"),
+        Entry("lessons", "Lessons", "", "Learn"),
+        Entry("playground", "Playground", "type a line, watch what it does to memory", "Learn"),
+    ]
+
+
+def recent_entries() -> list[Entry]:
+    """The newest recordings."""
+    return [
+        Entry(str(path), path.stem, described(path), "Recordings")
+        for path in places.traces_newest_first(RECENT)
+    ]
+
+
+def described(path: Path) -> str:
+    """How old and how large a file is."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return "gone"
+    return f"{ago(time.time() - facts.st_mtime)}, {size_text(facts.st_size)}"
+
+
+def ago(seconds: float) -> str:
+    """`3 minutes ago`."""
+    for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def size_text(count: int) -> str:
+    """`12 kB`."""
+    return f"{count} B" if count < 1000 else f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+
+
+def gallery_entries() -> list[Entry]:
+    """The example scripts, each with the first line of its docstring."""
+    return [
+        Entry(str(path), path.stem.replace("_", " "), first_sentence(path), "Examples")
+        for path in places.gallery_scripts()
+    ]
+
+
+def first_sentence(path: Path) -> str:
+    """The first line of a script's docstring."""
+    try:
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    return text.partition("\n")[0]
+
+
+def draw_menu(entries: list[Entry], width: int, glyphs: Glyphs = UNICODE) -> Picture:
+    """The menu, section by section; every entry is one target across the whole line."""
+    lines: list[Line] = []
+    section = ""
+    title = min(34, max([12, *(len(entry.title) + 2 for entry in entries)]))
+    for entry in entries:
+        if entry.section != section:
+            section = entry.section
+            lines += [(), (Span(f"  {section}", "head"),)]
+        target = Target("name", name=entry.key)
+        says = fit(entry.says, max(0, width - title - 6), glyphs.ellipsis)
+        lines.append(
+            (Span("    "), Span(fit(entry.title, title, glyphs.ellipsis), "name", target), Span(says, "", target))
+        )
+    if not any(entry.section == "Recordings" for entry in entries):
+        lines += [(), (Span("  Record your own: ", "dim"), Span("underhood run script.py", "op"))]
+    return Picture.of(lines, width)

@@ -1,0 +1,109 @@
+"""The list of lessons, with how far each has been taken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+
+from tui import places
+from tui.keys import LESSONS, bindings
+from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
+from tui.screens.base import BaseScreen, key_words
+from tui.widgets.bar import Bar, Word
+from tui.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from lessons._runner import Lesson, Progress
+
+
+def learner_folder() -> Path | None:
+    """Where the learner's files are when `UNDERHOOD_HOME` moves everything; None: the usual place."""
+    return places.lessons_folder() if os.environ.get("UNDERHOOD_HOME") else None
+
+
+def load_progress() -> Progress:
+    """What the learner has done so far."""
+    from lessons._runner import Progress
+
+    folder = learner_folder()
+    return Progress.load(folder / "progress.json" if folder else None)
+
+
+def read_lessons() -> tuple[list[Lesson], Any, str]:
+    """(lessons, progress, what went wrong)."""
+    from lessons._runner import LessonError, load_all
+
+    try:
+        return load_all(), load_progress(), ""
+    except (LessonError, OSError) as error:
+        return [], None, str(error)
+
+
+class LessonsScreen(BaseScreen):
+    """Choose a lesson."""
+
+    KEYS = (LESSONS,)
+    BINDINGS = bindings(LESSONS)
+
+    def body(self) -> ComposeResult:
+        yield Bar([Word(" underhood ", "here"), Word("  lessons", "title")], id="title")
+        yield Canvas(id="menu")
+        yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
+
+    def on_mount(self) -> None:
+        self.query_one(Canvas).focus()
+
+    def on_screen_resume(self) -> None:
+        self._draw()
+
+    def on_canvas_fitted(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        menu = self.query_one(Canvas)
+        found, progress, problem = read_lessons()
+        glyphs = self.app.glyphs  # type: ignore[attr-defined]
+        menu.show_picture(draw_lessons(found, progress, problem, menu.room().width, glyphs))
+        if menu.spot is None:
+            menu.action_cursor(0, 1)
+
+    def on_canvas_selected(self, event: Canvas.Selected) -> None:
+        if event.entered:
+            self.action_choose()
+
+    def action_choose(self) -> None:
+        """Open the lesson under the cursor."""
+        spot = self.query_one(Canvas).spot
+        if spot is not None:
+            self.app.go("lesson", lesson=spot.target.name)  # type: ignore[attr-defined]
+
+    def action_cursor(self, by: int) -> None:
+        """Move in the list even when it has no focus."""
+        self.query_one(Canvas).action_cursor(0, by)
+
+
+def draw_lessons(
+    found: list[Lesson], progress: Any, problem: str, width: int, glyphs: Glyphs = UNICODE
+) -> Picture:
+    """One line a lesson: number, title, a bar of its steps."""
+    if problem:
+        return Picture.of([[], [Span(f"  {problem}", "error")]], width)
+    lines: list[Line] = [(), (Span(f"  {len(found)} lessons", "head"),), ()]
+    title = min(max([20, *(len(lesson.title) for lesson in found)]) + 2, max(20, width - 30))
+    for lesson in found:
+        target = Target("name", name=lesson.name)
+        done, steps = progress.done_count(lesson), len(lesson.steps)
+        bar = glyphs.full * done + glyphs.empty * (steps - done)
+        state = "done" if done == steps else f"{done} of {steps}"
+        lines.append(
+            (
+                Span(f"  {lesson.number:>3}  ", "number", target),
+                Span(fit(lesson.title, title, glyphs.ellipsis), "name", target),
+                Span(fit(bar, 14, glyphs.ellipsis), "bar", target),
+                Span(f" {state}", "good" if done == steps else "dim", target),
+            )
+        )
+    return Picture.of(lines, width)

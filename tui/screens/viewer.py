@@ -1,0 +1,357 @@
+"""The heart of the explorer: views of one stage side by side, and every key that moves through it.
+
+Used by the explore screen, the playground and the lessons alike. It holds no facts: it turns keys into
+calls of the stage, and what the stage then says into pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.timer import Timer
+
+from tui.keys import EXPLORE, VIEW_KEYS, bindings, shown
+from tui.render import Picture, Span
+from tui.screens.ask import AskScreen
+from tui.screens.base import key_words
+from tui.screens.sheet import Sheet
+from tui.widgets.bar import Bar, Word
+from tui.widgets.canvas import Canvas
+from tui.widgets.prose import prose
+from tui.widgets.scrubber import Scrubber
+
+if TYPE_CHECKING:
+    from tui.stage import Stage
+
+PLAY_SECONDS = 0.25
+SIDE = "source"  # what stands on the left where there is room
+
+
+class Viewer(Vertical):
+    """One or two views of a stage, the line that says what happened, the strip of time."""
+
+    KEYS = (EXPLORE, VIEW_KEYS)
+    BINDINGS = bindings(EXPLORE, VIEW_KEYS)
+    DEFAULT_CSS = """
+    Viewer #tabs { background: $surface; }
+    Viewer #panes { height: 1fr; }
+    Viewer Canvas { border: round $panel; height: 1fr; border-title-color: $text-muted; }
+    Viewer Canvas:focus { border: round $primary; border-title-color: $text; }
+    Viewer #side { width: 38%; display: none; }
+    Viewer.two #side { display: block; }
+    .-narrow Viewer Canvas { border: none; }
+    Viewer.zoomed #side, Viewer.zoomed #said, Viewer.zoomed #strip { display: none; }
+    Viewer #said { background: $surface; }
+    Viewer #strip { background: $surface; }
+    """
+
+    class Changed(Message):
+        """The moment, the selection or the view is another one now."""
+
+    def __init__(self, *, id: str | None = None, side: bool = True) -> None:
+        super().__init__(id=id)
+        self.stage: Stage | None = None
+        self.side = side  # whether there may be a second view
+        self._playing: Timer | None = None
+        self._levels: tuple[int, int, list[float]] = (0, 0, [])
+        self._drawn: dict[str, tuple] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="tabs")
+        with Horizontal(id="panes"):
+            yield Canvas(id="side")
+            yield Canvas(id="main")
+        yield Bar(id="said")
+        yield Scrubber(id="strip")
+
+    # The stage
+
+    def set_stage(self, stage: Stage | None) -> None:
+        """Look at this from now on."""
+        self.stage = stage
+        self._levels = (0, 0, [])
+        self.show()
+
+    def waiting(self, text: str) -> None:
+        """Say why there is nothing to see yet."""
+        self.main.show_picture(Picture.of([[], [Span(f"  {text}", "dim")]]))
+
+    @property
+    def main(self) -> Canvas:
+        return self.query_one("#main", Canvas)
+
+    @property
+    def view(self) -> str:
+        """The view that has the focus."""
+        if self.stage is None:
+            return ""
+        return SIDE if self.query_one("#side").has_focus else self.stage.view
+
+    def show(self, said: str = "") -> None:
+        """Draw everything anew from the stage; `said` is what the last key led to."""
+        stage = self.stage
+        if stage is None:
+            return
+        two = self.side and stage.view != SIDE and self.screen.size.width >= 100
+        self.set_class(two, "two")
+        self._show_in(self.main, stage.view)
+        if two:
+            self._show_in(self.query_one("#side", Canvas), SIDE)
+        self._show_tabs()
+        self.query_one("#said", Bar).say([Word(" "), Word(said or stage.sentence(), "title" if said else "")])
+        self._show_strip()
+        self.post_message(self.Changed())
+
+    def _show_in(self, canvas: Canvas, name: str) -> None:
+        """Draw one view, unless it would come out the same."""
+        from tui.views import view
+
+        stage, room = self.stage, canvas.room()
+        if stage is None or room.width <= 0 or room.height <= 0:
+            return
+        state = (name, stage.moment, stage.selection, room, id(stage.history.tables))
+        if self._drawn.get(canvas.id or "") == state:
+            return
+        fresh = self._drawn.get(canvas.id or "", ("",))[0] != name
+        self._drawn[canvas.id or ""] = state
+        picture = stage.picture(name, room.width, room.height, self.app.glyphs)  # type: ignore[attr-defined]
+        known = view(name)
+        canvas.border_title = f"{known.KEY} {known.TITLE}"
+        if fresh:
+            canvas.spot = None
+            canvas.scroll_to(0, 0, animate=False, force=True)
+        canvas.show_picture(picture, row=focus_row(picture))
+
+    def _show_tabs(self) -> None:
+        from tui.views import views
+
+        assert self.stage is not None
+        words = [Word(" ")]
+        width = self.size.width
+        room = sum(len(v.TITLE) + 4 for v in views().values())
+        for known in views().values():
+            active = known.NAME == self.stage.view
+            title = known.TITLE if width > room or active else known.TITLE.split()[0][:8]
+            words.append(Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view({known.KEY})"))
+        self.query_one("#tabs", Bar).say(words)
+
+    def _show_strip(self) -> None:
+        stage, strip = self.stage, self.query_one(Scrubber)
+        assert stage is not None
+        width, end = max(1, strip.size.width), stage.last + 1
+        if self._levels[:2] != (width, end):
+            self._levels = (width, end, stage.activity(width))
+        strip.show_moment(stage.moment, end, self._levels[2])
+
+    def on_canvas_fitted(self, event: Canvas.Fitted) -> None:
+        event.stop()
+        self.show()
+
+    def on_canvas_selected(self, event: Canvas.Selected) -> None:
+        event.stop()
+        if self.stage is None:
+            return
+        self.stage.select(event.target)
+        self.show()
+        if event.entered:
+            self.action_follow()
+
+    def on_scrubber_moved(self, event: Scrubber.Moved) -> None:
+        event.stop()
+        if self.stage is not None and self.stage.move(event.moment):
+            self.show()
+
+    # Keys
+
+    def action_step(self, direction: int) -> None:
+        if self.stage is not None:
+            self.show(self.stage.step(direction))
+
+    def action_stride(self, direction: int) -> None:
+        if self.stage is not None:
+            self.show(self.stage.stride(direction))
+
+    def action_grain(self) -> None:
+        if self.stage is not None:
+            self.show(self.stage.set_grain())
+
+    def action_first(self) -> None:
+        self._go("start")
+
+    def action_last(self) -> None:
+        self._go("last")
+
+    def _go(self, where: str | None) -> None:
+        if where and self.stage is not None:
+            self.show(self.stage.go(where))
+
+    def action_go(self) -> None:
+        ask = AskScreen("go", "go to", "event number, +5, -5, start, end, last or line:12")
+        self.app.push_screen(ask, self._go)
+
+    def action_search(self) -> None:
+        def found(text: str | None) -> None:
+            if text and self.stage is not None:
+                self.show(self.stage.search(text))
+
+        self.app.push_screen(AskScreen("search", "/", "text in events, names, operators"), found)
+
+    def action_search_again(self, direction: int) -> None:
+        if self.stage is not None:
+            self.show(self.stage.search("", direction))
+
+    def action_who_wrote(self) -> None:
+        if self.stage is not None:
+            self.show(self.stage.who_wrote())
+
+    def action_who_owns(self) -> None:
+        if self.stage is not None:
+            self.show(self.stage.who_owns())
+
+    def action_follow(self) -> None:
+        spot = self._focused().spot
+        if self.stage is None or spot is None:
+            return
+        said = self.stage.follow(spot.target)
+        if not said and spot.target.kind == "line" and not spot.target.tensor:
+            said = f"line {spot.target.line} is about to run"
+        self.show(said)
+
+    def action_back(self) -> None:
+        if self.stage is not None:
+            self.show(self.stage.back())
+
+    def action_view(self, number: int) -> None:
+        from tui.views import views
+
+        name = next((v.NAME for v in views().values() if v.KEY == str(number)), "")
+        if self.stage is not None and name:
+            self.stage.show_view(name)
+            self.show()
+            self.main.focus()
+
+    def action_next_pane(self) -> None:
+        self.screen.focus_next()
+
+    def action_previous_pane(self) -> None:
+        self.screen.focus_previous()
+
+    def action_zoom(self) -> None:
+        """Only the focused view, or everything again."""
+        if self._focused().id == "side" and self.stage is not None:
+            self.stage.show_view(SIDE)
+        self.toggle_class("zoomed")
+        self.main.focus()
+        self.call_after_refresh(self.show)
+
+    def action_play(self) -> None:
+        """Step on by itself until the end, or until the key is pressed again."""
+        if self._playing is not None:
+            self._stop_playing("paused")
+        elif self.stage is not None:
+            self._playing = self.set_interval(PLAY_SECONDS, self._play_on)
+            self.show("playing; Space pauses")
+
+    def _play_on(self) -> None:
+        said = self.stage.step(1) if self.stage is not None else "nothing to play"
+        self._stop_playing(said) if said else self.show()
+
+    def _stop_playing(self, said: str) -> None:
+        if self._playing is not None:
+            self._playing.stop()
+            self._playing = None
+        self.show(said)
+
+    def action_copy(self) -> None:
+        if self.stage is not None:
+            self._copy(self.stage.copy_text())
+
+    def action_copy_python(self) -> None:
+        if self.stage is not None:
+            text = self.stage.copy_python()
+            self._copy(text) if text else self.show("select a name or a tensor first")
+
+    def _copy(self, text: str) -> None:
+        self.app.copy_to_clipboard(text)
+        self.app.notify(text, title="Copied", timeout=3, markup=False)
+
+    def action_explain(self) -> None:
+        """The event in words, and what the running operator does."""
+        if self.stage is None or self.stage.moment < 0:
+            return
+        from tui.explain import explanation
+
+        text = explanation(self.stage)
+        self.app.push_screen(Sheet(f"Event {self.stage.moment:,}", lambda width: prose(text, width)))
+
+    def action_export(self) -> None:
+        """Write the screen as SVG to the current folder."""
+        name = f"underhood-{self.stage.view if self.stage else 'screen'}.svg"
+        path = self.app.save_screenshot(name, path=str(Path.cwd()))
+        self.app.notify(path, title="Written", markup=False)
+
+    def action_command(self) -> None:
+        hint = "a view, go 120, select x, grain op, find text, quit"
+        self.app.push_screen(AskScreen("command", ":", hint), self.command)
+
+    def command(self, text: str | None) -> None:
+        """Do what was typed after `:`."""
+        if not text or self.stage is None:
+            return
+        word, _, rest = text.strip().partition(" ")
+        stage = self.stage
+        done = {
+            "go": lambda: stage.go(rest),
+            "select": lambda: stage.select_text(rest),
+            "grain": lambda: stage.set_grain(rest),
+            "find": lambda: stage.search(rest),
+            "view": lambda: stage.show_view(rest),
+        }
+        if word in done:
+            self.show(done[word]())
+        elif word in ("q", "quit"):
+            self.app.exit(0)
+        elif word in ("help", "?"):
+            self.app.call_later(self.app.run_action, "help")
+        elif word[0].isdigit() or word.startswith("line:"):
+            self.show(stage.go(word))
+        else:
+            self.show(stage.show_view(word))
+
+    def _focused(self) -> Canvas:
+        side = self.query_one("#side", Canvas)
+        return side if side.has_focus else self.main
+
+    # Help
+
+    def signs(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Every sign of the focused view, for the help sheet."""
+        if self.stage is None:
+            return
+        from tui.views import view
+
+        known = view(self.view)
+        ascii = getattr(self.app, "ascii", False)
+        plain = {sign: alias for alias, sign in getattr(known, "ASCII_HELP", {}).items()}
+        rows = [(plain.get(sign, sign) if ascii else sign, says) for sign, says in known.HELP.items()]
+        yield f"{known.TITLE}: what is on the screen", rows
+
+
+def focus_row(picture: Picture) -> int | None:
+    """The row a view wants to be seen: the first one that holds a span in the style `here`."""
+    if picture.height > 20_000:  # a view this tall says itself what to show, or scrolls by hand
+        return None
+    for y in range(picture.height):
+        if any("here" in span.style.split() for span in picture.line(y)):
+            return y
+    return None
+
+
+def viewer_bar(ascii: bool) -> list[Word]:
+    """The key bar of screens that are mainly a viewer."""
+    return key_words((EXPLORE,), ascii) + [Word(shown("question_mark"), "name", "app.help"), Word(" help", "", "app.help")]

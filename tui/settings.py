@@ -1,0 +1,135 @@
+"""What a person chose (config.toml, read only) and what the explorer remembers (state.json).
+
+Neither may ever stop the start: a broken file becomes a warning and the defaults hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tui import places
+
+KEPT_LINES = 2000
+
+
+@dataclass
+class Settings:
+    """The settings in force; `warnings` says what in the file could not be used."""
+
+    theme: str = ""
+    ascii: bool = False
+    mouse: bool = True
+    keys: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+KINDS = {"theme": str, "ascii": bool, "mouse": bool, "keys": dict}
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """Read config.toml; anything wrong with it is a warning, never an error."""
+    path = path or places.settings_file()
+    settings = Settings()
+    try:
+        with path.open("rb") as file:
+            given = tomllib.load(file)
+    except FileNotFoundError:
+        return settings
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        settings.warnings.append(f"{path} was not read: {error}")
+        return settings
+    for name, value in given.items():
+        kind = KINDS.get(name)
+        if kind is None:
+            settings.warnings.append(f"{path}: no setting is called {name!r}")
+        elif not isinstance(value, kind):
+            settings.warnings.append(f"{path}: {name} must be {kind.__name__}, not {value!r}")
+        else:
+            setattr(settings, name, value)
+    settings.keys = {str(k): str(v) for k, v in settings.keys.items()}
+    return settings
+
+
+class Memory:
+    """Small facts kept between sessions in one JSON file, written whole and atomically."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or places.state_folder() / "state.json"
+        try:
+            read = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            read = {}
+        self.facts: dict[str, Any] = read if isinstance(read, dict) else {}
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The fact `name`, or `default` when there is none of the default's type."""
+        value = self.facts.get(name, default)
+        return value if default is None or isinstance(value, type(default)) else default
+
+    def put(self, name: str, value: Any) -> None:
+        """Keep a fact. A folder that cannot be written loses memory, not the session."""
+        self.facts[name] = value
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=self.path.parent, prefix=".state")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(self.facts, file, indent=1)
+            os.replace(draft, self.path)
+        except OSError:
+            return
+
+    def remember_trace(self, path: Path) -> None:
+        """Put `path` first in the list of recent traces."""
+        here = str(path.resolve())
+        others = [p for p in self.get("recent", []) if isinstance(p, str) and p != here]
+        self.put("recent", [here, *others][:30])
+
+
+class LineMemory:
+    """Lines typed at a prompt, appended to a file at once so that a crash loses none."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or places.state_folder() / "prompt_history"
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            text = ""
+        self.lines = [json_line(line) for line in text.splitlines() if line.strip()][-KEPT_LINES:]
+        self.place = len(self.lines)
+        self.draft = ""
+
+    def add(self, typed: str) -> None:
+        """Keep what was typed (once, if it only repeats the last line)."""
+        self.place, self.draft = len(self.lines), ""
+        if not typed.strip() or (self.lines and self.lines[-1] == typed):
+            return
+        self.lines.append(typed)
+        self.place = len(self.lines)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(typed) + "\n")
+        except OSError:
+            return
+
+    def move(self, by: int, now: str) -> str:
+        """The line `by` places further; what is being typed waits at the end."""
+        if self.place == len(self.lines):
+            self.draft = now
+        self.place = max(0, min(len(self.lines), self.place + by))
+        return self.draft if self.place == len(self.lines) else self.lines[self.place]
+
+
+def json_line(line: str) -> str:
+    """A history line as it was typed; a hand-edited line that is no JSON is taken as text."""
+    try:
+        read = json.loads(line)
+    except ValueError:
+        return line
+    return read if isinstance(read, str) else line

@@ -1,0 +1,398 @@
+"""What the explorer is looking at, apart from any drawing: a history, a moment, a selection.
+
+Every key that moves through a trace is a method here, so all of it is tested without a terminal.
+A method changes the stage and returns one sentence for the status line; when it cannot do what was
+asked it changes nothing and the sentence says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from engine.inspect.history import History
+from engine.inspect.models import project
+from engine.inspect.selection import Selection
+from engine.inspect.trace import Trace
+from tui.render import Glyphs, Picture, Target
+from tui.views import DrawContext, view, views
+
+GRAINS = ("event", "op", "line")
+THING = ("tensor", "storage", "byte", "index", "name")  # the part of a selection that names data
+PLACE = ("file", "line", "call")  # the part that names a place in the program
+KEPT = 200  # jumps that can be taken back
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a jump began."""
+
+    moment: int
+    selection: Selection
+    view: str
+
+
+class Stage:
+    """One trace, one moment, one selection; knows nothing of Textual."""
+
+    def __init__(self, history: History, at: str = "", view: str = "") -> None:
+        self.history = history
+        self.selection = Selection()
+        self.grain = "line" if len(history.tables.lines) else "op"
+        self.view = view or "memory"
+        self.needle = ""
+        self.moment = -1
+        self._past: list[Place] = []
+        self.go(at or "end")
+        self._past.clear()
+
+    @property
+    def last(self) -> int:
+        """The last moment there is (-1 in an empty trace)."""
+        return int(self.history.end) - 1
+
+    # Drawing
+
+    def model(self, name: str) -> Any:
+        """What the view `name` shows now."""
+        return project(name, self.history, self.moment, self.selection)
+
+    def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
+        """The view `name`, drawn for so much room."""
+        context = DrawContext(width, height, glyphs, self.selection)
+        return view(name).draw(self.model(name), context)
+
+    def line(self) -> Any | None:
+        """The user's line at this moment."""
+        return self.history.line_at(self.moment) if self.moment >= 0 else None
+
+    def sentence(self) -> str:
+        """This event, in words."""
+        return self.history.event(self.moment).sentence if self.moment >= 0 else "nothing was recorded"
+
+    def activity(self, columns: int) -> list[float]:
+        """How much the program did in each of so many equal stretches of the trace: 0 to 1.
+        Counted are lines and operator calls; a stretch with any of them is never 0."""
+        import numpy as np
+
+        end = self.last + 1
+        if end <= 0:
+            return []
+        tables = self.history.tables
+        moments = np.concatenate([tables.lines.since, tables.calls.since])
+        counts = np.histogram(moments, bins=columns, range=(0, end))[0]
+        return list(counts / max(1, counts.max()))
+
+    # Moving
+
+    def move(self, moment: int) -> bool:
+        """Be at `moment` (kept inside the trace); whether that is somewhere else."""
+        moment = max(min(moment, self.last), min(0, self.last))
+        moved = moment != self.moment
+        self.moment = moment
+        return moved
+
+    def step(self, direction: int, grain: str = "") -> str:
+        """To the next or previous moment at a grain."""
+        grain = grain or self.grain
+        seek = self.history.next if direction > 0 else self.history.previous
+        found = seek(self.moment, grain)
+        if found == self.moment or self.last < 0:
+            return f"no {'later' if direction > 0 else 'earlier'} {grain}"
+        self.move(found)
+        return ""
+
+    def stride(self, direction: int) -> str:
+        """To the next coarser thing: from events to operators, to lines; from lines over calls."""
+        place = GRAINS.index(self.grain)
+        if place + 1 < len(GRAINS):
+            return self.step(direction, GRAINS[place + 1])
+        depth = len(self.history.frames_at(self.moment))
+        start = self.moment
+        while not self.step(direction, "line"):
+            if len(self.history.frames_at(self.moment)) <= max(depth, 1):
+                return ""
+        if self.moment == start:
+            return f"no {'later' if direction > 0 else 'earlier'} line"
+        return ""
+
+    def set_grain(self, grain: str = "") -> str:
+        """Choose what a step is; without a name, the next of the three."""
+        if grain and grain not in GRAINS:
+            return f"no grain is called {grain!r}; there are {', '.join(GRAINS)}"
+        self.grain = grain or GRAINS[(GRAINS.index(self.grain) + 1) % len(GRAINS)]
+        return f"one step is now one {self.grain}"
+
+    def go(self, where: str) -> str:
+        """To an event number, +5, -5, start, end, last or line:12."""
+        try:
+            moment = self.find_moment(where)
+        except ValueError as error:
+            return str(error)
+        self.remember()
+        self.move(moment)
+        return ""
+
+    def find_moment(self, where: str) -> int:
+        """The event number that `where` means; ValueError says why there is none."""
+        word = where.strip().lower().replace(",", "").replace("_", "")
+        if word in ("start", "first", "begin"):
+            return 0
+        if word == "last":
+            return self.last
+        if word == "end":
+            return self.last_full_moment()
+        if word.startswith(("line:", "l:")):
+            return self._line_moment(word.partition(":")[2])
+        try:
+            number = int(word)
+        except ValueError:
+            raise ValueError(
+                f"{where!r} is no place: give an event number, +5, -5, start, end, last or line:12"
+            ) from None
+        moment = self.moment + number if word[0] in "+-" else number
+        if not 0 <= moment <= self.last:
+            raise ValueError(f"there is no event {moment}; this trace has 0 to {self.last}")
+        return moment
+
+    def last_full_moment(self) -> int:
+        """The last moment at which the program's own names still exist: just before its outermost
+        frame was left. After that everything has been freed and there is nothing to look at."""
+        frames = self.history.tables.frames
+        outer = [int(until) for until, parent in zip(frames.until, frames.parent, strict=True) if not parent]
+        ended = [until for until in outer if until <= self.last]
+        return max(0, ended[-1] - 1) if ended and len(ended) == len(outer) else self.last
+
+    def _line_moment(self, text: str) -> int:
+        """When that line runs next, or first if it does not run again."""
+        if not text.isdigit():
+            raise ValueError(f"{text!r} is no line number")
+        lines = self.history.tables.lines
+        here = self.line()
+        rows = lines.where("line", int(text))
+        if here is not None and any(lines.file[row] == here.file for row in rows):
+            rows = [row for row in rows if lines.file[row] == here.file]
+        if not len(rows):
+            raise ValueError(f"line {text} never ran")
+        moments = [int(lines.since[row]) for row in rows]
+        return next((moment for moment in moments if moment > self.moment), moments[0])
+
+    # Selecting
+
+    def select(self, target: Target) -> None:
+        """Point at what a span stands for. A line keeps the selected tensor, and the other way."""
+        given = {
+            field.name: getattr(target, field.name)
+            for field in fields(Selection)
+        }
+        part = THING if target.tensor or target.storage or target.name else PLACE
+        chosen = {name: value for name, value in given.items() if name in part}
+        if target.tensor and not target.storage:
+            tensor = self.history.tensor(target.tensor, self.moment)
+            chosen["storage"] = tensor.storage if tensor else 0
+        self.selection = replace(self.selection, **chosen)
+
+    def select_text(self, text: str) -> str:
+        """`x`, `tensor=3`, `storage=2,byte=16`, `line=4`: as typed at a prompt or in --select."""
+        given: dict[str, Any] = {}
+        for part in filter(None, (p.strip() for p in text.split(","))):
+            key, equals, value = part.partition("=")
+            if not equals:
+                key, value = "name", part
+            if key not in {field.name for field in fields(Target)} - {"kind", "index", "event"}:
+                return f"{key!r} cannot be selected; try name=x, tensor=3, storage=2,byte=16 or line=4"
+            if key != "name" and not value.isdigit():
+                return f"{key} must be a number, not {value!r}"
+            given[key] = value if key == "name" else int(value)
+        if "name" in given:
+            named = [n for n in self.history.names_at(self.moment) if n.name == given["name"]]
+            if not named:
+                return f"no name {given['name']!r} exists at event {self.moment}"
+            given["tensor"] = named[-1].tensor
+        if given.get("tensor") and self.history.tensor(given["tensor"], self.moment) is None:
+            return f"tensor {given['tensor']} does not exist at event {self.moment}"
+        if given.get("line") and not given.get("file") and (here := self.line()) is not None:
+            given["file"] = here.file
+        if not given:
+            return "nothing to select; try name=x or tensor=3"
+        self.select(Target("name" if "name" in given else "tensor", **given))
+        return ""
+
+    # Jumping and returning
+
+    def remember(self) -> None:
+        """Keep this place so that Backspace returns to it."""
+        place = Place(self.moment, self.selection, self.view)
+        if not self._past or self._past[-1] != place:
+            self._past.append(place)
+            del self._past[:-KEPT]
+
+    def back(self) -> str:
+        """Return to where the last jump began."""
+        while self._past:
+            place = self._past.pop()
+            if place != Place(self.moment, self.selection, self.view):
+                self.moment, self.selection, self.view = place.moment, place.selection, place.view
+                return f"back at event {self.moment:,}"
+        return "no jump to return from"
+
+    def show_view(self, name: str) -> str:
+        """Look through another view."""
+        if name not in views():
+            return f"there is no view {name!r}; there are {', '.join(views())}"
+        self.view = name
+        return ""
+
+    def follow(self, target: Target) -> str:
+        """Go into what the cursor is on: an event or call by going there, a line by going to when
+        it runs, a name or tensor by looking at its cells."""
+        self.remember()
+        self.select(target)
+        if target.event >= 0:
+            self.move(target.event)
+            return ""
+        if target.kind == "line":
+            return self.go(f"line:{target.line}")
+        if target.kind == "call":
+            call = self.history.call(target.call)
+            if call is None:
+                return f"call {target.call} is not in this trace"
+            self.move(call.since)
+            return ""
+        inner = {"name": "object", "object": "storage", "tensor": "strides", "storage": "storage", "byte": "storage"}
+        if self.view == inner.get(target.kind):
+            return self.show_view("values" if target.kind == "byte" else "strides")
+        return self.show_view(inner.get(target.kind, self.view))
+
+    # Questions
+
+    def who_wrote(self) -> str:
+        """To the last write of the selected cell or tensor; again: to the one before that."""
+        storage, lo, hi = self._pointed_at()
+        if not storage:
+            return "select a cell, a tensor or a storage first"
+        writes = self.history.tables.writes
+        before = self.moment
+        if self.history.event(self.moment).kind == "WRITE":
+            before -= 1  # already there: ask about the write before this one
+        rows = writes.until_now("storage", storage, before)
+        hits = [row for row in rows[::-1] if writes.lo[row] < hi and writes.hi[row] > lo]
+        if not hits:
+            what = f"byte {lo}" if hi == lo + 1 else f"bytes {lo} to {hi}"
+            return f"nothing wrote {what} of storage {storage} before event {before:,}"
+        self.remember()
+        row = hits[0]
+        self.move(int(writes.since[row]))
+        call = int(writes.call[row])
+        line = self.line()
+        self.selection = replace(
+            self.selection,
+            call=call,
+            file=line.file if line else 0,
+            line=line.line if line else 0,
+        )
+        by = f"operator {self.history.call(call).op}" if call else "something outside the engine"
+        where = f" on line {line.line}" if line else ""
+        return f"written by {by}{where}; w again for the write before, Backspace returns"
+
+    def _pointed_at(self) -> tuple[int, int, int]:
+        """(storage, first byte, byte after the last) of what is selected."""
+        chosen = self.selection
+        tensor = self.history.tensor(chosen.tensor, self.moment) if chosen.tensor else None
+        if chosen.byte >= 0 and chosen.storage:
+            size = tensor.itemsize if tensor else 1
+            return chosen.storage, chosen.byte, chosen.byte + size
+        if tensor is not None:
+            lo, hi = tensor.span
+            return tensor.storage, lo, max(hi, lo + 1)
+        if chosen.storage:
+            return chosen.storage, 0, 2**62
+        return 0, 0, 0
+
+    def who_owns(self) -> str:
+        """To the object view, where every holder is named; the sum goes to the status line."""
+        chosen = self.selection
+        if not chosen.tensor and not chosen.storage:
+            return "select a name, a tensor or a storage first"
+        self.remember()
+        self.show_view("object")
+        if chosen.tensor and self.history.tensor(chosen.tensor, self.moment) is not None:
+            found = self.history.owners(chosen.tensor, self.moment)
+            owners = found.object or found.impl
+            what = f"tensor {self.history.label(chosen.tensor, self.moment)}"
+        elif chosen.storage:
+            owners = self.history.storage_owners(chosen.storage, self.moment)
+            what = f"storage {chosen.storage}"
+        else:
+            return f"tensor {chosen.tensor} does not exist at event {self.moment}"
+        names = " + ".join(f"{h.name or h.kind} {h.count}" for h in owners.holders)
+        return f"{what} is held {owners.count} times: {names}" if names else f"{what}: no holder is known"
+
+    # Searching
+
+    def search(self, text: str, direction: int = 1) -> str:
+        """To the next event whose sentence, names or operator hold the text."""
+        self.needle = text or self.needle
+        if not self.needle:
+            return "nothing to look for; type / and a text"
+        found = self.history.find(self.needle, self.moment, direction)
+        if found is None:
+            way = "after" if direction > 0 else "before"
+            return f"{self.needle!r} does not occur {way} event {self.moment:,}"
+        self.remember()
+        self.move(found)
+        return ""
+
+    # Saying
+
+    def copy_text(self) -> str:
+        """What is selected, as one would write it down."""
+        chosen = self.selection
+        tensor = self.history.tensor(chosen.tensor, self.moment) if chosen.tensor else None
+        if tensor is not None:
+            label = self.history.label(chosen.tensor, self.moment)
+            cell = f", byte {chosen.byte}" if chosen.byte >= 0 else ""
+            return (
+                f"{label}: tensor {tensor.id}, {tensor.dtype}, sizes {tensor.sizes}, strides {tensor.strides}, "
+                f"offset {tensor.offset}, storage {tensor.storage}{cell}, at event {self.moment}"
+            )
+        return f"event {self.moment}: {self.sentence()}"
+
+    def copy_python(self) -> str:
+        """What is selected as a Python expression, as far as its name allows."""
+        chosen = self.selection
+        tensor = self.history.tensor(chosen.tensor, self.moment) if chosen.tensor else None
+        if tensor is None:
+            return ""
+        names = self.history.names_of(chosen.tensor, self.moment)
+        if names:
+            cell = f"[{', '.join(map(str, chosen.index))}]" if chosen.index else ""
+            return names[0].name + cell
+        return f"torch.as_strided(storage_{tensor.storage}, {tensor.sizes}, {tensor.strides}, {tensor.offset})"
+
+    # Growing
+
+    def refresh(self) -> bool:
+        """Take in what the program recorded since; whether there was anything. At the end, stay there."""
+        before = self.last
+        following = self.moment >= before
+        self.history.refresh()
+        if self.last == before:
+            return False
+        if following:
+            self.move(self.last)
+        return True
+
+
+def open_stage(path: Path, at: str = "", view: str = "", select: str = "") -> Stage:
+    """Read a trace and be at the asked place; TraceError or ValueError says what is wrong."""
+    stage = Stage(History(Trace.open(path)), view=view)
+    for wish, act in ((at, stage.go), (select, stage.select_text)):
+        problem = wish and act(wish)
+        if problem:
+            raise ValueError(problem)
+    stage._past.clear()
+    return stage
+
+

@@ -1,0 +1,1 @@
+"""Textual widgets that know pictures, not views: canvas, bars, scrubber, prompt."""

@@ -1,0 +1,63 @@
+"""One line of words, some of which can be clicked: view tabs, status, key bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual import events
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.render import Span, cells, clean, cut
+from tui.widgets.ink import ink_of, strip_of
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A piece of a bar; `action` is what a click on it does."""
+
+    text: str
+    style: str = ""
+    action: str = ""
+
+
+class Bar(Widget):
+    """Words side by side on one line; what does not fit is cut off at the right."""
+
+    DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
+
+    def __init__(self, words: Sequence[Word] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.words: tuple[Word, ...] = tuple(words)
+
+    def say(self, words: Sequence[Word] | str, style: str = "") -> None:
+        """Show these words from now on."""
+        new = (Word(clean(words), style),) if isinstance(words, str) else tuple(words)
+        if new != self.words:
+            self.words = new
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if y > 0:
+            return Strip.blank(width, self.rich_style)
+        strip = strip_of((Span(word.text, word.style) for word in self.words), ink_of(self.app))
+        if strip.cell_length > width:
+            sign = "~" if getattr(self.app, "ascii", False) else "…"
+            strip = Strip.join([strip.crop(0, width - 1), strip_of([Span(sign, "dim")], "mono")])
+        return strip.extend_cell_length(width, self.rich_style).apply_style(self.rich_style)
+
+    async def on_click(self, event: events.Click) -> None:
+        column = 0
+        for word in self.words:
+            column += cells(word.text)
+            if event.x < column:
+                if word.action:
+                    await self.screen.run_action(word.action)
+                return
+
+
+def fitted(text: str, width: int, ascii: bool = False) -> str:
+    """`text` on one line in at most `width` cells."""
+    return cut(clean(text), width, "~" if ascii else "…")

@@ -1,0 +1,287 @@
+"""The one widget that shows pictures: any size, drawn line by line, with a cursor among its targets.
+
+The cursor is always on a target (something a span stands for), never on an empty cell. A line is
+drawn when it is first seen and kept until the picture or the cursor changes; a new picture repaints only the lines that came out different.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.keys import CURSOR, bindings
+from tui.render import Picture, Span, Target
+from tui.widgets.ink import ink_of, strip_of
+
+SEARCH_ROWS = 4000  # how far up or down the cursor looks for the next target
+NEAR_ROWS = 300  # how far a kept cursor is looked for in a new picture
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the cursor is: the cells [left, right) of a row, and what they stand for."""
+
+    row: int
+    left: int
+    right: int
+    target: Target
+
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
+
+class Canvas(ScrollView, can_focus=True):
+    """Shows a `Picture`; posts `Selected` when the cursor comes to a target."""
+
+    BINDINGS = bindings(CURSOR)
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    Canvas { scrollbar-size: 1 1; scrollbar-gutter: stable; }
+    """
+
+    class Selected(Message):
+        """The cursor came to `target`; `entered` when it was double-clicked."""
+
+        def __init__(self, canvas: Canvas, target: Target, entered: bool = False) -> None:
+            super().__init__()
+            self.canvas, self.target, self.entered = canvas, target, entered
+
+        @property
+        def control(self) -> Canvas:
+            return self.canvas
+
+    class Fitted(Message):
+        """The room for a picture changed."""
+
+        def __init__(self, canvas: Canvas) -> None:
+            super().__init__()
+            self.canvas = canvas
+
+        @property
+        def control(self) -> Canvas:
+            return self.canvas
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.picture = Picture.of([])
+        self.spot: Spot | None = None
+        self._strips: dict[int, Strip] = {}
+
+    # The picture
+
+    def show_picture(self, picture: Picture, row: int | None = None) -> None:
+        """Show `picture`, and scroll so that `row` is visible."""
+        before, top = self._strips, self.scroll_offset.y
+        self.picture, self._strips = picture, {}
+        self.spot = keep_spot(picture, self.spot)
+        size = Size(picture.width, picture.height)
+        if size != self.virtual_size:
+            self.virtual_size = size
+        if row is not None:
+            self.reveal(row)
+        if self.scroll_offset.y != top:
+            self.refresh()
+            return
+        self._repaint(before)
+
+    def _repaint(self, before: dict[int, Strip]) -> None:
+        """Repaint the visible lines that differ from those drawn `before`."""
+        top, height = self.scroll_offset.y, self.size.height
+        changed = [y for y in range(top, top + height) if before.get(y) != self._strip(y)]
+        if len(changed) > height // 2:
+            self.refresh()
+        else:
+            for y in changed:
+                self.refresh(Region(0, y - top, self.size.width, 1))
+
+    def reveal(self, row: int, margin: int = 2) -> None:
+        """Scroll just far enough to show `row` with a little around it."""
+        top, height = self.scroll_offset.y, self.size.height
+        if top + margin <= row < top + height - margin or height <= 0:
+            return
+        self.scroll_to(y=max(0, row - height // 2), animate=False, force=True)
+
+    def room(self) -> Size:
+        """The cells a picture can use without scrolling."""
+        return self.scrollable_content_region.size
+
+    def render_line(self, y: int) -> Strip:
+        left, top = self.scroll_offset
+        strip = self._strip(top + y)
+        return strip.crop_extend(left, left + self.size.width, self.rich_style).apply_style(
+            self.rich_style
+        )
+
+    def _strip(self, y: int) -> Strip:
+        made = self._strips.get(y)
+        if made is None:
+            made = self._strips[y] = strip_of(self._dressed(y), ink_of(self.app))
+        return made
+
+    def _dressed(self, y: int) -> list[Span]:
+        """The spans of line `y` with the cursor marked (views light what is selected themselves)."""
+        line = self.picture.line(y)
+        spot = self.spot
+        if spot is None or spot.row != y or not self.has_focus:
+            return list(line)
+        dressed, x = [], 0
+        for span in line:
+            under = spot.left <= x < spot.right
+            x += span.width
+            dressed.append(Span(span.text, f"{span.style} cursor", span.target) if under else span)
+        return dressed
+
+    # The cursor
+
+    def action_cursor(self, dx: int, dy: int) -> None:
+        spot = self.spot
+        if spot is None:
+            found = first_spot(self.picture, self.scroll_offset.y)
+        else:
+            found = beside(self.picture, spot, dx) if dx else beyond(self.picture, spot, dy)
+        if found is not None:
+            self._move(found)
+        elif dy:
+            self.scroll_relative(y=dy, animate=False, force=True)
+        elif dx:
+            self.scroll_relative(x=dx * 4, animate=False, force=True)
+
+    def action_page(self, by: int) -> None:
+        rows = by * max(1, self.size.height - 1)
+        self.scroll_relative(y=rows, animate=False, force=True)
+        self._land(min(self.picture.height - 1, max(0, (self.spot.row if self.spot else 0) + rows)))
+
+    def action_edge(self, to: int) -> None:
+        row = 0 if to < 0 else max(0, self.picture.height - 1)
+        self.scroll_to(y=row, animate=False, force=True)
+        self._land(row)
+
+    def _land(self, row: int) -> None:
+        """Put the cursor on the target nearest to `row`."""
+        found = nearest(self.picture, row, self.spot.middle if self.spot else 0)
+        if found is not None:
+            self._move(found)
+
+    def _move(self, spot: Spot, entered: bool = False) -> None:
+        old, self.spot = self.spot, spot
+        for moved in {old.row if old else spot.row, spot.row}:
+            self._strips.pop(moved, None)
+            self.refresh(Region(0, moved - self.scroll_offset.y, self.size.width, 1))
+        self.scroll_to_region(
+            Region(spot.left, spot.row, min(spot.right - spot.left, self.size.width), 1),
+            animate=False,
+            force=True,
+        )
+        self.post_message(self.Selected(self, spot.target, entered))
+
+    async def on_click(self, event: events.Click) -> None:
+        row, column = event.y + self.scroll_offset.y, event.x + self.scroll_offset.x
+        for left, right, target in merged_targets(self.picture, row):
+            if left <= column < right:
+                self._move(Spot(row, left, right, target), entered=event.chain > 1)
+                return
+
+    def on_resize(self) -> None:
+        self._strips.clear()
+        self.post_message(self.Fitted(self))
+
+    def on_focus(self) -> None:
+        self._redraw_cursor()
+
+    def on_blur(self) -> None:
+        self._redraw_cursor()
+
+    def _redraw_cursor(self) -> None:
+        if self.spot is not None:
+            self._strips.pop(self.spot.row, None)
+            self.refresh(Region(0, self.spot.row - self.scroll_offset.y, self.size.width, 1))
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if hasattr(self, "_strips"):  # Textual calls this before __init__ is through
+            self._strips.clear()
+
+
+# Where the cursor goes: pure functions of a picture
+
+
+def merged_targets(picture: Picture, row: int) -> list[tuple[int, int, Target]]:
+    """The targets of a row; neighbouring spans that stand for the same thing are one."""
+    merged: list[tuple[int, int, Target]] = []
+    for left, right, target in picture.targets(row):
+        if merged and merged[-1][1] == left and merged[-1][2] == target:
+            merged[-1] = (merged[-1][0], right, target)
+        else:
+            merged.append((left, right, target))
+    return merged
+
+
+def spots(picture: Picture, row: int) -> list[Spot]:
+    """Every place of a row that the cursor can be on."""
+    return [Spot(row, left, right, target) for left, right, target in merged_targets(picture, row)]
+
+
+def first_spot(picture: Picture, row: int) -> Spot | None:
+    """The first place at or below `row`, else above it."""
+    down = range(row, min(picture.height, row + SEARCH_ROWS))
+    up = range(min(row, picture.height) - 1, max(-1, row - SEARCH_ROWS), -1)
+    return next((spot for y in (*down, *up) for spot in spots(picture, y)), None)
+
+
+def beside(picture: Picture, spot: Spot, dx: int) -> Spot | None:
+    """The next place on the same row."""
+    row = spots(picture, spot.row)
+    others = [s for s in row if (s.left >= spot.right if dx > 0 else s.right <= spot.left)]
+    return None if not others else others[0 if dx > 0 else -1]
+
+
+def beyond(picture: Picture, spot: Spot, dy: int) -> Spot | None:
+    """The place nearest in column on the next row that has one."""
+    y = spot.row + dy
+    for _ in range(SEARCH_ROWS):
+        if not 0 <= y < picture.height:
+            return None
+        row = spots(picture, y)
+        if row:
+            return min(row, key=lambda s: distance(s, spot.middle))
+        y += dy
+    return None
+
+
+def nearest(picture: Picture, row: int, column: float) -> Spot | None:
+    """The place nearest to a row, rows first, then columns."""
+    for away in range(SEARCH_ROWS):
+        for y in {row - away, row + away}:
+            if 0 <= y < picture.height and (found := spots(picture, y)):
+                return min(found, key=lambda s: distance(s, column))
+        if row - away < 0 and row + away >= picture.height:
+            return None
+    return None
+
+
+def keep_spot(picture: Picture, spot: Spot | None) -> Spot | None:
+    """The cursor in a new picture: on the same thing if it is still there, else near by."""
+    if spot is None:
+        return None
+    for away in range(NEAR_ROWS):
+        for y in (spot.row + away, spot.row - away):
+            if 0 <= y < picture.height:
+                same = [s for s in spots(picture, y) if s.target == spot.target]
+                if same:
+                    return min(same, key=lambda s: distance(s, spot.middle))
+        if spot.row - away < 0 and spot.row + away >= picture.height:
+            break
+    return nearest(picture, min(spot.row, max(0, picture.height - 1)), spot.middle)
+
+
+def distance(spot: Spot, column: float) -> float:
+    """How far a column is from a place; nothing when it lies inside."""
+    return 0.0 if spot.left <= column < spot.right else abs(spot.middle - column)
+
+

@@ -1,0 +1,123 @@
+"""Lesson text as a picture: the small part of Markdown that the lessons use, and nothing else.
+
+Headings (#), paragraphs, lists (- or 1.), quotes (>), fenced code, **bold**, *italic*, `code`.
+Textual's own Markdown takes 3-4 ms per block; this takes that for a whole page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tui.render import UNICODE, Glyphs, Picture, Span, cells
+
+INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
+ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
+Piece = tuple[str, str]  # text without a line break, style
+
+
+def prose(text: str, width: int, glyphs: Glyphs = UNICODE) -> Picture:
+    """The text wrapped to `width` columns."""
+    width = max(20, width)
+    return Picture.of([line for block in blocks(text) for line in lay(block, width, glyphs)], width)
+
+
+def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+    """(kind, lines) of each block: head, code, item, quote, text, gap."""
+    kind, held = "", []
+    fenced = False
+
+    def flush() -> Iterator[tuple[str, list[str]]]:
+        nonlocal kind, held
+        if held:
+            yield kind, held
+        kind, held = "", []
+
+    for line in text.splitlines():
+        if line.lstrip().startswith("```"):
+            yield from flush()
+            fenced = not fenced
+            kind = "code" if fenced else ""
+        elif fenced:
+            held.append(line)
+        elif not line.strip():
+            yield from flush()
+            yield "gap", [""]
+        elif line.startswith("#"):
+            yield from flush()
+            yield "head", [line]
+        elif ITEM.match(line):
+            yield from flush()
+            kind, held = "item", [line]
+        elif line.startswith(">"):
+            if kind != "quote":
+                yield from flush()
+            kind = "quote"
+            held.append(line.lstrip("> "))
+        else:
+            if kind not in ("item", "text", "quote"):
+                yield from flush()
+                kind = "text"
+            held.append(line.strip())
+    yield from flush()
+
+
+def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[Span]]:
+    """The lines of one block."""
+    kind, lines = block
+    if kind == "gap":
+        return [[]]
+    if kind == "head":
+        return wrap(pieces(lines[0].lstrip("# ").strip(), "head"), width)
+    if kind == "code":
+        return [[Span("  " + line.expandtabs(4), "op")] for line in lines]
+    if kind == "quote":
+        edge = Span(glyphs.wire(5) + " ", "wire")
+        return [[edge, *line] for line in wrap(pieces(" ".join(lines), "type"), width - 2)]
+    if kind == "item":
+        found = ITEM.match(lines[0])
+        assert found is not None  # blocks() made this an item because it matches
+        sign = glyphs.dot if found[2] in "-*" else found[2]
+        lead = found[1] + sign + " "
+        body = wrap(pieces(" ".join([found[3], *lines[1:]])), width - cells(lead))
+        rest = " " * cells(lead)
+        return [[Span(rest if n else lead, "head"), *line] for n, line in enumerate(body)]
+    return wrap(pieces(" ".join(lines)), width)
+
+
+def pieces(text: str, base: str = "") -> list[Piece]:
+    """Cut a text at its marks: **bold**, *italic* and `code`."""
+    cut_at = []
+    for part in INLINE.split(text):
+        if part.startswith("**") and len(part) > 4:
+            cut_at.append((part[2:-2], f"{base} title".strip()))
+        elif part.startswith("`") and len(part) > 2:
+            cut_at.append((part[1:-1], f"{base} op".strip()))
+        elif part.startswith("*") and len(part) > 2 and part.endswith("*"):
+            cut_at.append((part[1:-1], f"{base} type".strip()))
+        elif part:
+            cut_at.append((part, base))
+    return cut_at
+
+
+def wrap(parts: list[Piece], width: int) -> list[list[Span]]:
+    """Break pieces into lines at spaces; a word longer than a line is cut."""
+    lines: list[list[Span]] = [[]]
+    used = 0
+    for text, style in parts:
+        for word in re.findall(r"\s+|[^\s]+", text):
+            if word.isspace():
+                if used:
+                    lines[-1].append(Span(" ", style))
+                    used += 1
+                continue
+            if used and used + cells(word) > width:
+                lines.append([])
+                used = 0
+            while cells(word) > width:
+                lines[-1].append(Span(word[:width], style))
+                word = word[width:]
+                lines.append([])
+            lines[-1].append(Span(word, style))
+            used += cells(word)
+    return lines
