@@ -1,7 +1,18 @@
 """Drawing without a screen: pictures, styles, signs. Imports neither Textual nor NumPy."""
 
 from tui.render.glyphs import ASCII, SETS, UNICODE, Glyphs
-from tui.render.picture import Line, Picture, Span, Target, cells, clean, cut, fit, stack
+from tui.render.picture import (
+    Line,
+    Picture,
+    Span,
+    Target,
+    cells,
+    clean,
+    cut,
+    fit,
+    line_width,
+    stack,
+)
 
 __all__ = [
     "ASCII",
@@ -16,5 +27,6 @@ __all__ = [
     "clean",
     "cut",
     "fit",
+    "line_width",
     "stack",
 ]

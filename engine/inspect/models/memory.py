@@ -203,7 +203,7 @@ def _tensor(
         lo=lo,
         hi=hi,
         bar=bar(extent, storage.nbytes, bucket) if storage.address else (),
-        wrapped=owners.object is not None,
+        wrapped=history.wrapped(fact.id, moment),
         object=_object(history, seen) if seen else None,
         names=tuple(names),
         held_by=() if names else _kept_by(owners),

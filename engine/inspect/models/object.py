@@ -1,0 +1,141 @@
+"""One tensor's Python object as memory, and the three counts that keep it alive, holder by holder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.models._words import holder_word, immortal, many, python_of
+
+WORD = 8
+_SLOTS = ("ob_refcnt", "ob_type", "_h", "__weakref__")  # CPython 3.12+ keeps __weakref__ elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Eight bytes of the object, in the order in which they lie in memory."""
+
+    offset: int
+    bytes: str
+    value: int
+    field: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class HolderRow:
+    """One reason for a count: who, how many of the count, and since which event (-1: not known)."""
+
+    count: int
+    kind: str
+    words: str
+    tensor: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A count and the holders that make it up; `sum` is theirs and equals `count`."""
+
+    what: str
+    field: str
+    id: int
+    count: int
+    sum: int
+    holders: tuple[HolderRow, ...]
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectModel:
+    """The object of one tensor. `why` says how the tensor was chosen; 0 when there is none to show."""
+
+    moment: int
+    tensor: int
+    storage: int
+    label: str
+    why: str
+    type: str
+    address: int
+    refcount: int
+    immortal: bool
+    seen: int
+    words: tuple[Word, ...]
+    counts: tuple[Count, ...]
+
+
+def project(history: Any, moment: int, selection: Any) -> ObjectModel:
+    """The object of the selected tensor, else of the one that a name was bound to last."""
+    tensor, why = chosen(history, moment, selection)
+    fact = history.tensor(tensor, moment) if tensor else None
+    if fact is None:
+        return ObjectModel(moment, 0, 0, "", why, "", 0, 0, False, -1, (), ())
+    owners = history.owners(tensor, moment)
+    seen = history.object_at(tensor, moment)
+    python = python_of(history)
+    counts = [("TensorImpl", "use count", tensor, owners.impl)]
+    if owners.object is not None:
+        counts.insert(0, ("Python object", "ob_refcnt", tensor, owners.object))
+    if fact.storage:
+        storage = history.storage_owners(fact.storage, moment)
+        counts.append(("Storage", "use count", fact.storage, storage))
+    return ObjectModel(
+        moment=moment,
+        tensor=tensor,
+        storage=fact.storage,
+        label=history.label(tensor, moment),
+        why=why,
+        type=seen.type if seen else "",
+        address=seen.address if seen else 0,
+        refcount=seen.refcount if seen else 0,
+        immortal=immortal(seen.refcount, python) if seen else False,
+        seen=seen.since if seen else -1,
+        words=tuple(_words(seen, tensor, python)) if seen else (),
+        counts=tuple(_count(*row, history, moment) for row in counts),
+    )
+
+
+def chosen(history: Any, moment: int, selection: Any) -> tuple[int, str]:
+    """(tensor, why): the selected one while it lives, else one of the selected storage, else the last named."""
+    if selection.tensor:
+        if history.tensor(selection.tensor, moment) is not None:
+            return selection.tensor, "selected"
+        return 0, f"tensor {selection.tensor} does not exist at this moment"
+    if selection.storage:
+        on_it = sorted(fact.id for fact in history.tensors_on(selection.storage, moment))
+        if on_it:
+            return on_it[0], f"the first tensor on storage {selection.storage}"
+        return 0, f"no tensor is on storage {selection.storage} at this moment"
+    named = [fact for fact in history.names_at(moment) if fact.tensor]
+    if named:
+        last = max(named, key=lambda fact: fact.since)
+        return last.tensor, f"bound last, to {last.name}; nothing is selected"
+    return 0, "no name leads to a tensor at this moment, and nothing is selected"
+
+
+def _words(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
+    """The recorded bytes, eight at a time, each with the name of the field that CPython keeps there."""
+    for place, offset in enumerate(range(0, len(seen.header), WORD)):
+        raw = bytes(seen.header[offset : offset + WORD])
+        value = int.from_bytes(raw, "little")
+        field = _SLOTS[place] if place < len(_SLOTS) else ""
+        meaning = {
+            "ob_refcnt": "immortal" if immortal(value, python) else many(value, "reference"),
+            "ob_type": f"the type {seen.type}",
+            "_h": f"int: TensorImpl {tensor}" if value else "empty",
+            "__weakref__": "weak references" if value else "no weak reference",
+        }.get(field, "")
+        yield Word(offset, raw.hex(" "), value, field, meaning)
+
+
+def _count(what: str, field: str, id: int, owners: Any, history: Any, moment: int) -> Count:
+    holders = tuple(_holder(holder, history, moment) for holder in owners.holders)
+    total = sum(holder.count for holder in holders)
+    return Count(what, field, id, owners.count, total, holders, owners.seen)
+
+
+def _holder(holder: Any, history: Any, moment: int) -> HolderRow:
+    tensor = holder.id if holder.kind == "TENSOR" else 0
+    words = holder.name or holder_word(holder.kind)
+    return HolderRow(holder.count, holder.kind, words, tensor, holder.since)

@@ -1,0 +1,193 @@
+"""The source at a moment: the line that runs, how often each line ran, the names, the call stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.models._words import shape_text
+
+MOST = 2000  # events that are looked up to mark the lines they belong to
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One line of the file that is shown."""
+
+    number: int
+    text: str
+    hits: int  # how often it has begun to run up to this moment
+    total: int  # and in the whole trace
+    current: bool
+    last: bool  # it ran just before the current one
+    touched: bool  # it made, read, wrote or named what is selected
+    event: int  # the last time it began to run (the first time, if that is still to come); -1 never
+
+
+@dataclass(frozen=True, slots=True)
+class BoundName:
+    """A name of the running frame and what it is bound to, in a few words."""
+
+    name: str
+    kind: str
+    tensor: int
+    storage: int
+    text: str
+    changed: bool  # bound by the line before
+    lit: bool
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackFrame:
+    """A function that has been entered and not left; the last one is running."""
+
+    id: int
+    function: str
+    file: int
+    path: str
+    line: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceModel:
+    """The file of the selected line's or the running frame's code."""
+
+    moment: int
+    file: int
+    path: str
+    current: int
+    selected: int
+    lines: tuple[SourceLine, ...]
+    names: tuple[BoundName, ...]
+    stack: tuple[StackFrame, ...]
+    error: str
+
+
+def project(history: Any, moment: int, selection: Any) -> SourceModel:
+    """What the program is doing at this moment, in its own words."""
+    here = history.line_at(moment)
+    file = selection.file or (here.file if here else _first_file(history))
+    path, text = history.source(file) if file else ("", "")
+    current = here.line if here and here.file == file else 0
+    return SourceModel(
+        moment=moment,
+        file=file,
+        path=path,
+        current=current,
+        selected=selection.line if selection.file == file else 0,
+        lines=_lines(history, moment, selection, file, text.splitlines(), current),
+        names=_names(history, moment, selection, here.frame if here else 0),
+        stack=_stack(history, moment),
+        error=_error(history, moment),
+    )
+
+
+def _first_file(history: Any) -> int:
+    """The file of the first frame, so that there is something to read before the first line runs."""
+    files = history.tables.frames.file
+    return int(files[0]) if len(files) else 0
+
+
+def _lines(
+    history: Any, moment: int, selection: Any, file: int, texts: list[str], current: int
+) -> tuple[SourceLine, ...]:
+    import numpy as np
+
+    table = history.tables.lines
+    ours = np.flatnonzero(table.file == file)
+    numbers, since = table.line[ours].astype(np.int64), table.since[ours]
+    size = len(texts) + 2
+    inside = (numbers > 0) & (numbers < size)
+    numbers, since = numbers[inside], since[inside]
+    past = since <= moment
+    totals = np.bincount(numbers, minlength=size)
+    hits = np.bincount(numbers[past], minlength=size)
+    event = np.full(size, -1, np.int64)
+    event[numbers[::-1]] = since[::-1]  # where a line occurs often the first in the trace remains
+    event[numbers[past]] = since[past]  # and of those that are past the last
+    before = numbers[past]
+    last = int(before[-2]) if current and len(before) > 1 else 0
+    touched = _touched(history, moment, selection, file)
+    return tuple(
+        SourceLine(
+            number=number,
+            text=text,
+            hits=int(hits[number]),
+            total=int(totals[number]),
+            current=number == current,
+            last=number == last,
+            touched=number in touched,
+            event=int(event[number]),
+        )
+        for number, text in enumerate(texts, 1)
+    )
+
+
+def _touched(history: Any, moment: int, selection: Any, file: int) -> frozenset[int]:
+    """The lines under which the selected tensor or storage was made, written, named or used."""
+    import numpy as np
+
+    tables = history.tables
+    tensor, storage = selection.tensor, selection.storage
+    if tensor:
+        fact = history.tensor(tensor, moment)
+        storage = fact.storage if fact else storage
+    if not tensor and not storage:
+        return frozenset()
+    moments = [tables.writes.since[tables.writes.where("storage", storage)]] if storage else []
+    if tensor:
+        moments += [
+            tables.tensors.since[tables.tensors.where("id", tensor)],
+            tables.views.since[tables.views.where("base", tensor)],
+        ]
+    found = {history.line_at(int(m)) for m in np.concatenate(moments)[:MOST]}
+    if tensor:  # a name is noticed at the line after the one that bound it
+        bound = tables.names.since[tables.names.where("tensor", tensor)][:MOST]
+        found |= {history.line_at(int(m)) for m in bound}
+    return frozenset(line.line for line in found if line and line.file == file)
+
+
+def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[BoundName, ...]:
+    began = history.previous(moment, "line")
+    found = []
+    for fact in history.names_at(moment, frame) if frame else ():
+        tensor = history.tensor(fact.tensor, moment) if fact.tensor else None
+        text = fact.text
+        if tensor:
+            text = f"{tensor.dtype} {shape_text(tensor.sizes)}"
+        found.append(
+            BoundName(
+                name=fact.name,
+                kind=fact.kind,
+                tensor=fact.tensor,
+                storage=tensor.storage if tensor else 0,
+                text=text,
+                changed=fact.since > began,
+                lit=fact.tensor == selection.tensor != 0,
+                since=fact.since,
+            )
+        )
+    return tuple(sorted(found, key=lambda name: name.since))
+
+
+def _stack(history: Any, moment: int) -> tuple[StackFrame, ...]:
+    lines = {line.frame: line.line for line in history.lines_at(moment)}
+    return tuple(
+        StackFrame(
+            id=frame.id,
+            function=frame.function,
+            file=frame.file,
+            path=frame.path,
+            line=lines.get(frame.id, frame.first_line),
+            since=frame.since,
+        )
+        for frame in history.frames_at(moment)
+    )
+
+
+def _error(history: Any, moment: int) -> str:
+    """The exception that is on its way at this very moment."""
+    event = history.event(moment)
+    return event.sentence if event.kind in ("EXCEPTION", "ERROR") else ""

@@ -1,0 +1,124 @@
+"""The Python object of one tensor, drawn as the words of memory it is, and who keeps it alive."""
+
+from __future__ import annotations
+
+from engine.inspect.models.object import Count, HolderRow, ObjectModel
+from tui.render import Picture, Span, Target, fit
+from tui.render.boxes import Grid
+from tui.views import DrawContext
+
+NAME = "object"
+KEY = "6"
+TITLE = "Object"
+HELP = {
+    "address": "Where the word lies in the memory of the recorded process.",
+    "bytes": "The word's eight bytes as they lie there, lowest address first (little endian).",
+    "+": "The distance of the word from the start of the object, in bytes.",
+    "ob_refcnt": "How many references Python counts to the object; at 0 it is freed at once.",
+    "ob_type": "The address of the object's type.",
+    "_h": "A slot of Tensor: the Python int that holds the address of the TensorImpl.",
+    "__weakref__": "A slot: the list of weak references, which do not keep the object alive.",
+    "Python object": "The references to the object, one line for each of those who hold them.",
+    "TensorImpl": "The engine's own count of uses of the tensor.",
+    "Storage": "The engine's own count of uses of the bytes; each tensor on them holds one.",
+    "held elsewhere": "References that are counted but have no name: the running call, for example.",
+    "=": "The holders of this count, added up.",
+    "▌": "This holder belongs to what is selected.",
+    "∞": "Immortal: Python never changes this count and never frees the object.",
+    "·": "Between two facts.",
+    "─│╭╮╰╯": "The frame of the words of memory, and the line above a sum.",
+    "…": "Too long for its column.",
+}
+
+_WIDTH = 80
+_BESIDE = 78  # from this width the counts stand side by side
+
+
+def draw(model: ObjectModel, context: DrawContext) -> Picture:
+    """Words of memory above, counts below."""
+    if not model.tensor:
+        return Picture.of([[Span(f" {model.why}", "dim")]])
+    width = max(_WIDTH, context.width)
+    tables = [_table(count, model, context) for count in model.counts]
+    beside = context.width >= _BESIDE
+    words = len(model.words) + 2 if model.words else 1
+    lines = max(map(len, tables)) if beside else sum(map(len, tables)) + len(tables)
+    grid = Grid(width, 3 + words + lines, context.glyphs)
+    _title(grid, model, context)
+    _words(grid, model, context)
+    x, y = 1, 3 + words
+    for table in tables:
+        for number, line in enumerate(table):
+            grid.spans(x, y + number, line, width // len(tables) - 2 if beside else width - x)
+        x, y = (x + width // len(tables), y) if beside else (x, y + len(table) + 1)
+    return grid.picture()
+
+
+def _title(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
+    target = Target("tensor", model.tensor, model.storage)
+    dot = context.glyphs.dot
+    x = grid.put(1, 0, model.label, "name", target)
+    about = f"  tensor {model.tensor} {dot} {model.why}"
+    if model.seen >= 0:
+        about += f" {dot} last looked at by event {model.seen:,}"
+    grid.put(x, 0, about, "dim")
+
+
+def _words(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
+    if not model.words:
+        grid.put(1, 2, "nobody has looked at its Python object yet: step on by a line", "unknown")
+        return
+    target = Target("object", model.tensor, model.storage)
+    wide = len("00 " * 8) + 3
+    grid.put(1, 2, "address", "head")
+    grid.put(18, 2, " bytes ", "head")
+    grid.box(16, 2, wide, len(model.words) + 2)
+    for number, word in enumerate(model.words):
+        y = 3 + number
+        grid.put(1, y, f"{model.address + word.offset:#x}", "address", target, 14)
+        grid.put(18, y, word.bytes, "number", target)
+        x = 16 + wide + 1
+        grid.put(x, y, f"+{word.offset}", "dim", target)
+        grid.put(x + 4, y, word.field, "name", target, 12)
+        forever = word.field == "ob_refcnt" and model.immortal
+        meaning = f"{context.glyphs.forever} immortal" if forever else word.meaning
+        grid.put(x + 16, y, meaning, "text", target)
+
+
+def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[Span]]:
+    """The count, its holders, and their sum."""
+    thing = count.what if count.what == "Python object" else f"{count.what} {count.id}"
+    forever = count.what == "Python object" and model.immortal
+    total = f"{context.glyphs.forever} immortal" if forever else f"{count.count:,}"
+    target = Target("storage", 0, count.id) if count.what == "Storage" else None
+    target = target or Target("tensor", model.tensor, model.storage)
+    lines = [
+        [Span(thing, "head", target)],
+        [Span(f"{count.field} ", "dim"), Span(total, "number", target)],
+    ]
+    lines += [_holder(holder, model, context) for holder in count.holders]
+    lines.append([Span(context.glyphs.wire(2) * 5, "wire")])
+    adds_up = count.sum == count.count or forever
+    said = f" = {count.field}" if adds_up else f" named; {count.count} when last looked at"
+    style = "good" if adds_up else "warn"
+    lines.append([Span(fit(f"{count.sum:,}", 5, align=">"), "number"), Span(said, style)])
+    return lines
+
+
+def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext) -> list[Span]:
+    named = holder.kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL")
+    if holder.kind == "TENSOR":
+        target = Target("tensor", holder.tensor, model.storage)
+    elif named:
+        target = Target("name", model.tensor, model.storage, name=holder.words, event=holder.since)
+    else:
+        target = Target("event", event=holder.since) if holder.since >= 0 else None
+    chosen = context.selection
+    lit = (holder.tensor == chosen.tensor != 0) or (named and holder.words == chosen.name)
+    kind = {"NAME": "name ", "SLOT": "item ", "ATTRIBUTE": "attribute ", "CELL": "closure "}
+    return [
+        Span(context.glyphs.lit if lit else " ", "lit"),
+        Span(fit(f"{holder.count:,}", 4, align=">"), "number"),
+        Span(f" {kind.get(holder.kind, '')}", "dim"),
+        Span(holder.words, "name lit" if lit else "name" if named else "text", target),
+    ]

@@ -1,0 +1,144 @@
+"""The source at a moment: code with the line that is about to run, names and call stack beside it."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from engine.inspect.models.source import BoundName, SourceLine, SourceModel
+from tui.render import Picture, Span, Target, fit, line_width
+from tui.render.boxes import Grid
+from tui.render.python import python
+from tui.views import DrawContext
+
+NAME = "source"
+KEY = "1"
+TITLE = "Source"
+HELP = {
+    "▶": "The line that is about to run; everything before it has happened.",
+    "◆": "This line made, wrote, named or looked at what is selected.",
+    "▌": "This line, or this name, is selected.",
+    "/": "How often the line has begun to run: so far / in the whole recording.",
+    "✎": "This name was bound by the line before.",
+    "names": "The names of the running function and what they are bound to at this moment.",
+    "stack": "The functions that have been entered and not left; the lowest one is running.",
+    "▾": "More names than fit: so many are left out.",
+    "×": "Between the sizes of a shape.",
+    "✖": "An exception is on its way.",
+    "·": "Between two facts.",
+    "│": "Between the code and what is beside it.",
+    "─": "Between the code and what is below it.",
+    "…": "Too long for its column.",
+}
+
+_BESIDE = 100  # from this width names and stack stand beside the code, else below it
+_GUTTER = 16
+
+
+def draw(model: SourceModel, context: DrawContext) -> Picture:
+    """A window of the code round the selected or the current line, exactly as high as there is room."""
+    width, height = max(60, context.width), max(8, context.height)
+    grid = Grid(width, height, context.glyphs)
+    _title(grid, model, context)
+    if width >= _BESIDE:
+        code = width * 3 // 5
+        grid.down(code, 1, height - 1)
+        _code(grid, model, context, code - 1, 1, height)
+        below = _names(grid, model, context, code + 2, 1, height - len(model.stack) - 2)
+        _stack(grid, model, context, code + 2, below + 1, height)
+        return grid.picture()
+    rows = min(len(model.names) + 1, height // 3)
+    _code(grid, model, context, width, 1, height - rows - 1)
+    grid.across(0, width - 1, height - rows - 1)
+    _names(grid, model, context, 1, height - rows, height)
+    return grid.picture()
+
+
+def _title(grid: Grid, model: SourceModel, context: DrawContext) -> None:
+    x = grid.put(1, 0, PurePath(model.path).name or "no source yet", "title")
+    if model.stack:
+        way = f" {context.glyphs.arrow} ".join(frame.function for frame in model.stack)
+        x = grid.put(x, 0, f" {context.glyphs.dot} {way}", "dim")
+    if model.error:
+        grid.put(x + 2, 0, f"{context.glyphs.fail} {model.error}", "error")
+
+
+def _code(
+    grid: Grid, model: SourceModel, context: DrawContext, room: int, top: int, bottom: int
+) -> None:
+    """The lines from `top` up to `bottom`, the wanted one a little above the middle."""
+    rows = bottom - top
+    wanted = model.selected or model.current or 1
+    first = max(0, min(wanted - 1 - rows * 2 // 5, len(model.lines) - rows))
+    spans = python(tuple(line.text for line in model.lines))
+    for y, line in enumerate(model.lines[first : first + rows], top):
+        target = Target("line", file=model.file, line=line.number, event=line.event)
+        _gutter(grid, y, line, model, context, target)
+        code = [Span(span.text, span.style, target) for span in spans.line(line.number - 1)]
+        if line.current:
+            code = [Span(span.text, f"{span.style} lit", target) for span in code]
+            code.append(Span(" " * (room - _GUTTER - line_width(code)), "lit", target))
+        grid.spans(_GUTTER, y, code, room - _GUTTER)
+
+
+def _gutter(
+    grid: Grid, y: int, line: SourceLine, model: SourceModel, context: DrawContext, target: Target
+) -> None:
+    glyphs = context.glyphs
+    if line.number == model.selected:
+        grid.put(0, y, glyphs.lit, "lit", target)
+    if line.touched:
+        grid.put(1, y, glyphs.mark, "name", target)
+    if line.current:
+        grid.put(2, y, glyphs.here, "here", target)
+    style = "head" if line.current else "dim"
+    grid.put(3, y, fit(str(line.number), 4, align=">"), style, target)
+    if line.total:
+        hits = fit(f"{line.hits}/{line.total}", 7, glyphs.ellipsis, ">")
+        grid.put(8, y, hits, "number" if line.hits else "dim", target)
+
+
+def _names(
+    grid: Grid, model: SourceModel, context: DrawContext, x: int, top: int, bottom: int
+) -> int:
+    """The names from line `top` on; the line after them."""
+    grid.put(x, top, "names", "head")
+    if not model.names:
+        grid.put(x + 6, top, "none yet", "dim")
+    room = max(1, bottom - top - 1)
+    hidden = len(model.names) - room
+    # the newest are the most telling; the selected one is never left out
+    kept = sorted(model.names, key=lambda name: (name.lit, name.since))[-room:]
+    if hidden > 0:
+        grid.put(x + 6, top, f"{context.glyphs.arrow_down} {hidden} more", "dim")
+    wide = min(16, max((len(name.name) for name in kept), default=0))
+    for y, name in enumerate(sorted(kept, key=lambda name: name.since), top + 1):
+        _name(grid, x, y, name, wide, context)
+    return top + 1 + len(kept)
+
+
+def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawContext) -> None:
+    glyphs = context.glyphs
+    target = Target("name", name.tensor, name.storage, name=name.name, event=name.since)
+    if name.lit:
+        grid.put(x - 1, y, glyphs.lit, "lit", target)
+    if name.changed:
+        grid.put(x, y, glyphs.write, "good", target)
+    style = "name lit" if name.lit else "name"
+    grid.put(x + 2, y, fit(name.name, wide, glyphs.ellipsis), style, target)
+    text = name.text.replace("×", glyphs.times) if name.tensor else name.text
+    after = grid.put(x + 3 + wide, y, text, "type" if name.tensor else "text", target)
+    if name.tensor:
+        grid.put(after, y, f" {glyphs.dot} tensor {name.tensor}", "dim", target)
+
+
+def _stack(
+    grid: Grid, model: SourceModel, context: DrawContext, x: int, top: int, bottom: int
+) -> None:
+    if top >= bottom or not model.stack:
+        return
+    grid.put(x, top, "stack", "head")
+    for y, frame in zip(range(top + 1, bottom), model.stack, strict=False):
+        target = Target("line", file=frame.file, line=frame.line, event=frame.since)
+        after = grid.put(x + 2, y, frame.function, "name", target)
+        place = f" {context.glyphs.dot} {PurePath(frame.path).name} line {frame.line}"
+        grid.put(after, y, place, "dim", target)
