@@ -19,7 +19,12 @@ from lessons._runner.lesson import Lesson
 
 
 def home() -> Path:
-    """The learner's own folder: progress and exercises live here, never in the installed package."""
+    """The learner's own folder: progress and exercises live here, never in the installed package.
+
+    `UNDERHOOD_HOME` moves it, with everything else that Underhood keeps.
+    """
+    if moved := os.environ.get("UNDERHOOD_HOME"):
+        return Path(moved) / "data" / "lessons"
     return Path(user_data_dir("underhood", appauthor=False)) / "lessons"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from lessons._runner import grading
 from lessons._runner.lesson import Lesson, LessonError, Predict, Step
@@ -32,6 +33,15 @@ class Verdict:
     ok: bool
     message: str
     answer: str = ""
+
+
+class Answers(NamedTuple):
+    """What the engine says: the answer, others as good, typical wrong ones with replies, why."""
+
+    right: dict[str, Any]
+    also: list[dict[str, Any]]
+    wrong: list[tuple[dict[str, Any], str]]
+    why: str
 
 
 class Runner:
@@ -73,10 +83,8 @@ class Runner:
     def grade(self, i: int, typed: str) -> Verdict:
         """Computes the answer in the engine and compares it with what was typed."""
         step, predict = self._predict(i)
-        right, also, wrong, why = self._ask(step, predict)
-        state = self._tried(step)
-        if state is not None:
-            state.typed = typed
+        right, also, wrong, why = self.ask(step)
+        self._tried(step, typed)
         if any(grading.matches(typed, answer, predict.tolerance) for answer in [right, *also]):
             self._done(step)
             return Verdict(True, why, right["text"])
@@ -90,9 +98,25 @@ class Runner:
 
     def reveal(self, i: int) -> Verdict:
         """The answer for a learner who gives up; the step counts as not done."""
-        step, predict = self._predict(i)
-        right, _, _, why = self._ask(step, predict)
+        step, _ = self._predict(i)
+        right, _, _, why = self.ask(step)
         return Verdict(False, why, right["text"])
+
+    def ask(self, step: Step) -> Answers:
+        """Runs the step's code, then computes everything that its question needs."""
+        predict = step.predict
+        assert predict is not None
+        questions = Questions(
+            values=(predict.answer, *predict.also, *(wrong.answer for wrong in predict.wrong)),
+            texts=(predict.why, *(wrong.message for wrong in predict.wrong)),
+        )
+        outcome = run_program(self._write_code(step), questions, time_limit=self.time_limit)
+        if outcome.error:
+            raise LessonError(f"{self.lesson.name}, {step.title!r}: {outcome.error}")
+        right, *others = outcome.values
+        also, wrong = others[: len(predict.also)], others[len(predict.also) :]
+        why, *messages = outcome.texts
+        return Answers(right, also, list(zip(wrong, messages, strict=True)), why)
 
     # ---- the exercise -------------------------------------------------------------------------
 
@@ -168,32 +192,17 @@ class Runner:
             raise LessonError(f"{self.lesson.name}: step {i + 1} ({step.kind}) asks no question")
         return step, step.predict
 
-    def _ask(self, step: Step, predict: Predict):  # type: ignore[no-untyped-def]
-        """The right answer, other right ones, the typical wrong ones with their messages, why."""
-        questions = Questions(
-            values=(predict.answer, *predict.also, *(wrong.answer for wrong in predict.wrong)),
-            texts=(predict.why, *(wrong.message for wrong in predict.wrong)),
-        )
-        outcome = run_program(self._write_code(step), questions, time_limit=self.time_limit)
-        if outcome.error:
-            raise LessonError(f"{self.lesson.name}, {step.title!r}: {outcome.error}")
-        right, *others = outcome.values
-        also, wrong = others[: len(predict.also)], others[len(predict.also) :]
-        why, *messages = outcome.texts
-        return right, also, list(zip(wrong, messages, strict=True)), why
-
     def _write_code(self, step: Step) -> Path:
         path = self.folder / "runs" / f"{step.name.replace('-', '_')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(step.code, encoding="utf-8")
         return path
 
-    def _tried(self, step: Step):  # type: ignore[no-untyped-def]
-        if self.progress is None:
-            return None
-        state = self.progress.step(self.lesson.name, step.name)
-        state.tries += 1
-        return state
+    def _tried(self, step: Step, typed: str = "") -> None:
+        if self.progress is not None:
+            state = self.progress.step(self.lesson.name, step.name)
+            state.tries += 1
+            state.typed = typed or state.typed
 
     def _done(self, step: Step) -> None:
         if self.progress is not None:

@@ -1,0 +1,8 @@
+"""A view is a TensorImpl of its own over the Storage that is there."""
+
+import engine
+
+a = engine.zeros(24)
+
+b = a.view(4, 6)
+c = a

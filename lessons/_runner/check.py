@@ -1,0 +1,183 @@
+"""`underhood lessons check`: proves that every lesson does what it says, by doing it.
+
+For each lesson: blocks run, predictions have answers that differ from their typical wrong ones, looks point at
+something that is there, the starter fails, the solution and at least two other programs pass, at least
+three typical wrong programs are refused with the message meant for them, and no file lies about unused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from lessons._runner import grading
+from lessons._runner.lesson import Lesson, LessonError, Step
+from lessons._runner.loader import FILES, LESSONS, load, load_all
+from lessons._runner.process import Questions, run_program
+from lessons._runner.runner import Runner
+
+MIN_PREDICTIONS = 3
+MIN_ACCEPTED = 2
+MIN_REFUSED = 3
+VIEWS = ("source", "timeline", "memory", "storage", "strides", "object", "values")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Checks the lessons named in `argv` (all, if none); prints what is wrong; 0 if nothing is."""
+    parser = argparse.ArgumentParser(prog="underhood lessons check", description=__doc__)
+    parser.add_argument("lesson", nargs="*", help="names or numbers of lessons; all if left out")
+    names = parser.parse_args(argv).lesson
+    known = facts()
+    try:
+        lessons = [load(name) for name in names] if names else load_all()
+    except LessonError as error:
+        print(f"PROBLEM {error}")
+        return 1
+    problems = 0
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        for lesson, found in zip(lessons, pool.map(check_lesson, lessons), strict=True):
+            found += [f"covers {fact!r}, which facts.toml lacks" for fact in lesson.covers if fact not in known]
+            problems += len(found)
+            print(f"{'ok     ' if not found else 'PROBLEM'} {lesson.name}: {lesson.title}")
+            for problem in found:
+                print(f"        {problem}")
+    if not names:
+        print(uncovered(known, lessons))
+    return 1 if problems else 0
+
+
+def facts(root: Path = LESSONS) -> dict[str, str]:
+    """Fact id -> the fact in one line, in the order of `facts.toml`."""
+    groups = tomllib.loads((root / "facts.toml").read_text(encoding="utf-8"))
+    return {name: text for group in groups.values() for name, text in group.items()}
+
+
+def uncovered(known: dict[str, str], lessons: list[Lesson]) -> str:
+    """Which facts no lesson covers yet, as text to print."""
+    taught = {fact for lesson in lessons for fact in lesson.covers}
+    missing = [name for name in known if name not in taught]
+    lines = [f"{len(known) - len(missing)} of {len(known)} facts are taught."]
+    if missing:
+        lines.append("No lesson covers yet:")
+        lines += [f"  {name:4} {known[name]}" for name in missing]
+    return "\n".join(lines)
+
+
+def check_lesson(lesson: Lesson) -> list[str]:
+    """Everything that is wrong with one lesson, in words."""
+    with tempfile.TemporaryDirectory(prefix="underhood-check-") as folder:
+        runner = Runner(lesson, folder=Path(folder))
+        problems = list(check_files(lesson.folder))
+        predictions = sum(step.kind == "predict" for step in lesson.steps)
+        if predictions < MIN_PREDICTIONS:
+            problems.append(f"has {predictions} predictions; at least {MIN_PREDICTIONS} are asked for")
+        for i, step in enumerate(lesson.steps):
+            where = f"step {i + 1} ({step.title!r})"
+            problems += [f"{where}: {problem}" for problem in check_step(runner, i, step)]
+        return problems
+
+
+def check_files(folder: Path) -> Iterator[str]:
+    """Files that belong to no lesson."""
+    for path in sorted(folder.iterdir()):
+        if path.name not in FILES and path.name != "__pycache__":
+            yield f"{path.name} is a stray file: a lesson has {', '.join(FILES)}"
+
+
+def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
+    """What is wrong with one step, whatever its kind."""
+    if not step.text:
+        yield "has no text"
+    if any(not hint.strip() for hint in step.hints):
+        yield "has an empty hint"
+    if step.kind == "run":
+        result = runner.run_step(i)
+        if result.error:
+            yield f"its code fails: {result.error}"
+        elif result.trace_path is None:
+            yield "its run was not recorded"
+    elif step.kind == "look":
+        yield from check_look(step)
+    elif step.kind == "predict":
+        yield from check_predict(runner, step)
+    elif step.kind == "exercise":
+        yield from check_exercise(runner, i, step)
+
+
+def check_look(step: Step) -> Iterator[str]:
+    """The view exists, and the code to look at has the line and binds the name."""
+    look = step.look
+    assert look is not None
+    if look.view not in VIEWS:
+        yield f"view {look.view!r} is none of {', '.join(VIEWS)}"
+    if look.line > len(step.code.splitlines()):
+        yield f"line {look.line}: the code has {len(step.code.splitlines())}"
+    if look.select and f"{look.select} =" not in step.code:
+        yield f"the code before it never binds {look.select!r}"
+
+
+def check_predict(runner: Runner, step: Step) -> Iterator[str]:
+    """The answer can be computed and typed, and no typical wrong answer is right."""
+    assert step.predict is not None
+    try:
+        right, also, wrong, why = runner.ask(step)
+    except LessonError as error:
+        yield str(error)
+        return
+    tolerance = step.predict.tolerance
+    if not grading.matches(right["text"], right, tolerance):
+        yield f"typing the answer itself, {right['text']}, is not understood"
+    if not why.strip():
+        yield "does not say why"
+    if not wrong:
+        yield "has no typical wrong answer"
+    for answer, message in wrong:
+        if any(grading.matches(answer["text"], one, tolerance) for one in [right, *also]):
+            yield f"its wrong answer {answer['text']} is right ({message!r})"
+
+
+def check_exercise(runner: Runner, i: int, step: Step) -> Iterator[str]:
+    """Starter, solution, other right answers, wrong answers, hints."""
+    exercise = step.exercise
+    assert exercise is not None
+    folder = runner.lesson.folder
+    if len(step.hints) < 2:
+        yield f"has {len(step.hints)} hints; at least 2 are asked for"
+    if runner.check_exercise(folder / "exercise.py").ok:
+        yield "the starter passes already"
+    if "# TODO" not in (folder / "exercise.py").read_text(encoding="utf-8"):
+        yield "the starter does not mark the work with `# TODO`"
+    verdict = runner.check_exercise(folder / "solution.py")
+    if not verdict.ok:
+        yield f"the solution fails: {verdict.message}"
+    rights = {code.strip() for code in exercise.accepts} - {runner.solution().strip()}
+    if len(rights) < MIN_ACCEPTED:
+        yield f"lists {len(rights)} other right answers; at least {MIN_ACCEPTED} are asked for"
+    if len(exercise.refuses) < MIN_REFUSED:
+        yield f"lists {len(exercise.refuses)} wrong answers; at least {MIN_REFUSED} are asked for"
+    for number, code in enumerate(exercise.accepts, 1):
+        if message := judge(runner, step, code):
+            yield f"right answer {number} is refused: {message}"
+    for number, refusal in enumerate(exercise.refuses, 1):
+        message = judge(runner, step, refusal.code)
+        if not message:
+            yield f"wrong answer {number} passes"
+        elif refusal.message not in message:
+            yield f"wrong answer {number} gets {message!r}, which lacks {refusal.message!r}"
+
+
+def judge(runner: Runner, step: Step, code: str) -> str:
+    """What the learner who wrote `code` would be told; "" if it is right."""
+    path = runner.folder / "try.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code, encoding="utf-8")
+    verdict = runner.check_exercise(path)
+    return "" if verdict.ok else verdict.message
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

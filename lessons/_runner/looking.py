@@ -1,0 +1,44 @@
+"""Turns a lesson's "look at `x` in the Strides view" into a moment and a selection of a trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.inspect.selection import Selection
+
+from lessons._runner.lesson import LessonError, Look
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+
+def place(look: Look, history: History) -> tuple[int, Selection]:
+    """Where to stand and what to point at. A name that is not bound there is a LessonError."""
+    moment = moment_of(look, history)
+    if not look.select:
+        return moment, Selection()
+    for name in history.names_at(moment):
+        tensor = history.tensor(name.tensor, moment) if name.tensor else None
+        if name.name != look.select or tensor is None:
+            continue
+        selection = Selection().select_tensor(tensor.id, tensor.storage, look.select)
+        if look.index is None:
+            return moment, selection
+        steps = zip(look.index, tensor.strides, strict=True)
+        cell = tensor.offset + sum(i * stride for i, stride in steps)
+        byte = cell * tensor.itemsize
+        return moment, selection.select_cell(tensor.storage, byte, look.index)
+    raise LessonError(f"no name {look.select!r} stands for a tensor at moment {moment}")
+
+
+def moment_of(look: Look, history: History) -> int:
+    """The last moment of a line of the program, or of the whole program while its names live."""
+    frames, lines = history.tables.frames, history.tables.lines
+    if not len(frames):
+        return int(history.end) - 1
+    if not look.line:
+        return min(int(frames.until[0]), int(history.end)) - 1
+    rows = [r for r in lines.where("frame", int(frames.id[0])) if lines.line[r] == look.line]
+    if not rows:
+        raise LessonError(f"line {look.line} of the program never ran")
+    return min(int(lines.until[rows[-1]]), int(history.end)) - 1
