@@ -6,7 +6,8 @@ each exists in both sets and each view's HELP can explain it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 
 UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8  # the sides a line leaves a cell by; a wire is a sum of them
 
@@ -116,5 +117,28 @@ ASCII = Glyphs(
     wires=" |-+||++-+-+++++",
     heavy=" #=#####=#=#####",
 )
+
+
+def translated(text: str, glyphs: Glyphs) -> str:
+    """`text` (a sign of HELP, or a sentence about one) with the signs of another set."""
+    if glyphs is UNICODE:
+        return text
+    return text.translate(_table(glyphs))
+
+
+@lru_cache(maxsize=4)
+def _table(glyphs: Glyphs) -> dict[int, str]:
+    pairs = [
+        (getattr(UNICODE, field.name), getattr(glyphs, field.name))
+        for field in fields(Glyphs)
+        if field.name != "name"
+    ]
+    return {
+        ord(old): new
+        for olds, news in pairs
+        for old, new in zip(olds, news, strict=True)
+        if not old.isascii()
+    }
+
 
 SETS = {"unicode": UNICODE, "ascii": ASCII}

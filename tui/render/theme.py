@@ -1,4 +1,4 @@
-"""The one table of styles: what a semantic name looks like in each theme.
+"""The one table of styles: what a semantic name looks like in each theme, and what it says.
 
 Pictures use names only ("address", "lit", "tensor3"). Every style that carries meaning also has an
 attribute (bold, underline, reverse, dim, italic), because colour is never the only sign: the `mono`
@@ -8,47 +8,65 @@ theme keeps the attributes and drops the colours. Values are style definitions a
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
-# name: (attributes in every theme, dark, light, the terminal's own 16 colours)
-STYLES: dict[str, tuple[str, str, str, str]] = {
+
+class Look(NamedTuple):
+    """A style: attributes that hold in every theme, its colours, and the sentence that explains it."""
+
+    attributes: str
+    dark: str
+    light: str
+    ansi: str  # the terminal's own 16 colours
+    meaning: str
+
+
+STYLES: dict[str, Look] = {
     # text
-    "text": ("", "#c0caf5", "#2e3440", "default"),
-    "dim": ("dim", "#6b7394", "#7a8194", "bright_black"),
-    "head": ("bold", "#7aa2f7", "#2456b3", "bright_blue"),
-    "title": ("bold", "#e0e6ff", "#111827", "bright_white"),
-    "name": ("bold", "#e0af68", "#8a5a00", "yellow"),
-    "number": ("", "#ff9e64", "#a8430b", "cyan"),
-    "address": ("", "#7dcfff", "#00698c", "bright_cyan"),
-    "type": ("italic", "#bb9af7", "#6d3fc0", "magenta"),
-    "op": ("bold", "#9ece6a", "#3f7a12", "green"),
+    "text": Look("", "#c0caf5", "#2e3440", "default", "Plain text."),
+    "dim": Look("dim", "#6b7394", "#7a8194", "bright_black", "Aside, or not yet."),
+    "head": Look("bold", "#7aa2f7", "#2456b3", "bright_blue", "A heading."),
+    "title": Look("bold", "#e0e6ff", "#111827", "bright_white", "What is shown."),
+    "name": Look("bold", "#e0af68", "#8a5a00", "yellow", "A Python name or a field's name."),
+    "number": Look("", "#ff9e64", "#a8430b", "cyan", "A number that was recorded."),
+    "address": Look("", "#7dcfff", "#00698c", "bright_cyan", "An address in memory."),
+    "type": Look("italic", "#bb9af7", "#6d3fc0", "magenta", "A type, or who made something."),
+    "op": Look("bold", "#9ece6a", "#3f7a12", "green", "An operator call."),
     # source text
-    "keyword": ("bold", "#bb9af7", "#6d3fc0", "magenta"),
-    "string": ("", "#9ece6a", "#3f7a12", "green"),
-    "comment": ("italic", "#6b7394", "#7a8194", "bright_black"),
+    "keyword": Look("bold", "#bb9af7", "#6d3fc0", "magenta", "A keyword of Python."),
+    "string": Look("", "#9ece6a", "#3f7a12", "green", "A string of Python."),
+    "comment": Look("italic", "#6b7394", "#7a8194", "bright_black", "A comment of Python."),
     # drawing
-    "frame": ("", "#414868", "#b4bac8", "bright_black"),
-    "wire": ("", "#565f89", "#9aa2b5", "bright_black"),
-    "bar": ("", "#7aa2f7", "#2456b3", "blue"),
-    "track": ("dim", "#414868", "#b4bac8", "bright_black"),
-    "hole": ("dim", "#565f89", "#9aa2b5", "bright_black"),
-    "ghost": ("dim strike", "#565f89", "#9aa2b5", "bright_black"),
-    "unknown": ("dim italic", "#565f89", "#9aa2b5", "bright_black"),
+    "frame": Look("", "#414868", "#b4bac8", "bright_black", "The frame of a box."),
+    "wire": Look("", "#565f89", "#9aa2b5", "bright_black", "A wire from one thing to another."),
+    "bar": Look("", "#7aa2f7", "#2456b3", "blue", "The used, or the past, part of a bar."),
+    "track": Look("dim", "#414868", "#b4bac8", "bright_black", "The rest of a bar."),
+    "hole": Look("dim", "#565f89", "#9aa2b5", "bright_black", "Bytes that no tensor reaches."),
+    "ghost": Look("dim strike", "#565f89", "#9aa2b5", "bright_black", "Freed a moment ago."),
+    "unknown": Look("dim italic", "#565f89", "#9aa2b5", "bright_black", "Not in the recording."),
     # states
-    "lit": ("bold", "#ffd866 on #2f3450", "#7a4b00 on #fff1c2", "bright_yellow"),
-    "cursor": ("reverse", "", "", ""),
-    "here": ("bold reverse", "#7aa2f7", "#2456b3", "bright_blue"),
-    "good": ("bold", "#9ece6a", "#3f7a12", "green"),
-    "warn": ("bold underline", "#e0af68", "#8a5a00", "yellow"),
-    "error": ("bold underline", "#f7768e", "#b3123a", "bright_red"),
-    # eight tensors side by side; beyond eight they repeat
-    "tensor0": ("", "#7aa2f7", "#2456b3", "bright_blue"),
-    "tensor1": ("underline", "#e0af68", "#8a5a00", "yellow"),
-    "tensor2": ("bold", "#9ece6a", "#3f7a12", "green"),
-    "tensor3": ("italic", "#bb9af7", "#6d3fc0", "magenta"),
-    "tensor4": ("bold underline", "#7dcfff", "#00698c", "cyan"),
-    "tensor5": ("bold italic", "#f7768e", "#b3123a", "red"),
-    "tensor6": ("italic underline", "#73daca", "#0f766e", "bright_cyan"),
-    "tensor7": ("bold italic underline", "#ff9e64", "#a8430b", "bright_magenta"),
+    "lit": Look("bold", "#ffd866 on #2f3450", "#7a4b00 on #fff1c2", "bright_yellow", "Selected."),
+    "cursor": Look("reverse", "", "", "", "Under the cursor."),
+    "here": Look("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
+    "good": Look("bold", "#9ece6a", "#3f7a12", "green", "Right, new or just written."),
+    "warn": Look("bold underline", "#e0af68", "#8a5a00", "yellow", "Worth a second look."),
+    "error": Look("bold underline", "#f7768e", "#b3123a", "bright_red", "An error."),
+}
+
+# eight tensors side by side; beyond eight they repeat
+_TENSORS = (
+    ("", "#7aa2f7", "#2456b3", "bright_blue"),
+    ("underline", "#e0af68", "#8a5a00", "yellow"),
+    ("bold", "#9ece6a", "#3f7a12", "green"),
+    ("italic", "#bb9af7", "#6d3fc0", "magenta"),
+    ("bold underline", "#7dcfff", "#00698c", "cyan"),
+    ("bold italic", "#f7768e", "#b3123a", "red"),
+    ("italic underline", "#73daca", "#0f766e", "bright_cyan"),
+    ("bold italic underline", "#ff9e64", "#a8430b", "bright_magenta"),
+)
+STYLES |= {
+    f"tensor{place}": Look(*look, f"Tensor number {place + 1} of those on one storage.")
+    for place, look in enumerate(_TENSORS)
 }
 
 THEMES = ("dark", "light", "ansi", "mono")
@@ -63,14 +81,14 @@ def definition(names: str, theme: str = "dark") -> str:
     attributes: list[str] = []
     colour = background = ""
     for name in names.split():
-        row = STYLES[name]
-        attributes += [word for word in row[0].split() if word not in attributes]
+        look = STYLES[name]
+        attributes += [word for word in look.attributes.split() if word not in attributes]
         if theme != "mono":
-            text, _, behind = row[1 + THEMES.index(theme)].partition(" on ")
+            text, _, behind = getattr(look, theme).partition(" on ")
             colour, background = text or colour, behind or background
     return " ".join([*attributes, colour, *(["on", background] if background else [])]).strip()
 
 
 def tensor_style(ordinal: int) -> str:
     """The style of the `ordinal`-th of several tensors in one picture."""
-    return f"tensor{ordinal % 8}"
+    return f"tensor{ordinal % len(_TENSORS)}"

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from engine.inspect.selection import Selection
 from tui.render import UNICODE, Glyphs, Picture
+from tui.render.glyphs import translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +57,14 @@ def view(name: str) -> View:
     if name not in known:
         raise KeyError(f"there is no view named {name!r}; the views are {', '.join(known)}")
     return known[name]
+
+
+def help_of(name: str, glyphs: Glyphs = UNICODE) -> dict[str, str]:
+    """What every sign and column of a view means, in the signs that are on the screen."""
+    said: dict[str, str] = {}
+    for sign, sentence in view(name).HELP.items():
+        # several signs of one set can be one sign of another (all corners are + in ASCII)
+        shown = sign if sign.isascii() else "".join(dict.fromkeys(translated(sign, glyphs)))
+        words = translated(sentence, glyphs)
+        said[shown] = f"{said[shown]} Or: {words}" if shown in said else words
+    return said

@@ -40,17 +40,6 @@ HELP = {
     "·": "Between two facts.",
     "…": "Too long for its column; `e` shows it whole.",
 }
-ASCII_HELP = {
-    "x": "×",
-    ">": "▸",
-    "|-+": "─",
-    "#=": "━",
-    "]": "▌",
-    "%": "▓",
-    ".": "░",
-    "o": "◌",
-    "~": "…",
-}
 
 BOXED_FROM = 118
 _GROW = (
@@ -211,7 +200,9 @@ class _Group:
         style = "name lit" if tensor.lit else "name"
         after = grid.put(x, y, name.text, style, target, room)
         if not name.here and x + room - after > 4:
-            after = grid.put(after, y, f" in {name.function}", "dim", target, x + room - after)
+            after = grid.put(
+                after, y, f" in {name.function.strip('<>')}", "dim", target, x + room - after
+            )
         return after
 
     def _object(self, grid: Grid, tensor: TensorBox, y: int) -> None:

@@ -7,7 +7,9 @@ this folder with a function `project(history, moment, selection)`; modules are f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -26,8 +28,25 @@ def project(view: str, history: Any, moment: int, selection: Any) -> Any:
     return VIEWS[view](history, moment, selection)
 
 
-def to_json(model: Any, indent: int | None = None) -> str:
-    """A model as JSON text (see `engine.inspect.jsonable`, which is imported when it is needed)."""
-    from engine.inspect.jsonable import to_json as text_of
+def to_json(model: Any) -> Any:
+    """A model as dicts, lists, numbers and strings that `json.dumps` takes as they are.
 
-    return text_of(model, indent)
+    Bytes become hexadecimal text; numbers that JSON cannot say become "nan", "inf" and "-inf".
+    """
+    if is_dataclass(model) and not isinstance(model, type):
+        return {field.name: to_json(getattr(model, field.name)) for field in fields(model)}
+    if isinstance(model, dict):
+        return {str(key): to_json(value) for key, value in model.items()}
+    if isinstance(model, (list, tuple)):
+        return [to_json(item) for item in model]
+    if isinstance(model, (set, frozenset)):
+        return sorted((to_json(item) for item in model), key=repr)
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model).hex()
+    if isinstance(model, float) and not math.isfinite(model):
+        return str(model)
+    if model is None or isinstance(model, (bool, int, float, str)):
+        return model
+    if hasattr(model, "tolist"):  # a NumPy array or scalar
+        return to_json(model.tolist())
+    raise TypeError(f"{type(model).__name__} has no JSON form: {model!r}")

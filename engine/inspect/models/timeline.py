@@ -1,0 +1,152 @@
+"""The run as a line of events: those round this moment in words, and all of them as one bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+AROUND = 60  # events in words before and after the moment
+COLUMNS = 240  # how finely the bar tells where much happens
+MOST = 1000  # marks of one sort on the bar
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One event in words."""
+
+    number: int
+    time: int  # nanoseconds since the first event
+    kind: str
+    sentence: str
+    depth: int  # how many operator calls it happened inside of
+    tensor: int
+    storage: int
+    call: int
+    lit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where the next and the previous step of one grain lead."""
+
+    grain: str
+    previous: int
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The selected tensor from its first event to its last (-1: still alive), and what wrote its bytes."""
+
+    tensor: int
+    label: str
+    born: int
+    died: int
+    writes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """`density[i]`: how many events the busiest line caused among events [i * span, (i + 1) * span)."""
+
+    moment: int
+    end: int
+    line: int
+    elapsed: int
+    duration: int
+    rows: tuple[EventRow, ...]
+    steps: tuple[Step, ...]
+    span: int
+    density: tuple[int, ...]
+    errors: tuple[int, ...]
+    life: Life | None
+
+
+def project(history: Any, moment: int, selection: Any) -> Timeline:
+    """The events round `moment` and the shape of the whole run."""
+    end = history.end
+    times = history.tables.events["t"]
+    here = history.line_at(moment)
+    span = max(1, -(-end // COLUMNS))
+    errors = history.tables.numbers("ERROR", "EXCEPTION")
+    return Timeline(
+        moment=moment,
+        end=end,
+        line=here.line if here else 0,
+        elapsed=int(times[moment] - times[0]),
+        duration=int(times[-1] - times[0]),
+        rows=tuple(_rows(history, moment, selection)),
+        steps=tuple(_steps(history, moment)),
+        span=span,
+        density=_density(history, end, span),
+        errors=tuple(int(number) for number in errors[:MOST]),
+        life=_life(history, moment, selection),
+    )
+
+
+def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
+    first, last = max(0, moment - AROUND), min(history.end, moment + AROUND + 1)
+    start = int(history.tables.events["t"][0])
+    running = len(history.tables.calls.at(first - 1)) if first else 0
+    for number in range(first, last):
+        event = history.event(number)
+        fields = dict(event.fields)
+        if event.kind in ("OP_EXIT", "ERROR"):
+            running = max(0, running - 1)
+        tensor, storage, call = (fields.get(name, 0) for name in ("tensor", "storage", "call"))
+        yield EventRow(
+            number=number,
+            time=event.time - start,
+            kind=event.kind,
+            sentence=event.sentence,
+            depth=running,
+            tensor=tensor,
+            storage=storage,
+            call=call,
+            lit=tensor == selection.tensor != 0
+            or storage == selection.storage != 0
+            or call == selection.call != 0,
+        )
+        running += event.kind == "OP_ENTER"
+
+
+def _steps(history: Any, moment: int) -> Iterator[Step]:
+    for grain in ("event", "op", "line"):
+        yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
+
+
+def _density(history: Any, end: int, span: int) -> tuple[int, ...]:
+    """Per stretch of the bar, the most events that one line of the program caused there."""
+    import numpy as np
+
+    if not end:
+        return ()
+    edges = np.unique(np.concatenate([[0], history.tables.lines.since, [end]]))
+    caused = np.diff(edges)
+    low = np.arange(0, end, span)
+    high = np.minimum(low + span, end) - 1
+    first = np.searchsorted(edges, low, "right") - 1
+    last = np.searchsorted(edges, high, "right") - 1
+    between = np.stack([first, last + 1], axis=1).ravel()
+    found = np.maximum.reduceat(np.append(caused, 0), between)[::2]
+    return tuple(int(count) for count in found)
+
+
+def _life(history: Any, moment: int, selection: Any) -> Life | None:
+    tables = history.tables
+    rows = tables.tensors.where("id", selection.tensor) if selection.tensor else ()
+    if not len(rows):
+        return None
+    born, until = int(tables.tensors.since[rows[0]]), int(tables.tensors.until[rows[-1]])
+    storage = int(tables.tensors.storage[rows[-1]])
+    writes = tables.writes.since[tables.writes.where("storage", storage)]
+    died = until if until < history.end else -1
+    inside = writes[(writes >= born) & ((writes < until) | (died < 0))]
+    return Life(
+        tensor=selection.tensor,
+        label=history.label(selection.tensor, min(max(moment, born), history.end - 1)),
+        born=born,
+        died=died,
+        writes=tuple(int(number) for number in inside[:MOST]),
+    )
