@@ -1,7 +1,7 @@
 """Write the Python side of the event list: `events.py <event_list.inc> <out.py>`.
 
-C++ includes event_list.inc directly. Python gets a module of plain constants and one table, `KINDS`,
-so that no other place in the tree repeats a kind's number, fields or sentence.
+C++ includes event_list.inc directly. Python gets a module of plain constants and one table,
+`KINDS`, so that no other place in the tree repeats a kind's number, fields or sentence.
 """
 
 from __future__ import annotations
@@ -46,14 +46,16 @@ class Entry(NamedTuple):
 
 
 def parse(text: str, where: str) -> list[Entry]:
-    """The entries of the list in order; a malformed or repeated one is an error that names its line."""
+    """The entries of the list in order; a malformed or repeated one is an error with its line."""
     entries: list[Entry] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.startswith("UH_EVENT"):
             continue
         match = ENTRY.match(line.rstrip())
         if match is None:
-            raise SystemExit(f"{where}:{number}: not UH_EVENT(NAME, number, a, b, c, d, e, blob, sentence)")
+            raise SystemExit(
+                f"{where}:{number}: not UH_EVENT(NAME, number, a, b, c, d, e, blob, sentence)"
+            )
         entry = Entry(
             match["name"],
             int(match["number"]),

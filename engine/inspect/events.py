@@ -1,7 +1,7 @@
 """One event: the 64-byte record, the codes in its fields, and their names.
 
-The kinds themselves (numbers, field names, sentences) are generated from csrc/events/event_list.inc;
-this module only knows how a record is laid out and what the small codes in its fields stand for.
+The kinds themselves (numbers, fields, sentences) come from csrc/events/event_list.inc; this
+module only knows how a record is laid out and what the small codes in its fields stand for.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DTYPES = (
     ("complex64", 8, "<c8"),
     ("complex128", 16, "<c16"),
 )
-"""(name, bytes, NumPy's name for the bits) by dtype code; NumPy has no bfloat16: its bits are a uint16."""
+"""(name, bytes, NumPy's name for the bits) by dtype code; NumPy has no bfloat16: uint16."""
 
 DEVICES = ("cpu", "meta")
 ALLOCATORS = ("foreign", "cpu", "cpu pool", "meta")
@@ -112,7 +112,7 @@ def short_op(schema: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One record, decoded: `fields` are its used fields by name, `sentence` says it in plain words."""
+    """One record, decoded: its used fields by name, and a sentence that says what happened."""
 
     number: int
     time: int

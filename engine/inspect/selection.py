@@ -1,4 +1,4 @@
-"""What the user points at. One selection is shared by every view; each lights up what belongs to it."""
+"""What the user points at: one selection, shared by all views, which light up what belongs to it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ class Selection:
         """Point at a whole tensor: a cell selected before is let go."""
         return replace(self, tensor=tensor, storage=storage, name=name, byte=-1, index=None)
 
-    def select_cell(self, storage: int, byte: int, index: tuple[int, ...] | None = None) -> Selection:
-        """Point at one cell of a storage; the tensor stays selected when the cell is on its storage."""
+    def select_cell(
+        self, storage: int, byte: int, index: tuple[int, ...] | None = None
+    ) -> Selection:
+        """Point at one cell of a storage; the selected tensor stays when it is on that storage."""
         tensor = self.tensor if storage == self.storage else 0
         return replace(self, tensor=tensor, storage=storage, byte=byte, index=index)
 

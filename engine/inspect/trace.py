@@ -1,7 +1,8 @@
-"""The trace file: one SQLite file that holds a recorded run (`*.uht`), read without running anything.
+"""The trace file (`*.uht`): one SQLite file that holds a recorded run, read without running code.
 
 A trace is read forwards, segment by segment, and may still be growing: `poll()` takes in what came
-since. A damaged file gives its readable beginning and says so in `warning`.
+since. The file is open only during a poll, so a reader never keeps the recorder from closing it.
+A damaged file gives its readable beginning and says so in `warning`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from bisect import bisect_right
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -27,16 +29,6 @@ class TraceError(Exception):
     """The file is not a trace that this version can read; the message says why and what to do."""
 
 
-class _Segment:
-    """Some consecutive events' blobs, packed until somebody asks."""
-
-    __slots__ = ("first", "packed")
-
-    def __init__(self, first: int, packed: bytes):
-        self.first = first
-        self.packed = packed
-
-
 class Trace:
     """The events of a run, in order, and the strings, sources and blobs that they refer to."""
 
@@ -46,13 +38,12 @@ class Trace:
         self.meta: dict[str, str] = {}
         self._records = np.empty(0, RECORD)
         self._end = 0
-        self._segments: list[_Segment] = []
-        self._firsts: list[int] = []
+        self._firsts: list[int] = []  # the first event of each segment
+        self._packed: list[bytes] = []  # and its blobs, packed until somebody asks
         self._unpacked: dict[int, bytes] = {}
         self._strings: dict[int, str] = {}
         self._sources: dict[int, tuple[str, str]] = {}
-        self._database: sqlite3.Connection | None = None
-        self._stopped = False
+        self._growing = False
 
     # Opening
 
@@ -61,14 +52,11 @@ class Trace:
         """Read a trace file; raises TraceError for anything that is not one."""
         file = Path(path)
         _check_file(file)
+        with closing(_connect(file)) as database:
+            _check_database(database, file)
         trace = cls(str(file))
-        trace._database = _connect(file)
-        try:
-            _check_database(trace._database, file)
-            trace.poll()
-        except BaseException:
-            trace.close()
-            raise
+        trace._growing = True
+        trace.poll()
         return trace
 
     @classmethod
@@ -87,18 +75,6 @@ class Trace:
         trace._sources = dict(sources or {})
         trace._add(records, zlib.compress(blobs, 1))
         return trace
-
-    def close(self) -> None:
-        """Let go of the file; what was read stays readable."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-
-    def __enter__(self) -> Trace:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # What it holds
 
@@ -138,7 +114,7 @@ class Trace:
         return data[position + 8 : position + 8 + size]
 
     def blob_words(self, numbers: np.ndarray, words: int) -> np.ndarray:
-        """The first int64 words of many events' blobs at once: shape (len(numbers), words), 0 = absent."""
+        """The first int64 words of many events' blobs at once, a row an event; 0 = absent."""
         out = np.zeros((len(numbers), words), np.int64)
         cuts = np.searchsorted(numbers, self._firsts)
         for segment, (lo, hi) in enumerate(zip(cuts, [*cuts[1:], len(numbers)], strict=True)):
@@ -162,7 +138,7 @@ class Trace:
         data = self._unpacked.pop(segment, None)
         if data is None:
             try:
-                data = _unpack(self._segments[segment].packed, _MOST_BLOB)
+                data = _unpack(self._packed[segment], _MOST_BLOB)
             except zlib.error as error:
                 self.warning = self.warning or (
                     f"{self.path}: the blobs from event {self._firsts[segment]} on are damaged "
@@ -178,29 +154,33 @@ class Trace:
 
     def poll(self) -> int:
         """Take in the segments written since the last call; returns how many events came."""
-        if self._database is None or self._stopped:
+        if not self._growing:
             return 0
         before = self._end
         try:
-            self._read_tables(self._database)
-            rows = self._database.execute(
-                "SELECT first, count, events, blobs FROM segments WHERE first >= ? ORDER BY first",
-                (self._end,),
-            )
-            for first, count, events, blobs in rows:
-                self._check_next(first, count, events, blobs)
-                self._add(_decode(events, count), blobs)
-        except _Damage as damage:
-            self._stop(str(damage))
-        except (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError) as error:
-            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                return self._end - before  # the writer is folding its log: the next poll will see it
+            with closing(_connect(Path(self.path))) as database:
+                self._read_tables(database)
+                self._read_segments(database)
+            self._growing = not self.finished
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):  # the recorder is closing the file: next time, then
+                self._stop(str(error))
+        except (sqlite3.DatabaseError, zlib.error, _Damage) as error:
             self._stop(str(error))
         return self._end - before
 
+    def _read_segments(self, database: sqlite3.Connection) -> None:
+        rows = database.execute(
+            "SELECT first, count, events, blobs FROM segments WHERE first >= ? ORDER BY first",
+            (self._end,),
+        )
+        for first, count, events, blobs in rows:
+            self._check_next(first, count, events, blobs)
+            self._add(_decode(events, count), blobs)
+
     def _stop(self, why: str) -> None:
         """From here on the file cannot be trusted: keep what was read and say so."""
-        self._stopped = True
+        self._growing = False
         self.warning = (
             f"{self.path}: damaged after event {self._end - 1} ({why}); "
             f"showing the {self._end} events before it"
@@ -231,13 +211,13 @@ class Trace:
             room[:first] = self._records[:first]
             self._records = room
         self._records[first:end] = records
-        self._segments.append(_Segment(first, blobs or b""))
         self._firsts.append(first)
+        self._packed.append(blobs or b"")
         self._end = end
         self._learn_texts(first, end)
 
     def _learn_texts(self, first: int, end: int) -> None:
-        """Strings and sources come in the stream too: a killed writer may not have listed them yet."""
+        """Strings and sources come in the stream too: the tables may lag behind it."""
         kinds = self._records["kind"][first:end]
         for number in first + np.flatnonzero(kinds == NUMBER["STRING"]):
             key = int(self._records["a"][number])
@@ -283,7 +263,7 @@ def _connect(file: Path) -> sqlite3.Connection:
     address = f"file:{quote(str(file.resolve()))}?mode=ro"
     log = file.with_name(file.name + "-wal")
     for uri in (address, f"{address}&immutable=1"):
-        database = sqlite3.connect(uri, uri=True, timeout=1.0, check_same_thread=False)
+        database = sqlite3.connect(uri, uri=True)
         try:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA schema_version").fetchone()

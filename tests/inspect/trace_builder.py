@@ -1,13 +1,13 @@
 """Write a well-formed event stream by hand: what a recorder would have written for a small program.
 
-    b = TraceBuilder()
-    b.file("demo.py", "x = zeros(2, 3)\\ny = x.t()\\n")
-    b.frame("<module>"); b.line(1)
-    with b.op("zeros(int[] size) -> Tensor", [(2, 3)]) as call:
-        x = b.tensor((2, 3), values=range(6))
-        call.results(x)
-    b.bind("x", x); b.line(2)
-    history = b.history()
+b = TraceBuilder()
+b.file("demo.py", "x = zeros(2, 3)\\ny = x.t()\\n")
+b.frame("<module>"); b.line(1)
+with b.op("zeros(int[] size) -> Tensor", [(2, 3)]) as call:
+    x = b.tensor((2, 3), values=range(6))
+    call.results(x)
+b.bind("x", x); b.line(2)
+history = b.history()
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Call:
 
 
 class TraceBuilder:
-    """Every method emits the events of one thing that happens and returns its id (or event number)."""
+    """Every method emits the events of one thing that happens; returns its id or event number."""
 
     def __init__(self) -> None:
         self.records: list[tuple[int, ...]] = []
@@ -135,7 +135,9 @@ class TraceBuilder:
         parent = self.frames[-1][0] if self.frames else 0
         number = self.id("frame")
         self.frames.append((number, self.current_file))
-        self.emit("FRAME_PUSH", number, self.string(function), self.current_file, parent, first_line)
+        self.emit(
+            "FRAME_PUSH", number, self.string(function), self.current_file, parent, first_line
+        )
         return number
 
     def pop_frame(self, raised: bool = False) -> int:
@@ -152,7 +154,7 @@ class TraceBuilder:
     def bind(
         self, name: str, tensor: int = 0, kind: str = "NAME", text: str = "", frame: int = 0
     ) -> int:
-        """A name, slot (`xs[0]`), attribute (`self.w`) or cell now is this tensor (or this text)."""
+        """A name, slot (`xs[0]`), attribute (`self.w`) or cell now is this tensor or text."""
         if not self.frames:
             self.frame()
         where = frame or self.frames[-1][0]
@@ -165,7 +167,9 @@ class TraceBuilder:
         return self.emit("NAME_UNBIND", where, self.string(name), HOLDERS.index(kind), tensor)
 
     def exception(self, type_: str, message: str, line: int = 1) -> int:
-        return self.emit("EXCEPTION", self.frames[-1][0], line, self.string(type_), blob=message.encode())
+        return self.emit(
+            "EXCEPTION", self.frames[-1][0], line, self.string(type_), blob=message.encode()
+        )
 
     def output(self, text: str, stream: int = 1) -> int:
         return self.emit("OUTPUT", stream, blob=text.encode())
@@ -175,7 +179,9 @@ class TraceBuilder:
 
     # Operators
 
-    def op(self, schema: str, args: Iterable[Any] = (), key: str = "CPU", hops: bool = True) -> Call:
+    def op(
+        self, schema: str, args: Iterable[Any] = (), key: str = "CPU", hops: bool = True
+    ) -> Call:
         """`with b.op("mm(Tensor self, Tensor mat2) -> Tensor", [T(1), T(2)]) as call: ...`"""
         op = self.string(schema)
         words: list[int] = []
@@ -229,8 +235,12 @@ class TraceBuilder:
             self.emit("ALLOCATE", codes[0], address, nbytes, codes[1], 0)
         self.emit("STORAGE_NEW", number, address, nbytes, *codes)
         self.storages[number] = {
-            "address": address, "nbytes": nbytes, "codes": codes, "count": 0, "counter": self.id("counter")
-        }  # fmt: skip
+            "address": address,
+            "nbytes": nbytes,
+            "codes": codes,
+            "count": 0,
+            "counter": self.id("counter"),
+        }
         return number
 
     def hold(self, storage: int, kind: str, holder: int) -> int:
@@ -266,8 +276,8 @@ class TraceBuilder:
         wrap: bool = True,
         name: str = "",
     ) -> int:
-        """A new tensor on a new storage, or a view: `base=x`, or `storage=s`. Inside `op` it is wrapped
-        when the call returns it, elsewhere at once. `values` are written (and kept) whole."""
+        """A new tensor on a new storage, or a view: `base=x`, or `storage=s`. Inside `op` it is
+        wrapped when the call returns it, elsewhere at once. `values` are written and kept whole."""
         sizes = tuple(sizes)
         width = DTYPES[dtype_code(dtype)][1]
         if strides is None:
@@ -276,10 +286,18 @@ class TraceBuilder:
             storage = self.state[base]["storage"]
         if not storage:
             reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + 1
-            storage = self.storage((offset + (reach if prod(sizes) else 0)) * width, allocator, device)
+            storage = self.storage(
+                (offset + (reach if prod(sizes) else 0)) * width, allocator, device
+            )
         number = self.id("tensor")
         self.hold(storage, "TENSOR", number)
-        self.state[number] = {"storage": storage, "dtype": dtype, "wrap": wrap, "uses": 0, "base": base}
+        self.state[number] = {
+            "storage": storage,
+            "dtype": dtype,
+            "wrap": wrap,
+            "uses": 0,
+            "base": base,
+        }
         self._describe("TENSOR_NEW", number, sizes, tuple(strides), offset, device)
         if base:
             self.emit("VIEW", number, base, 0, self.calls[-1] if self.calls else 0)
@@ -291,7 +309,9 @@ class TraceBuilder:
             self.bind(name, number)
         return number
 
-    def meta(self, tensor: int, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> int:
+    def meta(
+        self, tensor: int, sizes: Sequence[int], strides: Sequence[int], offset: int = 0
+    ) -> int:
         """The tensor's description changes in place."""
         return self._describe("TENSOR_META", tensor, tuple(sizes), tuple(strides), offset, "cpu")
 
@@ -336,9 +356,14 @@ class TraceBuilder:
     # Values
 
     def write(
-        self, tensor: int, values: Any = None, lo: int | None = None, hi: int | None = None, keep: bool = True
+        self,
+        tensor: int,
+        values: Any = None,
+        lo: int | None = None,
+        hi: int | None = None,
+        keep: bool = True,
     ) -> int:
-        """Bytes [lo, hi) of the storage (default: the tensor's span) change; with `values` they are kept."""
+        """Bytes [lo, hi) of the storage (else the tensor's span) change; `values` are kept."""
         fact = self.state[tensor]
         width = DTYPES[dtype_code(fact["dtype"])][1]
         if lo is None:
@@ -347,7 +372,9 @@ class TraceBuilder:
         if hi is None and values is not None:
             hi = lo + len(raw)
         if hi is None:
-            reach = sum((n - 1) * s for n, s in zip(fact["sizes"], fact["strides"], strict=True)) + 1
+            reach = (
+                sum((n - 1) * s for n, s in zip(fact["sizes"], fact["strides"], strict=True)) + 1
+            )
             hi = lo + reach * width
         call = self.calls[-1] if self.calls else 0
         number = self.emit("WRITE", fact["storage"], tensor, lo, hi, call)

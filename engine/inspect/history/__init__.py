@@ -6,7 +6,7 @@ that were folded once from the stream (tables.py), so any moment costs the same,
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from engine.inspect.events import (
     kind_of,
     short_op,
 )
-from engine.inspect.history import ownership, search, sentences, steps, values
+from engine.inspect.history import ownership, sentences, steps, values
 from engine.inspect.history.arguments import decode_arguments
 from engine.inspect.history.facts import (
     BlockFact,
@@ -43,6 +43,7 @@ from engine.inspect.history.facts import (
     VersionFact,
     WriteFact,
 )
+from engine.inspect.history.search import Search
 from engine.inspect.history.tables import Tables
 from engine.inspect.layout import overlap
 from engine.inspect.trace import Trace
@@ -65,6 +66,7 @@ class History:
         self.tensor_row = lru_cache(maxsize=65536)(self._tensor_row)
         self.call = lru_cache(maxsize=16384)(self._call)
         self.label = lru_cache(maxsize=65536)(self._label)
+        self._search = lru_cache(maxsize=4)(partial(Search, self))
 
     def refresh(self) -> bool:
         """Take in newly recorded events; whether there were any."""
@@ -361,7 +363,9 @@ class History:
         table = self.tables.output
         end = int(np.searchsorted(table.since, m, "right"))
         return tuple(
-            OutputFact(int(table.since[row]), int(table.stream[row]), self.text(int(table.since[row])))
+            OutputFact(
+                int(table.since[row]), int(table.stream[row]), self.text(int(table.since[row]))
+            )
             for row in range(end)
         )
 
@@ -433,7 +437,7 @@ class History:
     def bytes_of(
         self, storage: int, m: int, lo: int = 0, hi: int | None = None
     ) -> tuple[bytes, np.ndarray]:
-        """Bytes [lo, hi) of a storage as far as the trace kept them, and a mask of those it knows."""
+        """Bytes [lo, hi) of a storage as far as the trace kept them, and which of them it knows."""
         return self.values.read(storage, m, lo, hi)
 
     def last_write(self, storage: int, byte: int, m: int) -> WriteFact | None:
@@ -455,13 +459,13 @@ class History:
     # Moving
 
     def next(self, m: int, grain: str = "event") -> int:
-        """The next moment at this grain ("event", "op", "line"); the last one when there is none."""
+        """The next stop of a grain ("event", "op", "line"); the last moment when there is none."""
         return steps.next_stop(self.tables, m, grain)
 
     def previous(self, m: int, grain: str = "event") -> int:
-        """The moment before at this grain; 0 when there is none."""
+        """The stop before; moment 0 when there is none."""
         return steps.previous_stop(self.tables, m, grain)
 
     def find(self, text: str, m: int, step: int = 1) -> int | None:
         """The nearest moment after (step 1) or before (-1) m whose event matches; see search.py."""
-        return search.find(self, text, m, step)
+        return self._search(text).find(m, step)

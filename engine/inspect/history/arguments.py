@@ -1,4 +1,4 @@
-"""The recorded arguments of a call: the int64 stream of Note [Recorded arguments], with their names."""
+"""The recorded arguments of a call: the int64 stream of Note [Recorded arguments], by name."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _double(bits: int) -> float:
 
 
 def show_argument(argument: Argument, label: Callable[[int], str]) -> str:
-    """As a person would write it in the call: `x`, `1.5`, `(2, 3)`, `dim=0` is left to the caller."""
+    """The value as a person would write it in the call: `x`, `1.5`, `(2, 3)`."""
     if argument.kind == "tensor":
         return label(argument.value)
     if argument.kind == "tensors":

@@ -1,7 +1,7 @@
 """What History answers with: one frozen dataclass per sort of fact.
 
-`since` and `until` are moments: the fact holds from event `since` up to, not including, event `until`
-(FOREVER while it still holds at the end of the trace).
+`since` and `until` are moments: the fact holds from event `since` up to, not including, event
+`until` (FOREVER while it still holds at the end of the trace).
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class FrameFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LineFact(Fact):
-    """A line of the user's program, from the moment before it runs until the next one in its frame."""
+    """A line of the user's program, from just before it runs until the next one in its frame."""
 
     frame: int
     file: int
@@ -122,8 +122,8 @@ class LineFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a call. `kind` is tensor, tensors, int, ints, float, floats, bool, string, dtype,
-    device or none; a tensor's value is its id."""
+    """One argument of a call. `kind` is tensor, tensors, int, ints, float, floats, bool, string,
+    dtype, device or none; a tensor's value is its id."""
 
     name: str
     kind: str
@@ -209,7 +209,7 @@ class OutputFact:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One reason why something is alive: its kind, what to call it, and how many counts it stands for."""
+    """One reason why something is alive: its kind, its name, and how many counts it stands for."""
 
     kind: str
     name: str
@@ -220,7 +220,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """A count and the holders that it is made of; they add up. `seen` is when the count was seen."""
+    """A count and the holders that add up to it. `seen` is the moment at which it was seen."""
 
     count: int
     holders: tuple[Holder, ...]

@@ -16,7 +16,9 @@ ELSEWHERE = "held elsewhere"
 
 def owners(history: History, tensor: int, m: int) -> TensorOwners:
     """The Python object's references (as last seen) and the TensorImpl's uses (exact)."""
-    return TensorOwners(tensor, _object_owners(history, tensor, m), _impl_owners(history, tensor, m))
+    return TensorOwners(
+        tensor, _object_owners(history, tensor, m), _impl_owners(history, tensor, m)
+    )
 
 
 def storage_owners(history: History, storage: int, m: int) -> Owners:

@@ -1,17 +1,242 @@
-"""Find events: words of their sentence, and filters such as `op:mm name:x line:12 shape:2x3 kind:WRITE`."""
+"""Find events: `op:mm`, `name:x`, `line:12`, `shape:2x3`, `kind:WRITE`, and words of the sentence.
+
+Parts that are filters must all hold; whatever else was typed must stand in the event's sentence. A
+number in it is a whole number: `storage 17` does not find storage 170. Sentences are slow to make,
+so whole columns first say which events could match, and only those are read.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from engine.inspect.events import KINDS, NUMBER, dtype_code, short_op
+from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
+
 if TYPE_CHECKING:
+    from engine._generated.event_kinds import Kind
     from engine.inspect.history import History
 
+Mask = np.ndarray
+_FIELDS = "abcde"
+_ANY_ARGUMENT = re.compile(r"\d+|0x[0-9a-f]+|true|false|none|inf|nan|e|float\d+|int\d+|cpu|meta")
 
-def find(history: History, text: str, m: int, step: int) -> int | None:
-    wanted = text.lower()
-    moments = range(m + 1, history.end) if step > 0 else range(m - 1, -1, -1)
-    for moment in moments:
-        if wanted in history.event(moment).sentence.lower():
-            return moment
-    return None
+
+class Search:
+    """One search text over one history: `find` gives the next or previous match."""
+
+    def __init__(self, history: History, text: str):
+        self.history = history
+        self.events = history.tables.events
+        self.kinds = self.events["kind"]
+        self.possible = np.ones(len(self.events), bool)
+        words, filters = [], []
+        for part in text.split():
+            key, colon, value = part.partition(":")
+            mask = self._filter(key.lower(), value) if colon and value else None
+            if mask is None:
+                words.append(part)
+            else:
+                filters.append(key.lower())
+                self.possible &= mask
+        if filters == ["op"] and not words:
+            self.possible &= self.kinds == NUMBER["OP_ENTER"]
+        self.text = " ".join(words).lower()
+        self.pattern = re.compile(_whole_numbers(self.text))
+        if words:
+            self._keep_speakers()
+        self.candidates = np.flatnonzero(self.possible)
+
+    def find(self, m: int, step: int) -> int | None:
+        """The nearest match after m (step > 0) or before it."""
+        if step > 0:
+            ahead = self.candidates[np.searchsorted(self.candidates, m, "right") :]
+        else:
+            ahead = self.candidates[: np.searchsorted(self.candidates, m, "left")][::-1]
+        for moment in ahead:
+            if not self.text or self.pattern.search(self._sentence(int(moment))):
+                return int(moment)
+        return None
+
+    def _sentence(self, moment: int) -> str:
+        return self.history.event(moment).sentence.lower()
+
+    # Filters: a mask over all events, or None when the value cannot be read as one
+
+    def _filter(self, key: str, value: str) -> Mask | None:
+        special: dict[str, Callable[[str], Mask | None]] = {
+            "kind": self._of_kind,
+            "op": self._of_op,
+            "line": self._on_line,
+            "shape": self._of_shape,
+            "dtype": self._of_dtype,
+            "tensor": self._of_tensor,
+        }
+        if key in special:
+            return special[key](value)
+        known = any(key in kind.fields for kind in KINDS.values())
+        return self._with_field(key, value) if known and key != "_" else None
+
+    def _of_kind(self, value: str) -> Mask | None:
+        numbers = [number for name, number in NUMBER.items() if value.upper() in name]
+        return np.isin(self.kinds, numbers) if numbers else None
+
+    def _of_op(self, value: str) -> Mask:
+        """All events of the calls of this operator (`add`, or one overload: `add.Tensor`)."""
+        wanted = value.lower()
+        ids = [
+            number
+            for number, text in self.history.trace.strings.items()
+            if wanted in (short_op(text).lower(), text.partition("(")[0].lower())
+        ]
+        calls = self.history.tables.calls
+        return self._where("call", calls.id[np.isin(calls.op, ids)])
+
+    def _on_line(self, value: str) -> Mask | None:
+        file, colon, line = value.rpartition(":")
+        if not line.isdecimal():
+            return None
+        mask = self._where("line", [int(line)])
+        return mask & self._with_field("file", file) if colon else mask
+
+    def _of_shape(self, value: str) -> Mask | None:
+        sizes = [part for part in re.split(r"[x,()\[\]]", value.lower()) if part]
+        if not all(size.isdecimal() for size in sizes):
+            return None
+        shape = [int(size) for size in sizes]
+        since = self.history.tables.tensors.since
+        words = self.history.trace.blob_words(since, 3 + len(shape))
+        same = (words[:, 2] == len(shape)) & (words[:, 3:] == shape).all(axis=1)
+        return self._at(since[same])
+
+    def _of_dtype(self, value: str) -> Mask | None:
+        try:
+            code = dtype_code(value.lower())
+        except KeyError:
+            return None
+        tensors = self.history.tables.tensors
+        return self._at(tensors.since[(tensors.layout & 0xFF) == code])
+
+    def _of_tensor(self, value: str) -> Mask | None:
+        number = value.removeprefix("#")
+        if number.isdecimal():
+            ids = np.array([int(number)])
+        else:
+            ids = self._named(lambda text: text == value)
+        if not len(ids):
+            return None
+        masks = [self._where(field, ids) for field in TENSORS]
+        return np.logical_or.reduce(masks)
+
+    def _with_field(self, key: str, value: str) -> Mask:
+        """Any field of the event list by its name; a text field by its text."""
+        if key == "file":
+            return self._where(
+                key, self._strings(lambda text: value in (text, PurePath(text).name))
+            )
+        if key in STRINGS:
+            return self._where(key, self._strings(lambda text: text == value))
+        if key in CODES:
+            wanted = value.lower()
+            codes = [code for code, name in enumerate(CODES[key]) if name.lower() == wanted]
+            return self._where(key, codes)
+        number = _number(value)
+        return self._where(key, [] if number is None else [number])
+
+    def _strings(self, wanted: Callable[[str], bool]) -> list[int]:
+        return [number for number, text in self.history.trace.strings.items() if wanted(text)]
+
+    def _named(self, wanted: Callable[[str], bool]) -> np.ndarray:
+        """The tensors that ever had a name like this."""
+        names = self.history.tables.names
+        return np.unique(names.tensor[np.isin(names.name, self._strings(wanted))])
+
+    def _at(self, moments: np.ndarray) -> Mask:
+        mask = np.zeros(len(self.events), bool)
+        mask[moments] = True
+        return mask
+
+    def _where(self, field: str, values: np.ndarray | list[int]) -> Mask:
+        """The events of kinds that have this field, where it is one of these values."""
+        mask = np.zeros(len(self.events), bool)
+        for kind in KINDS.values():
+            if field in kind.fields and len(values):
+                numbers = self.history.tables.numbers(kind.name)
+                mask[numbers] = self._is_in(numbers, kind.fields.index(field), values)
+        return mask
+
+    def _is_in(self, numbers: np.ndarray, place: int, values: np.ndarray | list[int]) -> Mask:
+        column = self.events[_FIELDS[place]][numbers]
+        return column == values[0] if len(values) == 1 else np.isin(column, values)
+
+    # Words: which events could say them
+
+    def _keep_speakers(self) -> None:
+        """Drop every event whose kind and fields cannot give the words typed."""
+        fragments = sorted(set(re.findall(r"\w+", self.text)), key=len, reverse=True)
+        for kind in KINDS.values():
+            numbers = self.history.tables.numbers(kind.name)
+            for fragment in fragments:
+                if not len(numbers):
+                    break
+                could = self._could_say(kind, numbers, fragment)
+                self.possible[numbers[~could]] = False
+                numbers = numbers[could]
+
+    def _could_say(self, kind: Kind, numbers: np.ndarray, fragment: str) -> Mask:
+        own_words = re.sub(r"\{.*?\}", " ", kind.sentence).lower() + ADDED.get(kind.name, "")
+        if fragment in own_words or kind.name in TEXTS:
+            return np.ones(len(numbers), bool)
+        if kind.name == "OP_ENTER" and self._could_be_argument(fragment):
+            return np.ones(len(numbers), bool)
+        could = np.zeros(len(numbers), bool)
+        number = _number(fragment)
+        texts = self._strings(lambda text: fragment in text.lower())
+        for place, field in enumerate(kind.fields):
+            if field in ("_", "blob"):
+                continue
+            if number is not None:
+                could |= self._is_in(numbers, place, [number])
+            values: np.ndarray | list[int] = []
+            if field in STRINGS:
+                values = texts
+            elif field in TENSORS or field == "holder":
+                values = self._named(lambda text: fragment in text.lower())
+            elif field in CODES:
+                values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]
+            elif field == "call":
+                calls = self.history.tables.calls
+                values = calls.id[np.isin(calls.op, texts)]
+            elif field == "frame" and "line" in kind.fields:
+                frames = self.history.tables.frames
+                values = frames.id[np.isin(frames.file, texts)]
+            if len(values):
+                could |= self._is_in(numbers, place, values)
+        if kind.name == "NAME_BIND":
+            could |= self.events["d"][numbers] == 0  # the value's text may say it
+        return could
+
+    def _could_be_argument(self, fragment: str) -> bool:
+        if _ANY_ARGUMENT.fullmatch(fragment):
+            return True
+        names = np.unique(self.history.tables.names.name)
+        return any(fragment in self.history.string(int(name)).lower() for name in names)
+
+
+def _number(text: str) -> int | None:
+    try:
+        value = int(text, 0) if text.lower().startswith("0x") else int(text)
+    except ValueError:
+        return None
+    return value if abs(value) < 1 << 62 else None
+
+
+def _whole_numbers(text: str) -> str:
+    """A pattern for the text in which a number does not match inside a longer number."""
+    start = r"(?<!\d)" if text[:1].isdigit() else ""
+    end = r"(?!\d)" if text[-1:].isdigit() else ""
+    return start + re.escape(text) + end

@@ -17,10 +17,7 @@ _MOST_TEXT = 60
 
 
 def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> str:
-    said: dict[str, object] = dict(fields)
-    for name, value in fields.items():
-        if name in _SAYERS:
-            said[name] = _SAYERS[name](history, m, value)
+    said = {field: _say(history, m, field, value) for field, value in fields.items()}
     if "holder" in fields:
         said["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
     if "line" in fields:
@@ -55,34 +52,37 @@ def short(text: str) -> str:
 
 
 def _holder(history: History, m: int, kind: int, holder: int) -> str:
-    if coded(HOLDERS, kind) in ("TENSOR", "WRAPPER"):
-        return tensor_words(history, m, holder)
-    return str(holder)
+    sort = coded(HOLDERS, kind)
+    return tensor_words(history, m, holder) if sort in ("TENSOR", "WRAPPER") else str(holder)
 
 
-def _text(history: History, m: int, value: int) -> str:
-    return history.string(value)
-
-
-def _string_number(history: History, m: int, value: int) -> str:
-    return f'{value} ("{short(history.string(value))}")'
-
-
-_SAYERS: dict[str, Callable[[History, int, int], str]] = {
-    "tensor": lambda history, m, value: tensor_words(history, m, value),
-    "base": lambda history, m, value: tensor_words(history, m, value),
-    "op": lambda history, m, value: short_op(history.string(value)),
-    "kernel": _text,
-    "function": _text,
-    "name": _text,
-    "type": _text,
-    "file": lambda history, m, value: PurePath(history.source(value)[0]).name or str(value),
-    "allocator": lambda history, m, value: coded(ALLOCATORS, value),
-    "device": lambda history, m, value: coded(DEVICES, value),
-    "holder_kind": lambda history, m, value: coded(HOLDERS, value).lower(),
-    "key": lambda history, m, value: coded(KEYS, value),
-    "id": _string_number,
+CODES: dict[str, tuple[str, ...]] = {
+    "allocator": ALLOCATORS,
+    "device": DEVICES,
+    "holder_kind": tuple(name.lower() for name in HOLDERS),
+    "key": KEYS,
 }
+"""Fields that hold a small code, and its names."""
+
+TENSORS = ("tensor", "base", "first", "second", "third")
+STRINGS = ("op", "kernel", "function", "name", "type", "file", "id")
+TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION")
+"""Kinds whose sentence ends with their own text."""
+
+
+def _say(history: History, m: int, field: str, value: int) -> object:
+    """A field as it stands in a sentence."""
+    if field in CODES:
+        return coded(CODES[field], value)
+    if field in TENSORS:
+        return tensor_words(history, m, value)
+    if field == "op":
+        return short_op(history.string(value))
+    if field == "file":
+        return PurePath(history.source(value)[0]).name or str(value)
+    if field == "id":
+        return f'{value} ("{short(history.string(value))}")'
+    return history.string(value) if field in STRINGS else value
 
 
 def _called_with(history: History, m: int, fields: dict[str, int]) -> str:
@@ -132,3 +132,10 @@ _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
     "OUTPUT": _its_text,
     "EXCEPTION": _raised,
 }
+
+ADDED = {
+    "OP_EXIT": " from with ",
+    "WRITE": " by from outside the engine ",
+    "NAME_BIND": " to tensor ",
+}
+"""The words that _MORE can add to a kind's own sentence."""

@@ -1,15 +1,14 @@
 """Stepping: the moments at which each grain stops.
 
-`event` stops everywhere. `op` stops where a top-level operator has returned, so that its result can be
-seen. `line` stops where a line is about to run: everything the line before it did is there. The first
-and the last moment are stops of every grain, so stepping never gets stuck and is symmetric.
+`event` stops everywhere. `op` stops where an operator that the program called has returned, so that
+its result can be seen. `line` stops where a line is about to run: all that the line before it did
+is there. The first and the last moment are stops of every grain, so stepping is symmetric.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.inspect.events import FOREVER
 from engine.inspect.history.tables import Tables
 
 GRAINS = ("event", "op", "line")
@@ -18,9 +17,7 @@ GRAINS = ("event", "op", "line")
 def stops(tables: Tables, grain: str) -> np.ndarray:
     """All stops of a grain, ascending."""
     if grain == "op":
-        calls = tables.calls
-        top = calls.until[(calls.parent == 0) & (calls.until < FOREVER)]
-        return np.sort(top)
+        return tables.returns
     if grain == "line":
         return tables.lines.since
     raise ValueError(f"grain {grain!r} is not one of {', '.join(GRAINS)}")

@@ -1,7 +1,7 @@
 """Facts with lifetimes, in columns.
 
-A Table is a set of NumPy columns of one length. Row r holds in [since[r], until[r]); rows are sorted
-by `since`. Asking what holds at a moment is a cut: `at(m)`. No events are replayed.
+A Table is a set of NumPy columns of one length. Row r holds in [since[r], until[r]); rows are
+sorted by `since`. Asking what holds at a moment is a cut: `at(m)`. No events are replayed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Table:
     def _cuts(self) -> tuple[np.ndarray, list[np.ndarray]]:
         """Every so often, which earlier rows still hold there, so that a cut looks at few rows.
 
-        The distance grows with the number of living rows: all cuts together stay linear in the table.
+        The distance grows with the number of living rows: all cuts together stay linear in size.
         """
         cuts, alive = [0], [np.empty(0, np.int64)]
         while (position := cuts[-1] + max(_BLOCK, 2 * len(alive[-1]))) < len(self):
@@ -104,7 +104,7 @@ def pair(
     """For things that come and go under the same key: the moment at which each opening was closed.
 
     Openings and closings of one key nest like brackets. Sorted by key, depth and moment, an opening
-    stands right before its closing; a closing without an opening stands alone and pairs with nothing.
+    stands right before its closing; a closing without an opening stands alone.
     """
     count = len(opened)
     moment = np.concatenate([opened, closed])
@@ -127,7 +127,7 @@ def pair(
 
 
 def next_of_same(*columns: np.ndarray, since: np.ndarray) -> np.ndarray:
-    """For facts that the next one under the same key replaces: where that one begins, else FOREVER."""
+    """For facts that the next one with the same key replaces: where that begins, else FOREVER."""
     until = np.full(len(since), FOREVER, np.int64)
     order = np.lexsort([since, *reversed(columns)])
     first, second = order[:-1], order[1:]

@@ -10,11 +10,9 @@ from engine.inspect.events import FOREVER, HAS_BLOB, NUMBER
 from engine.inspect.history.table import Table, ends_of, next_of_same, pair
 from engine.inspect.trace import Trace
 
-OUTSIDE = 0
-
 
 class Tables:
-    """All tables of a trace as it was when this was made; each is built when it is first asked for."""
+    """All tables of a trace as it now is; each is built when it is first asked for."""
 
     def __init__(self, trace: Trace):
         self.trace = trace
@@ -64,9 +62,7 @@ class Tables:
         """A resize ends one row and begins another; allocator and device stay as they were."""
         since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
         gone, old = self.of("STORAGE_FREE")
-        until = np.minimum(
-            next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone)
-        )
+        until = np.minimum(next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone))
         made, new = self.of("STORAGE_NEW")
         allocator, device = (_looked_up(rows["a"], new["a"], new[field]) for field in "de")
         return Table(
@@ -90,9 +86,7 @@ class Tables:
     def _holds(self, take: str, leave: str) -> Table:
         since, new = self.of(take)
         gone, old = self.of(leave)
-        until = pair(
-            (new["a"], new["b"], new["c"]), since, (old["a"], old["b"], old["c"]), gone
-        )
+        until = pair((new["a"], new["b"], new["c"]), since, (old["a"], old["b"], old["c"]), gone)
         return Table(since, until, id=new["a"], kind=new["b"], holder=new["c"])
 
     @cached_property
@@ -118,10 +112,10 @@ class Tables:
         """A TENSOR_META ends one row and begins another."""
         since, rows = self.of("TENSOR_NEW", "TENSOR_META")
         gone, old = self.of("TENSOR_FREE")
-        until = np.minimum(
-            next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone)
+        until = np.minimum(next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone))
+        return Table(
+            since, until, id=rows["a"], storage=rows["b"], layout=rows["c"], offset=rows["d"]
         )
-        return Table(since, until, id=rows["a"], storage=rows["b"], layout=rows["c"], offset=rows["d"])
 
     @cached_property
     def tensor_words(self) -> np.ndarray:
@@ -139,7 +133,9 @@ class Tables:
         """A look at an object holds until the next look at it, or its death."""
         since, rows = self.of("OBJECT")
         gone, old = self.of("UNWRAP")
-        until = np.minimum(next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone))
+        until = np.minimum(
+            next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone)
+        )
         return Table(
             since, until, tensor=rows["a"], address=rows["b"], refcount=rows["c"], type=rows["d"]
         )
@@ -168,6 +164,12 @@ class Tables:
             exit=exit_,
             error=error,
         )
+
+    @cached_property
+    def returns(self) -> np.ndarray:
+        """The moments at which a call that no other call made has ended."""
+        calls = self.calls
+        return np.sort(calls.until[(calls.parent == 0) & (calls.until < FOREVER)])
 
     @cached_property
     def hops(self) -> Table:
@@ -223,7 +225,9 @@ class Tables:
         )
         bound = rows["kind"] == NUMBER["NAME_BIND"]
         since, until, rows = since[bound], until[bound], rows[bound]
-        return Table(since, until, frame=rows["a"], name=rows["b"], kind=rows["c"], tensor=rows["d"])
+        return Table(
+            since, until, frame=rows["a"], name=rows["b"], kind=rows["c"], tensor=rows["d"]
+        )
 
     @cached_property
     def current(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
@@ -252,7 +256,7 @@ class Tables:
     def values(self) -> Table:
         """Bytes of a storage as they were kept, from the write that they belong to.
 
-        A VALUES record follows its WRITE after a few events; the bytes were there from the WRITE on.
+        A VALUES record comes a few events after its WRITE; the bytes were there from then on.
         A WRITE without VALUES (the budget ran out) is a row too, of mode -1: from there on unknown.
         """
         since, rows = self.of("WRITE", "VALUES")
@@ -299,7 +303,7 @@ def _looked_up(keys: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.nd
 def _next_after(
     keys: np.ndarray, since: np.ndarray, other: np.ndarray, when: np.ndarray
 ) -> np.ndarray:
-    """For each (key, since): the first `when` after it among `other` with the same key, else FOREVER."""
+    """For each (key, since): the first (other, when) after it with that key, else FOREVER."""
     count = len(keys)
     key = np.concatenate([keys, other])
     moment = np.concatenate([since, when])

@@ -1,7 +1,7 @@
 """The bytes of a storage at a moment, as far as the trace kept them.
 
-Walk back from the moment over what was kept and what was written; the newest record over a byte says
-what it is, or that nobody knows. Regions written again and again count once (their newest record).
+Walk back from the moment over what was kept and what was written; the newest record over a byte
+says what it is, or that nobody knows. A region written again and again counts once, by its newest.
 """
 
 from __future__ import annotations
