@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_MARKED = 1 << 22  # runs of bytes that are marked one by one to count holes and overlaps
+MAX_HITS = 4096  # elements that are listed over one stretch of bytes
 MAX_WORK = 1_000_000  # steps NumPy may take to decide whether two layouts have a byte in common
 _MADE_UP = 1 << 20
 
@@ -42,7 +44,12 @@ class Extent:
 
     @classmethod
     def of(
-        cls, offset: int, sizes: Sequence[int], strides: Sequence[int], itemsize: int, shift: int = 0
+        cls,
+        offset: int,
+        sizes: Sequence[int],
+        strides: Sequence[int],
+        itemsize: int,
+        shift: int = 0,
     ) -> Extent:
         """From PyTorch's description (counted in elements); `shift` bytes are added to the start."""
         in_bytes = tuple(stride * itemsize for stride in strides)
@@ -95,6 +102,11 @@ class Extent:
 
         if self.start < hi and self.start + reach[0] >= first:
             yield from walk(0, self.start)
+
+    def hits(self, lo: int, hi: int) -> tuple[list[Hit], bool]:
+        """The first MAX_HITS of `elements`, and whether these are all."""
+        found = list(islice(self.elements(lo, hi), MAX_HITS + 1))
+        return found[:MAX_HITS], len(found) <= MAX_HITS
 
     @property
     def nested(self) -> bool:
@@ -155,26 +167,24 @@ class Extent:
         if max(lo, other_lo) >= min(hi, other_hi):
             return False
         low = min(lo, other_lo)
+        here, there = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (self, other))
         try:
-            return bool(np.shares_memory(*(_array(x.merged(), low) for x in (self, other)), MAX_WORK))
+            return bool(np.shares_memory(here, there, MAX_WORK))
         except np.exceptions.TooHardError:
             return None
 
 
-def _array(runs: Extent, low: int) -> np.ndarray:
-    """An array at made-up addresses: NumPy decides overlap from them and reads no memory."""
-    import numpy as np
+class _Nowhere:
+    """Describes an array at made-up addresses: NumPy decides overlap from them, reading no memory."""
 
-    class Nowhere:
-        __array_interface__ = {
+    def __init__(self, runs: Extent, low: int) -> None:
+        self.__array_interface__ = {
             "version": 3,
             "data": (_MADE_UP + runs.start - low, True),
             "typestr": f"|V{runs.itemsize}",
             "shape": runs.sizes,
             "strides": runs.strides,
         }
-
-    return np.asarray(Nowhere())
 
 
 def covered(starts: np.ndarray, itemsize: int) -> int:

@@ -35,9 +35,7 @@ def walked(extent: Extent) -> dict[tuple[int, ...], int]:
 def touched_bytes(extent: Extent) -> set[int]:
     """Every byte of every element, one by one."""
     return {
-        byte
-        for start in walked(extent).values()
-        for byte in range(start, start + extent.itemsize)
+        byte for start in walked(extent).values() for byte in range(start, start + extent.itemsize)
     }
 
 

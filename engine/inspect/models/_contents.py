@@ -1,0 +1,100 @@
+"""What a trace knows of a storage's bytes at a moment, read as numbers.
+
+Not every byte is known: large writes are sampled, a budget can run out, and memory that was only
+allocated was never seen. An unknown byte stays unknown; it is never shown as a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.inspect.models._extent import Extent
+from engine.inspect.models._numbers import Dtype, decode
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BUDGET = 1 << 18  # elements of one tensor that are read for its statistics
+COUNTED = 1 << 22  # bytes of a storage that are read to count how many are known
+_PAGE = 1 << 16
+
+
+class _Pages:
+    """Bytes and what is known of them, asked of the history a page at a time."""
+
+    def __init__(self, history: Any, storage: int, moment: int) -> None:
+        self._history = history
+        self._storage = storage
+        self._moment = moment
+        self._read: dict[int, tuple[bytes, np.ndarray]] = {}
+
+    def stretch(self, lo: int, hi: int) -> tuple[bytes, np.ndarray]:
+        result: tuple[bytes, np.ndarray] = self._history.bytes_of(
+            self._storage, self._moment, lo, hi
+        )
+        return result
+
+    def page(self, number: int) -> tuple[bytes, np.ndarray]:
+        if number not in self._read:
+            self._read[number] = self.stretch(number * _PAGE, (number + 1) * _PAGE)
+        return self._read[number]
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The bytes of one storage. As JSON: how many there are, and how many of them are known."""
+
+    nbytes: int
+    known: int | None  # nothing where the storage is too large to count
+
+    @classmethod
+    def of(cls, history: Any, storage: int, moment: int, nbytes: int) -> Contents:
+        pages = _Pages(history, storage, moment)
+        known = None
+        if nbytes <= COUNTED:
+            known = sum(int(pages.page(n)[1].sum()) for n in range(-(-nbytes // _PAGE)))
+        made = cls(nbytes, known)
+        object.__setattr__(made, "_pages", pages)  # not a fact: not a field
+        return made
+
+    def value(self, dtype: Dtype, byte: int) -> Any | None:
+        """The element that starts at `byte`, or nothing if one of its bytes is unknown."""
+        end = byte + dtype.itemsize
+        if byte < 0 or end > self.nbytes:
+            return None
+        pages: _Pages = self.__dict__["_pages"]
+        lo = byte % _PAGE
+        if lo + dtype.itemsize > _PAGE:  # a misaligned element across two pages
+            data, known = pages.stretch(byte, end)
+            return decode(dtype, data)[0] if known.all() else None
+        data, known = pages.page(byte // _PAGE)
+        if not known[lo : lo + dtype.itemsize].all():
+            return None
+        return decode(dtype, data[lo : lo + dtype.itemsize])[0]
+
+    def elements(self, dtype: Dtype, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
+        """(values, which are known) of the first BUDGET elements of `once(extent)`, in order."""
+        import numpy as np
+
+        sizes = once(extent)
+        lo, hi = extent.span
+        at = np.zeros(0 if 0 in sizes else 1, dtype=np.int64)
+        if lo < 0 or hi > self.nbytes:
+            raise ValueError(f"bytes {lo} to {hi} are not in a storage of {self.nbytes} bytes")
+        for size, stride in zip(sizes, extent.strides, strict=True):
+            # in order: the first BUDGET elements of the whole are within the first few of each part
+            steps = np.arange(min(size, BUDGET), dtype=np.int64) * stride
+            at = (at[: -(-BUDGET // max(1, size)), None] + steps).ravel()[:BUDGET]
+        hi = lo + (int(at.max()) + dtype.itemsize if at.size else 0)
+        pages: _Pages = self.__dict__["_pages"]
+        data, known = pages.stretch(lo, hi)
+        raw = np.frombuffer(data, dtype=np.uint8)
+        inside = at[:, None] + np.arange(dtype.itemsize, dtype=np.int64)
+        return decode(dtype, raw[inside].tobytes()), known[inside].all(axis=1)
+
+
+def once(extent: Extent) -> Sequence[int]:
+    """The sizes with each stride-0 dimension taken once: its elements are one and the same."""
+    return [n if s else min(n, 1) for n, s in zip(extent.sizes, extent.strides, strict=True)]

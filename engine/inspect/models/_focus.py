@@ -1,0 +1,65 @@
+"""Which tensor or storage a view is about: what is selected, else the newest that has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.inspect.models._extent import Extent
+from engine.inspect.models._numbers import Dtype, dtype_of
+
+
+def focus(history: Any, moment: int, selection: Any) -> Any | None:
+    """The tensor to show at a moment: the selected one if it is alive, else a good stand-in."""
+    chosen = _alive(history, selection.tensor, moment)
+    if chosen is not None:
+        return chosen
+    if selection.storage:
+        on_it = history.tensors_on(selection.storage, moment)
+        if on_it:
+            return covering(on_it, selection.byte) or on_it[0]
+    return newest(history, moment)
+
+
+def newest(history: Any, moment: int) -> Any | None:
+    """The youngest live tensor that has a name, else the youngest of all."""
+    alive = history.tensors_at(moment)
+    named = {name.tensor for name in history.names_at(moment) if name.tensor}
+    candidates = [tensor for tensor in alive if tensor.id in named] or alive
+    return max(candidates, key=lambda tensor: tensor.id, default=None)
+
+
+def covering(tensors: Sequence[Any], byte: int) -> Any | None:
+    """The first of the tensors that has an element over this byte of their storage."""
+    if byte < 0:
+        return None
+    return next((t for t in tensors if any(extent_of(t).elements(byte, byte + 1))), None)
+
+
+def extent_of(tensor: Any, shift: int = 0) -> Extent:
+    """A tensor's elements as bytes of its storage."""
+    itemsize = dtype_of(tensor.dtype).itemsize
+    return Extent.of(tensor.offset, tensor.sizes, tensor.strides, itemsize, shift)
+
+
+def element_type(tensor: Any) -> Dtype:
+    return dtype_of(tensor.dtype)
+
+
+def cursor(tensor: Any, selection: Any) -> tuple[int, ...] | None:
+    """The index that is pointed at: the selected one, else the first over the selected byte."""
+    if 0 in tensor.sizes:
+        return None
+    index = selection.index
+    fits = index is not None and len(index) == len(tensor.sizes)
+    if fits and all(0 <= i < n for i, n in zip(index, tensor.sizes, strict=True)):
+        return tuple(index)
+    if selection.byte >= 0 and selection.storage in (0, tensor.storage):
+        hit = next(extent_of(tensor).elements(selection.byte, selection.byte + 1), None)
+        if hit is not None:
+            return hit.index
+    return (0,) * len(tensor.sizes)
+
+
+def _alive(history: Any, tensor: int, moment: int) -> Any | None:
+    return history.tensor(tensor, moment) if tensor else None

@@ -1,0 +1,329 @@
+"""One Storage: its cells, what is in them, and every live tensor laid over them.
+
+The storage knows nothing of rows, columns or tensors; it is bytes. A *lane* is one tensor's way of
+looking at those bytes: which cells it uses, and as which element. Two tensors alias when a byte
+belongs to both, and only then: sharing a storage is not enough (`x[0]` and `x[1]` never meet), and
+having different ones is not enough either (two storages can be made over one NumPy array).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.inspect.models._contents import Contents
+from engine.inspect.models._extent import Extent, Hit
+from engine.inspect.models._focus import cursor, element_type, extent_of, focus
+from engine.inspect.models._layout import describe
+from engine.inspect.models._numbers import Dtype, dtype_of, exact, short
+
+MAX_LANES = 64  # tensors that are compared with each other; more are counted
+LISTED = 64  # cells that the model lists by itself; `row` makes any others
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A live tensor over this memory. Byte counts are nothing where counting would take too long."""
+
+    tensor: int
+    label: str
+    dtype: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int  # in elements, into its own storage
+    storage: int  # differs from the model's when two storages share memory
+    pattern: str
+    extent: Extent  # in bytes of this storage
+    touched: int | None  # different bytes it uses
+    holes: int | None  # bytes between its first and its last that it does not use
+    repeats: bool | None  # whether some byte belongs to more than one of its elements
+    aliases: tuple[int, ...]  # the tensors that have a byte in common with it
+    undecided: tuple[int, ...]  # those for which that was too hard to decide
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A cell belongs to an element of a tensor; `more` counts further elements on the same cell."""
+
+    tensor: int
+    index: tuple[int, ...]
+    part: int  # 0: the element starts here; n: its n-th following cell
+    more: int
+    counted: bool = True  # whether `more` is exact; else it is at least that
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    number: int
+    byte: int
+    address: int
+    text: str  # "" when unknown
+    exact: str
+    known: bool
+    written: bool  # by the last write
+    selected: bool
+    touches: tuple[Touch, ...]  # in the order of the lanes
+
+
+@dataclass(frozen=True, slots=True)
+class LastWrite:
+    """The newest write: bytes [lo, hi), through a tensor, by an operator or from outside."""
+
+    moment: int
+    lo: int
+    hi: int
+    tensor: int
+    label: str
+    call: int
+    op: str  # "" when the engine did not do it
+    extent: Extent | None  # the elements of that tensor; without one, all of [lo, hi)
+    file: int
+    line: int
+
+    def reaches(self, lo: int, hi: int) -> bool:
+        """Whether a byte of [lo, hi) was written; the holes of a strided tensor were not."""
+        lo, hi = max(lo, self.lo), min(hi, self.hi)
+        return lo < hi and (self.extent is None or any(self.extent.elements(lo, hi)))
+
+
+@dataclass(frozen=True)
+class StorageModel:
+    """Everything the storage view shows. `storage` 0: nothing to show, and `why`."""
+
+    why: str = ""
+    storage: int = 0
+    address: int = 0
+    nbytes: int = 0
+    allocator: str = ""
+    device: str = ""
+    version: int = 0
+    counters: int = 0  # version counters over it; 1 unless it was shared without a view
+    dtype: str = ""  # of a cell
+    itemsize: int = 0
+    count: int = 0  # cells
+    tensor: int = 0  # the tensor that is looked at
+    byte: int = -1  # the selected byte
+    unused: int | None = None  # bytes that no tensor uses
+    lanes: tuple[Lane, ...] = ()
+    more_tensors: int = 0  # beyond MAX_LANES
+    last_write: LastWrite | None = None
+    contents: Contents | None = None
+    first: int = 0  # number of the first listed cell
+    cells: tuple[Cell, ...] = ()
+
+    def row(self, first: int, count: int) -> tuple[Cell, ...]:
+        """The cells [first, first + count), made from the layouts: the storage may be huge."""
+        last = min(first + count, self.count)
+        if first >= last or self.contents is None:
+            return ()
+        touches = [_touches(lane, first, last, self.itemsize) for lane in self.lanes]
+        kind = dtype_of(self.dtype)
+        return tuple(
+            self._cell(number, kind, tuple(found[number] for found in touches if number in found))
+            for number in range(first, last)
+        )
+
+    def _cell(self, number: int, dtype: Dtype, touches: tuple[Touch, ...]) -> Cell:
+        assert self.contents is not None
+        byte = number * self.itemsize
+        end, write = byte + self.itemsize, self.last_write
+        value = self.contents.value(dtype, byte)
+        return Cell(
+            number=number,
+            byte=byte,
+            address=self.address + byte,
+            text="" if value is None else short(dtype, value),
+            exact="" if value is None else exact(dtype, value),
+            known=value is not None,
+            written=write is not None and write.reaches(byte, end),
+            selected=byte <= self.byte < end,
+            touches=touches,
+        )
+
+
+def project(history: Any, moment: int, selection: Any) -> StorageModel:
+    """The storage of the selected tensor, or the selected storage itself, as it is at a moment."""
+    tensor = focus(history, moment, selection)
+    number = tensor.storage if tensor is not None else selection.storage
+    storage = history.storage(number, moment) if number else None
+    if storage is None:
+        return StorageModel(
+            why="No storage is alive at this moment: step forward, or pick a tensor."
+        )
+    placed = _placed(history, moment, storage)
+    lanes, more = _lanes(history, moment, storage, placed, tensor)
+    cell = _cell_type([other for other, _ in placed], tensor)
+    contents = Contents.of(history, storage.id, moment, storage.nbytes)
+    counters = sorted({other.counter for other, _ in placed if other.storage == storage.id})
+    byte = _selected_byte(storage, tensor, selection)
+    count = -(-storage.nbytes // cell.itemsize)
+    first = max(0, min(byte // cell.itemsize - LISTED // 2, count - LISTED)) if byte >= 0 else 0
+    model = StorageModel(
+        storage=storage.id,
+        address=storage.address,
+        nbytes=storage.nbytes,
+        allocator=storage.allocator,
+        device=storage.device,
+        version=max((history.version(counter, moment) for counter in counters), default=0),
+        counters=len(counters),
+        dtype=cell.name,
+        itemsize=cell.itemsize,
+        count=count,
+        tensor=tensor.id if tensor is not None else 0,
+        byte=byte,
+        unused=None if more else _unused(storage.nbytes, lanes),
+        lanes=lanes,
+        more_tensors=more,
+        last_write=_last_write(history, storage.id, moment),
+        contents=contents,
+        first=first,
+    )
+    return replace(model, cells=model.row(first, LISTED))
+
+
+def _placed(history: Any, moment: int, storage: Any) -> list[tuple[Any, int]]:
+    """Every live tensor over this memory and how far its own storage starts from this one."""
+    placed = [(tensor, 0) for tensor in history.tensors_on(storage.id, moment)]
+    for other, shift in _others(history, moment, storage):
+        for tensor in history.tensors_on(other, moment):
+            lo, hi = extent_of(tensor, shift).span
+            if lo < storage.nbytes and hi > 0:
+                placed.append((tensor, shift))
+    return sorted(placed, key=lambda pair: pair[0].id)
+
+
+def _others(history: Any, moment: int, storage: Any) -> list[tuple[int, int]]:
+    """Storages whose memory meets this one's, and how far from its start theirs is.
+
+    The engine gives every storage its own memory, but two can be made over one NumPy array.
+    """
+    if not storage.address:
+        return []
+    table = history.tables.storages
+    rows = table.at(moment)
+    start = table.address[rows]
+    meets = (start < storage.address + storage.nbytes) & (
+        start + table.nbytes[rows] > storage.address
+    )
+    meets &= (start != 0) & (table.id[rows] != storage.id)
+    return [(int(table.id[row]), int(table.address[row]) - storage.address) for row in rows[meets]]
+
+
+def _lanes(
+    history: Any, moment: int, storage: Any, placed: Sequence[tuple[Any, int]], chosen: Any
+) -> tuple[tuple[Lane, ...], int]:
+    """A lane per tensor, the chosen one always among them, and how many tensors are left out."""
+    kept = list(placed[:MAX_LANES])
+    if chosen is not None and all(tensor.id != chosen.id for tensor, _ in kept):
+        kept[-1:] = [pair for pair in placed if pair[0].id == chosen.id]
+    extents = {tensor.id: extent_of(tensor, shift) for tensor, shift in kept}
+    meets: dict[tuple[int, int], bool | None] = {}
+    ids = list(extents)
+    for at, one in enumerate(ids):
+        for other in ids[at + 1 :]:
+            meets[one, other] = meets[other, one] = extents[one].meets(extents[other])
+    lanes = []
+    for tensor, _ in kept:
+        extent = extents[tensor.id]
+        lo, hi = extent.span
+        touched = extent.distinct()
+        answers = {other: meets[tensor.id, other] for other in ids if other != tensor.id}
+        lanes.append(
+            Lane(
+                tensor=tensor.id,
+                label=history.label(tensor.id, moment),
+                dtype=tensor.dtype,
+                sizes=tuple(tensor.sizes),
+                strides=tuple(tensor.strides),
+                offset=tensor.offset,
+                storage=tensor.storage,
+                pattern=describe(tensor.sizes, tensor.strides).pattern,
+                extent=extent,
+                touched=touched,
+                holes=None if touched is None else hi - lo - touched,
+                repeats=extent.repeats,
+                aliases=tuple(other for other, answer in answers.items() if answer),
+                undecided=tuple(other for other, answer in answers.items() if answer is None),
+            )
+        )
+    return tuple(lanes), len(placed) - len(kept)
+
+
+def _cell_type(tensors: Sequence[Any], chosen: Any) -> Dtype:
+    """The chosen tensor's dtype, unless one with smaller elements lies over the storage too."""
+    kinds = [element_type(tensor) for tensor in tensors]
+    if chosen is not None:
+        kinds.insert(0, element_type(chosen))
+    return min(kinds, key=lambda kind: kind.itemsize) if kinds else dtype_of("uint8")
+
+
+def _selected_byte(storage: Any, tensor: Any, selection: Any) -> int:
+    """The selected byte of this storage; selecting an index of the tensor selects its first byte."""
+    if selection.byte >= 0 and selection.storage in (0, storage.id):
+        return selection.byte if selection.byte < storage.nbytes else -1
+    if tensor is None or selection.index is None:
+        return -1
+    index = cursor(tensor, selection)
+    return -1 if index is None else extent_of(tensor).byte(index)
+
+
+def _unused(nbytes: int, lanes: Sequence[Lane]) -> int | None:
+    """How many bytes of the storage belong to no tensor; nothing if they were not counted."""
+    import numpy as np
+
+    if any(lane.holes == 0 and lane.extent.span == (0, nbytes) for lane in lanes):
+        return 0
+    runs = [lane.extent.merged() for lane in lanes]
+    starts = [run.starts() for run in runs]
+    if any(found is None for found in starts):
+        return None
+    used = np.zeros(nbytes + 1, dtype=np.int32)  # +1 where a run starts, -1 after its end
+    for run, found in zip(runs, starts, strict=True):
+        np.add.at(used, found.clip(0, nbytes), 1)
+        np.add.at(used, (found + run.itemsize).clip(0, nbytes), -1)
+    return int(np.count_nonzero(used[:-1].cumsum() == 0))
+
+
+def _last_write(history: Any, storage: int, moment: int) -> LastWrite | None:
+    table = history.tables.writes
+    row = table.last("storage", storage, moment)
+    if row < 0:
+        return None
+    tensor, number = int(table.tensor[row]), int(table.call[row])
+    call = history.call(number)
+    writer = history.tensor(tensor, int(table.since[row])) if tensor else None
+    return LastWrite(
+        moment=int(table.since[row]),
+        lo=int(table.lo[row]),
+        hi=int(table.hi[row]),
+        tensor=tensor,
+        label=history.label(tensor, moment) if tensor else "",
+        call=number,
+        op=call.op if call is not None else "",
+        extent=extent_of(writer) if writer is not None else None,
+        file=call.file if call is not None else 0,
+        line=call.line if call is not None else 0,
+    )
+
+
+def _touches(lane: Lane, first: int, last: int, itemsize: int) -> dict[int, Touch]:
+    """For each cell of [first, last) that the tensor uses: the element that is shown there."""
+    lo, hi = first * itemsize, last * itemsize
+    hits, counted = lane.extent.hits(lo, hi)
+    over: dict[int, list[Hit]] = {}
+    for hit in hits:
+        start = max(first, hit.start // itemsize)
+        end = min(last, -(-(hit.start + lane.extent.itemsize) // itemsize))
+        for number in range(start, end):
+            over.setdefault(number, []).append(hit)
+    return {
+        number: _touch(lane, number, itemsize, found, counted) for number, found in over.items()
+    }
+
+
+def _touch(lane: Lane, number: int, itemsize: int, hits: list[Hit], counted: bool) -> Touch:
+    shown = min(hits, key=lambda hit: (-hit.start, hit.index))  # one that starts here, if any does
+    part = number - shown.start // itemsize
+    more = sum(hit.times for hit in hits) - 1
+    return Touch(lane.tensor, shown.index, part, more, counted)

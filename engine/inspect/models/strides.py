@@ -1,0 +1,243 @@
+"""How an index becomes an address: `base + (offset + sum(index * stride)) * itemsize`, with numbers.
+
+The tensor's table and the storage's strip of cells show the same elements twice, once where the
+program sees them and once where they are. The formula joins the two for the cell under the cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Any
+
+from engine.inspect.events import short_op
+from engine.inspect.models._contents import Contents
+from engine.inspect.models._extent import Extent, Hit
+from engine.inspect.models._focus import cursor, extent_of, focus
+from engine.inspect.models._grid import Grid, GridCell, grid_of
+from engine.inspect.models._layout import Layout, describe
+from engine.inspect.models._numbers import dtype_of, short
+
+MAX_SHARERS = 64  # other indices of the same element that are listed
+MAX_CHAIN = 32  # views of views of views that are followed back
+LISTED = 64  # cells of the strip that the model lists by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One product of the formula."""
+
+    dim: int
+    index: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one element is: every number of the formula."""
+
+    index: tuple[int, ...]
+    base: int
+    offset: int
+    terms: tuple[Term, ...]
+    element: int  # offset + sum of the terms: which element of the storage
+    itemsize: int
+    byte: int
+    address: int
+    text: str  # the value, exactly; "" when unknown
+    known: bool
+    sharers: tuple[tuple[int, ...], ...]  # other indices at the same element, up to MAX_SHARERS
+    shared: int  # how many there are
+    counted: bool  # whether `shared` is exact; else it is at least that
+
+
+@dataclass(frozen=True, slots=True)
+class StripCell:
+    """A cell of the storage: one element of this tensor's dtype, counted from the storage's start."""
+
+    number: int
+    byte: int
+    address: int
+    text: str
+    known: bool
+    used: bool  # by this tensor
+    index: tuple[int, ...] | None  # the first index that is here
+    more: int  # further indices that are here
+    counted: bool  # whether `more` is exact; else it is at least that
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One step of how the tensor came to be: `tensor` is the result of `op` on `source`."""
+
+    tensor: int
+    label: str
+    op: str
+    call: int
+    source: int  # 0: not a view, it has memory of its own
+    moment: int
+    file: int
+    line: int
+
+
+@dataclass(frozen=True)
+class StridesModel:
+    """Everything the strides view shows. `tensor` 0: nothing to show, and `why`."""
+
+    why: str = ""
+    tensor: int = 0
+    label: str = ""
+    dtype: str = ""
+    device: str = ""
+    sizes: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    offset: int = 0
+    itemsize: int = 0
+    storage: int = 0
+    address: int = 0
+    nbytes: int = 0
+    extent: Extent | None = None
+    layout: Layout | None = None
+    made: tuple[Made, ...] = ()  # the newest step first
+    grid: Grid | None = None
+    place: Place | None = None  # nothing in an empty tensor
+    count: int = 0  # cells of the strip
+    strip: tuple[StripCell, ...] = ()  # those around the cursor
+
+    def cells(self, first: int, count: int) -> tuple[StripCell, ...]:
+        """The strip's cells [first, first + count)."""
+        assert self.extent is not None and self.grid is not None
+        last = min(first + count, self.count)
+        lo, hi = first * self.itemsize, last * self.itemsize
+        over: dict[int, list[Hit]] = {}
+        hits, counted = self.extent.hits(lo, hi)
+        for hit in hits:
+            over.setdefault(hit.start // self.itemsize, []).append(hit)
+        return tuple(self._cell(n, over.get(n, []), counted, self.grid) for n in range(first, last))
+
+    def _cell(self, number: int, hits: list[Hit], counted: bool, grid: Grid) -> StripCell:
+        byte, dtype = number * self.itemsize, dtype_of(self.dtype)
+        value = grid.contents.value(dtype, byte)
+        return StripCell(
+            number=number,
+            byte=byte,
+            address=self.address + byte,
+            text="" if value is None else short(dtype, value),
+            known=value is not None,
+            used=bool(hits),
+            index=min((hit.index for hit in hits), default=None),
+            more=max(0, sum(hit.times for hit in hits) - 1),
+            counted=counted,
+            selected=grid.byte == byte,
+        )
+
+
+def project(history: Any, moment: int, selection: Any) -> StridesModel:
+    """The layout of the selected tensor, with the formula of the selected cell."""
+    tensor = focus(history, moment, selection)
+    if tensor is None:
+        return StridesModel(why="No tensor is alive at this moment: step forward, or pick one.")
+    storage = history.storage(tensor.storage, moment)
+    if storage is None:
+        return StridesModel(why=f"Tensor {tensor.id} has no storage at this moment.")
+    dtype, extent = dtype_of(tensor.dtype), extent_of(tensor)
+    made = chain(history, tensor.id, moment)
+    parent = history.tensor(made[0].source, moment) if made and made[0].source else None
+    at = cursor(tensor, selection)
+    contents = Contents.of(history, storage.id, moment, storage.nbytes)
+    grid = grid_of(tensor, extent, contents, at)
+    count = -(-storage.nbytes // dtype.itemsize)
+    model = StridesModel(
+        tensor=tensor.id,
+        label=history.label(tensor.id, moment),
+        dtype=tensor.dtype,
+        device=tensor.device,
+        sizes=tuple(tensor.sizes),
+        strides=tuple(tensor.strides),
+        offset=tensor.offset,
+        itemsize=dtype.itemsize,
+        storage=storage.id,
+        address=storage.address,
+        nbytes=storage.nbytes,
+        extent=extent,
+        layout=describe(tensor.sizes, tensor.strides, parent.strides if parent else ()),
+        made=made,
+        grid=grid,
+        place=None if at is None else _place(tensor, storage, extent, grid.cell(at)),
+        count=count,
+    )
+    here = tensor.offset if at is None else extent.byte(at) // dtype.itemsize
+    first = max(0, min(here - LISTED // 2, count - LISTED))
+    return replace(model, strip=model.cells(first, LISTED))
+
+
+def chain(history: Any, tensor: int, moment: int) -> tuple[Made, ...]:
+    """How the tensor was made, back to the tensor that has memory of its own."""
+    steps: list[Made] = []
+    while tensor and len(steps) < MAX_CHAIN:
+        steps.append(_made(history, tensor, moment))
+        tensor = steps[-1].source
+    return tuple(steps)
+
+
+def _made(history: Any, tensor: int, moment: int) -> Made:
+    born = history.tables.tensors.where("id", tensor)
+    since = int(history.tables.tensors.since[born[0]]) if len(born) else -1
+    views = history.tables.views
+    row = views.last("tensor", tensor, moment)
+    if row >= 0:
+        call = history.call(int(views.call[row]))
+        named = short_op(history.string(int(views.op[row])))
+        op = named or (call.op if call is not None else "")
+    else:
+        call = next(iter(history.calls_at(since)), None) if since >= 0 else None
+        op = call.op if call is not None else ""
+    return Made(
+        tensor=tensor,
+        label=history.label(tensor, moment),
+        op=op,
+        call=call.id if call is not None else 0,
+        source=int(views.base[row]) if row >= 0 else 0,
+        moment=since,
+        file=call.file if call is not None else 0,
+        line=call.line if call is not None else 0,
+    )
+
+
+def _place(tensor: Any, storage: Any, extent: Extent, cell: GridCell) -> Place:
+    dtype, index = dtype_of(tensor.dtype), cell.index
+    pairs = enumerate(zip(index, tensor.strides, strict=True))
+    terms = tuple(Term(dim, i, stride) for dim, (i, stride) in pairs)
+    element = tensor.offset + sum(term.index * term.stride for term in terms)
+    hits, counted = extent.hits(cell.byte, cell.byte + 1)
+    return Place(
+        index=index,
+        base=storage.address,
+        offset=tensor.offset,
+        terms=terms,
+        element=element,
+        itemsize=dtype.itemsize,
+        byte=element * dtype.itemsize,
+        address=storage.address + element * dtype.itemsize,
+        text=cell.exact,
+        known=cell.known,
+        sharers=_sharers(extent, hits, cell.index),
+        shared=sum(hit.times for hit in hits) - 1,
+        counted=counted,
+    )
+
+
+def _sharers(extent: Extent, hits: list[Hit], here: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """The other indices whose element is this very one, up to MAX_SHARERS."""
+    others = (index for hit in hits for index in _repeated(extent, hit.index) if index != here)
+    return tuple(islice(others, MAX_SHARERS))
+
+
+def _repeated(extent: Extent, index: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The index with every value in its stride-0 dimensions, in order."""
+    sizes, strides = extent.sizes, extent.strides
+    return product(
+        *((i,) if s else range(n) for i, n, s in zip(index, sizes, strides, strict=True))
+    )

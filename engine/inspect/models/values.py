@@ -1,0 +1,238 @@
+"""What a tensor holds: its numbers, their statistics, and what the last line changed.
+
+A trace keeps small writes whole and samples large ones, so a number can be unknown. Unknown numbers
+stay out of every statistic, and how many there are is part of the model.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from engine.inspect.models._contents import Contents, once
+from engine.inspect.models._extent import Extent
+from engine.inspect.models._focus import cursor, extent_of, focus
+from engine.inspect.models._grid import LISTED, Grid, GridCell, grid_of
+from engine.inspect.models._numbers import BY_CODE, Dtype, dtype_of, exact
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SIGMAS = 3  # the scale of the shades ends this many standard deviations from the mean
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Over the known elements that were read; None where there is nothing to say."""
+
+    numel: int
+    read: int  # elements looked at: fewer than numel in a very large tensor
+    known: int  # of those read
+    nan: int
+    inf: int
+    minimum: float | None  # of the finite ones, as the others below
+    maximum: float | None
+    mean: float | None
+    deviation: float | None
+    low: float | None  # where the scale of the shades begins and ends
+    high: float | None
+    clipped: int  # finite numbers outside that scale
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What the engine itself counted at a write that was too large to keep whole."""
+
+    moment: int
+    numel: int
+    kept: int
+    step: int
+    nan: int
+    inf: int
+    minimum: float
+    maximum: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCell:
+    index: tuple[int, ...]
+    byte: int
+    text: str
+    exact: str
+    kind: str  # "number" | "nan" | "inf" | "-inf" | "unknown"
+    share: float | None  # 0..1: where on the scale a number is
+    clipped: int  # -1 below the scale, 1 above it
+    selected: bool
+    changed: str  # "" | "changed" | "learned" (not known before)
+    before: str  # the exact number on the line before, "" when the same or unknown
+
+
+@dataclass(frozen=True)
+class ValuesModel:
+    """Everything the values view shows. `tensor` 0: nothing to show, and `why`."""
+
+    why: str = ""
+    tensor: int = 0
+    label: str = ""
+    dtype: str = ""
+    sizes: tuple[int, ...] = ()
+    storage: int = 0
+    grid: Grid | None = None
+    statistics: Statistics | None = None
+    recorded: Recorded | None = None
+    before: int = -1  # the moment that is compared with; -1: the memory is newer than that
+    changed: int | None = None  # elements that differ from then, of those read
+    earlier: Contents | None = None
+    cells: tuple[tuple[ValueCell, ...], ...] = ()  # of the slice, around the cursor
+    top: int = 0  # row and column of the first of them
+    left: int = 0
+
+    def row(self, row: int, first: int, count: int) -> tuple[ValueCell, ...]:
+        """The cells [first, first + count) of a row of the slice."""
+        if self.grid is None:
+            return ()
+        return tuple(self.cell(cell) for cell in self.grid.row(row, first, count))
+
+    def cell(self, cell: GridCell) -> ValueCell:
+        """A cell of the slice with everything that the values view says about it."""
+        assert self.grid is not None and self.statistics is not None
+        dtype = dtype_of(self.dtype)
+        value = self.grid.contents.value(dtype, cell.byte)
+        kind, share, clipped = _shade(value, self.statistics)
+        changed, before = self._change(dtype, cell.byte, value)
+        return ValueCell(
+            index=cell.index,
+            byte=cell.byte,
+            text=cell.text,
+            exact=cell.exact,
+            kind=kind,
+            share=share,
+            clipped=clipped,
+            selected=cell.selected,
+            changed=changed,
+            before=before,
+        )
+
+    def _change(self, dtype: Dtype, byte: int, value: Any) -> tuple[str, str]:
+        if self.earlier is None or value is None:
+            return "", ""
+        old = self.earlier.value(dtype, byte)
+        if old is None:
+            return "learned", ""
+        return ("", "") if old.tobytes() == value.tobytes() else ("changed", exact(dtype, old))
+
+
+def project(history: Any, moment: int, selection: Any) -> ValuesModel:
+    """The selected tensor's numbers at a moment, compared with the moment before the last line."""
+    tensor = focus(history, moment, selection)
+    if tensor is None:
+        return ValuesModel(why="No tensor is alive at this moment: step forward, or pick one.")
+    storage = history.storage(tensor.storage, moment)
+    if storage is None:
+        return ValuesModel(why=f"Tensor {tensor.id} has no storage at this moment.")
+    dtype, extent = dtype_of(tensor.dtype), extent_of(tensor)
+    contents = Contents.of(history, storage.id, moment, storage.nbytes)
+    inside = extent.span[0] >= 0 and extent.span[1] <= storage.nbytes
+    read = contents.elements(dtype, extent) if inside else None
+    before, earlier = _earlier(history, storage, moment)
+    changed = None
+    if earlier is not None and read is not None and extent.span[1] <= earlier.nbytes:
+        changed = _changed(read, earlier.elements(dtype, extent))
+    grid = grid_of(tensor, extent, contents, cursor(tensor, selection))
+    model = ValuesModel(
+        tensor=tensor.id,
+        label=history.label(tensor.id, moment),
+        dtype=tensor.dtype,
+        sizes=tuple(tensor.sizes),
+        storage=storage.id,
+        grid=grid,
+        statistics=_statistics(extent, read),
+        recorded=_recorded(history, storage.id, moment, extent),
+        before=before,
+        changed=changed,
+        earlier=earlier,
+        top=max(0, min(grid.at_row - LISTED // 2, grid.rows - LISTED)),
+        left=max(0, min(grid.at_column - LISTED // 2, grid.columns - LISTED)),
+    )
+    cells = tuple(tuple(model.cell(cell) for cell in row) for row in grid.cells)
+    return replace(model, cells=cells)
+
+
+def _earlier(history: Any, storage: Any, moment: int) -> tuple[int, Contents | None]:
+    """The moment before the last line, and what the storage held then."""
+    before = history.previous(moment, "line")
+    old = history.storage(storage.id, before) if before < moment else None
+    if old is None:
+        return -1, None
+    return before, Contents.of(history, storage.id, before, old.nbytes)
+
+
+def _changed(
+    now: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndarray]
+) -> int:
+    """How many elements are known at both moments and have other bits."""
+    import numpy as np
+
+    (values, known), (old, old_known) = now, then
+    bits = f"u{values.dtype.itemsize}"
+    return int(np.count_nonzero((values.view(bits) != old.view(bits)) & known & old_known))
+
+
+def _statistics(extent: Extent, read: tuple[np.ndarray, np.ndarray] | None) -> Statistics:
+    import numpy as np
+
+    if read is None:
+        return Statistics(extent.numel, 0, 0, 0, 0, *[None] * 6, 0)
+    values, known = read
+    # an element that stride 0 repeats is read once and counted as often as it is shown
+    times = extent.numel // max(1, math.prod(once(extent)))
+    sure = values[known].astype(np.float64)
+    finite = sure[np.isfinite(sure)]
+    nan = int(np.isnan(sure).sum())
+    counts = [len(values), len(sure), nan, len(sure) - len(finite) - nan]
+    counts = [count * times for count in counts]
+    if not len(finite):
+        return Statistics(extent.numel, *counts, *[None] * 6, 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = float(finite.mean()), float(finite.std())
+    low, high = float(finite.min()), float(finite.max())
+    begin, end = low, high
+    if math.isfinite(deviation) and math.isfinite(mean):
+        begin, end = max(low, mean - SIGMAS * deviation), min(high, mean + SIGMAS * deviation)
+    clipped = int(np.count_nonzero((finite < begin) | (finite > end))) * times
+    return Statistics(extent.numel, *counts, low, high, mean, deviation, begin, end, clipped)
+
+
+def _recorded(history: Any, storage: int, moment: int, extent: Extent) -> Recorded | None:
+    """The newest write, if it covers the whole tensor and was sampled (Note [Sampled values])."""
+    table = history.tables.values
+    row = table.last("storage", storage, moment)
+    lo, hi = extent.span
+    if row < 0 or int(table.mode[row]) != 1 or table.lo[row] > lo or table.hi[row] < hi:
+        return None
+    blob = history.trace.blob(int(table.event[row]))
+    if len(blob) < 64:
+        return None
+    code, numel, nan, inf, minimum, maximum, mean, step = struct.unpack("<qqqqdddq", blob[:64])
+    if code not in BY_CODE or step < 1:
+        return None
+    kept = (len(blob) - 64) // BY_CODE[code].itemsize
+    return Recorded(int(table.since[row]), numel, kept, step, nan, inf, minimum, maximum, mean)
+
+
+def _shade(value: Any, statistics: Statistics) -> tuple[str, float | None, int]:
+    """(kind, place on the scale, which end of the scale it is beyond)."""
+    if value is None:
+        return "unknown", None, 0
+    number = float(value)
+    if not math.isfinite(number):
+        return ("nan" if math.isnan(number) else "inf" if number > 0 else "-inf"), None, 0
+    low, high = statistics.low, statistics.high
+    if low is None or high is None or low == high:
+        return "number", 1.0, 0
+    clipped = (number > high) - (number < low)
+    share = 0.5 * (number / (high / 2 - low / 2) - low / (high / 2 - low / 2))
+    return "number", min(1.0, max(0.0, share)), clipped

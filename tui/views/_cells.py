@@ -1,0 +1,93 @@
+"""What the storage, strides and values views draw alike: facts in a line, and framed rows of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tui.render import Glyphs, Line, Span, Target, cells, clean, cut, fit
+from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
+
+GUTTER = 16  # where the cells begin: room for an address or a label
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One cell of a framed row."""
+
+    number: int
+    text: str
+    style: str
+    lit: bool
+    mark: str  # one sign after the text, or ""
+    target: Target
+
+
+def index_text(index: Sequence[int] | None) -> str:
+    """`1,0,2`; the only index of a tensor without dimensions is `()`."""
+    if index is None:
+        return ""
+    return ",".join(map(str, index)) or "()"
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers)) or "()"
+
+
+def facts(pairs: Iterable[tuple[str, str]], width: int, ellipsis: str) -> Line:
+    """Spans one after the other from column 1, cut at the width."""
+    line, x = [Span(" ")], 1
+    for text, style in pairs:
+        shown = cut(clean(text), width - x, ellipsis)
+        line.append(Span(shown, style))
+        x += cells(shown)
+    return tuple(line)
+
+
+def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
+    """A sentence over as many lines as it needs, each `indent` cells in."""
+    lines: list[str] = [""]
+    for word in clean(text).split():
+        joined = f"{lines[-1]} {word}".strip()
+        if lines[-1] and cells(joined) > max(20, width - indent):
+            lines.append(word)
+        else:
+            lines[-1] = joined
+    return [(Span(" " * indent), Span(line, style)) for line in lines]
+
+
+def per_row(width: int, cell: int, count: int) -> int:
+    """How many cells go on a row: all if they fit, else a multiple of four where possible."""
+    most = max(1, (width - GUTTER - 1) // cell)
+    if count <= most:
+        return max(1, count)
+    return most // 4 * 4 if most >= 4 else most
+
+
+def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple[Line, Line, Line]:
+    """A row of boxes, each `cell` wide with its left side: top with numbers, inside, bottom."""
+    blank = Span(" " * GUTTER)
+    lit = [False, *(box.lit for box in row), False]  # of the neighbours left and right of each side
+    top, middle, bottom = [blank], list(gutter), [blank]
+    for at, box in enumerate(row):
+        heavy = lit[at] or lit[at + 1]
+        ends = 0 if at else LEFT
+        top.append(_corner(glyphs, LEFT + RIGHT + DOWN - ends, heavy))
+        middle.append(_corner(glyphs, UP + DOWN, heavy))
+        bottom.append(_corner(glyphs, LEFT + RIGHT + UP - ends, heavy))
+        across = glyphs.wire(LEFT + RIGHT, box.lit)
+        number = f"{across if cell > 6 else ''}{box.number}{across}"[-(cell - 1) :]
+        frame = "frame lit" if box.lit else "frame"
+        top += [Span(across * (cell - 1 - len(number)), frame), Span(number, frame)]
+        text = fit(box.text, cell - 3, glyphs.ellipsis, ">")
+        style = f"{box.style} lit" if box.lit else box.style
+        middle += [Span(f" {text}", style, box.target), Span(box.mark or " ", "op", box.target)]
+        bottom.append(Span(across * (cell - 1), frame))
+    top.append(_corner(glyphs, LEFT + DOWN, lit[-2]))
+    middle.append(_corner(glyphs, UP + DOWN, lit[-2]))
+    bottom.append(_corner(glyphs, LEFT + UP, lit[-2]))
+    return tuple(top), tuple(middle), tuple(bottom)
+
+
+def _corner(glyphs: Glyphs, sides: int, heavy: bool) -> Span:
+    return Span(glyphs.wire(sides, heavy), "frame lit" if heavy else "frame")

@@ -1,0 +1,270 @@
+"""The storage, drawn: its cells in framed rows, and under each row one line per tensor over it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from engine.inspect.models._words import bytes_text, many, shape_text
+from engine.inspect.models.storage import Cell, Lane, StorageModel, Touch
+from tui.render import Line, Picture, Span, Target, cells, cut, fit, stack
+from tui.render.theme import tensor_style
+from tui.views import DrawContext
+from tui.views._cells import GUTTER, Box, facts, framed, index_text, numbers_text, per_row
+
+NAME = "storage"
+KEY = "4"
+TITLE = "Storage"
+HELP = {
+    "storage": "One stretch of memory; tensors are ways of looking at it.",
+    "cells": "The storage cut into elements of the smallest element type that is laid over it.",
+    "version": "How often the engine wrote to the storage in place; all its views share this count.",
+    "0x…": "The address of the first cell of the row.",
+    "+": "Before a number, left: bytes from the start of the storage. After an index: so many more "
+    "elements of the same tensor lie on this cell (expand, overlapping windows).",
+    "tensor": "One line for each tensor over this storage: label, element type, shape.",
+    "strides": "For each dimension: how many elements one step goes on.",
+    "offset": "The element of the storage at which the tensor begins.",
+    "layout": "The pattern of the strides in a word.",
+    "unused": "Bytes between the tensor's first and last one that it does not use: its holes.",
+    "meets": "The tensors that have at least one byte in common with this one: they alias.",
+    "1,2": "Under a cell: the index of the element that is there, in the tensor at the left.",
+    "▸": "The tensor begins here: its offset.",
+    "·": "A hole: a cell between the tensor's first and last that it does not use.",
+    "─": "In a tensor's line: the element that began to the left goes on here.",
+    "✎": "Written by the newest write to this storage.",
+    "?": "The trace does not hold this value: sampled away, over budget, or never written.",
+    "▌": "The selected tensor.",
+    "━┃┏┓┗┛┳┻": "The selected cell. `w` jumps to the line that wrote it.",
+    "…": "Too long for its place; select it to read it whole.",
+}
+ASCII_HELP = {">": "▸", ".": "·", "-": "─", "w": "✎", "]": "▌", "#=!": "━┃┏┓┗┛┳┻", "~": "…"}
+
+DRAWN_LANES = 8
+
+
+def draw(model: StorageModel, context: DrawContext) -> Picture:
+    """Head, table of tensors, then the cells; rows are made when they are looked at."""
+    if not model.storage:
+        return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
+    lanes = _drawn(model)
+    head = _head(model, context) + [()] + _table(model, lanes, context) + [()]
+    return stack([Picture.of(head, context.width), _rows(model, lanes, context)])
+
+
+def _drawn(model: StorageModel) -> list[tuple[int, Lane]]:
+    """(ordinal, lane) of the lanes that are drawn: the first few, and always the selected one."""
+    lanes = list(enumerate(model.lanes))
+    kept = lanes[:DRAWN_LANES]
+    if all(lane.tensor != model.tensor for _, lane in kept):
+        kept[-1:] = [pair for pair in lanes if pair[1].tensor == model.tensor] or kept[-1:]
+    return kept
+
+
+def _head(model: StorageModel, context: DrawContext) -> list[Line]:
+    gap = ("  ", "")
+    device = f" on {model.device}" if model.device != model.allocator else ""
+    place = f" at {model.address:#x}" if model.address else ", no memory behind it"
+    first = [
+        (f"storage {model.storage}", "head"),
+        gap,
+        (bytes_text(model.nbytes), "number"),
+        (place, "address"),
+        gap,
+        (model.allocator, "type"),
+        (device, "dim"),
+        gap,
+        (f"version {model.version}", "number"),
+        gap,
+        (f"{many(model.count, 'cell')} of {model.dtype}", "number"),
+    ]
+    lines = [first, _written(model), _selected(model)]
+    return [facts(line, context.width, context.glyphs.ellipsis) for line in lines if line]
+
+
+def _written(model: StorageModel) -> list[tuple[str, str]]:
+    write = model.last_write
+    if write is None:
+        return [("not written yet: its bytes are whatever the memory held", "dim")]
+    who = [("from outside the engine", "warn")]
+    if write.call:
+        who = [("by ", "dim"), (write.op or f"call {write.call}", "op")]
+    where = f", line {write.line}" if write.line else ""
+    through = f" through {write.label}" if write.label else ""
+    return [
+        ("last written ", "dim"),
+        *who,
+        (f"{where}, event {write.moment}: bytes {write.lo} to {write.hi}{through}", "dim"),
+    ]
+
+
+def _selected(model: StorageModel) -> list[tuple[str, str]]:
+    if model.byte < 0:
+        unused = model.unused
+        if unused is None or not unused:
+            return []
+        return [(f"{many(unused, 'byte')} of it belong to no tensor", "dim")]
+    cell = model.row(model.byte // model.itemsize, 1)[0]
+    labels = {lane.tensor: lane.label for lane in model.lanes}
+    value = cell.exact if cell.known else "value not in the trace"
+    line = [
+        (f"cell {cell.number}", "lit"),
+        (f"   byte {cell.byte}   ", "number"),
+        (f"{cell.address:#x}   ", "address"),
+        (value, "number" if cell.known else "unknown"),
+    ]
+    for touch in cell.touches:
+        line.append((f"   {labels[touch.tensor]}[{index_text(touch.index).strip('()')}]", "name"))
+        if touch.more:
+            line.append((f" and {touch.more}{'' if touch.counted else ' or more'} more", "dim"))
+    return line if cell.touches else [*line, ("   belongs to no tensor", "dim")]
+
+
+def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawContext) -> list[Line]:
+    glyphs = context.glyphs
+    titles = ("tensor", "", "strides", "offset", "layout", "unused", "meets")
+    rows = []
+    labels = {lane.tensor: lane.label for lane in model.lanes}
+    for _, lane in lanes:
+        meets = " ".join(labels[other] for other in lane.aliases)
+        unsure = "".join(f" {labels[other]}{glyphs.unknown}" for other in lane.undecided)
+        elsewhere = f" (storage {lane.storage})" if lane.storage != model.storage else ""
+        rows.append(
+            (
+                lane.label,
+                f"{lane.dtype} {shape_text(lane.sizes, glyphs.times)}",
+                numbers_text(lane.strides),
+                str(lane.offset),
+                lane.pattern,
+                glyphs.unknown if lane.holes is None else str(lane.holes),
+                (meets + unsure).strip() + elsewhere or "none",
+            )
+        )
+    most = (10, 26, 14, 8, 14, 8, 99)
+    table = [titles, *rows]
+    widths = [min(most[c], max(cells(row[c]) for row in table)) for c in range(len(titles))]
+    styles = ("name", "", "number", "number", "type", "number", "name")
+    lines: list[Line] = []
+    for at, row in enumerate(table):
+        lane = lanes[at - 1][1] if at else None
+        own = tensor_style(lanes[at - 1][0]) if at else "head"
+        target = Target("tensor", lane.tensor, lane.storage) if lane else None
+        lit = lane is not None and lane.tensor == model.tensor
+        line, x = [Span(glyphs.lit if lit else " ", "lit" if lit else "")], 1
+        for c, text in enumerate(row):
+            room = min(widths[c], context.width - x) if c < len(row) - 1 else context.width - x
+            right = ">" if c in (3, 5) else "<"
+            style = own if c < 2 or not at else styles[c]
+            line.append(Span(fit(text, max(0, room), glyphs.ellipsis, right), style, target))
+            line.append(Span("  "))
+            x += room + 2
+        lines.append(tuple(line[:-1]))
+    hidden = len(model.lanes) - len(lanes) + model.more_tensors
+    if hidden:
+        words = f" {many(hidden, 'more tensor')} over it: select one to see it"
+        lines.append((Span(words, "warn"),))
+    return lines
+
+
+def _rows(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawContext) -> Picture:
+    if not model.count:
+        return Picture.of([(Span("  a storage of 0 bytes has no cells", "dim"),)], context.width)
+    width = _cell_width(model, lanes)
+    count = per_row(context.width, width, model.count)
+    block = 4 + len(lanes)
+    blocks = -(-model.count // count)
+    kept: dict[int, list[Line]] = {}
+
+    def make(y: int) -> Line:
+        number = y // block
+        if number not in kept:
+            kept[number] = _block(model, lanes, context, number * count, count, width)
+        return kept[number][y % block]
+
+    return Picture(context.width, blocks * block, make)
+
+
+def _cell_width(model: StorageModel, lanes: list[tuple[int, Lane]]) -> int:
+    """Wide enough for the values that are listed and for the longest index of each tensor."""
+    index = max((cells(index_text([n - 1 for n in lane.sizes])) for _, lane in lanes), default=0)
+    repeated = any(lane.repeats for _, lane in lanes)
+    value = max((cells(cell.text) for cell in model.cells), default=1)
+    number = cells(str(model.count - 1))
+    return max(6, min(18, max(index + 2 + 3 * repeated, value + 4, number + 3)))
+
+
+def _block(
+    model: StorageModel,
+    lanes: list[tuple[int, Lane]],
+    context: DrawContext,
+    first: int,
+    count: int,
+    width: int,
+) -> list[Line]:
+    """One row of cells and the tensors under it."""
+    row = model.row(first, count)
+    glyphs = context.glyphs
+    place = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "
+    gutter = (Span(fit(place, GUTTER, glyphs.ellipsis, ">"), "address"),)
+    box = partial(_box, model, context)
+    lines: list[Line] = list(framed([box(cell) for cell in row], width, glyphs, gutter))
+    for ordinal, lane in lanes:
+        lines.append(_lane(model, ordinal, lane, row, width, context))
+    return [*lines, ()]
+
+
+def _box(model: StorageModel, context: DrawContext, cell: Cell) -> Box:
+    own = next((t for t in cell.touches if t.tensor == model.tensor), None)
+    target = Target(
+        "byte",
+        tensor=model.tensor if own else 0,
+        storage=model.storage,
+        byte=cell.byte,
+        index=own.index if own else None,
+    )
+    text = cell.text if cell.known else context.glyphs.unknown
+    style = "unknown" if not cell.known else "number" if cell.touches else "hole"
+    mark = context.glyphs.write if cell.written else ""
+    return Box(cell.number, text, style, cell.selected, mark, target)
+
+
+def _lane(
+    model: StorageModel,
+    ordinal: int,
+    lane: Lane,
+    row: tuple[Cell, ...],
+    width: int,
+    context: DrawContext,
+) -> Line:
+    """Where one tensor's elements are among the cells of a row."""
+    glyphs, style = context.glyphs, tensor_style(ordinal)
+    chosen = lane.tensor == model.tensor
+    target = Target("tensor", lane.tensor, lane.storage)
+    label = fit(cut(lane.label, GUTTER - 3, glyphs.ellipsis), GUTTER - 2, glyphs.ellipsis, ">")
+    line = [Span(glyphs.lit if chosen else " ", "lit" if chosen else "")]
+    line += [Span(label, f"{style} lit" if chosen else style, target), Span("  ")]
+    lo, hi = lane.extent.span
+    for cell in row:
+        touch = next((t for t in cell.touches if t.tensor == lane.tensor), None)
+        if touch is None:
+            inside = lo < cell.byte + model.itemsize and cell.byte < hi
+            line.append(Span(fit(glyphs.hole if inside else "", width - 2, "", ">") + "  ", "hole"))
+            continue
+        text = _touch_text(touch, width, context)
+        own = f"{style} lit" if cell.selected else style
+        # the cell is a byte of the lane's own storage, which may start elsewhere in this memory
+        byte = lane.extent.byte(touch.index) - lane.extent.start
+        byte += lane.offset * lane.extent.itemsize
+        where = Target("byte", lane.tensor, lane.storage, byte=byte, index=touch.index)
+        line.append(Span(text, own, where))
+    return tuple(line)
+
+
+def _touch_text(touch: Touch, width: int, context: DrawContext) -> str:
+    glyphs = context.glyphs
+    if touch.part:
+        across = glyphs.wire(10)
+        return across * (width - 2) + ("  " if touch.part else across)
+    more = f"+{touch.more}" if touch.more else ""
+    begins = glyphs.arrow if not any(touch.index) else ""
+    room = width - 1 - len(more)
+    return fit(begins + index_text(touch.index), room - 1, glyphs.ellipsis, ">") + more + "  "

@@ -1,0 +1,236 @@
+"""The strides, drawn: the tensor as the program sees it, the cells as they lie, and the sum between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.inspect.models._grid import Grid, GridCell
+from engine.inspect.models._words import shape_text
+from engine.inspect.models.strides import Made, Place, StridesModel
+from tui.render import Glyphs, Line, Picture, Span, Target, cells, fit
+from tui.views import DrawContext
+from tui.views._cells import GUTTER, Box, facts, framed, index_text, numbers_text, per_row, wrapped
+from tui.views._table import (
+    LABEL,
+    column_numbers,
+    part_shown,
+    row_label,
+    slice_lines,
+    table_width,
+    window,
+)
+
+NAME = "strides"
+KEY = "5"
+TITLE = "Strides"
+HELP = {
+    "size": "How many indices the dimension has.",
+    "stride": "How many elements of the storage one step along the dimension goes on.",
+    "offset": "The element of the storage at which index 0,0,... is.",
+    "itemsize": "Bytes of one element.",
+    "base": "The address at which the storage begins.",
+    "i0, s0": "The index and the stride of dimension 0; i1, s1 of dimension 1, and so on.",
+    "*": "Times, in a formula.",
+    "[ ]": "Around the selected element, and around every other one that is the same memory.",
+    "i0 \\ i1": "Dimension 0 runs downwards, dimension 1 to the right.",
+    "slice": "Which table of a tensor with more than two dimensions is shown.",
+    "◂ ▸": "At a dimension of the slice: select to go one index back or on. Elsewhere ▸: leads to.",
+    "cells": "Below: the storage in elements of this type, each with the first index that is there.",
+    "·": "A cell of the storage that this tensor does not use.",
+    "+": "After an index: so many more indices lead to this same cell. Before a number: bytes from "
+    "the start of the storage.",
+    "?": "The trace does not hold this value: sampled away, over budget, or never written.",
+    "contiguous": "Whether its elements lie in memory in the order of their indices without a gap.",
+    "view(-1)": "Whether it can be flattened without a copy: one stride has to walk all of it.",
+    "made by": "The operator that made this view, then the one that made what it looks at.",
+    "same place": "Other indices of this tensor that are this very element.",
+    "━┃┏┓┗┛┳┻": "The selected cell. `w` jumps to the line that wrote it.",
+    "…": "More rows or columns than fit, or a text too long for its place.",
+}
+ASCII_HELP = {"<": "◂ ▸", ".": "·", "#=!": "━┃┏┓┗┛┳┻", "~": "…"}
+
+STRIP_ROWS = 2
+_INDENT = 11  # of the formula, below `address =`
+
+
+def draw(model: StridesModel, context: DrawContext) -> Picture:
+    """Table, strip of cells, formula, then the layout in words."""
+    if not model.tensor or model.grid is None or model.layout is None:
+        return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
+    lines = [_head(model, context), _pattern(model, context), ()]
+    lines += slice_lines(model.tensor, model.storage, model.grid, context)
+    lines += _table(model, model.grid, context)
+    lines += [(), *_strip(model, context)]
+    if model.place is not None:
+        lines += [(), *_formula(model.place, context), ()]
+    lines += [*_dims(model), (), *_words(model, context)]
+    return Picture.of(lines, context.width)
+
+
+def _head(model: StridesModel, context: DrawContext) -> Line:
+    pairs = [
+        (model.label, "head"),
+        (f"  {model.dtype} {shape_text(model.sizes, context.glyphs.times)}", "type"),
+        (f"  strides {numbers_text(model.strides)}", "number"),
+        (f"  offset {model.offset}", "number"),
+        (f"  on storage {model.storage}", "dim"),
+        (f" at {model.address:#x}" if model.address else ", no memory behind it", "address"),
+    ]
+    return facts(pairs, context.width, context.glyphs.ellipsis)
+
+
+def _pattern(model: StridesModel, context: DrawContext) -> Line:
+    assert model.layout is not None
+    pairs = [(model.layout.pattern, "name"), (f": {model.layout.sentence}", "dim")]
+    return facts(pairs, context.width, context.glyphs.ellipsis)
+
+
+def _table(model: StridesModel, grid: Grid, context: DrawContext) -> list[Line]:
+    if grid.at_row < 0:
+        return [(Span("  no element: a size is 0", "dim"),)]
+    glyphs = context.glyphs
+    width = table_width(grid)
+    rows = window(grid.at_row, grid.rows, max(4, min(16, context.height - 17)))
+    columns = window(grid.at_column, grid.columns, (context.width - LABEL) // width)
+    lines: list[Line] = [column_numbers(grid, columns, width, width - 1)]
+    for row in rows:
+        shown = grid.row(row, columns.start, len(columns))
+        label = row_label(grid, row, glyphs.ellipsis)
+        lines.append((label, *(_cell(model, cell, width, glyphs) for cell in shown)))
+    return lines + part_shown(grid, rows, columns, glyphs)
+
+
+def _cell(model: StridesModel, cell: GridCell, width: int, glyphs: Glyphs) -> Span:
+    text = fit(cell.text if cell.known else glyphs.unknown, width - 3, glyphs.ellipsis, ">")
+    target = Target("byte", model.tensor, model.storage, cell.byte, cell.index)
+    if cell.selected:
+        return Span(f" [{text}]", "number lit", target)
+    return Span(f"  {text} ", "number" if cell.known else "unknown", target)
+
+
+def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
+    """The cells of the storage around the selected one, two rows at most."""
+    if not model.count:
+        return []
+    glyphs = context.glyphs
+    index = max((cells(index_text(cell.index)) for cell in model.strip), default=0)
+    more = 3 if any(cell.more for cell in model.strip) else 0
+    value = max((cells(cell.text) for cell in model.strip), default=1)
+    number = cells(str(model.count - 1))
+    width = max(6, min(18, max(index + 1 + more, value + 4, number + 3)))
+    count = per_row(context.width, width, model.count)
+    here = model.place.element if model.place is not None else model.offset
+    shown = window(here // count, -(-model.count // count), STRIP_ROWS)
+    lines: list[Line] = []
+    for number in shown:
+        row = model.cells(number * count, count)
+        boxes, under = [], [Span(" " * GUTTER)]
+        for cell in row:
+            target = Target("byte", model.tensor, model.storage, cell.byte, cell.index)
+            text = cell.text if cell.known else glyphs.unknown
+            style = "hole" if not cell.used else "number" if cell.known else "unknown"
+            boxes.append(Box(cell.number, text, style, cell.selected, "", target))
+            label = index_text(cell.index) if cell.used else glyphs.hole
+            label += f"+{cell.more}" if cell.more else ""
+            style = "hole" if not cell.used else "tensor0 lit" if cell.selected else "tensor0"
+            under.append(Span(fit(label, width - 2, glyphs.ellipsis, ">") + "  ", style, target))
+        place = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "
+        gutter = (Span(fit(place, GUTTER, glyphs.ellipsis, ">"), "address"),)
+        lines += [*framed(boxes, width, glyphs, gutter), tuple(under)]
+    if len(shown) * count < model.count:
+        first, last = shown.start * count, min(shown.stop * count, model.count) - 1
+        words = f"{glyphs.ellipsis} cells {first:,} to {last:,} of {model.count:,}"
+        lines.append((Span(" " * GUTTER + words, "dim"),))
+    return lines
+
+
+def _formula(place: Place, context: DrawContext) -> list[Line]:
+    """The formula, the same with numbers, and what comes out of it; symbols stand over numbers."""
+    parts = [("base", f"{place.base:#x}", "address"), (" + (", " + (", "dim")]
+    parts.append(("offset", str(place.offset), "number"))
+    for term in place.terms:
+        parts.append((" + ", " + ", "dim"))
+        parts.append((f"i{term.dim}*s{term.dim}", f"{term.index}*{term.stride}", "number"))
+    parts += [(") * ", ") * ", "dim"), ("itemsize", str(place.itemsize), "number")]
+    return [*_terms(parts, context.width), *_result(place, context)]
+
+
+def _terms(parts: list[tuple[str, str, str]], width: int) -> list[Line]:
+    """Symbols over numbers, on as many pairs of lines as the width asks for."""
+    lines: list[Line] = []
+    symbols, numbers = [Span(" address = ", "head")], [Span("         = ", "head")]
+    x = _INDENT
+    for symbol, number, style in parts:
+        room = max(len(symbol), len(number))
+        if x + room > width and symbol.startswith(" + "):
+            lines += [tuple(symbols), tuple(numbers)]
+            symbols, numbers, x = [Span(" " * _INDENT)], [Span(" " * _INDENT)], _INDENT
+        symbols.append(Span(fit(symbol, room, "", ">"), "dim"))
+        numbers.append(Span(fit(number, room, "", ">"), style))
+        x += room
+    return [*lines, tuple(symbols), tuple(numbers)]
+
+
+def _result(place: Place, context: DrawContext) -> list[Line]:
+    """The sum done: which element, which byte, which address, which value."""
+    glyphs = context.glyphs
+    total = "".join(f" + {term.index}*{term.stride}" for term in place.terms)
+    first = (Span(" " * _INDENT), Span(f"offset {place.offset}{total} = {place.element}", "number"))
+    arrow = Span(f"  {glyphs.arrow}  ", "dim")
+    then = (
+        arrow,
+        Span(f"byte {place.byte}", "number"),
+        arrow,
+        Span(f"{place.address:#x}", "address"),
+        arrow,
+        Span(place.text if place.known else glyphs.unknown, "lit" if place.known else "unknown"),
+    )
+    if sum(span.width for span in (*first, *then)) <= context.width:
+        return [(*first, *then)]
+    return [first, (Span(" " * (_INDENT - 2)), *then)]
+
+
+def _dims(model: StridesModel) -> list[Line]:
+    assert model.layout is not None
+    titles = ("dim", "size", "stride", "bytes", "one step goes to")
+    rows: list[Sequence[str]] = [titles]
+    for dim in model.layout.dims:
+        in_bytes = str(dim.stride * model.itemsize)
+        rows.append((str(dim.dim), str(dim.size), str(dim.stride), in_bytes, dim.words))
+    if len(rows) == 1:
+        return [(Span(" no dimensions: one element, no index, no stride", "dim"),)]
+    widths = [max(cells(row[c]) for row in rows) for c in range(4)]
+    lines: list[Line] = []
+    for at, row in enumerate(rows):
+        numbers = "  ".join(fit(row[c], widths[c], "", ">") for c in range(4))
+        lines.append(
+            (
+                Span(f" {numbers}", "number" if at else "head"),
+                Span(f"   {row[4]}", "dim" if at else "head"),
+            )
+        )
+    return lines
+
+
+def _words(model: StridesModel, context: DrawContext) -> list[Line]:
+    assert model.layout is not None
+    layout, glyphs, place = model.layout, context.glyphs, model.place
+    said = [
+        ("contiguous", ("yes: " if layout.contiguous else "no: ") + layout.why),
+        ("view(-1)", ("yes: " if layout.flat else "no: ") + layout.why_flat),
+        ("made by", f" {glyphs.arrow} ".join(map(_made, model.made)) or "not seen"),
+    ]
+    if place is not None and place.shared:
+        others = " ".join(f"[{index_text(index)}]" for index in place.sharers[:8])
+        at_least = "" if place.counted else "at least "
+        said.append(("same place", f"{at_least}{place.shared} more: {others}"))
+    lines: list[Line] = []
+    for title, text in said:
+        first, *rest = wrapped(text, context.width - 1, "text", 13)
+        lines += [(Span(f" {title:<12}", "head"), first[1]), *rest]
+    return lines
+
+
+def _made(step: Made) -> str:
+    where = f" (line {step.line})" if step.line else ""
+    return f"{step.label} = {step.op or 'made before it was watched'}{where}"
