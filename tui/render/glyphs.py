@@ -79,8 +79,8 @@ UNICODE = Glyphs(
     hole="·",
     unknown="?",
     life="━",
-    born="┣",
-    died="┫",
+    born="╞",
+    died="╡",
     levels=" ▁▂▃▄▅▆▇█",
     # by the sum of UP=1 RIGHT=2 DOWN=4 LEFT=8; a single side is drawn as a whole line
     wires=" │─╰││╭├─╯─┴╮┤┬┼",

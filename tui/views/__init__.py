@@ -1,7 +1,7 @@
 """The views: one module per picture, found by looking into this folder.
 
 A view is a module with NAME (as in `underhood show --view NAME`), KEY (the digit that opens it), TITLE,
-HELP (every sign and column it draws -> one sentence) and `draw(model, context) -> Picture`, a pure function.
+HELP (every sign and column of its own -> one sentence) and `draw(model, context) -> Picture`, a pure function.
 Adding a view is adding a file here and one of the same name in `engine.inspect.models`.
 """
 
@@ -59,12 +59,28 @@ def view(name: str) -> View:
     return known[name]
 
 
+COMMON = {
+    "─│╭╮╰╯├┤┬┴┼": "A wire, or the frame of a box.",
+    "━┃┏┓┗┛┣┫┳┻╋": "The same, of what is selected.",
+    "▸": "Points at.",
+    "▌": "This line belongs to what is selected.",
+    "×": "Between the sizes of a shape; a tensor without dimensions is ().",
+    "·": "Between two facts.",
+    "…": "Too long for its place: something is cut off here.",
+}
+"""What these signs mean in every view that does not say otherwise in its own HELP."""
+
+
 def help_of(name: str, glyphs: Glyphs = UNICODE) -> dict[str, str]:
     """What every sign and column of a view means, in the signs that are on the screen."""
+    own = view(name).HELP
+    taken = "".join(sign for sign in own if not sign.isascii())
+    shared = {"".join(c for c in signs if c not in taken): says for signs, says in COMMON.items()}
     said: dict[str, str] = {}
-    for sign, sentence in view(name).HELP.items():
+    for sign, sentence in (own | shared).items():
         # several signs of one set can be one sign of another (all corners are + in ASCII)
         shown = sign if sign.isascii() else "".join(dict.fromkeys(translated(sign, glyphs)))
         words = translated(sentence, glyphs)
         said[shown] = f"{said[shown]} Or: {words}" if shown in said else words
+    said.pop("", None)
     return said

@@ -26,19 +26,13 @@ HELP = {
     "TensorImpl": "The engine's tensor: dtype, sizes, strides and offset in elements, version.",
     "Storage": "The owner of the bytes: size, who allocated them, how many holders keep them.",
     "bytes": "The address of the tensor's first element and the part of the storage it touches.",
-    "×": "Between the sizes of a shape; a tensor without dimensions is ().",
     "+": "A distance in bytes from the start of the storage.",
     "▸": "Points at: follow the wire from left to right. Wires that meet lead to the same thing.",
-    "─│╭╮╰╯├┤┬┴┼": "A wire, or the frame of a box.",
-    "━┃┏┓┗┛┣┫┳┻╋": "The same, of what is selected.",
-    "▌": "This line belongs to what is selected.",
     "█": "Bytes that this tensor touches.",
     "▓": "A stretch of bytes that this tensor touches only in part.",
     "░": "Bytes of the storage that this tensor does not touch.",
     "◌": "No Python name leads to this tensor; what keeps it alive is written below.",
     "╌": "Freed since the line before began.",
-    "·": "Between two facts.",
-    "…": "Too long for its column; `e` shows it whole.",
 }
 
 BOXED_FROM = 118

@@ -23,11 +23,7 @@ HELP = {
     "Storage": "The engine's own count of uses of the bytes; each tensor on them holds one.",
     "held elsewhere": "References that are counted but have no name: the running call, for example.",
     "=": "The holders of this count, added up.",
-    "▌": "This holder belongs to what is selected.",
     "∞": "Immortal: Python never changes this count and never frees the object.",
-    "·": "Between two facts.",
-    "─│╭╮╰╯": "The frame of the words of memory, and the line above a sum.",
-    "…": "Too long for its column.",
 }
 
 _WIDTH = 80

@@ -22,12 +22,9 @@ HELP = {
     "names": "The names of the running function and what they are bound to at this moment.",
     "stack": "The functions that have been entered and not left; the lowest one is running.",
     "▾": "More names than fit: so many are left out.",
-    "×": "Between the sizes of a shape.",
     "✖": "An exception is on its way.",
-    "·": "Between two facts.",
     "│": "Between the code and what is beside it.",
     "─": "Between the code and what is below it.",
-    "…": "Too long for its column.",
 }
 
 _BESIDE = 100  # from this width names and stack stand beside the code, else below it

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import log
 
 from engine.inspect.models.timeline import EventRow, Life, Timeline
-from tui.render import Glyphs, Picture, Span, Target, fit
+from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
 from tui.views import DrawContext
 
@@ -18,9 +18,9 @@ HELP = {
     "the busiest line of that stretch caused; each step is a doubling, roughly.",
     "▴": "This moment on the bar.",
     "✖": "An error or an exception.",
-    "┣": "The selected tensor was made here.",
+    "╞": "The selected tensor was made here.",
     "━": "It lives.",
-    "┫": "It was freed here.",
+    "╡": "It was freed here.",
     "✎": "Bytes of its storage were written.",
     "◂": "Where a step back at this grain leads.",
     "▸": "Where a step forward at this grain leads.",
@@ -29,10 +29,7 @@ HELP = {
     "│": "Inside an operator call; one line for each call it is inside of.",
     "ƒ": "An operator was called.",
     "event": "The event's number, its kind, and what happened in plain words with the real names.",
-    "×": "Between the sizes of a shape.",
     ",": "Between thousands.",
-    "·": "Between two facts.",
-    "…": "Too long for its column.",
 }
 
 _STYLES = {

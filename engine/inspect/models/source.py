@@ -189,5 +189,7 @@ def _stack(history: Any, moment: int) -> tuple[StackFrame, ...]:
 
 def _error(history: Any, moment: int) -> str:
     """The exception that is on its way at this very moment."""
+    if moment < 0:
+        return ""
     event = history.event(moment)
     return event.sentence if event.kind in ("EXCEPTION", "ERROR") else ""

@@ -66,6 +66,8 @@ class Timeline:
 def project(history: Any, moment: int, selection: Any) -> Timeline:
     """The events round `moment` and the shape of the whole run."""
     end = history.end
+    if not end:
+        return Timeline(moment, 0, 0, 0, 0, (), (), 1, (), (), None)
     times = history.tables.events["t"]
     here = history.line_at(moment)
     span = max(1, -(-end // COLUMNS))

@@ -1,0 +1,37 @@
+"""Golden pictures: text files in golden/, compared whole.
+
+A difference leaves NAME.new.txt beside the golden file; `pytest tests/tui --update` accepts what is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="accept the pictures that are drawn now")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)` compares `text` with golden/name.txt."""
+
+    def check(name: str, text: str) -> None:
+        wanted, new = GOLDEN / f"{name}.txt", GOLDEN / f"{name}.new.txt"
+        text = text.rstrip("\n") + "\n"
+        if request.config.getoption("--update", default=False):
+            wanted.write_text(text, encoding="utf-8")
+            new.unlink(missing_ok=True)
+            return
+        if not wanted.exists():
+            pytest.fail(f"{wanted.name} does not exist; run pytest tests/tui --update and look at it")
+        if text != wanted.read_text(encoding="utf-8"):
+            new.write_text(text, encoding="utf-8")
+        assert text == wanted.read_text(encoding="utf-8"), f"drawn differently: see {new.name}"
+
+    return check

@@ -1,0 +1,134 @@
+"""What every view owes: it fits, explains its signs, speaks plain ASCII, and draws the same twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import lru_cache
+
+import pytest
+
+from engine.inspect.models import VIEWS, project
+from engine.inspect.selection import Selection
+from tests.inspect.models.story import Story, tell
+from tests.inspect.trace_builder import TraceBuilder
+from tui.render import ASCII, UNICODE, Glyphs, Picture
+from tui.render.theme import STYLES
+from tui.views import DrawContext, help_of, view, views
+
+NAMES = sorted(views())
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+
+@lru_cache(maxsize=1)
+def story() -> Story:
+    return tell()
+
+
+def drawn(name: str, moment: int, width: int, height: int, glyphs: Glyphs, **chosen) -> Picture:
+    selection = Selection(**chosen)
+    model = project(name, story().history, moment, selection)
+    return view(name).draw(model, DrawContext(width, height, glyphs, selection))
+
+
+@lru_cache(maxsize=64)
+def pictures(name: str, glyphs: Glyphs) -> tuple[Picture, ...]:
+    """The view at many moments, sizes and selections."""
+    told = story()
+    moments = (0, *told.lines.values(), told.inside, told.end)
+    chosen = ({}, {"tensor": told.y, "storage": 1}, {"storage": 1, "byte": 4}, {"tensor": told.z})
+    return tuple(
+        drawn(name, moment, width, height, glyphs, **selection)
+        for moment in moments
+        for width, height in SIZES[:2]
+        for selection in chosen
+    )
+
+
+def test_every_view_has_a_model_and_every_model_a_view():
+    assert set(views()) == set(VIEWS)
+    keys = [known.KEY for known in views().values()]
+    assert len(set(keys)) == len(keys), f"two views share a key: {keys}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_fits_the_width_it_was_given(name):
+    for width, height in SIZES:
+        picture = drawn(name, story().end, width, height, UNICODE, tensor=story().y)
+        wide = {y: sum(span.width for span in picture.line(y)) for y in range(picture.height)}
+        too_wide = {y: cells for y, cells in wide.items() if cells > picture.width}
+        assert not too_wide, f"lines wider than the picture: {too_wide}"
+        assert picture.width <= width
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_every_sign_has_a_sentence(name, glyphs):
+    signs = "".join(glyph for glyph in _signs(UNICODE)) if glyphs is UNICODE else ""
+    explained = "".join(help_of(name, glyphs))
+    shown = set("".join(picture.text() for picture in pictures(name, glyphs)))
+    unexplained = {sign for sign in shown & set(signs) if sign not in explained}
+    assert not unexplained, f"{name} draws {unexplained} and HELP does not say what they mean"
+    if glyphs is UNICODE:
+        strange = {sign for sign in shown if not sign.isascii() and sign not in explained}
+        assert not strange, f"{name} draws {strange}, which are in no set of signs and not in HELP"
+
+
+def _signs(glyphs: Glyphs) -> list[str]:
+    values = (getattr(glyphs, field) for field in glyphs.__slots__ if field != "name")
+    return [sign for signs in values for sign in signs if not sign.isascii()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ascii_is_ascii(name):
+    shown = set("".join(picture.text() for picture in pictures(name, ASCII)))
+    assert all(sign.isascii() for sign in shown), {s for s in shown if not s.isascii()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_style_is_in_the_table(name):
+    for picture in pictures(name, UNICODE):
+        for y in range(picture.height):
+            for span in picture.line(y):
+                unknown = [style for style in span.style.split() if style not in STYLES]
+                assert not unknown, f"{name} draws {span.text!r} in {unknown}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_moment_is_the_same_picture(name):
+    for width, height in SIZES:
+        first, second = (
+            drawn(name, story().inside, width, height, UNICODE, tensor=story().x) for _ in range(2)
+        )
+        assert first.text(styles=True) == second.text(styles=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_selection_shows_without_colour(name):
+    """What is lit differs in its signs or its attributes, not in colour alone."""
+    told = story()
+    plain, lit = (
+        drawn(name, told.lines[12], 120, 40, UNICODE, tensor=tensor) for tensor in (told.x, told.z)
+    )
+    assert plain.text() != lit.text(), f"{name}: selecting another tensor changes colours at most"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_empty_trace_can_be_drawn(name):
+    history = TraceBuilder().history()
+    model = project(name, history, -1, Selection())
+    assert view(name).draw(model, DrawContext(80, 24)).text() is not None
+
+
+def test_drawing_needs_no_textual():
+    code = (
+        "import sys, tui.views; tui.views.views();"
+        "print([m for m in ('textual', 'pygments', 'numpy') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]", f"importing every view imports {found.stdout.strip()}"
+
+
+def test_an_unknown_view_lists_those_there_are():
+    with pytest.raises(KeyError, match="no view named 'nothing'; the views are .*memory"):
+        view("nothing")
