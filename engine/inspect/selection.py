@@ -1,4 +1,4 @@
-"""What the user points at: one selection, shared by all views, which light up what belongs to it."""
+"""What the user points at: one selection for all views, which light up what belongs to it."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ VERSION = 1
 _MOST_EVENTS = 1 << 26  # per segment: a bound on what a hostile file can make us allocate
 _MOST_BLOB = 1 << 32
 _CACHED = 64 << 20  # bytes of unpacked blobs kept
+_UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter while telling of the former
 
 
 class TraceError(Exception):
@@ -165,7 +166,7 @@ class Trace:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):  # the recorder is closing the file: next time, then
                 self._stop(str(error))
-        except (sqlite3.DatabaseError, zlib.error, _Damage) as error:
+        except (*_UNREADABLE, zlib.error, _Damage) as error:
             self._stop(str(error))
         return self._end - before
 
@@ -272,7 +273,7 @@ def _connect(file: Path) -> sqlite3.Connection:
             if "unable to open" in str(error) and not log.exists():
                 continue  # a trace in WAL mode in a folder that cannot be written to
             raise TraceError(f"{file} cannot be opened: {error}") from None
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             database.close()
             raise TraceError(f"{file} is damaged: {error}; nothing in it is readable") from None
         else:
@@ -286,7 +287,7 @@ def _check_database(database: sqlite3.Connection, file: Path) -> None:
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
         listed = database.execute("SELECT name, type FROM sqlite_master").fetchall()
-    except sqlite3.DatabaseError as error:
+    except _UNREADABLE as error:
         raise TraceError(f"{file} is damaged: {error}; nothing in it is readable") from None
     if application != APPLICATION_ID:
         raise TraceError(

@@ -418,8 +418,9 @@ class TraceBuilder:
         """A trace file as the recorder would have written it, `segment` events at a time."""
         database = sqlite3.connect(path)
         create_tables(database)
-        for first in range(0, len(self.records), segment):
-            add_segment(database, self.array()[first : first + segment], bytes(self.blobs))
+        records, blobs = self.array(), bytes(self.blobs)
+        for first in range(0, len(records), segment):
+            add_segment(database, records[first : first + segment], blobs)
         rows = [(number, text) for text, number in self.strings.items()]
         database.executemany("INSERT INTO strings VALUES (?, ?)", rows)
         files = [(number, *source) for number, source in self.sources.items()]
