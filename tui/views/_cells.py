@@ -9,6 +9,7 @@ from tui.render import Glyphs, Line, Span, Target, cells, clean, cut, fit
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 
 GUTTER = 16  # where the cells begin: room for an address or a label
+FAR = 300  # lines: what is selected further down is also drawn at the top
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,14 @@ def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
 
 
 def per_row(width: int, cell: int, count: int) -> int:
-    """How many cells go on a row: all if they fit, else a multiple of four where possible."""
+    """How many cells go on a row: all if they fit, else a multiple of four or two."""
     most = max(1, (width - GUTTER - 1) // cell)
     if count <= most:
         return max(1, count)
-    return most // 4 * 4 if most >= 4 else most
+    step = 4 if most >= 8 else 2 if most >= 2 else 1
+    most = most // step * step
+    even = -(-count // -(-count // most))  # as many rows, the last one not much shorter
+    return -(-even // step) * step
 
 
 def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple[Line, Line, Line]:

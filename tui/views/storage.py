@@ -9,7 +9,7 @@ from engine.inspect.models.storage import Cell, Lane, StorageModel, Touch
 from tui.render import Line, Picture, Span, Target, cells, cut, fit, stack
 from tui.render.theme import tensor_style
 from tui.views import DrawContext
-from tui.views._cells import GUTTER, Box, facts, framed, index_text, numbers_text, per_row
+from tui.views._cells import FAR, GUTTER, Box, facts, framed, index_text, numbers_text, per_row
 
 NAME = "storage"
 KEY = "4"
@@ -105,7 +105,7 @@ def _selected(model: StorageModel) -> list[tuple[str, str]]:
         return [(f"{many(unused, 'byte')} of it belong to no tensor", "dim")]
     cell = model.row(model.byte // model.itemsize, 1)[0]
     labels = {lane.tensor: lane.label for lane in model.lanes}
-    value = cell.exact if cell.known else "value not in the trace"
+    value = cell.exact if cell.known else "unknown value"
     line = [
         (f"cell {cell.number}", "lit"),
         (f"   byte {cell.byte}   ", "number"),
@@ -180,7 +180,12 @@ def _rows(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawConte
             kept[number] = _block(model, lanes, context, number * count, count, width)
         return kept[number][y % block]
 
-    return Picture(context.width, blocks * block, make)
+    whole = Picture(context.width, blocks * block, make)
+    chosen = max(0, model.byte) // model.itemsize // count * block
+    if chosen < FAR:
+        return whole
+    around = [(Span(" the selected cell", "head"),), *map(make, range(chosen, chosen + block))]
+    return stack([Picture.of([*around, (Span(" all cells", "head"),)]), whole])
 
 
 def _cell_width(model: StorageModel, lanes: list[tuple[int, Lane]]) -> int:
@@ -189,7 +194,7 @@ def _cell_width(model: StorageModel, lanes: list[tuple[int, Lane]]) -> int:
     repeated = any(lane.repeats for _, lane in lanes)
     value = max((cells(cell.text) for cell in model.cells), default=1)
     number = cells(str(model.count - 1))
-    return max(6, min(18, max(index + 2 + 3 * repeated, value + 4, number + 3)))
+    return max(6, min(18, max(index + 3 + 2 * repeated, value + 4, number + 3)))
 
 
 def _block(

@@ -117,7 +117,7 @@ def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
     more = 3 if any(cell.more for cell in model.strip) else 0
     value = max((cells(cell.text) for cell in model.strip), default=1)
     number = cells(str(model.count - 1))
-    width = max(6, min(18, max(index + 1 + more, value + 4, number + 3)))
+    width = max(6, min(18, max(index + 2 + more, value + 4, number + 3)))
     count = per_row(context.width, width, model.count)
     here = model.place.element if model.place is not None else model.offset
     shown = window(here // count, -(-model.count // count), STRIP_ROWS)
@@ -149,8 +149,9 @@ def _formula(place: Place, context: DrawContext) -> list[Line]:
     parts = [("base", f"{place.base:#x}", "address"), (" + (", " + (", "dim")]
     parts.append(("offset", str(place.offset), "number"))
     for term in place.terms:
-        parts.append((" + ", " + ", "dim"))
-        parts.append((f"i{term.dim}*s{term.dim}", f"{term.index}*{term.stride}", "number"))
+        symbol, number = f"i{term.dim}*s{term.dim}", f"{term.index}*{term.stride}"
+        width = max(len(symbol), len(number))
+        parts.append((f" + {symbol:>{width}}", f" + {number:>{width}}", "number"))
     parts += [(") * ", ") * ", "dim"), ("itemsize", str(place.itemsize), "number")]
     return [*_terms(parts, context.width), *_result(place, context)]
 
@@ -162,7 +163,7 @@ def _terms(parts: list[tuple[str, str, str]], width: int) -> list[Line]:
     x = _INDENT
     for symbol, number, style in parts:
         room = max(len(symbol), len(number))
-        if x + room > width and symbol.startswith(" + "):
+        if x + room + len(") * itemsize") > width and symbol.startswith(" + "):
             lines += [tuple(symbols), tuple(numbers)]
             symbols, numbers, x = [Span(" " * _INDENT)], [Span(" " * _INDENT)], _INDENT
         symbols.append(Span(fit(symbol, room, "", ">"), "dim"))

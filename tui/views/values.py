@@ -9,7 +9,7 @@ from engine.inspect.models._words import many, shape_text
 from engine.inspect.models.values import Statistics, ValueCell, ValuesModel
 from tui.render import Line, Picture, Span, Target, fit, stack
 from tui.views import DrawContext
-from tui.views._cells import facts
+from tui.views._cells import FAR, facts
 from tui.views._table import (
     LABEL,
     column_numbers,
@@ -70,6 +70,9 @@ def draw(model: ValuesModel, context: DrawContext) -> Picture:
     head += part_shown(grid, range(grid.rows), columns, context.glyphs)
     head.append(column_numbers(grid, columns, width, width - 2))
     rows = Picture(context.width, grid.rows, partial(_row, model, grid, columns, width, context))
+    if grid.at_row >= FAR:
+        near = window(grid.at_row, grid.rows, 5)
+        head += [*map(rows.line, near), (Span(f" all {grid.rows:,} rows", "head"),)]
     return stack([Picture.of(head, context.width), rows])
 
 
@@ -203,5 +206,6 @@ def _sign(cell: ValueCell, context: DrawContext) -> tuple[str, str]:
         return glyphs.arrow_up, "warn"
     if cell.kind == "-inf" or cell.clipped < 0:
         return glyphs.arrow_down, "warn"
-    # the smallest number has the lowest bar, not none
-    return glyphs.level(max(cell.share or 0.0, 0.01)), "bar"
+    if cell.share is None:
+        return " ", "bar"
+    return glyphs.level(max(cell.share, 0.01)), "bar"  # the smallest has the lowest bar, not none

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-MAX_MARKED = 1 << 22  # runs of bytes that are marked one by one to count holes and overlaps
+MAX_MARKED = 1 << 18  # runs of bytes that are marked one by one to count holes and overlaps
 MAX_HITS = 4096  # elements that are listed over one stretch of bytes
 MAX_WORK = 1_000_000  # steps NumPy may take to decide whether two layouts have a byte in common
 _MADE_UP = 1 << 20
@@ -145,11 +146,7 @@ class Extent:
 
     def distinct(self) -> int | None:
         """How many different bytes the tensor touches; nothing if that was not counted."""
-        runs = self.merged()
-        if runs.nested:
-            return runs.numel * runs.itemsize
-        starts = runs.starts()
-        return None if starts is None else covered(starts, runs.itemsize)
+        return _distinct(self)
 
     @property
     def repeats(self) -> bool | None:
@@ -161,17 +158,29 @@ class Extent:
 
     def meets(self, other: Extent) -> bool | None:
         """Whether the two have a byte in common: exactly, or nothing if that is too hard to say."""
-        import numpy as np
-
         (lo, hi), (other_lo, other_hi) = self.span, other.span
-        if max(lo, other_lo) >= min(hi, other_hi):
-            return False
-        low = min(lo, other_lo)
-        here, there = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (self, other))
-        try:
-            return bool(np.shares_memory(here, there, MAX_WORK))
-        except np.exceptions.TooHardError:
-            return None
+        return max(lo, other_lo) < min(hi, other_hi) and _meet(self, other)
+
+
+@lru_cache(maxsize=4096)
+def _distinct(extent: Extent) -> int | None:
+    runs = extent.merged()
+    if runs.nested:
+        return runs.numel * runs.itemsize
+    starts = runs.starts()
+    return None if starts is None else covered(starts, starts + runs.itemsize)
+
+
+@lru_cache(maxsize=4096)
+def _meet(one: Extent, other: Extent) -> bool | None:
+    import numpy as np
+
+    low = min(one.start, other.start)
+    here, there = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (one, other))
+    try:
+        return bool(np.shares_memory(here, there, MAX_WORK))
+    except np.exceptions.TooHardError:
+        return None
 
 
 class _Nowhere:
@@ -187,9 +196,12 @@ class _Nowhere:
         }
 
 
-def covered(starts: np.ndarray, itemsize: int) -> int:
-    """How many bytes rising `starts` of `itemsize` bytes each cover together."""
+def covered(starts: np.ndarray, ends: np.ndarray) -> int:
+    """How many bytes the stretches [start, end), sorted by start, cover together."""
+    import numpy as np
+
     if not len(starts):
         return 0
-    gaps = starts[1:] - starts[:-1]
-    return int(gaps.clip(max=itemsize).sum()) + itemsize
+    reached = np.maximum.accumulate(ends)  # how far the stretches up to each have come
+    gaps = (starts[1:] - reached[:-1]).clip(min=0)
+    return int(reached[-1] - starts[0] - gaps.sum())

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from engine.inspect.events import FOREVER
 from engine.inspect.models._extent import Extent
+from engine.inspect.models._layout import Layout, describe
 from engine.inspect.models._numbers import Dtype, dtype_of
 
 
@@ -44,6 +46,20 @@ def extent_of(tensor: Any, shift: int = 0) -> Extent:
 
 def element_type(tensor: Any) -> Dtype:
     return dtype_of(tensor.dtype)
+
+
+def made_from(history: Any, tensor: int) -> int:
+    """The row of the views table that tells what this tensor is a view of, or -1."""
+    row: int = history.tables.views.last("tensor", tensor, FOREVER)
+    return row
+
+
+def layout_of(history: Any, tensor: Any) -> Layout:
+    """Sizes and strides in words; with the tensor it was made from, a diagonal can be told."""
+    row = made_from(history, tensor.id)
+    views = history.tables.views
+    source = history.tensor(int(views.base[row]), int(views.since[row])) if row >= 0 else None
+    return describe(tensor.sizes, tensor.strides, source.strides if source is not None else ())
 
 
 def cursor(tensor: Any, selection: Any) -> tuple[int, ...] | None:

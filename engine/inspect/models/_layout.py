@@ -66,7 +66,7 @@ def _pattern(
     if strides_match(sizes, strides, contiguous_strides(sizes)):
         return (
             "contiguous",
-            "its elements follow each other in memory in the order of their indices",
+            "its elements follow each other in the order of their indices",
         )
     if any(s == 0 for _, s in used):
         copies = prod(n for n, s in used if s == 0)
@@ -74,7 +74,7 @@ def _pattern(
     falling = sorted(used, key=lambda pair: -pair[1])
     if _dense(falling):
         word = "transposed" if len(used) == 2 else "permuted"
-        return word, "all elements lie side by side, but in another order than their indices"
+        return word, "all elements side by side, in another order than their indices"
     if not Extent.of(0, sizes, strides, 1).nested:
         return _overlapping(sizes, strides, used)
     if len(used) == 1:
@@ -82,7 +82,9 @@ def _pattern(
         if len(base_strides) > 1 and step == sum(base_strides[-2:]):
             return (
                 "diagonal",
-                f"each step goes one row and one column on: {step} = size + 1 elements",
+                "each step goes one row and one column on: "
+                + " + ".join(map(str, base_strides[-2:]))
+                + f" = {step} elements",
             )
         return f"step {step}", f"takes every {_ordinal(step)} element"
     gaps = "a part of longer rows: memory between its rows is skipped"

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.inspect.models._contents import Contents
-from engine.inspect.models._extent import Extent, Hit
-from engine.inspect.models._focus import cursor, element_type, extent_of, focus
-from engine.inspect.models._layout import describe
+from engine.inspect.models._extent import MAX_MARKED, Extent, Hit, covered
+from engine.inspect.models._focus import cursor, element_type, extent_of, focus, layout_of
 from engine.inspect.models._numbers import Dtype, dtype_of, exact, short
 
-MAX_LANES = 64  # tensors that are compared with each other; more are counted
+MAX_LANES = 32  # tensors that are compared with each other; more are counted
 LISTED = 64  # cells that the model lists by itself; `row` makes any others
 
 
@@ -238,7 +237,7 @@ def _lanes(
                 strides=tuple(tensor.strides),
                 offset=tensor.offset,
                 storage=tensor.storage,
-                pattern=describe(tensor.sizes, tensor.strides).pattern,
+                pattern=layout_of(history, tensor).pattern,
                 extent=extent,
                 touched=touched,
                 holes=None if touched is None else hi - lo - touched,
@@ -275,14 +274,15 @@ def _unused(nbytes: int, lanes: Sequence[Lane]) -> int | None:
     if any(lane.holes == 0 and lane.extent.span == (0, nbytes) for lane in lanes):
         return 0
     runs = [lane.extent.merged() for lane in lanes]
-    starts = [run.starts() for run in runs]
-    if any(found is None for found in starts):
+    found = [(run, run.starts()) for run in runs]
+    marked = [(starts, starts + run.itemsize) for run, starts in found if starts is not None]
+    if len(marked) < len(found) or sum(len(starts) for starts, _ in marked) > MAX_MARKED:
         return None
-    used = np.zeros(nbytes + 1, dtype=np.int32)  # +1 where a run starts, -1 after its end
-    for run, found in zip(runs, starts, strict=True):
-        np.add.at(used, found.clip(0, nbytes), 1)
-        np.add.at(used, (found + run.itemsize).clip(0, nbytes), -1)
-    return int(np.count_nonzero(used[:-1].cumsum() == 0))
+    nothing = np.zeros(0, dtype=np.int64)
+    starts = np.concatenate([nothing, *(starts for starts, _ in marked)]).clip(0, nbytes)
+    ends = np.concatenate([nothing, *(ends for _, ends in marked)]).clip(0, nbytes)
+    order = np.argsort(starts, kind="stable")
+    return nbytes - covered(starts[order], ends[order])
 
 
 def _last_write(history: Any, storage: int, moment: int) -> LastWrite | None:

@@ -14,9 +14,9 @@ from typing import Any
 from engine.inspect.events import short_op
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._extent import Extent, Hit
-from engine.inspect.models._focus import cursor, extent_of, focus
+from engine.inspect.models._focus import cursor, extent_of, focus, layout_of, made_from
 from engine.inspect.models._grid import Grid, GridCell, grid_of
-from engine.inspect.models._layout import Layout, describe
+from engine.inspect.models._layout import Layout
 from engine.inspect.models._numbers import dtype_of, short
 
 MAX_SHARERS = 64  # other indices of the same element that are listed
@@ -143,8 +143,6 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
     if storage is None:
         return StridesModel(why=f"Tensor {tensor.id} has no storage at this moment.")
     dtype, extent = dtype_of(tensor.dtype), extent_of(tensor)
-    made = chain(history, tensor.id, moment)
-    parent = history.tensor(made[0].source, moment) if made and made[0].source else None
     at = cursor(tensor, selection)
     contents = Contents.of(history, storage.id, moment, storage.nbytes)
     grid = grid_of(tensor, extent, contents, at)
@@ -162,8 +160,8 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
         address=storage.address,
         nbytes=storage.nbytes,
         extent=extent,
-        layout=describe(tensor.sizes, tensor.strides, parent.strides if parent else ()),
-        made=made,
+        layout=layout_of(history, tensor),
+        made=chain(history, tensor.id, moment),
         grid=grid,
         place=None if at is None else _place(tensor, storage, extent, grid.cell(at)),
         count=count,
@@ -186,7 +184,7 @@ def _made(history: Any, tensor: int, moment: int) -> Made:
     born = history.tables.tensors.where("id", tensor)
     since = int(history.tables.tensors.since[born[0]]) if len(born) else -1
     views = history.tables.views
-    row = views.last("tensor", tensor, moment)
+    row = made_from(history, tensor)
     if row >= 0:
         call = history.call(int(views.call[row]))
         named = short_op(history.string(int(views.op[row])))

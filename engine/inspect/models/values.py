@@ -63,7 +63,7 @@ class ValueCell:
     text: str
     exact: str
     kind: str  # "number" | "nan" | "inf" | "-inf" | "unknown"
-    share: float | None  # 0..1: where on the scale a number is
+    share: float | None  # 0..1: where on the scale a number is; nothing when all are equal
     clipped: int  # -1 below the scale, 1 above it
     selected: bool
     changed: str  # "" | "changed" | "learned" (not known before)
@@ -170,9 +170,7 @@ def _earlier(history: Any, storage: Any, moment: int) -> tuple[int, Contents | N
     return before, Contents.of(history, storage.id, before, old.nbytes)
 
 
-def _changed(
-    now: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndarray]
-) -> int:
+def _changed(now: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndarray]) -> int:
     """How many elements are known at both moments and have other bits."""
     import numpy as np
 
@@ -232,7 +230,7 @@ def _shade(value: Any, statistics: Statistics) -> tuple[str, float | None, int]:
         return ("nan" if math.isnan(number) else "inf" if number > 0 else "-inf"), None, 0
     low, high = statistics.low, statistics.high
     if low is None or high is None or low == high:
-        return "number", 1.0, 0
+        return "number", None, 0
     clipped = (number > high) - (number < low)
     share = 0.5 * (number / (high / 2 - low / 2) - low / (high / 2 - low / 2))
     return "number", min(1.0, max(0.0, share)), clipped

@@ -95,4 +95,4 @@ def test_interleaved_halves_of_ten_million_elements_do_not_meet() -> None:
 
 @pytest.mark.parametrize(("starts", "itemsize", "bytes_"), [([0, 4, 6], 4, 10), ([], 4, 0)])
 def test_covered_counts_shared_bytes_once(starts: list[int], itemsize: int, bytes_: int) -> None:
-    assert covered(np.array(starts), itemsize) == bytes_
+    assert covered(np.array(starts), np.array(starts) + itemsize) == bytes_

@@ -1,0 +1,147 @@
+"""5,000 random layouts up to rank 6: what the storage and strides models say equals brute force."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from engine.inspect.history import History
+from engine.inspect.models import storage, strides
+from engine.inspect.models._numbers import BY_NAME, decode, short
+from engine.inspect.selection import Selection
+from tests.inspect.models.layouts import Layout, random_layout
+from tests.inspect.trace_builder import TraceBuilder
+
+STORAGES = 1700
+EACH = 3  # tensors on every storage: 5,100 layouts
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[History, list[tuple[int, dict[int, Layout], np.ndarray]]]:
+    """One history with all storages alive, and for each its number, tensors and bytes."""
+    rng = np.random.default_rng(6)
+    builder, storages = TraceBuilder(), []
+    for _ in range(STORAGES):
+        layouts = [random_layout(rng) for _ in range(EACH)]
+        nbytes = max(layout.end for layout in layouts) + int(rng.integers(0, 4)) * 8
+        number = builder.storage(nbytes)
+        raw = rng.integers(0, 256, nbytes, dtype=np.uint8)
+        tensors = {
+            builder.tensor(
+                layout.sizes, layout.strides, layout.offset, layout.dtype, number, wrap=False
+            ): layout
+            for layout in layouts
+        }
+        builder.emit("WRITE", number, 0, 0, nbytes, 0)
+        builder.emit("VALUES", number, 0, nbytes, 0, blob=raw.tobytes())
+        storages.append((number, tensors, raw))
+    return builder.history(), storages
+
+
+def test_storage_says_which_cells_belong_to_which_elements(case) -> None:
+    history, storages = case
+    for number, tensors, raw in storages:
+        model = storage.project(history, history.end - 1, Selection(storage=number))
+        itemsize = min(layout.itemsize for layout in tensors.values())
+        assert (model.itemsize, model.nbytes) == (itemsize, len(raw))
+        assert model.count == -(-len(raw) // itemsize)
+        cells = model.row(0, model.count)
+        for lane in model.lanes:
+            layout = tensors[lane.tensor]
+            over = defaultdict(list)
+            for index, at in layout.walk():
+                for byte in range(at, at + layout.itemsize, itemsize):
+                    over[byte // itemsize].append((index, (byte - at) // itemsize))
+            shown = {c.number: t for c in cells for t in c.touches if t.tensor == lane.tensor}
+            assert shown.keys() == over.keys(), (layout, itemsize)
+            for cell, touch in shown.items():
+                assert (touch.index, touch.part) in over[cell], layout
+                assert touch.more == len(over[cell]) - 1 and touch.counted, layout
+
+
+def test_storage_says_holes_overlaps_and_unused_bytes(case) -> None:
+    history, storages = case
+    for number, tensors, raw in storages:
+        model = storage.project(history, history.end - 1, Selection(storage=number))
+        everything: set[int] = set()
+        for lane in model.lanes:
+            layout = tensors[lane.tensor]
+            used = layout.bytes()
+            everything |= used
+            assert lane.touched == len(used), layout
+            assert lane.holes == (max(used) + 1 - min(used) - len(used) if used else 0), layout
+            elements = len(list(layout.walk()))
+            assert lane.repeats is (elements * layout.itemsize > len(used)), layout
+        assert model.unused == len(raw) - len(everything)
+
+
+def test_two_tensors_alias_exactly_when_their_bytes_meet(case) -> None:
+    history, storages = case
+    met = 0
+    for number, tensors, _ in storages:
+        model = storage.project(history, history.end - 1, Selection(storage=number))
+        lanes = {lane.tensor: lane for lane in model.lanes}
+        for one, other in combinations(tensors, 2):
+            meet = bool(tensors[one].bytes() & tensors[other].bytes())
+            met += meet
+            assert (other in lanes[one].aliases) is meet, (tensors[one], tensors[other])
+            assert (one in lanes[other].aliases) is meet
+            assert not lanes[one].undecided
+    assert 0.2 < met / (STORAGES * EACH) < 0.98  # both answers were tested
+
+
+def test_strides_maps_every_index_to_its_byte_and_every_cell_back(case) -> None:
+    history, storages = case
+    rng = np.random.default_rng(7)
+    for _, tensors, raw in storages:
+        for tensor, layout in tensors.items():
+            places = list(layout.walk())
+            chosen, at = places[rng.integers(len(places))] if places else (None, -1)
+            selection = Selection(tensor=tensor, index=chosen)
+            model = strides.project(history, history.end - 1, selection)
+            _same_grid(model, layout, raw, chosen)
+            over = defaultdict(list)
+            for index, byte in places:
+                over[byte // layout.itemsize].append(index)
+            for cell in model.cells(0, model.count):
+                assert cell.used is (cell.number in over), layout
+                assert cell.selected is (cell.byte == at)
+                if cell.used:
+                    assert cell.index in over[cell.number], layout
+                    assert cell.more == len(over[cell.number]) - 1, layout
+            if model.place is None:
+                assert not places
+                continue
+            same = set(over[at // layout.itemsize]) - {chosen}
+            assert (model.place.byte, model.place.shared) == (at, len(same)), layout
+            assert set(model.place.sharers) <= same
+            assert len(model.place.sharers) == min(len(same), strides.MAX_SHARERS)
+
+
+def _same_grid(model, layout: Layout, raw: np.ndarray, chosen) -> None:
+    """Every cell of the slice: its index, byte and value."""
+    dtype = BY_NAME[layout.dtype]
+    expected = [
+        (index, at) for index, at in layout.walk() if chosen and index[:-2] == chosen[:-2]
+    ]
+    grid = model.grid
+    rows = range(grid.rows if expected else 0)
+    cells = [cell for row in rows for cell in grid.row(row, 0, grid.columns)]
+    assert [(cell.index, cell.byte) for cell in cells] == expected, layout
+    for cell in cells:
+        value = decode(dtype, raw[cell.byte : cell.byte + dtype.itemsize].tobytes())[0]
+        assert cell.known and cell.text == short(dtype, value)
+
+
+def test_contiguous_and_flat_are_what_the_addresses_say(case) -> None:
+    history, storages = case
+    for _, tensors, _ in storages:
+        for tensor, layout in tensors.items():
+            model = strides.project(history, history.end - 1, Selection(tensor=tensor))
+            at = [byte // layout.itemsize for _, byte in layout.walk()]
+            steps = set(np.diff(at).tolist())
+            assert model.layout.flat is (len(steps) <= 1), layout
+            assert model.layout.contiguous is (steps <= {1}), layout
