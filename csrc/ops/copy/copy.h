@@ -1,0 +1,46 @@
+// Moving elements between layouts and dtypes: what kernels of other families use as a tool.
+//
+// None of these go through the dispatcher, check overlap or tell the recorder: the kernel that calls
+// them answers for that.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+// dst[...] = src[...], converted; src must broadcast to dst's sizes (see check_broadcasts_to).
+void copy_elements(const Tensor& dst, const Tensor& src);
+
+// n contiguous elements converted between any two dtypes.
+void cast_run(void* dst, DType to, const void* src, DType from, int64_t n);
+
+// n elements `stride` apart, converted into a contiguous run.
+void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t stride, int64_t n);
+
+// A number as the bytes of one element. Throws when the dtype cannot represent it, as PyTorch does.
+using ElementBytes = std::array<std::byte, 8>;
+ElementBytes element_bytes(const Scalar& value, DType dtype);
+
+// Sets every element of `self` to the given bytes.
+void fill_elements(const Tensor& self, const ElementBytes& value);
+
+// The tensor itself if it is contiguous and of that dtype, else a contiguous copy.
+Tensor as_contiguous(const Tensor& self, DType dtype);
+inline Tensor as_contiguous(const Tensor& self) { return as_contiguous(self, self.dtype()); }
+
+// The single element of a one-element tensor.
+Scalar read_scalar(const Tensor& self);
+
+// Throws when `sizes` cannot be expanded to `target`.
+void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op);
+
+// Throws when writing `self` would write some byte twice.
+void check_no_internal_overlap(const Tensor& self, std::string_view op);
+// Throws when `written` and `read` share bytes without being the same elements in the same places.
+void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::string_view op);
+
+}  // namespace uh

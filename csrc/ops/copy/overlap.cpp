@@ -1,0 +1,42 @@
+#include <algorithm>
+
+#include "ops/copy/copy.h"
+
+namespace uh {
+namespace {
+
+// Some order of the dimensions makes the tensor contiguous: its bytes are exactly its span.
+bool fills_its_span(const Tensor& t) {
+  const ByteSpan span = byte_span(t);
+  return span.hi - span.lo == t.numel() * itemsize(t.dtype()) && !has_internal_overlap(t);
+}
+
+}  // namespace
+
+void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
+  const size_t shift = target.size() - std::min(target.size(), sizes.size());
+  bool ok = sizes.size() <= target.size();
+  for (size_t d = 0; ok && d < sizes.size(); ++d) ok = sizes[d] == 1 || sizes[d] == target[d + shift];
+  check(ok, op, ": the shape ", to_string(sizes), " cannot be broadcast to the shape ", to_string(target),
+        ": every size must be equal or 1, counted from the right");
+}
+
+void check_no_internal_overlap(const Tensor& self, std::string_view op) {
+  check(!has_internal_overlap(self), op,
+        ": unsupported operation: more than one element of the written-to tensor refers to a single "
+        "memory location (sizes ", self.sizes(), ", strides ", self.strides(),
+        "). Please clone() the tensor before performing the operation.");
+}
+
+void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::string_view op) {
+  if (written.storage() != read.storage() || written.numel() == 0 || read.numel() == 0) return;
+  if (!fills_its_span(written) || !fills_its_span(read)) return;
+  const ByteSpan a = byte_span(written), b = byte_span(read);
+  if (a.hi <= b.lo || b.hi <= a.lo) return;
+  const bool same = a.lo == b.lo && a.hi == b.hi && written.strides() == read.strides();
+  check(same, op,
+        ": unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+        "a single memory location. Please clone() the tensor before performing the operation.");
+}
+
+}  // namespace uh
