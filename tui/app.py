@@ -6,10 +6,10 @@ import asyncio
 import gc
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from textual.app import App
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
 from textual.theme import Theme
@@ -47,6 +47,24 @@ LIGHT = Theme(
     dark=False,
 )
 
+CSS = """
+Screen { background: $background; }
+ModalScreen { background: $background 40%; }
+BaseScreen > TooSmall { display: none; }
+BaseScreen.-tiny > TooSmall, BaseScreen.-low > TooSmall { display: block; }
+BaseScreen.-tiny > #body, BaseScreen.-low > #body { display: none; }
+#body { height: 1fr; }
+Bar#title, Bar#keys { background: $panel; }
+Viewer #tabs, Viewer #said, Viewer #strip { background: $surface; }
+Viewer #panes { height: 1fr; }
+Viewer Canvas { border: round $panel; height: 1fr; border-title-color: $text-muted; }
+Viewer Canvas:focus { border: round $primary; border-title-color: $text; }
+Viewer #side { display: none; }
+Viewer.two #side { display: block; }
+Viewer.plain Canvas, Viewer.plain Canvas:focus { border: none; }
+Viewer.zoomed #side, Viewer.zoomed #said, Viewer.zoomed #strip { display: none; }
+"""
+
 
 def palette() -> type[Provider]:
     """The palette's source of commands, imported when the palette first opens."""
@@ -59,17 +77,14 @@ class Underhood(App[int]):
     """One application for home, explorer, playground and lessons."""
 
     TITLE = "underhood"
-    CSS = """
-    Screen { background: $background; }
-    ModalScreen { background: $background 40%; }
-    """
-    BINDINGS = [
+    CSS = CSS
+    BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(ANYWHERE),
         Binding("ctrl+c", "safe", show=False, system=True),
     ]
-    COMMANDS = App.COMMANDS | {palette}
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-tall")]
+    COMMANDS: ClassVar = App.COMMANDS | {palette}
+    HORIZONTAL_BREAKPOINTS: ClassVar = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS: ClassVar = [(0, "-low"), (20, "-tall")]
 
     def __init__(
         self,

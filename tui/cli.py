@@ -242,9 +242,6 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
         raise Failure("which program? For example: underhood record script.py")
     name = module[0] if module else words[0]
     arguments = words[2:] if module else words[1:]
-    if not module and not Path(name).is_file():
-        what = "is a folder" if Path(name).is_dir() else "does not exist"
-        raise Failure(f"{name} {what}; a Python script was expected")
     from engine.inspect.recorder import record_program
     from tui import places
 
@@ -290,9 +287,19 @@ def learn(options: argparse.Namespace) -> int:
 
 def lessons(options: argparse.Namespace) -> int:
     """`underhood lessons check|list`."""
-    from tui.lessons_headless import check, list_lessons
+    if options.what == "check":
+        from lessons._runner.check import main as check
 
-    return check(options.names) if options.what == "check" else list_lessons()
+        return check(options.names)
+    from lessons._runner import LessonError, load, load_all
+
+    try:
+        found = [load(name) for name in options.names] if options.names else load_all()
+    except LessonError as error:
+        raise Failure(str(error)) from None
+    for lesson in found:
+        print(f"{lesson.number:>3}  {lesson.name:<28} {lesson.title} ({len(lesson.steps)} steps)")
+    return 0
 
 
 def doctor(options: argparse.Namespace) -> int:

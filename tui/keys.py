@@ -140,8 +140,8 @@ EXPLORE = (
     Key("previous_pane", "shift+tab", "pane back", "Go to the pane before."),
     Key("zoom", "z", "zoom", "Give the focused pane the whole screen; again to restore."),
     Key("export", "", "export picture", "Write the screen as an SVG file to the current folder."),
-    Key("leave", "escape", "leave", "Close what is open, else go back one screen."),
-    Key("quit", "q", "quit", "Leave Underhood.", True),
+    Key("screen.leave", "escape", "leave", "Close what is open, else go back one screen."),
+    Key("screen.quit", "q", "quit", "Leave Underhood.", True),
 )
 
 VIEW_KEYS = tuple(
@@ -178,24 +178,25 @@ LESSONS = (
 )
 
 LESSON = (
-    Key("step_on", "n,right_square_bracket", "next", "To the next step of the lesson.", True),
-    Key("step_back", "p,left_square_bracket", "previous", "To the step before.", True),
-    Key(
-        "act", "enter,r", "do it", "Run the code, answer the question or check the exercise.", True
-    ),
+    Key("next_step", "n", "next", "To the next step of the lesson.", True),
+    Key("previous_step", "p", "previous", "To the step before.", True),
+    Key("act", "enter,r", "do it", "Run the code, answer the question or check the exercise.", True),
     Key("hint", "h", "hint", "A hint; again for the next one.", True),
-    Key("edit", "v", "edit", "Open the exercise in your $EDITOR.", True),
-    Key("reset", "x", "reset", "Put the exercise back to how it began (asks first).", True),
-    Key("look", "o", "look inside", "Open what this step recorded in the full explorer.", True),
-    Key("next_pane", "tab", "pane", "Go to the next pane."),
+    Key("edit", "v", "edit", "Edit the exercise here; it is saved and checked when you come back."),
+    Key("edit_outside", "V", "$EDITOR", "Edit the exercise in your own $EDITOR."),
+    Key("reset", "x", "reset", "Put the exercise back to how it began; your version is kept beside it."),
+    Key("solution", "S", "solution", "Show one right answer, once yours is right."),
+    Key("look", "o", "look inside", "Open what this step recorded in the full explorer."),
+    Key("next_pane", "tab", "pane", "Between the text and the picture.", True),
     Key("lesson_list", "L", "lessons", "The list of lessons."),
     Key("leave", "escape,q", "back", "Back to where you came from.", True),
 )
 
 PLAYGROUND = (
-    Key("restart", "ctrl+r", "restart", "Start the playground's Python anew."),
-    Key("interrupt", "ctrl+c", "interrupt", "Interrupt the line that is running."),
-    Key("prompt", "i", "prompt", "Back to the prompt.", True),
+    Key("prompt", "i", "prompt", "Back to the prompt from the picture.", True),
+    Key("interrupt", "ctrl+c", "interrupt", "Interrupt the running line; the third time ends its process.", True),
+    Key("restart", "ctrl+r", "restart", "Start the playground's Python anew; the old recording stays.", True),
+    Key("picture", "escape", "picture", "From the prompt to the picture; there, Esc goes back.", True),
 )
 
 GROUPS = {

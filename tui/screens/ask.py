@@ -15,6 +15,7 @@ from tui.settings import LineMemory
 class AskScreen(ModalScreen[str | None]):
     """Asks for one line and dismisses with it; up and down bring back earlier answers."""
 
+    SCOPED_CSS = False
     CSS = """
     AskScreen { background: transparent; }
     #ask { dock: bottom; height: 1; background: $panel; }

@@ -24,14 +24,6 @@ class BaseScreen(Screen[None]):
 
     KEYS: ClassVar[tuple[tuple[Key, ...], ...]] = ()
     AUTO_FOCUS = ""
-    CSS = """
-    BaseScreen > TooSmall { display: none; }
-    BaseScreen.-tiny > TooSmall, BaseScreen.-low > TooSmall { display: block; }
-    BaseScreen.-tiny > #body, BaseScreen.-low > #body { display: none; }
-    #body { height: 1fr; }
-    Bar#title { background: $panel; }
-    Bar#keys { background: $panel; }
-    """
 
     def compose(self) -> ComposeResult:
         yield TooSmall()

@@ -31,7 +31,7 @@ class ExploreScreen(BaseScreen):
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
-        yield Viewer()
+        yield Viewer(self._show_title)
         yield Bar(viewer_bar(getattr(self.app, "ascii", False)), id="keys")
 
     @property
@@ -66,8 +66,9 @@ class ExploreScreen(BaseScreen):
     def _warm(stage: Stage) -> None:
         """Draw each view once here, so that no first key has to import or fold anything."""
         from tui.render import UNICODE
+        from tui.views import views
 
-        for name in {stage.view, "source", "timeline"}:
+        for name in views():
             stage.picture(name, 80, 24, UNICODE)
 
     def _record(self) -> str:
@@ -114,9 +115,6 @@ class ExploreScreen(BaseScreen):
             self.viewer.show()
 
     # Saying where we are
-
-    def on_viewer_changed(self) -> None:
-        self._show_title()
 
     def _show_title(self) -> None:
         stage = self.viewer.stage

@@ -44,7 +44,7 @@ class HomeScreen(BaseScreen):
         yield Bar(
             [Word(" underhood ", "here"), Word("  see what a tensor is made of", "dim")], id="title"
         )
-        yield Canvas(id="menu")
+        yield Canvas(self._selected, id="menu")
         yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
 
     def on_mount(self) -> None:
@@ -91,8 +91,8 @@ class HomeScreen(BaseScreen):
         ]
         self._draw()
 
-    def on_canvas_selected(self, event: Canvas.Selected) -> None:
-        if event.entered:
+    def _selected(self, target: Target, entered: bool) -> None:
+        if entered:
             self.action_choose()
 
     def action_choose(self) -> None:

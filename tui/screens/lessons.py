@@ -50,7 +50,7 @@ class LessonsScreen(BaseScreen):
 
     def body(self) -> ComposeResult:
         yield Bar([Word(" underhood ", "here"), Word("  lessons", "title")], id="title")
-        yield Canvas(id="menu")
+        yield Canvas(self._selected, id="menu")
         yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
 
     def on_mount(self) -> None:
@@ -70,8 +70,8 @@ class LessonsScreen(BaseScreen):
         if menu.spot is None:
             menu.action_cursor(0, 1)
 
-    def on_canvas_selected(self, event: Canvas.Selected) -> None:
-        if event.entered:
+    def _selected(self, target: Target, entered: bool) -> None:
+        if entered:
             self.action_choose()
 
     def action_choose(self) -> None:

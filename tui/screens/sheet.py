@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -15,10 +16,11 @@ from tui.widgets.canvas import Canvas
 class Sheet(ModalScreen[None]):
     """Shows what `draw(width)` gives, with a title. Esc, q, Enter or ? close it."""
 
-    BINDINGS = [
+    BINDINGS: ClassVar = [
         Binding(key, "dismiss", show=False)
         for key in ("escape", "q", "question_mark", "f1", "ctrl+c", "e")
     ]
+    SCOPED_CSS = False
     CSS = """
     Sheet { align: center middle; }
     Sheet Canvas {

@@ -6,17 +6,16 @@ calls of the stage, and what the stage then says into pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.message import Message
 from textual.timer import Timer
 
 from tui.keys import EXPLORE, VIEW_KEYS, bindings, shown
-from tui.render import Picture, Span
+from tui.render import Picture, Span, Target
 from tui.screens.ask import AskScreen
 from tui.screens.base import key_words
 from tui.screens.sheet import Sheet
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 PLAY_SECONDS = 0.25
 SIDE = "source"  # what stands on the left where there is room
+TWO_FROM = 110  # columns; every view is made to fit 80
 
 
 class Viewer(Vertical):
@@ -37,24 +37,12 @@ class Viewer(Vertical):
 
     KEYS = (EXPLORE, VIEW_KEYS)
     BINDINGS = bindings(EXPLORE, VIEW_KEYS)
-    DEFAULT_CSS = """
-    Viewer #tabs { background: $surface; }
-    Viewer #panes { height: 1fr; }
-    Viewer Canvas { border: round $panel; height: 1fr; border-title-color: $text-muted; }
-    Viewer Canvas:focus { border: round $primary; border-title-color: $text; }
-    Viewer #side { width: 38%; display: none; }
-    Viewer.two #side { display: block; }
-    .-narrow Viewer Canvas { border: none; }
-    Viewer.zoomed #side, Viewer.zoomed #said, Viewer.zoomed #strip { display: none; }
-    Viewer #said { background: $surface; }
-    Viewer #strip { background: $surface; }
-    """
 
-    class Changed(Message):
-        """The moment, the selection or the view is another one now."""
-
-    def __init__(self, *, id: str | None = None, side: bool = True) -> None:
-        super().__init__(id=id)
+    def __init__(self, changed: Callable[[], None] | None = None, *, side: bool = True) -> None:
+        """`changed` is called when the moment, the selection or the view is another one. (A message
+        would come a frame later: two paints for one key.)"""
+        super().__init__()
+        self._changed = changed or (lambda: None)
         self.stage: Stage | None = None
         self.side = side  # whether there may be a second view
         self._playing: Timer | None = None
@@ -64,8 +52,8 @@ class Viewer(Vertical):
     def compose(self) -> ComposeResult:
         yield Bar(id="tabs")
         with Horizontal(id="panes"):
-            yield Canvas(id="side")
-            yield Canvas(id="main")
+            yield Canvas(self._selected, id="side")
+            yield Canvas(self._selected, id="main")
         yield Bar(id="said")
         yield Scrubber(id="strip")
 
@@ -97,15 +85,27 @@ class Viewer(Vertical):
         stage = self.stage
         if stage is None:
             return
-        two = self.side and stage.view != SIDE and self.screen.size.width >= 100
-        self.set_class(two, "two")
+        if stage.moment < 0:
+            self.waiting("nothing has been recorded yet")
+            return
+        two = self._arrange()
         self._show_in(self.main, stage.view)
         if two:
             self._show_in(self.query_one("#side", Canvas), SIDE)
         self._show_tabs()
         self.query_one("#said", Bar).say([Word(" "), Word(said or stage.sentence(), "title" if said else "")])
         self._show_strip()
-        self.post_message(self.Changed())
+        self._changed()
+
+    def _arrange(self) -> bool:
+        """Make room for one or two views; whether there are two."""
+        width = self.size.width
+        two = self.side and self.stage is not None and self.stage.view != SIDE and width >= TWO_FROM
+        if two:
+            self.query_one("#side").styles.width = max(TWO_FROM - 83, min(60, width - 83))
+        self.set_class(two, "two")
+        self.set_class(width < 84, "plain")
+        return two
 
     def _show_in(self, canvas: Canvas, name: str) -> None:
         """Draw one view, unless it would come out the same."""
@@ -152,14 +152,14 @@ class Viewer(Vertical):
         event.stop()
         self.show()
 
-    def on_canvas_selected(self, event: Canvas.Selected) -> None:
-        event.stop()
+    def _selected(self, target: Target, entered: bool) -> None:
         if self.stage is None:
             return
-        self.stage.select(event.target)
-        self.show()
-        if event.entered:
+        self.stage.select(target)
+        if entered:
             self.action_follow()
+        else:
+            self.show()
 
     def on_scrubber_moved(self, event: Scrubber.Moved) -> None:
         event.stop()
@@ -333,13 +333,10 @@ class Viewer(Vertical):
         """Every sign of the focused view, for the help sheet."""
         if self.stage is None:
             return
-        from tui.views import view
+        from tui.views import help_of, view
 
-        known = view(self.view)
-        ascii = getattr(self.app, "ascii", False)
-        plain = {sign: alias for alias, sign in getattr(known, "ASCII_HELP", {}).items()}
-        rows = [(plain.get(sign, sign) if ascii else sign, says) for sign, says in known.HELP.items()]
-        yield f"{known.TITLE}: what is on the screen", rows
+        signs = help_of(self.view, self.app.glyphs)  # type: ignore[attr-defined]
+        yield f"{view(self.view).TITLE}: what is on the screen", list(signs.items())
 
 
 def focus_row(picture: Picture) -> int | None:

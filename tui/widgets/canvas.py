@@ -1,11 +1,13 @@
 """The one widget that shows pictures: any size, drawn line by line, with a cursor among its targets.
 
 The cursor is always on a target (something a span stands for), never on an empty cell. A line is
-drawn when it is first seen and kept until the picture or the cursor changes; a new picture repaints only the lines that came out different.
+drawn when it is first seen and kept until the picture or the cursor changes; a new picture repaints
+only the lines that came out different.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual import events
@@ -18,6 +20,7 @@ from tui.keys import CURSOR, bindings
 from tui.render import Picture, Span, Target
 from tui.widgets.ink import ink_of, strip_of
 
+Select = Callable[[Target, bool], None]
 SEARCH_ROWS = 4000  # how far up or down the cursor looks for the next target
 NEAR_ROWS = 300  # how far a kept cursor is looked for in a new picture
 
@@ -37,24 +40,17 @@ class Spot:
 
 
 class Canvas(ScrollView, can_focus=True):
-    """Shows a `Picture`; posts `Selected` when the cursor comes to a target."""
+    """Shows a `Picture`; calls `select` when the cursor comes to a target.
+
+    `select(target, entered)` is called at once and not by a message, so that whatever it redraws is in
+    the same frame as the cursor. `entered` means a double click.
+    """
 
     BINDINGS = bindings(CURSOR)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
-    Canvas { scrollbar-size: 1 1; scrollbar-gutter: stable; }
+    Canvas { scrollbar-size: 1 1; }
     """
-
-    class Selected(Message):
-        """The cursor came to `target`; `entered` when it was double-clicked."""
-
-        def __init__(self, canvas: Canvas, target: Target, entered: bool = False) -> None:
-            super().__init__()
-            self.canvas, self.target, self.entered = canvas, target, entered
-
-        @property
-        def control(self) -> Canvas:
-            return self.canvas
 
     class Fitted(Message):
         """The room for a picture changed."""
@@ -67,8 +63,9 @@ class Canvas(ScrollView, can_focus=True):
         def control(self) -> Canvas:
             return self.canvas
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, select: Select | None = None, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._select: Select = select or (lambda target, entered: None)
         self.picture = Picture.of([])
         self.spot: Spot | None = None
         self._strips: dict[int, Strip] = {}
@@ -82,7 +79,8 @@ class Canvas(ScrollView, can_focus=True):
         self.spot = keep_spot(picture, self.spot)
         size = Size(picture.width, picture.height)
         if size != self.virtual_size:
-            self.virtual_size = size
+            self.set_reactive(Canvas.virtual_size, size)  # assigning would lay out the whole screen
+            self._scroll_update(size)
         if row is not None:
             self.reveal(row)
         if self.scroll_offset.y != top:
@@ -178,7 +176,7 @@ class Canvas(ScrollView, can_focus=True):
             animate=False,
             force=True,
         )
-        self.post_message(self.Selected(self, spot.target, entered))
+        self._select(spot.target, entered)
 
     async def on_click(self, event: events.Click) -> None:
         row, column = event.y + self.scroll_offset.y, event.x + self.scroll_offset.x

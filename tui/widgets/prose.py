@@ -101,23 +101,40 @@ def pieces(text: str, base: str = "") -> list[Piece]:
 
 
 def wrap(parts: list[Piece], width: int) -> list[list[Span]]:
-    """Break pieces into lines at spaces; a word longer than a line is cut."""
+    """Break pieces into lines at spaces; a word longer than a line is cut.
+
+    Pieces without a space between them (`code` and the comma after it) stay together.
+    """
     lines: list[list[Span]] = [[]]
-    used = 0
-    for text, style in parts:
-        for word in re.findall(r"\s+|[^\s]+", text):
-            if word.isspace():
-                if used:
-                    lines[-1].append(Span(" ", style))
-                    used += 1
-                continue
-            if used and used + cells(word) > width:
+    used, gap = 0, ""
+    for word in words(parts):
+        size = sum(cells(text) for text, _ in word)
+        if used and used + len(gap) + size > width:
+            lines.append([])
+            used, gap = 0, ""
+        if used and gap:
+            lines[-1].append(Span(gap, word[0][1]))
+            used += len(gap)
+        for text, style in word:
+            while used + cells(text) > width:
+                lines[-1].append(Span(text[: width - used], style))
+                text, used = text[width - used :], 0
                 lines.append([])
-                used = 0
-            while cells(word) > width:
-                lines[-1].append(Span(word[:width], style))
-                word = word[width:]
-                lines.append([])
-            lines[-1].append(Span(word, style))
-            used += cells(word)
+            lines[-1].append(Span(text, style))
+            used += cells(text)
+        gap = " "
     return lines
+
+
+def words(parts: list[Piece]) -> Iterator[list[Piece]]:
+    """The pieces cut at spaces; each word keeps the styles of its parts."""
+    word: list[Piece] = []
+    for text, style in parts:
+        for bit in re.findall(r"\s+|\S+", text):
+            if not bit.isspace():
+                word.append((bit, style))
+            elif word:
+                yield word
+                word = []
+    if word:
+        yield word

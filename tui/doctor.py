@@ -1,0 +1,140 @@
+"""`underhood doctor`: what this machine has, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from tui import places
+from tui.settings import load_settings
+
+GLYPHS = "│╭╮╰╯┼▸▌▐█░▁▄▇━┣✎◌∞×·…"
+ENGINE = """
+import json, time
+begin = time.perf_counter()
+import engine
+took = time.perf_counter() - begin
+x = engine.ones(2, 3)
+cpu = getattr(getattr(engine, "backends", None), "cpu", None)
+isa = cpu.get_cpu_capability() if cpu else "not told"
+print(json.dumps([took, isa, engine.get_num_threads(), float(x.sum())]))
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: `state` is ok, note or bad."""
+
+    name: str
+    state: str
+    says: str
+
+
+def examine() -> list[Finding]:
+    """Look at everything; one thing that cannot even be looked at spoils none of the others."""
+    return [finding for look in LOOKS for finding in attempted(look)]
+
+
+def attempted(look: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    """What a look found, or why it failed."""
+    try:
+        return list(look())
+    except Exception as error:  # the doctor itself must never fall ill
+        return [Finding(look.__name__.strip("_"), "bad", f"{type(error).__name__}: {error}")]
+
+
+def _python() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info >= (3, 11)
+    yield Finding("python", "ok" if good else "bad", version + ("" if good else ": 3.11 or newer is needed"))
+    for name in ("underhood", "numpy", "textual", "rich", "cffi", "scipy-openblas32"):
+        try:
+            yield Finding(name, "ok", metadata.version(name))
+        except metadata.PackageNotFoundError:
+            yield Finding(name, "bad", "not installed; pip install -e . installs everything")
+
+
+def _engine() -> Iterator[Finding]:
+    done = subprocess.run(
+        [sys.executable, "-c", ENGINE], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        yield Finding("engine", "bad", f"does not work: {last}")
+        return
+    took, isa, threads, _ = json.loads(done.stdout)
+    yield Finding("engine", "ok", f"imported in {1e3 * took:.0f} ms, kernels for {isa}, {threads} threads")
+    forced = os.environ.get("UNDERHOOD_ISA")
+    if forced:
+        yield Finding("UNDERHOOD_ISA", "note", f"forces {forced}")
+
+
+def _compiler() -> Iterator[Finding]:
+    names = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]
+    found = next((path for name in names if name and (path := shutil.which(name))), None)
+    if found is None:
+        says = "none found; needed only to build from source: install g++ 12 or clang 15, or newer"
+        yield Finding("compiler", "note", says)
+        return
+    done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    yield Finding("compiler", "ok", (done.stdout.splitlines() or [found])[0])
+
+
+def _terminal() -> Iterator[Finding]:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        yield Finding("terminal", "note", "this is none: the explorer needs one, `underhood show` does not")
+    else:
+        columns, rows = shutil.get_terminal_size()
+        state = "ok" if columns >= 80 and rows >= 24 else "note"
+        yield Finding("terminal", state, f"{columns}x{rows}, TERM={os.environ.get('TERM', '')}; 80x24 or more is good")
+    depth = "24 bit" if os.environ.get("COLORTERM", "") in ("truecolor", "24bit") else "256 or 16"
+    plain = "NO_COLOR" in os.environ
+    yield Finding("colours", "ok", "none (NO_COLOR)" if plain else f"{depth} (by COLORTERM and TERM)")
+    encoding = sys.stdout.encoding or "unknown"
+    try:
+        GLYPHS.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        yield Finding("signs", "note", f"{encoding} cannot show them; use --ascii, or set LANG=C.UTF-8")
+    else:
+        yield Finding("signs", "ok", f"{GLYPHS}| each one cell wide? if not, use --ascii")
+
+
+def _folders() -> Iterator[Finding]:
+    folder = places.trace_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        yield Finding("traces", "bad", f"{folder} cannot be written: {error.strerror}; set UNDERHOOD_HOME")
+    else:
+        kept = places.traces_newest_first(10_000)
+        size = sum(path.stat().st_size for path in kept if path.exists())
+        yield Finding("traces", "ok", f"{folder}: {len(kept)} recordings, {size / 1e6:.1f} MB")
+    settings = load_settings()
+    path: Path = places.settings_file()
+    yield Finding("settings", "ok", f"{path}{'' if path.exists() else ' (none yet)'}")
+    for warning in settings.warnings:
+        yield Finding("settings", "note", warning)
+
+
+LOOKS = (_python, _engine, _compiler, _terminal, _folders)
+
+
+def print_findings(findings: list[Finding], as_json: bool = False) -> int:
+    """Print what was found; 1 if anything is bad."""
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=1))
+    else:
+        width = max(len(finding.name) for finding in findings)
+        for finding in findings:
+            print(f"{finding.state:<5} {finding.name:<{width}}  {finding.says}")
+    return 1 if any(finding.state == "bad" for finding in findings) else 0

@@ -1,0 +1,241 @@
+"""The playground: a prompt whose lines run in a process of their own, seen from inside as they run.
+
+Whatever the typed code does, loop for ever, crash, `os._exit`, this process only ever reads pipes and
+a file. What happened is said, and ctrl+r starts again.
+"""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Input, Label
+
+from tui import places
+from tui.keys import PLAYGROUND, bindings
+from tui.render import Picture, Span, clean
+from tui.screens.base import BaseScreen, key_words
+from tui.screens.explore import title_words
+from tui.screens.viewer import Viewer
+from tui.settings import LineMemory
+from tui.widgets.bar import Bar
+from tui.widgets.canvas import Canvas
+
+POLL_SECONDS = 0.05
+KEPT_LINES = 1000  # of what was typed and said
+STYLES = {"in": "head", "stdout": "", "result": "number", "stderr": "error", "error": "error", "died": "warn"}
+WELCOME = "torch is imported. Try: x = torch.arange(6).view(2, 3)   then: y = x.t()"
+
+
+class Prompt(Input):
+    """One line; a pasted text of several lines is sent whole."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        if "\n" in event.text.strip():
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Submitted(self, self.value + event.text))
+        else:
+            super()._on_paste(event)
+
+
+class PlaygroundScreen(BaseScreen):
+    """Viewer above, what was said below it, the prompt at the bottom."""
+
+    KEYS = (PLAYGROUND,)
+    BINDINGS = bindings(PLAYGROUND)
+    SCOPED_CSS = False
+    CSS = """
+    #talk { height: 7; background: $surface; }
+    .-low #talk { height: 4; }
+    #line { height: 1; background: $panel; }
+    #line Label { width: auto; padding: 0 1; color: $accent; text-style: bold; }
+    #line Input { border: none; height: 1; padding: 0; width: 1fr; background: $panel; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.session = None
+        self.said: list[tuple[str, str]] = [("stdout", WELCOME)]
+        self.typed: list[str] = []  # lines of a statement that is not complete yet
+        self.past = LineMemory()
+        self.more = False  # the process said that the statement is not complete
+        self.interrupts = 0
+
+    def body(self) -> ComposeResult:
+        yield Bar(id="title")
+        yield Viewer(self._show_title)
+        yield Canvas(id="talk")
+        with Horizontal(id="line"):
+            yield Label(">>>", id="sign", markup=False)
+            yield Prompt(placeholder="a line of Python", select_on_focus=False)
+        yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
+
+    def on_mount(self) -> None:
+        self.query_one(Prompt).focus()
+        self.query_one("#talk").can_focus = False
+        self._show_talk()
+        self._show_title()
+        self.query_one(Viewer).waiting("starting Python ...")
+        self.call_after_refresh(self.run_worker, self._start, thread=True, exclusive=True)
+        self.set_interval(POLL_SECONDS, self._listen)
+
+    # The session
+
+    def _start(self) -> None:
+        """Start the process (in a thread: it takes a moment)."""
+        from engine.inspect.session import Session
+
+        try:
+            session = Session(places.new_trace_path("playground"))
+            import tui.stage  # noqa: F401  (so that the first answer has not to wait for it)
+        except OSError as error:
+            self.app.call_from_thread(self._say, "died", f"the playground cannot start: {error}")
+            return
+        if self.is_mounted:
+            self.app.call_from_thread(self._started, session)
+        else:
+            session.close()
+
+    def _started(self, session) -> None:  # type: ignore[no-untyped-def]
+        self.session = session
+        self.query_one(Viewer).set_stage(None)
+        self.query_one(Viewer).waiting("type a line; what it does to memory appears here")
+
+    def _listen(self) -> None:
+        """Take in what the process said, and what it recorded."""
+        if self.session is None:
+            return
+        for reply in self.session.poll():
+            self._hear(reply)
+        self._grow()
+
+    def _hear(self, reply) -> None:  # type: ignore[no-untyped-def]
+        if reply.kind in STYLES:
+            self._say(reply.kind, reply.text)
+        if reply.kind == "died":
+            self._say("stdout", "ctrl+r starts a new one; what was recorded stays above")
+        if reply.kind == "incomplete":
+            self.more = True
+        elif reply.kind in ("done", "died"):
+            if not self.more:
+                self.typed.clear()
+            self._sign("..." if self.more else ">>>")
+            self.more = False
+
+    def _grow(self) -> None:
+        viewer = self.query_one(Viewer)
+        if viewer.stage is None:
+            self._open()
+        elif viewer.stage.refresh():
+            viewer.show()
+
+    def _open(self) -> None:
+        """The recording exists as soon as the first events are written."""
+        if not self.session.path.is_file():
+            return
+        from engine.inspect.trace import TraceError
+        from tui.stage import open_stage
+
+        try:
+            stage = open_stage(self.session.path, at="last")
+        except (TraceError, ValueError):
+            return  # not there yet: the next poll sees it
+        if stage.last >= 0:
+            stage.grain = "op"
+            self.query_one(Viewer).set_stage(stage)
+
+    def on_unmount(self) -> None:
+        if self.session is not None:
+            self.session.close()
+
+    # Typing
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        event.input.value = ""
+        text = event.value
+        self.past.add(text)
+        for number, line in enumerate(text.rstrip("\n").split("\n")):
+            self._say("in", ("... " if self.typed or number else ">>> ") + line)
+        if self.session is None or not self.session.alive:
+            self._say("died", "no Python is running; ctrl+r starts one")
+            return
+        if not text.strip() and not self.typed:
+            return
+        self.typed.append(text)
+        self.interrupts = 0
+        self.session.send("\n".join(self.typed))
+
+    def on_key(self, event: events.Key) -> None:
+        box = self.query_one(Prompt)
+        if box.has_focus and event.key in ("up", "down"):
+            event.stop()
+            box.value = self.past.move(-1 if event.key == "up" else 1, box.value)
+            box.cursor_position = len(box.value)
+
+    def action_prompt(self) -> None:
+        self.query_one(Prompt).focus()
+
+    def action_picture(self) -> None:
+        """Esc: interrupt, else to the picture, else back."""
+        if self.session is not None and self.session.busy:
+            self.action_interrupt()
+        elif self.query_one(Prompt).has_focus:
+            self.query_one(Viewer).main.focus()
+        else:
+            self.action_leave()
+
+    def action_interrupt(self) -> None:
+        """ctrl+c: stop the running line; the third time, its process."""
+        if self.session is None or not self.session.busy:
+            self.typed.clear()
+            self.query_one(Prompt).value = ""
+            self._sign(">>>")
+            return
+        self.interrupts += 1
+        if self.interrupts >= 3:
+            self.session.kill()
+        else:
+            self.session.interrupt()
+            self._say("stdout", f"interrupted ({self.interrupts} of 3; the third ends the process)")
+
+    def action_restart(self) -> None:
+        """A fresh Python and a fresh recording."""
+        old, self.session = self.session, None
+        self._say("stdout", "starting a new Python ...")
+        self.typed.clear()
+        self._sign(">>>")
+
+        def again() -> None:
+            if old is not None:
+                old.close()
+            self._start()
+
+        self.run_worker(again, thread=True, exclusive=True)
+
+    # Showing
+
+    def _say(self, kind: str, text: str) -> None:
+        self.said += [(kind, line) for line in text.rstrip("\n").split("\n")]
+        del self.said[:-KEPT_LINES]
+        self._show_talk()
+
+    def _show_talk(self) -> None:
+        talk = self.query_one("#talk", Canvas)
+        lines = [[Span(" "), Span(clean(line), STYLES.get(kind, ""))] for kind, line in self.said]
+        talk.show_picture(Picture.of(lines))
+        talk.scroll_end(animate=False, force=True)
+
+    def _sign(self, text: str) -> None:
+        self.query_one("#sign", Label).update(text)
+
+    def on_canvas_fitted(self) -> None:
+        self._show_talk()
+
+    def _show_title(self) -> None:
+        self.query_one("#title", Bar).say(title_words(self.query_one(Viewer).stage, "playground"))
+
+    def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """For the help sheet."""
+        return list(self.query_one(Viewer).signs())
