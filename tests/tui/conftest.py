@@ -29,7 +29,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             new.unlink(missing_ok=True)
             return
         if not wanted.exists():
-            pytest.fail(f"{wanted.name} does not exist; run pytest tests/tui --update and look at it")
+            pytest.fail(
+                f"{wanted.name} does not exist; run pytest tests/tui --update and look at it"
+            )
         if text != wanted.read_text(encoding="utf-8"):
             new.write_text(text, encoding="utf-8")
         assert text == wanted.read_text(encoding="utf-8"), f"drawn differently: see {new.name}"

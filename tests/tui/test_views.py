@@ -123,7 +123,7 @@ def test_an_empty_trace_can_be_drawn(name):
 def test_drawing_needs_no_textual():
     code = (
         "import sys, tui.views; tui.views.views();"
-        "print([m for m in ('textual', 'pygments', 'numpy') if m in sys.modules])"
+        "print([m for m in ('textual', 'rich', 'pygments') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]", f"importing every view imports {found.stdout.strip()}"

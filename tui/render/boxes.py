@@ -42,6 +42,9 @@ class Grid:
         limit = self.width - x if room < 0 else min(room, self.width - x)
         text = cut(clean(text), max(0, limit), self.glyphs.ellipsis)
         row = self._cells[y]
+        if text.isascii():  # nearly always; one cell a character
+            row.update((at, (sign, style, target)) for at, sign in enumerate(text, x))
+            return x + len(text)
         for character in text:
             wide = cells(character)
             if not wide:
@@ -82,29 +85,26 @@ class Grid:
 
     def line(self, y: int) -> list[Span]:
         """Line `y` as spans: neighbours of the same style and target are one span."""
+        written, wires = self._cells[y], self._wires[y]
         made: list[Span] = []
-        text, style, target = "", "", None
-        last = max((*self._cells[y], *self._wires[y]), default=-1)
+        signs: list[str] = []
+        style, target = "", None
+        last = max((*written, *wires), default=-1)
         for x in range(min(last + 1, self.width)):
-            character, its_style, its_target = self._cell(x, y)
-            if text and (its_style, its_target) != (style, target):
-                made.append(Span(text, style, target))
-                text = ""
-            text, style, target = text + character, its_style, its_target
-        if text:
-            made.append(Span(text, style, target))
+            cell = written.get(x) or (self._wire(wires[x]) if x in wires else _BLANK)
+            if signs and (cell[1] != style or cell[2] is not target and cell[2] != target):
+                made.append(Span("".join(signs), style, target))
+                signs = []
+            sign, style, target = cell
+            signs.append(sign)
+        if signs:
+            made.append(Span("".join(signs), style, target))
         return made
 
     def picture(self) -> Picture:
         return Picture(self.width, self.height, self.line)
 
-    def _cell(self, x: int, y: int) -> Cell:
-        written = self._cells[y].get(x)
-        if written is not None:
-            return written
-        wire = self._wires[y].get(x)
-        if wire is None:
-            return _BLANK
+    def _wire(self, wire: Wire) -> Cell:
         sides, lit, style = wire
         return self.glyphs.wire(sides, lit), style, None
 

@@ -46,6 +46,7 @@ STYLES: dict[str, Look] = {
     "unknown": Look("dim italic", "#565f89", "#9aa2b5", "bright_black", "Not in the recording."),
     # states
     "lit": Look("bold", "#ffd866 on #2f3450", "#7a4b00 on #fff1c2", "bright_yellow", "Selected."),
+    "path": Look("bold", "#ffd866", "#7a4b00", "bright_yellow", "The way to what is selected."),
     "cursor": Look("reverse", "", "", "", "Under the cursor."),
     "here": Look("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
     "good": Look("bold", "#9ece6a", "#3f7a12", "green", "Right, new or just written."),
@@ -86,6 +87,8 @@ def definition(names: str, theme: str = "dark") -> str:
         if theme != "mono":
             text, _, behind = getattr(look, theme).partition(" on ")
             colour, background = text or colour, behind or background
+    if colour and "dim" in attributes:
+        attributes.remove("dim")  # the colour is dim already; both together cannot be read
     return " ".join([*attributes, colour, *(["on", background] if background else [])]).strip()
 
 

@@ -7,6 +7,7 @@ selection is drawn with heavy lines and marked at the left edge.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -166,7 +167,7 @@ class _Group:
             self._bytes(grid, tensor, y, ordinal)
             if tensor.lit:
                 for line in range(self.starts[ordinal], self.starts[ordinal + 1]):
-                    grid.put(0, line, self.glyphs.lit, "lit")
+                    grid.put(0, line, self.glyphs.lit, "path")
         return grid
 
     def _names(self, grid: Grid, tensor: TensorBox, y: int) -> None:
@@ -259,7 +260,7 @@ class _Group:
         if self.columns.boxed:
             grid.put(self.columns.storage[0] + 2, y - 1, f" {storage.id} ", "number", target)
         if storage.address:
-            style = "wire lit" if storage.lit else "wire"
+            style = "path" if storage.lit else "wire"
             grid.across(right, self.columns.bytes[0] - 2, y, style, storage.lit)
             grid.put(self.columns.bytes[0] - 2, y, self.glyphs.arrow, style)
 
@@ -293,7 +294,7 @@ class _Group:
         grid.across(left, bus, y, style, tensor.lit)
         grid.down(bus, top, y, style, tensor.lit)
         grid.across(bus, end, top, style, tensor.lit)
-        grid.put(end, top, self.glyphs.arrow, "wire lit" if self.storage.lit else "wire")
+        grid.put(end, top, self.glyphs.arrow, "path" if self.storage.lit else "wire")
 
     def _cell(
         self,
@@ -308,17 +309,26 @@ class _Group:
         x, room = column
         boxed = self.columns.boxed
         if boxed:
-            grid.box(x, y - 1, room, len(lines) + 2, "frame lit" if lit else "frame", lit)
+            grid.box(x, y - 1, room, len(lines) + 2, "path" if lit else "frame", lit)
         widest = x
         for number, (text, style) in enumerate(lines):
             style = f"{style} lit" if lit and not number else style
-            after = grid.put(x + 2 * boxed, y + number, text, style, target, room - 4 * boxed)
+            left, space = x + 2 * boxed, room - 4 * boxed
+            after = grid.spans(left, y + number, _words(text, style, target), space)
             widest = after if not number else widest
         return x + room if boxed else widest + 1
 
 
+def _words(text: str, style: str, target: Target) -> list[Span]:
+    """One span; a line of plain facts has its numbers stand out from the words between them."""
+    if style != "number":
+        return [Span(text, style, target)]
+    parts = re.findall(r"[\d(][\d,.×x()]*|[^\d(]+", text)
+    return [Span(part, style if part[0] in "0123456789(" else "dim", target) for part in parts]
+
+
 def _wire(tensor: TensorBox) -> str:
-    return "wire lit" if tensor.lit else "wire"
+    return "path" if tensor.lit else "wire"
 
 
 def _bar_sign(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:

@@ -113,7 +113,7 @@ def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext) -> list
     lit = (holder.tensor == chosen.tensor != 0) or (named and holder.words == chosen.name)
     kind = {"NAME": "name ", "SLOT": "item ", "ATTRIBUTE": "attribute ", "CELL": "closure "}
     return [
-        Span(context.glyphs.lit if lit else " ", "lit"),
+        Span(context.glyphs.lit if lit else " ", "path"),
         Span(fit(f"{holder.count:,}", 4, align=">"), "number"),
         Span(f" {kind.get(holder.kind, '')}", "dim"),
         Span(holder.words, "name lit" if lit else "name" if named else "text", target),

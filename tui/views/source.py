@@ -82,7 +82,7 @@ def _gutter(
 ) -> None:
     glyphs = context.glyphs
     if line.number == model.selected:
-        grid.put(0, y, glyphs.lit, "lit", target)
+        grid.put(0, y, glyphs.lit, "path", target)
     if line.touched:
         grid.put(1, y, glyphs.mark, "name", target)
     if line.current:
@@ -117,7 +117,7 @@ def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawC
     glyphs = context.glyphs
     target = Target("name", name.tensor, name.storage, name=name.name, event=name.since)
     if name.lit:
-        grid.put(x - 1, y, glyphs.lit, "lit", target)
+        grid.put(x - 1, y, glyphs.lit, "path", target)
     if name.changed:
         grid.put(x, y, glyphs.write, "good", target)
     style = "name lit" if name.lit else "name"

@@ -101,11 +101,11 @@ def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
     stop = column(life.died if life.died >= 0 else model.end - 1)
     target = Target("tensor", life.tensor, event=life.born)
     born = column(life.born)
-    grid.put(born, 3, glyphs.life * (stop - born + 1), "lit", target)
+    grid.put(born, 3, glyphs.life * (stop - born + 1), "path", target)
     _marks(grid, ((moment, column(moment)) for moment in life.writes), 3, glyphs.write, "good")
-    grid.put(born, 3, glyphs.born, "lit", target)
+    grid.put(born, 3, glyphs.born, "path", target)
     if life.died >= 0:
-        grid.put(stop, 3, glyphs.died, "lit", Target("event", event=life.died))
+        grid.put(stop, 3, glyphs.died, "path", Target("event", event=life.died))
     _name_life(grid, life, born, stop, target)
     return 4
 
@@ -147,7 +147,7 @@ def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -
     target = Target("event", row.tensor, row.storage, call=row.call, event=row.number)
     now, coming = row.number == model.moment, row.number > model.moment
     if row.lit:
-        grid.put(0, y, glyphs.lit, "lit", target)
+        grid.put(0, y, glyphs.lit, "path", target)
     if now:
         grid.put(1, y, glyphs.here, "here", target)
     digits = max(5, len(f"{model.end:,}"))

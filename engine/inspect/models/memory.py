@@ -185,14 +185,13 @@ def _tensor(
 ) -> TensorBox:
     extent = Extent.of(fact.offset, fact.sizes, fact.strides, fact.itemsize)
     lo, hi = extent.span
-    owners = history.owners(fact.id, moment)
     seen = history.object_at(fact.id, moment)
     lit = fact.id == selection.tensor or (
         not selection.tensor and fact.storage == selection.storage != 0
     )
     return TensorBox(
         id=fact.id,
-        label=history.label(fact.id, moment),
+        label=names[0].text if names else f"#{fact.id}",
         dtype=fact.dtype,
         device=fact.device,
         sizes=fact.sizes,
@@ -206,7 +205,7 @@ def _tensor(
         wrapped=history.wrapped(fact.id, moment),
         object=_object(history, seen) if seen else None,
         names=tuple(names),
-        held_by=() if names else _kept_by(owners),
+        held_by=() if names else _kept_by(history.owners(fact.id, moment)),
         lit=lit,
     )
 

@@ -104,24 +104,16 @@ def _lines(
     past = since <= moment
     totals = np.bincount(numbers, minlength=size)
     hits = np.bincount(numbers[past], minlength=size)
-    event = np.full(size, -1, np.int64)
-    event[numbers[::-1]] = since[::-1]  # where a line occurs often the first in the trace remains
-    event[numbers[past]] = since[past]  # and of those that are past the last
+    when = np.full(size, -1, np.int64)
+    when[numbers[::-1]] = since[::-1]  # where a line occurs often the first in the trace remains
+    when[numbers[past]] = since[past]  # and of those that are past the last
     before = numbers[past]
     last = int(before[-2]) if current and len(before) > 1 else 0
     touched = _touched(history, moment, selection, file)
+    columns = (hits.tolist()[1:], totals.tolist()[1:], when.tolist()[1:])
     return tuple(
-        SourceLine(
-            number=number,
-            text=text,
-            hits=int(hits[number]),
-            total=int(totals[number]),
-            current=number == current,
-            last=number == last,
-            touched=number in touched,
-            event=int(event[number]),
-        )
-        for number, text in enumerate(texts, 1)
+        SourceLine(n, text, ran, total, n == current, n == last, n in touched, event)
+        for n, (text, ran, total, event) in enumerate(zip(texts, *columns, strict=False), 1)
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-AROUND = 60  # events in words before and after the moment
+AROUND = 45  # events in words before and after the moment
 COLUMNS = 240  # how finely the bar tells where much happens
 MOST = 1000  # marks of one sort on the bar
 
@@ -81,7 +82,7 @@ def project(history: Any, moment: int, selection: Any) -> Timeline:
         rows=tuple(_rows(history, moment, selection)),
         steps=tuple(_steps(history, moment)),
         span=span,
-        density=_density(history, end, span),
+        density=_density(history.tables, end, span),
         errors=tuple(int(number) for number in errors[:MOST]),
         life=_life(history, moment, selection),
     )
@@ -118,13 +119,12 @@ def _steps(history: Any, moment: int) -> Iterator[Step]:
         yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
 
 
-def _density(history: Any, end: int, span: int) -> tuple[int, ...]:
+@lru_cache(maxsize=1)  # the whole run looks the same from every moment of it
+def _density(tables: Any, end: int, span: int) -> tuple[int, ...]:
     """Per stretch of the bar, the most events that one line of the program caused there."""
     import numpy as np
 
-    if not end:
-        return ()
-    edges = np.unique(np.concatenate([[0], history.tables.lines.since, [end]]))
+    edges = np.unique(np.concatenate([[0], tables.lines.since, [end]]))
     caused = np.diff(edges)
     low = np.arange(0, end, span)
     high = np.minimum(low + span, end) - 1
