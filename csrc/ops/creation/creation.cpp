@@ -1,0 +1,81 @@
+// The operators of creation.yaml that only set every element to one value.
+#include "generated/kernels.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+DType float_unless(DType dtype) { return dtype == DType::kUndefined ? default_dtype() : dtype; }
+DType like(DType dtype, const Tensor& self) { return dtype == DType::kUndefined ? self.dtype() : dtype; }
+Device cpu_unless(Device device) { return device == Device::kUndefined ? Device::kCPU : device; }
+Device like(Device device, const Tensor& self) { return device == Device::kUndefined ? self.device() : device; }
+
+Tensor filled(Tensor out, const Scalar& value) {
+  const ElementBytes bytes = element_bytes(value, out.dtype());
+  if (out.is_meta()) return out;
+  fill_elements(out, bytes);
+  record_write(out);
+  return out;
+}
+
+}  // namespace
+
+Tensor empty_sized(KeySet, const Dims& size, DType dtype, Device device) {
+  return empty(size, float_unless(dtype), cpu_unless(device));
+}
+
+Tensor empty_strided_sized(KeySet, const Dims& size, const Dims& stride, DType dtype, Device device) {
+  return empty_strided(size, stride, float_unless(dtype), cpu_unless(device));
+}
+
+Tensor zeros(KeySet, const Dims& size, DType dtype, Device device) {
+  return filled(empty(size, float_unless(dtype), cpu_unless(device)), 0);
+}
+
+Tensor ones(KeySet, const Dims& size, DType dtype, Device device) {
+  return filled(empty(size, float_unless(dtype), cpu_unless(device)), 1);
+}
+
+Tensor full(KeySet, const Dims& size, const Scalar& fill_value, DType dtype, Device device) {
+  const DType own = fill_value.dtype(default_dtype());
+  return filled(empty(size, dtype == DType::kUndefined ? own : dtype, cpu_unless(device)), fill_value);
+}
+
+Tensor empty_like_tensor(KeySet, const Tensor& self, DType dtype, Device device) {
+  return empty_like(self, like(dtype, self), like(device, self));
+}
+
+Tensor zeros_like(KeySet, const Tensor& self, DType dtype, Device device) {
+  return filled(empty_like(self, like(dtype, self), like(device, self)), 0);
+}
+
+Tensor ones_like(KeySet, const Tensor& self, DType dtype, Device device) {
+  return filled(empty_like(self, like(dtype, self), like(device, self)), 1);
+}
+
+Tensor full_like(KeySet, const Tensor& self, const Scalar& fill_value, DType dtype, Device device) {
+  return filled(empty_like(self, like(dtype, self), like(device, self)), fill_value);
+}
+
+Tensor new_empty(KeySet, const Tensor& self, const Dims& size, DType dtype, Device device) {
+  return empty(size, like(dtype, self), like(device, self));
+}
+
+Tensor new_zeros(KeySet, const Tensor& self, const Dims& size, DType dtype, Device device) {
+  return filled(empty(size, like(dtype, self), like(device, self)), 0);
+}
+
+Tensor new_ones(KeySet, const Tensor& self, const Dims& size, DType dtype, Device device) {
+  return filled(empty(size, like(dtype, self), like(device, self)), 1);
+}
+
+Tensor new_full(KeySet, const Tensor& self, const Dims& size, const Scalar& fill_value, DType dtype,
+                Device device) {
+  return filled(empty(size, like(dtype, self), like(device, self)), fill_value);
+}
+
+Tensor scalar_tensor(KeySet, const Scalar& s, DType dtype, Device device) {
+  return filled(empty(IntSpan(), float_unless(dtype), cpu_unless(device)), s);
+}
+
+}  // namespace uh::kernels
