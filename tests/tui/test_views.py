@@ -132,3 +132,52 @@ def test_drawing_needs_no_textual():
 def test_an_unknown_view_lists_those_there_are():
     with pytest.raises(KeyError, match="no view named 'nothing'; the views are .*memory"):
         view("nothing")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names_and_texts_keep_every_line_its_width(name):
+    """Wide characters, control characters, very long words: no line is wider than the picture."""
+    b = TraceBuilder()
+    b.file(
+        "/tmp/日本語のとても長い名前のファイル.py",
+        "x = '\x1b[31m日本'\n\tif True: pass\n" + "y" * 500,
+    )
+    b.line(1)
+    x = b.tensor((2, 3), values=range(6))
+    for text in ("名前" * 20, "a\x1b[31m\nb", "n" * 300, "e\u0301" * 9, "\u202eright"):
+        b.bind(text, x)
+        b.bind(f"{text}!", text=text)
+    b.object(x, 11)
+    b.exception("Erreur\n", "日本\x07" * 30, 1)
+    history = b.history()
+    for width in (80, 120):
+        for glyphs in (UNICODE, ASCII):
+            selection = Selection(tensor=x, storage=1)
+            model = project(name, history, b.now, selection)
+            picture = view(name).draw(model, DrawContext(width, 24, glyphs, selection))
+            for y in range(picture.height):
+                line = picture.line(y)
+                assert sum(span.width for span in line) <= max(width, picture.width), f"line {y}"
+                text = "".join(span.text for span in line)
+                assert text.isprintable(), f"line {y} of {name} holds a control character: {text!r}"
+
+
+def test_a_large_map_is_drawn_only_where_it_is_looked_at():
+    b = TraceBuilder()
+    for number in range(300):
+        b.tensor((4,), name=f"n{number}")
+    model = project("memory", b.history(), b.now, Selection())
+    picture = view("memory").draw(model, DrawContext(80, 24))
+    assert picture.height > 300 * 3
+    assert "n299" in "".join(span.text for span in picture.line(picture.height - 4))
+
+
+def test_a_tensor_of_many_names_says_how_many_are_not_drawn():
+    b = TraceBuilder()
+    x = b.tensor((4,))
+    for number in range(50):
+        b.bind(f"xs[{number}]", x, "SLOT")
+    model = project("memory", b.history(), b.now, Selection())
+    assert len(model.storages[0].tensors[0].names) == 50
+    for width in (80, 120):
+        assert "44 more" in view("memory").draw(model, DrawContext(width, 24)).text()

@@ -8,7 +8,7 @@ selection is drawn with heavy lines and marked at the left edge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.inspect.models._words import bytes_text, many, shape_text
@@ -37,6 +37,7 @@ HELP = {
 }
 
 BOXED_FROM = 118
+_NAMES = 6  # names drawn for one tensor; how many more there are is said
 _GROW = (
     ("bytes", 24),
     ("names", 10),
@@ -84,7 +85,7 @@ class Columns:
 def draw(model: MemoryMap, context: DrawContext) -> Picture:
     """The whole map; each storage's part is drawn when it is first looked at."""
     columns = Columns.within(context.width)
-    parts = [_head(model, columns)]
+    parts = [_head(model, columns, context.glyphs)]
     parts += [_Group(storage, columns, context.glyphs).picture() for storage in model.storages]
     if not model.storages:
         parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
@@ -92,11 +93,11 @@ def draw(model: MemoryMap, context: DrawContext) -> Picture:
         more = f"  {many(model.hidden, 'more tensor')} not drawn: select one to see it"
         parts.append(Picture.of([[Span(more, "warn")]]))
     if model.gone:
-        parts.append(_gone(model.gone, context.glyphs))
+        parts.append(_gone(model.gone, columns, context.glyphs))
     return stack(parts)
 
 
-def _head(model: MemoryMap, columns: Columns) -> Picture:
+def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:
     summary = [
         Span(f" {many(model.tensors, 'tensor')}", "number"),
         Span(" on ", "dim"),
@@ -105,24 +106,26 @@ def _head(model: MemoryMap, columns: Columns) -> Picture:
         Span(bytes_text(model.live_bytes), "number"),
     ]
     if model.line:
-        summary += [Span(f", before line {model.line}: ", "dim"), Span(model.code, "text")]
-    titles: list[Span] = []
-    x = 0
+        place = "in" if model.started else "before"
+        summary += [Span(f", {place} line {model.line}: ", "dim"), Span(model.code, "text")]
+    grid = Grid(columns.width, 3 if columns.boxed else 4, glyphs)
+    grid.spans(0, 0, summary)
     names = ("names", "PyObject", "TensorImpl", "Storage", "bytes")
     at = (columns.names, columns.object, columns.tensor, columns.storage, columns.bytes)
     for title, (left, _) in zip(names, at, strict=True):
-        left += columns.boxed and title not in ("names", "bytes")
-        titles += [Span(" " * (left - x)), Span(title, "head")]
-        x = left + len(title)
-    return Picture.of([summary, [], titles, []][: 3 if columns.boxed else 4], columns.width)
+        inside = columns.boxed and title not in ("names", "bytes")
+        grid.put(left + inside, 2, title, "head")
+    return grid.picture()
 
 
-def _gone(gone: Iterable[Gone], glyphs: Glyphs) -> Picture:
-    lines = [[Span(" freed since the line before began", "dim")]]
-    for thing in gone:
+def _gone(gone: Sequence[Gone], columns: Columns, glyphs: Glyphs) -> Picture:
+    grid = Grid(columns.width, 1 + len(gone), glyphs)
+    grid.put(1, 0, "freed since the line before began", "dim")
+    for y, thing in enumerate(gone, 1):
+        grid.put(1, y, glyphs.ghost, "dim")
         words = f"tensor {thing.id} {thing.label}  {thing.text}"
-        lines.append([Span(f" {glyphs.ghost} ", "dim"), Span(words, "ghost")])
-    return Picture.of(lines)
+        grid.put(3, y, words, "ghost", Target("tensor", thing.id, thing.storage))
+    return grid.picture()
 
 
 class _Group:
@@ -135,7 +138,7 @@ class _Group:
         least = 4 if columns.boxed else 3
         self.starts = [0]
         for tensor in storage.tensors or (None,):
-            lines = len(tensor.names) + columns.boxed * 2 if tensor else 0
+            lines = min(len(tensor.names), _NAMES + 1) + columns.boxed * 2 if tensor else 0
             self.starts.append(self.starts[-1] + max(least, lines))
 
     def picture(self) -> Picture:
@@ -181,11 +184,14 @@ class _Group:
                 grid.put(x + 2, y + line, words, "dim", None, self.columns.object[0] - x - 3)
             if tensor.wrapped:
                 grid.across(after + 1, end, y, style, tensor.lit)
-        for line, name in enumerate(tensor.names):
+        for line, name in enumerate(tensor.names[:_NAMES]):
             after = self._name(grid, x, y + line, name, tensor, room)
             grid.across(after + 1, bus, y + line, style, tensor.lit)
+        if len(tensor.names) > _NAMES:
+            more = f"{len(tensor.names) - _NAMES} more"
+            grid.put(x, y + _NAMES, more, "dim", Target("tensor", tensor.id, self.storage.id), room)
         if tensor.names:
-            grid.down(bus, y, y + len(tensor.names) - 1, style, tensor.lit)
+            grid.down(bus, y, y + min(len(tensor.names), _NAMES) - 1, style, tensor.lit)
             grid.across(bus, end, y, style, tensor.lit)
         if tensor.wrapped:
             grid.put(end, y, self.glyphs.arrow, style)
@@ -230,7 +236,8 @@ class _Group:
             right = self._cell(grid, self.columns.tensor, y, lines, target, tensor.lit)
             grid.put(self.columns.tensor[0] + 2, y - 1, f" {tensor.id} ", style, target)
             version = f" version {tensor.version} "
-            grid.put(sum(self.columns.tensor) - 2 - len(version), y - 1, version, "number", target)
+            x = sum(self.columns.tensor) - 2 - len(version)
+            grid.spans(x, y - 1, _words(version, "number", target))
             return right
         lines = [
             (f"{tensor.id}: {tensor.dtype} {shape}", style),

@@ -103,12 +103,13 @@ def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[
 
 def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext) -> list[Span]:
     named = holder.kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL")
+    target: Target | None = None
     if holder.kind == "TENSOR":
         target = Target("tensor", holder.tensor, model.storage)
     elif named:
         target = Target("name", model.tensor, model.storage, name=holder.words, event=holder.since)
-    else:
-        target = Target("event", event=holder.since) if holder.since >= 0 else None
+    elif holder.since >= 0:
+        target = Target("event", event=holder.since)
     chosen = context.selection
     lit = (holder.tensor == chosen.tensor != 0) or (named and holder.words == chosen.name)
     kind = {"NAME": "name ", "SLOT": "item ", "ATTRIBUTE": "attribute ", "CELL": "closure "}

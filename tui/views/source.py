@@ -14,10 +14,10 @@ NAME = "source"
 KEY = "1"
 TITLE = "Source"
 HELP = {
-    "▶": "The line that is about to run; everything before it has happened.",
+    "▶": "The line that is about to run, or that is running when the moment is inside of it.",
     "◆": "This line made, wrote, named or looked at what is selected.",
     "▌": "This line, or this name, is selected.",
-    "/": "How often the line has begun to run: so far / in the whole recording.",
+    "/": "How often the line has begun to run: so far / in the whole recording; only where there is room.",
     "✎": "This name was bound by the line before.",
     "names": "The names of the running function and what they are bound to at this moment.",
     "stack": "The functions that have been entered and not left; the lowest one is running.",
@@ -28,12 +28,13 @@ HELP = {
 }
 
 _BESIDE = 100  # from this width names and stack stand beside the code, else below it
-_GUTTER = 16
+_GUTTER = 16  # cells before the code: marks, line number, hits
+_NARROW = 60  # below this width the hits are left out
 
 
 def draw(model: SourceModel, context: DrawContext) -> Picture:
     """A window of the code round the selected or the current line, exactly as high as there is room."""
-    width, height = max(60, context.width), max(8, context.height)
+    width, height = max(24, context.width), max(8, context.height)
     grid = Grid(width, height, context.glyphs)
     _title(grid, model, context)
     if width >= _BESIDE:
@@ -67,18 +68,25 @@ def _code(
     wanted = model.selected or model.current or 1
     first = max(0, min(wanted - 1 - rows * 2 // 5, len(model.lines) - rows))
     spans = python(tuple(line.text for line in model.lines))
+    gutter = _GUTTER if room >= _NARROW else _GUTTER // 2
     for y, line in enumerate(model.lines[first : first + rows], top):
         target = Target("line", file=model.file, line=line.number, event=line.event)
-        _gutter(grid, y, line, model, context, target)
+        _gutter(grid, y, line, model, context, target, hits=gutter == _GUTTER)
         code = [Span(span.text, span.style, target) for span in spans.line(line.number - 1)]
         if line.current:
             code = [Span(span.text, f"{span.style} lit", target) for span in code]
-            code.append(Span(" " * (room - _GUTTER - line_width(code)), "lit", target))
-        grid.spans(_GUTTER, y, code, room - _GUTTER)
+            code.append(Span(" " * (room - gutter - line_width(code)), "lit", target))
+        grid.spans(gutter, y, code, room - gutter)
 
 
 def _gutter(
-    grid: Grid, y: int, line: SourceLine, model: SourceModel, context: DrawContext, target: Target
+    grid: Grid,
+    y: int,
+    line: SourceLine,
+    model: SourceModel,
+    context: DrawContext,
+    target: Target,
+    hits: bool,
 ) -> None:
     glyphs = context.glyphs
     if line.number == model.selected:
@@ -89,9 +97,9 @@ def _gutter(
         grid.put(2, y, glyphs.here, "here", target)
     style = "head" if line.current else "dim"
     grid.put(3, y, fit(str(line.number), 4, align=">"), style, target)
-    if line.total:
-        hits = fit(f"{line.hits}/{line.total}", 7, glyphs.ellipsis, ">")
-        grid.put(8, y, hits, "number" if line.hits else "dim", target)
+    if line.total and hits:
+        times = fit(f"{line.hits}/{line.total}", 7, glyphs.ellipsis, ">")
+        grid.put(8, y, times, "number" if line.hits else "dim", target)
 
 
 def _names(

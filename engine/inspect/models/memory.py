@@ -88,6 +88,7 @@ class MemoryMap:
 
     moment: int
     line: int
+    started: bool  # the line is running already; else it is about to
     code: str
     tensors: int
     hidden: int  # of these, not among the storages below
@@ -116,6 +117,7 @@ def project(history: Any, moment: int, selection: Any) -> MemoryMap:
     return MemoryMap(
         moment=moment,
         line=here.line if here else 0,
+        started=bool(here) and here.since < moment,
         code=_code(history, here),
         tensors=len(facts),
         hidden=len(facts) - len(shown),

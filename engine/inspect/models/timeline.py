@@ -137,9 +137,9 @@ def _density(tables: Any, end: int, span: int) -> tuple[int, ...]:
 
 def _life(history: Any, moment: int, selection: Any) -> Life | None:
     tables = history.tables
-    rows = tables.tensors.where("id", selection.tensor) if selection.tensor else ()
-    if not len(rows):
+    if not selection.tensor or not len(tables.tensors.where("id", selection.tensor)):
         return None
+    rows = tables.tensors.where("id", selection.tensor)
     born, until = int(tables.tensors.since[rows[0]]), int(tables.tensors.until[rows[-1]])
     storage = int(tables.tensors.storage[rows[-1]])
     writes = tables.writes.since[tables.writes.where("storage", storage)]
