@@ -153,8 +153,8 @@ def _reaches(terms: Terms, target: int) -> bool:
     """Whether coefficient*unknown, summed, can be `target` with each unknown in 0..highest.
 
     Takes the largest coefficient first: only few of its values leave a rest that the smaller ones
-    can still make up, and that their common divisor divides. Ends at once where the smaller ones make
-    every multiple of that divisor.
+    can still make up, and that their common divisor divides. Ends at once where the smaller ones
+    make every multiple of that divisor.
     """
     if target == 0:
         return True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from engine.inspect.events import DEVICES, coded, dtype_name
 from engine.inspect.history.facts import Argument
@@ -31,7 +33,7 @@ def decode_arguments(
     blob: bytes, count: int, schema: str, string: Callable[[int], str]
 ) -> tuple[Argument, ...]:
     """The arguments in schema order. A stream that was cut off ends with what is whole."""
-    words = iter(struct.unpack(f"<{len(blob) // 8}q", blob[: len(blob) // 8 * 8]))
+    words = iter(np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist())
     names = parameter_names(schema)
     arguments = []
     for place in range(count):
@@ -58,24 +60,25 @@ def _decode_one(words: Iterator[int], string: Callable[[int], str]) -> tuple[str
     if tag == 4:
         return "bool", bool(value)
     if tag == 5:
-        return "ints", tuple(next(words) for _ in _times(value))
+        return "ints", _several(words, value)
     if tag == 6:
         return "string", string(value)
     if tag == 7:
-        return "tensors", tuple(next(words) for _ in _times(value))
+        return "tensors", _several(words, value)
     if tag == 8:
         return "dtype", dtype_name(value)
     if tag == 9:
         return "device", coded(DEVICES, value)
     if tag == 10:
-        return "floats", tuple(_double(next(words)) for _ in _times(value))
+        return "floats", tuple(map(_double, _several(words, value)))
     return f"?{tag}", value
 
 
-def _times(count: int) -> list[None]:
-    if not 0 <= count < 1 << 20:
+def _several(words: Iterator[int], count: int) -> tuple[int, ...]:
+    items = tuple(islice(words, max(count, 0)))
+    if len(items) != count:
         raise StopIteration
-    return [None] * count
+    return items
 
 
 def _double(bits: int) -> float:
@@ -91,6 +94,4 @@ def show_argument(argument: Argument, label: Callable[[int], str]) -> str:
         return "[" + ", ".join(label(tensor) for tensor in argument.value) + "]"
     if argument.kind in ("dtype", "device"):
         return str(argument.value)
-    if argument.kind == "ints":
-        return re.sub(r",\)$", ",)", str(argument.value))
     return repr(argument.value)

@@ -33,9 +33,13 @@ class Table:
         except KeyError:
             raise AttributeError(f"the table has no column {name!r}") from None
 
+    def begun(self, moment: int) -> int:
+        """How many rows began at the moment or before it."""
+        return int(np.searchsorted(self.since, moment, "right"))
+
     def at(self, moment: int) -> np.ndarray:
         """The rows that hold at the moment, oldest first."""
-        end = int(np.searchsorted(self.since, moment, "right"))
+        end = self.begun(moment)
         cuts, alive = self._cuts
         cut = int(np.searchsorted(cuts, end, "right")) - 1
         rows = np.arange(cuts[cut], end)

@@ -118,11 +118,6 @@ class Tables:
         )
 
     @cached_property
-    def tensor_words(self) -> np.ndarray:
-        """(counter, base, ndim, first 8 of sizes and strides) of each row of `tensors`."""
-        return self.trace.blob_words(self.tensors.since, 11)
-
-    @cached_property
     def wrappers(self) -> Table:
         since, new = self.of("WRAP")
         gone, old = self.of("UNWRAP")

@@ -17,7 +17,11 @@ from engine.inspect.history.facts import WriteFact
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
+MOST_BYTES = 1 << 28
+"""So much of a storage is read at once; ask for a later part with `lo`."""
+
 _SAMPLE_HEADER = 64  # bytes: dtype, numel, nan, inf, min, max, mean, step
+_SORT_REGIONS = 64  # more records than this are worth sorting out by region first
 
 
 class Bytes:
@@ -26,78 +30,85 @@ class Bytes:
     def __init__(self, history: History):
         self.history = history
         self.tables = history.tables
-        self._last: tuple[tuple[int, int, int, int], tuple[bytes, np.ndarray]] | None = None
+        self._key: tuple[int, ...] = ()
+        self._answer: tuple[bytes, np.ndarray] = (b"", np.zeros(0, bool))
 
     def read(self, storage: int, m: int, lo: int, hi: int | None) -> tuple[bytes, np.ndarray]:
+        """The last answer is kept: between two writes every moment has the same."""
         fact = self.history.storage(storage, m)
-        size = fact.nbytes if fact else 0
+        size = fact.nbytes if fact and fact.device != "meta" else 0
         lo = min(max(lo, 0), size)
-        hi = size if hi is None else max(lo, min(hi, size))
-        asked = (storage, m, lo, hi)
-        if self._last is None or self._last[0] != asked:
-            self._last = (asked, self._read(storage, m, lo, hi))
-        return self._last[1]
+        hi = min(max(lo, size if hi is None else hi), size, lo + MOST_BYTES)
+        rows = self.tables.values.until_now("storage", storage, m)
+        key = (storage, len(rows), lo, hi)
+        if self._key != key:
+            self._key, self._answer = key, self._read(rows, lo, hi)
+        return self._answer
 
-    def _read(self, storage: int, m: int, lo: int, hi: int) -> tuple[bytes, np.ndarray]:
+    def _read(self, rows: np.ndarray, lo: int, hi: int) -> tuple[bytes, np.ndarray]:
         out = np.zeros(hi - lo, np.uint8)
         known = np.zeros(hi - lo, bool)
         settled = np.zeros(hi - lo, bool)
         table = self.tables.values
-        for row in self._newest_first(storage, m, lo, hi):
+        for row in self._newest_first(rows, lo, hi):
             first, last = max(lo, int(table.lo[row])), min(hi, int(table.hi[row]))
             place = slice(first - lo, last - lo)
             fresh = ~settled[place]
             if not fresh.any():
                 continue
-            region = slice(first - int(table.lo[row]), last - int(table.lo[row]))
-            data, sure = self._kept(row)
-            if data is not None and sure is not None:
-                out[place] = np.where(fresh, data[region], out[place])
-                known[place] |= fresh & sure[region]
+            data, sure = self._kept(row, first, last)
+            out[place][fresh] = data[fresh]
+            known[place][fresh] = sure[fresh]
             settled[place] = True
             if settled.all():
                 break
+        known.setflags(write=False)
         return out.tobytes(), known
 
-    def _newest_first(self, storage: int, m: int, lo: int, hi: int) -> Iterator[int]:
+    def _newest_first(self, rows: np.ndarray, lo: int, hi: int) -> Iterator[int]:
         """Records over [lo, hi), newest first, each region only once."""
         table = self.tables.values
-        rows = table.until_now("storage", storage, m)
         rows = rows[(table.lo[rows] < hi) & (table.hi[rows] > lo)][::-1]
-        if len(rows) > 64:
-            regions = np.stack([table.lo[rows], table.hi[rows]], axis=1)
-            _, newest = np.unique(regions, axis=0, return_index=True)
-            rows = rows[np.sort(newest)]
+        if len(rows) > _SORT_REGIONS:
+            order = np.lexsort([np.arange(len(rows)), table.hi[rows], table.lo[rows]])
+            first, last = table.lo[rows[order]], table.hi[rows[order]]
+            newest = np.ones(len(rows), bool)
+            newest[1:] = (first[1:] != first[:-1]) | (last[1:] != last[:-1])
+            rows = rows[np.sort(order[newest])]
         return (int(row) for row in rows)
 
-    def _kept(self, row: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """(bytes, which of them are known) of one record; (None, None) when nothing was kept."""
+    def _kept(self, row: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """(bytes, which of them are known) of [first, last), which lies within the record."""
         table = self.tables.values
-        mode, size = int(table.mode[row]), int(table.hi[row]) - int(table.lo[row])
-        if mode not in (0, 1):
-            return None, None
-        blob = self.history.trace.blob(int(table.event[row]))
+        data, sure = np.zeros(last - first, np.uint8), np.zeros(last - first, bool)
+        mode, start = int(table.mode[row]), first - int(table.lo[row])
         if mode == 0:
-            raw = np.frombuffer(blob[:size], np.uint8)
-            data = np.zeros(size, np.uint8)
-            data[: len(raw)] = raw
-            return data, np.arange(size) < len(raw)
-        return _spread_sample(blob, size)
+            blob = self.history.trace.blob(int(table.event[row]))
+            raw = np.frombuffer(blob, np.uint8)[start : start + last - first]
+            data[: len(raw)], sure[: len(raw)] = raw, True
+        elif mode == 1:
+            sample, positions = _sample(self.history.trace.blob(int(table.event[row])))
+            inside = (positions >= start) & (positions < start + last - first)
+            data[positions[inside] - start] = sample[inside]
+            sure[positions[inside] - start] = True
+        return data, sure
 
     # Writes
 
     def last_write(self, storage: int, byte: int, m: int) -> WriteFact | None:
-        table = self.tables.writes
-        rows = table.until_now("storage", storage, m)
-        rows = rows[(table.lo[rows] <= byte) & (byte < table.hi[rows])]
+        rows = self._writes(storage, m, byte)
         return self._write_row(int(rows[-1])) if len(rows) else None
 
     def writes(self, storage: int, m: int, byte: int) -> tuple[WriteFact, ...]:
+        return tuple(self._write_row(int(row)) for row in self._writes(storage, m, byte))
+
+    def _writes(self, storage: int, m: int, byte: int) -> np.ndarray:
+        """The writes to a storage, or to one byte of it (-1: any)."""
         table = self.tables.writes
         rows = table.until_now("storage", storage, m)
-        if byte >= 0:
-            rows = rows[(table.lo[rows] <= byte) & (byte < table.hi[rows])]
-        return tuple(self._write_row(int(row)) for row in rows)
+        if byte < 0:
+            return rows
+        return rows[(table.lo[rows] <= byte) & (byte < table.hi[rows])]
 
     def _write_row(self, row: int) -> WriteFact:
         table = self.tables.writes
@@ -111,23 +122,12 @@ class Bytes:
         )
 
 
-def _spread_sample(blob: bytes, size: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Every step-th element, put back where it was taken from; the elements between are unknown."""
-    if len(blob) < _SAMPLE_HEADER:
-        return None, None
-    dtype, step = (int.from_bytes(blob[at : at + 8], "little") for at in (0, 56))
-    if not 0 <= dtype < len(DTYPES) or step < 1:
-        return None, None
+def _sample(blob: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Every step-th element: its bytes, and where each byte stood in the region."""
+    dtype, step = (int.from_bytes(blob[at : at + 8], "little", signed=True) for at in (0, 56))
+    if not 0 <= dtype < len(DTYPES) or not 0 < step < 1 << 40:
+        return np.zeros(0, np.uint8), np.zeros(0, np.int64)
     width = DTYPES[dtype][1]
     sample = np.frombuffer(blob[_SAMPLE_HEADER:], np.uint8)
-    sample = sample[: len(sample) // width * width].reshape(-1, width)
-    data = np.zeros((size // width, width), np.uint8)
-    sure = np.zeros((size // width, width), bool)
-    there = data[::step][: len(sample)]
-    there[:] = sample[: len(there)]
-    sure[::step][: len(sample)] = True
-    rest = size - size // width * width
-    return (
-        np.concatenate([data.ravel(), np.zeros(rest, np.uint8)]),
-        np.concatenate([sure.ravel(), np.zeros(rest, bool)]),
-    )
+    place = np.arange(len(sample), dtype=np.int64)
+    return sample, place // width * step * width + place % width
