@@ -1,8 +1,9 @@
 """`underhood lessons check`: proves that every lesson does what it says, by doing it.
 
-For each lesson: blocks run, predictions have answers that differ from their typical wrong ones, looks point at
-something that is there, the starter fails, the solution and at least two other programs pass, at least
-three typical wrong programs are refused with the message meant for them, and no file lies about unused.
+For each lesson: blocks run, predictions have answers that differ from their typical wrong ones,
+looks point at something that is there, the starter fails, the solution and at least two other
+programs pass, at least three typical wrong programs are refused with the message meant for them,
+and no file lies about unused.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from lessons._runner import grading
 from lessons._runner.lesson import Lesson, LessonError, Step
 from lessons._runner.loader import FILES, LESSONS, load, load_all
-from lessons._runner.process import Questions, run_program
+from lessons._runner.looking import place
 from lessons._runner.runner import Runner
 
 MIN_PREDICTIONS = 3
@@ -40,7 +41,8 @@ def main(argv: list[str] | None = None) -> int:
     problems = 0
     with ThreadPoolExecutor(max_workers=2) as pool:
         for lesson, found in zip(lessons, pool.map(check_lesson, lessons), strict=True):
-            found += [f"covers {fact!r}, which facts.toml lacks" for fact in lesson.covers if fact not in known]
+            unknown = [fact for fact in lesson.covers if fact not in known]
+            found += [f"covers {fact!r}, which facts.toml lacks" for fact in unknown]
             problems += len(found)
             print(f"{'ok     ' if not found else 'PROBLEM'} {lesson.name}: {lesson.title}")
             for problem in found:
@@ -74,7 +76,7 @@ def check_lesson(lesson: Lesson) -> list[str]:
         problems = list(check_files(lesson.folder))
         predictions = sum(step.kind == "predict" for step in lesson.steps)
         if predictions < MIN_PREDICTIONS:
-            problems.append(f"has {predictions} predictions; at least {MIN_PREDICTIONS} are asked for")
+            problems.append(f"has {predictions} predictions of at least {MIN_PREDICTIONS}")
         for i, step in enumerate(lesson.steps):
             where = f"step {i + 1} ({step.title!r})"
             problems += [f"{where}: {problem}" for problem in check_step(runner, i, step)]
@@ -101,23 +103,29 @@ def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
         elif result.trace_path is None:
             yield "its run was not recorded"
     elif step.kind == "look":
-        yield from check_look(step)
+        yield from check_look(runner, i, step)
     elif step.kind == "predict":
         yield from check_predict(runner, step)
     elif step.kind == "exercise":
         yield from check_exercise(runner, i, step)
 
 
-def check_look(step: Step) -> Iterator[str]:
-    """The view exists, and the code to look at has the line and binds the name."""
+def check_look(runner: Runner, i: int, step: Step) -> Iterator[str]:
+    """The view exists, and the recorded code has the line and the name to look at."""
     look = step.look
     assert look is not None
     if look.view not in VIEWS:
         yield f"view {look.view!r} is none of {', '.join(VIEWS)}"
-    if look.line > len(step.code.splitlines()):
-        yield f"line {look.line}: the code has {len(step.code.splitlines())}"
-    if look.select and f"{look.select} =" not in step.code:
-        yield f"the code before it never binds {look.select!r}"
+    result = runner.run_step(i)
+    if result.error or result.trace_path is None:
+        yield f"there is nothing to look at: {result.error or 'its run was not recorded'}"
+        return
+    from engine.inspect import History, Trace
+
+    try:
+        place(look, History(Trace.open(result.trace_path)))
+    except LessonError as error:
+        yield str(error)
 
 
 def check_predict(runner: Runner, step: Step) -> Iterator[str]:

@@ -3,13 +3,14 @@
     python child.py JOB.json
 
 The job names the program, where to write the result, whether to record, and what to ask afterwards:
-expressions to compute (predictions) or goals to check (exercises). The result is one JSON file; if it
-is missing, the program never came back, and the parent says how it ended.
+expressions to compute (predictions) or goals to check (exercises). The result is one JSON file; if
+it is missing, the program never came back, and the parent says how it ended.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import json
 import linecache
@@ -29,7 +30,7 @@ def main(job_path: str) -> None:
     sys.path[0] = str(program.parent)
     sys.argv = [str(program)]
     limit_memory(job["memory_limit"])
-    stacks = open(job["stacks"], "w")
+    stacks = open(job["stacks"], "w")  # noqa: SIM115  (open until the process ends)
     faulthandler.enable(stacks)
     faulthandler.dump_traceback_later(job["time_limit"], file=stacks)
     checker = checkers_names(program) if job["ask"] else {}
@@ -37,7 +38,10 @@ def main(job_path: str) -> None:
     result: dict[str, Any] = {"error": error}
     if not error and job["ask"]:
         names.update(checker)  # not a copy, which would count as an owner of everything in it
-        result |= ask(job["ask"], names)
+        try:
+            result |= ask(job["ask"], names)
+        except Exception as failure:
+            result["error"] = f"the question cannot be computed: {describe_short(failure)}"
     Path(job["result"]).write_text(json.dumps(result), encoding="utf-8")
     with contextlib.suppress(Exception):
         sys.stdout.flush()
@@ -62,21 +66,14 @@ def checkers_names(program: Path) -> dict[str, Any]:
         "engine": engine,
         "live": live,
         "refcount": refcount,
-        "start": dict(live.allocator_stats()),
+        "start": live.allocator_stats(),
         "source": program.read_text(encoding="utf-8", errors="replace"),
     }
 
 
-def refcount_now(thing: Any) -> int:
-    """What the object's header says, with the owners that this very call adds."""
-    return sys.getrefcount(thing)
-
-
 def refcount(thing: Any) -> int:
-    """How many owners the object has. What a call adds differs by Python, so it is measured."""
-    call = compile("count(probe)", "<probe>", "eval")
-    added = eval(call, {"count": refcount_now, "probe": object()}) - 1
-    return refcount_now(thing) - added - 1
+    """What the object's header says, less the one owner that this call's argument is."""
+    return ctypes.c_uint32.from_address(id(thing)).value - 1
 
 
 def run(program: Path, trace: str | None) -> tuple[dict[str, Any], str]:
@@ -106,7 +103,8 @@ def recording(trace: str | None) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext()
     from engine.inspect import record
 
-    return record(trace)
+    recorder: contextlib.AbstractContextManager[Any] = record(trace)
+    return recorder
 
 
 def describe(error: BaseException, program: Path) -> str:
@@ -130,7 +128,7 @@ def ask(questions: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_failed(goals: list[list[str]], names: dict[str, Any]) -> str:
-    """The message of the first goal that is not met, with the actual values in it; "" if all are."""
+    """The message of the first goal that is not met, with its values filled in; "" if all are."""
     for check, message in goals:
         try:
             met = bool(evaluate(check, names))

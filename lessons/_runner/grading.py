@@ -1,7 +1,7 @@
 """Compares what a learner typed with what the engine answered.
 
-Typed text is parsed, never run: numbers (also `4 * 6`), tuples and lists in any bracket or none, yes
-and no in several spellings, words without regard to case or quotes.
+Typed text is parsed, never run: numbers (also `4 * 6`), tuples and lists in any bracket or none,
+yes and no in several spellings, words without regard to case or quotes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def same(left: Any, right: Any, tolerance: float) -> bool:
             return False
         return all(same(a, b, tolerance) for a, b in zip(left, right, strict=True))
     if isinstance(left, bool) or isinstance(right, bool) or isinstance(left, str):
-        return left == right
+        return type(left) is type(right) and left == right
     if not (isinstance(left, int | float) and isinstance(right, int | float)):
         return False
     return left == right or math.isclose(left, right, rel_tol=1e-9, abs_tol=tolerance)
@@ -85,6 +85,8 @@ def _value(node: ast.expr) -> Any:
             return value
         case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
             return [_value(item) for item in items]
+        case ast.Name(id=word) if (truth := read_bool(word)) is not None:
+            return truth
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
             number = _number(operand)
             return -number if isinstance(sign, ast.USub) else number

@@ -1,7 +1,7 @@
 """What a lesson is, as plain frozen data. The loader makes these; nobody changes them.
 
-A lesson is a row of steps. Every step is one section of the lesson's `lesson.md` (its heading is the
-step's title, its text the step's text) and has one of five kinds:
+A lesson is a row of steps. Every step is one section of the lesson's `lesson.md` (its heading is
+the step's title, its text the step's text) and has one of five kinds:
 
     text      read
     run       the section's Python block runs, recorded, so that the explorer shows real state
@@ -24,7 +24,7 @@ class LessonError(Exception):
 
 @dataclass(frozen=True)
 class Look:
-    """Where to look: a view of the recording of `code`, at a line (0: at the end), on a name."""
+    """What to look at: a view of the run of `code`, at a line (0: its end), on a name."""
 
     view: str
     select: str = ""
@@ -53,7 +53,7 @@ class Predict:
 
 @dataclass(frozen=True)
 class Goal:
-    """One condition on the state the learner's program leaves behind, and what to say if it fails."""
+    """One condition on the state that the program leaves behind, and what to say if it fails."""
 
     check: str
     message: str

@@ -44,7 +44,7 @@ def load_all(root: Path = LESSONS) -> list[Lesson]:
 
 
 def load(name: str, root: Path = LESSONS) -> Lesson:
-    """The lesson called `name`: its folder (`04_strides`), its number (`4`) or its word (`strides`)."""
+    """The lesson called `name`: its folder (`04_strides`), number (`4`) or word (`strides`)."""
     folder = _find(name, root)
     for file in FILES:
         if not (folder / file).is_file():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.inspect.selection import Selection
-
 from lessons._runner.lesson import LessonError, Look
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ Endless loops, crashes, `os._exit`, endless output and syntax errors all come ba
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -119,10 +120,8 @@ def _read(process: subprocess.Popen[bytes], deadline: float) -> str:
 
 def _stop_group(process: subprocess.Popen[bytes]) -> None:
     """Ends whatever is left of the process's own session, and only that."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     process.wait()
     if process.stdout is not None:
         process.stdout.close()

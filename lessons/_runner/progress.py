@@ -120,7 +120,7 @@ class Progress:
         """The lesson to continue: the last one if unfinished, else the first unfinished one."""
         unfinished = [lesson for lesson in lessons if not self.finished(lesson)]
         last = [lesson for lesson in unfinished if lesson.name == self.last]
-        return (last or unfinished or [None])[0]
+        return next(iter(last or unfinished), None)
 
     def _read(self, table: dict[str, Any]) -> None:
         version = table["version"]

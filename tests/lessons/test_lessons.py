@@ -1,0 +1,15 @@
+"""The lessons themselves: each does what it says, and each fact it claims exists."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessons._runner.check import check_lesson, facts
+from lessons._runner.lesson import Lesson
+from lessons._runner.loader import load_all
+
+
+@pytest.mark.parametrize("lesson", load_all(), ids=lambda lesson: lesson.name)
+def test_lesson_does_what_it_says(lesson: Lesson) -> None:
+    assert check_lesson(lesson) == []
+    assert set(lesson.covers) <= set(facts())
