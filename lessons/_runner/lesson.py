@@ -34,7 +34,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A typical wrong answer: an expression (computed, like the right one) and what to say to it."""
+    """A typical wrong answer: an expression (computed, like the right one) and what to reply."""
 
     answer: str
     message: str
