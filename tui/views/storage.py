@@ -28,6 +28,7 @@ HELP = {
     "unused": "Bytes between the tensor's first and last one that it does not use: its holes.",
     "meets": "The tensors that have at least one byte in common with this one: they alias.",
     "1,2": "Under a cell: the index of the element that is there, in the tensor at the left.",
+    "x[1,2]": "At the top: the elements that the selected cell belongs to, by label and index.",
     "▸": "The tensor begins here: its offset.",
     "·": "A hole: a cell between the tensor's first and last that it does not use.",
     "─": "In a tensor's line: the element that began to the left goes on here.",
@@ -83,6 +84,8 @@ def _head(model: StorageModel, context: DrawContext) -> list[Line]:
 
 def _written(model: StorageModel) -> list[tuple[str, str]]:
     write = model.last_write
+    if not model.address:
+        return [("the meta device keeps sizes and strides only: there are no values", "dim")]
     if write is None:
         return [("not written yet: its bytes are whatever the memory held", "dim")]
     who = [("from outside the engine", "warn")]

@@ -31,10 +31,15 @@ class _Pages:
         self._read: dict[int, tuple[bytes, np.ndarray]] = {}
 
     def stretch(self, lo: int, hi: int) -> tuple[bytes, np.ndarray]:
-        result: tuple[bytes, np.ndarray] = self._history.bytes_of(
-            self._storage, self._moment, lo, hi
-        )
-        return result
+        """[lo, hi); what the history does not answer for (no memory, too much) is unknown."""
+        import numpy as np
+
+        data, known = self._history.bytes_of(self._storage, self._moment, lo, hi)
+        missing = max(0, hi - lo - len(data))
+        if missing:
+            data += bytes(missing)
+            known = np.concatenate([known, np.zeros(missing, dtype=bool)])
+        return data, known
 
     def page(self, number: int) -> tuple[bytes, np.ndarray]:
         if number not in self._read:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+_WHOLE = 1_000_000  # whole floats below this are written with all their digits
+
+
 @dataclass(frozen=True, slots=True)
 class Dtype:
     """An element type: its number in the event stream, its name, its bytes and what it holds."""
@@ -68,6 +71,8 @@ def short(dtype: Dtype, value: Any, digits: int = 4) -> str:
     number = float(value)
     if not math.isfinite(number):
         return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
+    if number == int(number) and abs(number) < _WHOLE:
+        return f"{number:.0f}."
     text = f"{number:.{digits}g}"
     if "e" in text:
         mantissa, exponent = text.split("e")
@@ -82,4 +87,5 @@ def exact(dtype: Dtype, value: Any) -> str:
     number = float(value)
     if not math.isfinite(number):
         return short(dtype, value)
-    return repr(number) if dtype.itemsize == 8 else str(value)
+    # the fewest digits that tell it from its neighbours of the same dtype
+    return repr(number) if dtype.itemsize == 8 else repr(float(str(value)))

@@ -124,9 +124,7 @@ def test_strides_maps_every_index_to_its_byte_and_every_cell_back(case) -> None:
 def _same_grid(model, layout: Layout, raw: np.ndarray, chosen) -> None:
     """Every cell of the slice: its index, byte and value."""
     dtype = BY_NAME[layout.dtype]
-    expected = [
-        (index, at) for index, at in layout.walk() if chosen and index[:-2] == chosen[:-2]
-    ]
+    expected = [(index, at) for index, at in layout.walk() if chosen and index[:-2] == chosen[:-2]]
     grid = model.grid
     rows = range(grid.rows if expected else 0)
     cells = [cell for row in rows for cell in grid.row(row, 0, grid.columns)]
