@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Mask = np.ndarray
 _FIELDS = "abcde"
+_PART_OF_HEX = re.compile("[0-9a-fx]+")
 _ANY_ARGUMENT = re.compile(r"\d+|0x[0-9a-f]+|true|false|none|inf|nan|e|float\d+|int\d+|cpu|meta")
 
 
@@ -193,8 +194,10 @@ class Search:
             return np.ones(len(numbers), bool)
         if kind.name == "OP_ENTER" and self._could_be_argument(fragment):
             return np.ones(len(numbers), bool)
-        could = np.zeros(len(numbers), bool)
         number = _number(fragment)
+        if number is None and "#x}" in kind.sentence and _PART_OF_HEX.fullmatch(fragment):
+            return np.ones(len(numbers), bool)
+        could = np.zeros(len(numbers), bool)
         texts = self._strings(lambda text: fragment in text.lower())
         for place, field in enumerate(kind.fields):
             if field in ("_", "blob"):

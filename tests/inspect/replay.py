@@ -1,0 +1,201 @@
+"""The obviously right way to know a moment: replay every event up to it into plain dictionaries.
+
+History must give the same answers from its tables. Also makes random programs to compare them on.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from trace_builder import T, TraceBuilder
+
+from engine.inspect.events import NUMBER
+from engine.inspect.trace import Trace
+
+NAMES = {number: name for name, number in NUMBER.items()}
+
+
+class Replay:
+    """The state after some events of a trace; `step()` takes in one more."""
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+        self.moment = -1
+        self.tensors: dict[int, tuple] = {}
+        self.storages: dict[int, tuple] = {}
+        self.blocks: Counter = Counter()
+        self.holds: Counter = Counter()
+        self.storage_counts: dict[int, int] = {}
+        self.uses: Counter = Counter()
+        self.wrapped: set[int] = set()
+        self.use_counts: dict[int, int] = {}
+        self.names: dict[tuple, int] = {}
+        self.stack: list[int] = []
+        self.lines: dict[int, int] = {}
+        self.calls: list[int] = []
+        self.versions: dict[int, int] = {}
+        self.memory: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.writers: dict[int, dict[int, int]] = {}
+
+    def step(self) -> None:
+        self.moment += 1
+        record = self.trace.events[self.moment]
+        fields = [int(record[field]) for field in "abcde"]
+        method = getattr(self, NAMES[int(record["kind"])].lower(), None)
+        if method:
+            method(*fields)
+
+    def words(self) -> list[int]:
+        return np.frombuffer(self.trace.blob(self.moment), "<i8").tolist()
+
+    def allocate(self, allocator, address, size, *_):
+        self.blocks[allocator, address, size] += 1
+
+    def free(self, allocator, address, size, *_):
+        self.blocks[allocator, address, size] -= 1
+
+    def storage_new(self, storage, address, nbytes, *_):
+        self.storages[storage] = (address, nbytes)
+        self.memory[storage] = (np.zeros(nbytes, np.uint8), np.zeros(nbytes, bool))
+        self.writers[storage] = {}
+
+    def storage_free(self, storage, *_):
+        del self.storages[storage]
+
+    def hold(self, storage, kind, holder, count, _):
+        self.holds[storage, kind, holder] += 1
+        self.storage_counts[storage] = count
+
+    def drop(self, storage, kind, holder, count, _):
+        self.holds[storage, kind, holder] -= 1
+        self.storage_counts[storage] = count
+
+    def use(self, tensor, kind, holder, count, _):
+        self.uses[tensor, kind, holder] += 1
+        self.use_counts[tensor] = count
+
+    def unuse(self, tensor, kind, holder, count, _):
+        self.uses[tensor, kind, holder] -= 1
+        self.use_counts[tensor] = count
+
+    def tensor_new(self, tensor, storage, layout, offset, _):
+        counter, base, rank, *rest = self.words()
+        sizes, strides = tuple(rest[:rank]), tuple(rest[rank:])
+        self.tensors[tensor] = (storage, offset, sizes, strides, counter, base)
+
+    tensor_meta = tensor_new
+
+    def tensor_free(self, tensor, *_):
+        del self.tensors[tensor]
+
+    def wrap(self, tensor, count, *_):
+        self.wrapped.add(tensor)
+        self.use_counts[tensor] = count
+
+    def unwrap(self, tensor, count, *_):
+        self.wrapped.discard(tensor)
+        self.use_counts[tensor] = count
+
+    def name_bind(self, frame, name, kind, tensor, _):
+        self.names[frame, name, kind] = tensor
+
+    def name_unbind(self, frame, name, kind, *_):
+        self.names.pop((frame, name, kind), None)
+
+    def frame_push(self, frame, *_):
+        self.stack.append(frame)
+
+    def frame_pop(self, frame, *_):
+        self.stack.remove(frame)
+        self.lines.pop(frame, None)
+        self.names = {key: value for key, value in self.names.items() if key[0] != frame}
+
+    def line(self, frame, file, line, *_):
+        self.lines[frame] = line
+
+    def op_enter(self, call, *_):
+        self.calls.append(call)
+
+    def op_exit(self, call, *_):
+        self.calls.remove(call)
+
+    error = op_exit
+
+    def version(self, counter, version, *_):
+        self.versions[counter] = version
+
+    def write(self, storage, tensor, lo, hi, call):
+        self.memory[storage][1][lo:hi] = False
+        self.writers[storage].update(dict.fromkeys(range(lo, hi), self.moment))
+
+    def values(self, storage, lo, hi, mode, _):
+        data, known = self.memory[storage]
+        blob = np.frombuffer(self.trace.blob(self.moment), np.uint8)
+        if mode == 0:
+            data[lo:hi], known[lo:hi] = blob, True
+        elif mode == 1:
+            step = int(blob[56:64].view("<i8")[0])
+            for place, at in enumerate(range(lo, hi, 4 * step)):
+                data[at : at + 4] = blob[64 + 4 * place : 68 + 4 * place]
+                known[at : at + 4] = True
+
+
+def random_program(seed: int, steps: int = 60) -> TraceBuilder:
+    """Tensors, views, names, frames and writes, come and go at random."""
+    r = random.Random(seed)
+    b = TraceBuilder()
+    b.file("demo.py", "pass\n" * 99)
+    b.frame()
+    alive: list[int] = []
+    acts: list[Any] = ["new", "view", "write", "free", "bind", "unbind", "line", "push", "pop",
+                       "sample", "lost", "meta", "use", "fail", "nested"]  # fmt: skip
+    for _ in range(steps):
+        act = r.choice(acts)
+        x = r.choice(alive) if alive else 0
+        if act == "new":
+            with b.op("rand(int[] size) -> Tensor", [(2, 3)]) as call:
+                made = b.tensor((2, 3), values=[r.random() for _ in range(6)])
+                call.results(made)
+            alive.append(made)
+        elif act == "line":
+            b.line(r.randrange(1, 99))
+        elif act == "push":
+            b.frame(f"f{r.randrange(3)}")
+        elif act == "pop" and len(b.frames) > 1:
+            b.pop_frame()
+        elif not x:
+            continue
+        elif act == "view":
+            with b.op("t(Tensor(a) self) -> Tensor(a)", [T(x)]) as call:
+                call.results(view := b.tensor((3, 2), (1, 3), base=x))
+            alive.append(view)
+        elif act in ("write", "lost"):
+            with b.op("fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)", [T(x), 1.5]):
+                lo = 4 * r.randrange(3)
+                b.write(x, [r.random()] * r.randrange(1, 4), lo, keep=act == "write")
+        elif act == "sample":
+            b.sample(x, [r.random() for _ in range(6)], r.randrange(1, 4))
+        elif act == "meta":
+            b.meta(x, (3,), (r.randrange(3),))
+        elif act == "use":
+            b.use(x, "SAVED", 7)
+            if r.random() < 0.7:
+                b.unuse(x, "SAVED", 7)
+        elif act == "fail":
+            with b.op("mm(Tensor self, Tensor mat2) -> Tensor", [T(x), T(x)]) as call:
+                call.fail("mm: inner sizes differ: (2, 3) @ (2, 3); 3 != 2")
+        elif act == "nested":
+            with b.op("add.Tensor(Tensor self, Tensor other) -> Tensor", [T(x), T(x)]):
+                with b.op("zero_(Tensor(a!) self) -> Tensor(a!)", [T(x)], hops=False):
+                    b.write(x, [0.0] * 6)
+        elif act == "bind":
+            b.bind(r.choice("xyzw"), x, r.choice(["NAME", "NAME", "SLOT", "CELL"]))
+        elif act == "unbind":
+            b.unbind(r.choice("xyzw"))
+        elif act == "free":
+            alive.remove(x)
+            b.free(x)
+    return b
