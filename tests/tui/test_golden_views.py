@@ -55,6 +55,13 @@ def test_views_meet_at_their_storage_and_the_lit_path_is_heavy():
     assert foreign[meeting] == "─", "a storage with one tensor shares its wire with nobody"
 
 
+def test_the_selected_byte_is_marked_in_every_tensor_of_its_storage():
+    told = story()
+    text = drawn("memory", told.end, 80, 40, storage=1, byte=16)
+    bars = [line[66:].strip() for line in text.splitlines() if "◆" in line]
+    assert bars == ["████████◆◆██", "████████◆◆██", "░░██░░░░◆◆░░"]
+
+
 def test_a_call_inside_a_call_is_drawn_inside_it():
     told = story()
     depth = {

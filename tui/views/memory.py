@@ -7,16 +7,14 @@ selection is drawn with heavy lines and marked at the left edge.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from engine.inspect.models._words import bytes_text, many, shape_text
-from engine.inspect.models.memory import Gone, MemoryMap, NameBox, StorageBox, TensorBox
+from engine.inspect.models._words import bytes_text, many
+from engine.inspect.models.memory import Gone, MemoryMap
 from tui.render import Glyphs, Picture, Span, Target, stack
 from tui.render.boxes import Grid
-from tui.render.theme import tensor_style
 from tui.views import DrawContext
+from tui.views._memory_group import Columns, Group
 
 NAME = "memory"
 KEY = "3"
@@ -32,61 +30,17 @@ HELP = {
     "█": "Bytes that this tensor touches.",
     "▓": "A stretch of bytes that this tensor touches only in part.",
     "░": "Bytes of the storage that this tensor does not touch.",
+    "◆": "The selected byte is in this stretch.",
     "◌": "No Python name leads to this tensor; what keeps it alive is written below.",
     "╌": "Freed since the line before began.",
 }
-
-BOXED_FROM = 118
-_NAMES = 6  # names drawn for one tensor; how many more there are is said
-_GROW = (
-    ("bytes", 24),
-    ("names", 10),
-    ("tensor", 12),
-)  # who gets the room beyond the least, and how much
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Where the five columns begin and how wide each is."""
-
-    boxed: bool
-    names: tuple[int, int]
-    object: tuple[int, int]
-    tensor: tuple[int, int]
-    storage: tuple[int, int]
-    bytes: tuple[int, int]
-
-    @classmethod
-    def within(cls, width: int) -> Columns:
-        """The columns for so many cells; below 80 they stay as for 80 and the picture scrolls."""
-        boxed = width >= BOXED_FROM
-        if boxed:
-            room = {"names": 12, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}
-            gaps = (5, 3, 5, 4)
-        else:
-            room = {"names": 9, "object": 14, "tensor": 18, "storage": 12, "bytes": 14}
-            gaps = (3, 3, 3, 3)
-        spare = max(0, width - 1 - sum(room.values()) - sum(gaps))
-        for name, most in _GROW:
-            more = min(most, spare)
-            room[name] += more
-            spare -= more
-        places, x = [], 1
-        for (_, cells), gap in zip(room.items(), (*gaps, 0), strict=True):
-            places.append((x, cells))
-            x += cells + gap
-        return cls(boxed, *places)
-
-    @property
-    def width(self) -> int:
-        return sum(self.bytes)
 
 
 def draw(model: MemoryMap, context: DrawContext) -> Picture:
     """The whole map; each storage's part is drawn when it is first looked at."""
     columns = Columns.within(context.width)
     parts = [_head(model, columns, context.glyphs)]
-    parts += [_Group(storage, columns, context.glyphs).picture() for storage in model.storages]
+    parts += [Group(storage, columns, context.glyphs).picture() for storage in model.storages]
     if not model.storages:
         parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
     if model.hidden:
@@ -126,220 +80,3 @@ def _gone(gone: Sequence[Gone], columns: Columns, glyphs: Glyphs) -> Picture:
         words = f"tensor {thing.id} {thing.label}  {thing.text}"
         grid.put(3, y, words, "ghost", Target("tensor", thing.id, thing.storage))
     return grid.picture()
-
-
-class _Group:
-    """One storage with its tensors: as many blocks of lines as tensors, the storage beside the first."""
-
-    def __init__(self, storage: StorageBox, columns: Columns, glyphs: Glyphs) -> None:
-        self.storage = storage
-        self.columns = columns
-        self.glyphs = glyphs
-        least = 4 if columns.boxed else 3
-        self.starts = [0]
-        for tensor in storage.tensors or (None,):
-            lines = min(len(tensor.names), _NAMES + 1) + columns.boxed * 2 if tensor else 0
-            self.starts.append(self.starts[-1] + max(least, lines))
-
-    def picture(self) -> Picture:
-        height = (
-            self.starts[-1] + 1
-        )  # a blank line: storages stand apart, the tensors of one do not
-        grid: list[Grid] = []
-
-        def make(y: int) -> list[Span]:
-            if not grid:
-                grid.append(self._drawn(height))
-            return grid[0].line(y)
-
-        return Picture(self.columns.width, height, make)
-
-    def _drawn(self, height: int) -> Grid:
-        grid = Grid(self.columns.width, height, self.glyphs)
-        first = self.columns.boxed  # the line of a block that wires run along
-        self._storage(grid, first)
-        # what is lit is wired last, so that its heavy line is on top where lines meet
-        for ordinal, tensor in sorted(
-            enumerate(self.storage.tensors), key=lambda pair: pair[1].lit
-        ):
-            y = self.starts[ordinal] + first
-            self._names(grid, tensor, y)
-            self._object(grid, tensor, y)
-            right = self._tensor(grid, tensor, y, ordinal)
-            self._to_storage(grid, tensor, right, y, first)
-            self._bytes(grid, tensor, y, ordinal)
-            if tensor.lit:
-                for line in range(self.starts[ordinal], self.starts[ordinal + 1]):
-                    grid.put(0, line, self.glyphs.lit, "path")
-        return grid
-
-    def _names(self, grid: Grid, tensor: TensorBox, y: int) -> None:
-        x, room = self.columns.names
-        end = self.columns.object[0] - (1 if self.columns.boxed else 2)  # where the arrow head is
-        bus = x + room + self.columns.boxed
-        style = _wire(tensor)
-        if not tensor.names:
-            after = grid.put(x, y, f"{self.glyphs.temporary} no name", "dim", None, room)
-            for line, words in enumerate(tensor.held_by[:2], 1):
-                grid.put(x + 2, y + line, words, "dim", None, self.columns.object[0] - x - 3)
-            if tensor.wrapped:
-                grid.across(after + 1, end, y, style, tensor.lit)
-        for line, name in enumerate(tensor.names[:_NAMES]):
-            after = self._name(grid, x, y + line, name, tensor, room)
-            grid.across(after + 1, bus, y + line, style, tensor.lit)
-        if len(tensor.names) > _NAMES:
-            more = f"{len(tensor.names) - _NAMES} more"
-            grid.put(x, y + _NAMES, more, "dim", Target("tensor", tensor.id, self.storage.id), room)
-        if tensor.names:
-            grid.down(bus, y, y + min(len(tensor.names), _NAMES) - 1, style, tensor.lit)
-            grid.across(bus, end, y, style, tensor.lit)
-        if tensor.wrapped:
-            grid.put(end, y, self.glyphs.arrow, style)
-
-    def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
-        target = Target("name", tensor.id, self.storage.id, name=name.text)
-        style = "name lit" if tensor.lit else "name"
-        after = grid.put(x, y, name.text, style, target, room)
-        if not name.here and x + room - after > 4:
-            after = grid.put(
-                after, y, f" in {name.function.strip('<>')}", "dim", target, x + room - after
-            )
-        return after
-
-    def _object(self, grid: Grid, tensor: TensorBox, y: int) -> None:
-        target = Target("object", tensor.id, self.storage.id)
-        if not tensor.wrapped:
-            x, _ = self.columns.object
-            grid.put(x + 2 * self.columns.boxed, y, "no object", "dim", target)
-            return
-        known = tensor.object
-        if known is None:
-            lines = [("Tensor", "type"), ("not looked at", "unknown")]
-        else:
-            count = "immortal" if known.immortal else many(known.refcount, "reference")
-            lines = [(f"{known.address:#x}", "address"), (count, "number")]
-        right = self._cell(grid, self.columns.object, y, lines, target, tensor.lit)
-        end = self.columns.tensor[0] - (1 if self.columns.boxed else 2)
-        grid.across(right, end, y, _wire(tensor), tensor.lit)
-        grid.put(end, y, self.glyphs.arrow, _wire(tensor))
-
-    def _tensor(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> int:
-        target = Target("tensor", tensor.id, self.storage.id)
-        shape = shape_text(tensor.sizes, self.glyphs.times)
-        strides = ",".join(map(str, tensor.strides)) or "()"
-        style = tensor_style(ordinal)
-        if self.columns.boxed:
-            lines = [
-                (f"{tensor.dtype}  {shape}", style),
-                (f"strides {strides}  offset {tensor.offset}", "number"),
-            ]
-            right = self._cell(grid, self.columns.tensor, y, lines, target, tensor.lit)
-            grid.put(self.columns.tensor[0] + 2, y - 1, f" {tensor.id} ", style, target)
-            version = f" version {tensor.version} "
-            x = sum(self.columns.tensor) - 2 - len(version)
-            grid.spans(x, y - 1, _words(version, "number", target))
-            return right
-        lines = [
-            (f"{tensor.id}: {tensor.dtype} {shape}", style),
-            (f"strides {strides}", "number"),
-            (f"offset {tensor.offset} vers. {tensor.version}", "number"),
-        ]
-        return self._cell(grid, self.columns.tensor, y, lines, target, tensor.lit)
-
-    def _storage(self, grid: Grid, y: int) -> None:
-        storage = self.storage
-        target = Target("storage", 0, storage.id)
-        holders = many(storage.use_count, "holder")
-        owner = storage.allocator
-        if self.columns.boxed:
-            dot = self.glyphs.dot
-            lines = [
-                (bytes_text(storage.nbytes), "number"),
-                (f"{owner} {dot} {holders}", "number"),
-            ]
-        else:
-            lines = [
-                (f"{storage.id}: {bytes_text(storage.nbytes)}", "number"),
-                (owner, "type"),
-                (holders, "number"),
-            ]
-        right = self._cell(grid, self.columns.storage, y, lines, target, storage.lit)
-        if self.columns.boxed:
-            grid.put(self.columns.storage[0] + 2, y - 1, f" {storage.id} ", "number", target)
-        if storage.address:
-            style = "path" if storage.lit else "wire"
-            grid.across(right, self.columns.bytes[0] - 2, y, style, storage.lit)
-            grid.put(self.columns.bytes[0] - 2, y, self.glyphs.arrow, style)
-
-    def _bytes(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> None:
-        x, room = self.columns.bytes
-        storage = self.storage
-        target = Target("byte", tensor.id, storage.id, byte=tensor.lo)
-        if not storage.address:
-            grid.put(x, y, "no memory", "dim", target, room)
-            return
-        grid.put(x, y, f"{storage.address + tensor.lo:#x}", "address", target, room)
-        cells = min(len(tensor.bar) or 1, room)
-        step = -(-len(tensor.bar) // cells) if tensor.bar else 1
-        wide = max(1, min(room * step // max(1, len(tensor.bar)), 4))
-        at = x
-        for low in range(0, len(tensor.bar), step):
-            share = tensor.bar[low : low + step]
-            sign, style = _bar_sign(share, self.glyphs, tensor_style(ordinal))
-            byte = Target("byte", tensor.id, storage.id, byte=low * storage.bucket)
-            at = grid.put(at, y + 1, sign * wide, style, byte)
-        if not self.columns.boxed:
-            grid.put(x, y + 2, f"+{tensor.lo} to +{tensor.hi}", "dim", target, room)
-
-    def _to_storage(self, grid: Grid, tensor: TensorBox, left: int, y: int, top: int) -> None:
-        """From the tensor to the wire that all tensors of this storage share, and up that wire."""
-        boxed = self.columns.boxed
-        end = self.columns.storage[0] - (1 if boxed else 2)
-        bus = sum(self.columns.tensor) + 2 * boxed
-        left = min(left, bus)
-        style = _wire(tensor)
-        grid.across(left, bus, y, style, tensor.lit)
-        grid.down(bus, top, y, style, tensor.lit)
-        grid.across(bus, end, top, style, tensor.lit)
-        grid.put(end, top, self.glyphs.arrow, "path" if self.storage.lit else "wire")
-
-    def _cell(
-        self,
-        grid: Grid,
-        column: tuple[int, int],
-        y: int,
-        lines: list[tuple[str, str]],
-        target: Target,
-        lit: bool,
-    ) -> int:
-        """Lines of text in a column, framed where there is room; where a wire to the right begins."""
-        x, room = column
-        boxed = self.columns.boxed
-        if boxed:
-            grid.box(x, y - 1, room, len(lines) + 2, "path" if lit else "frame", lit)
-        widest = x
-        for number, (text, style) in enumerate(lines):
-            style = f"{style} lit" if lit and not number else style
-            left, space = x + 2 * boxed, room - 4 * boxed
-            after = grid.spans(left, y + number, _words(text, style, target), space)
-            widest = after if not number else widest
-        return x + room if boxed else widest + 1
-
-
-def _words(text: str, style: str, target: Target) -> list[Span]:
-    """One span; a line of plain facts has its numbers stand out from the words between them."""
-    if style != "number":
-        return [Span(text, style, target)]
-    parts = re.findall(r"[\d(][\d,.×x()]*|[^\d(]+", text)
-    return [Span(part, style if part[0] in "0123456789(" else "dim", target) for part in parts]
-
-
-def _wire(tensor: TensorBox) -> str:
-    return "path" if tensor.lit else "wire"
-
-
-def _bar_sign(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:
-    """Wholly used, not at all, or in part."""
-    if all(used == 2 for used in share):
-        return glyphs.full, style
-    return (glyphs.part, style) if any(share) else (glyphs.empty, "track")

@@ -68,6 +68,7 @@ class StorageBox:
     device: str
     use_count: int
     bucket: int  # bytes per cell of the bars
+    byte: int  # the selected byte, counted from the start; -1 when it is not in this storage
     tensors: tuple[TensorBox, ...]
     lit: bool
 
@@ -171,6 +172,7 @@ def _storage(
         device=fact.device,
         use_count=history.storage_owners(fact.id, moment).count,
         bucket=bucket,
+        byte=selection.byte if fact.id == selection.storage else -1,
         tensors=boxes,
         lit=fact.id == selection.storage or any(box.lit for box in boxes),
     )

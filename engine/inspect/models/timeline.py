@@ -97,6 +97,7 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
         fields = dict(event.fields)
         if event.kind in ("OP_EXIT", "ERROR"):
             running = max(0, running - 1)
+        place = (fields.get("file", 0), fields.get("line", 0))
         tensor, storage, call = (fields.get(name, 0) for name in ("tensor", "storage", "call"))
         yield EventRow(
             number=number,
@@ -109,7 +110,8 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
             call=call,
             lit=tensor == selection.tensor != 0
             or storage == selection.storage != 0
-            or call == selection.call != 0,
+            or call == selection.call != 0
+            or (event.kind == "LINE" and place == (selection.file, selection.line)),
         )
         running += event.kind == "OP_ENTER"
 
