@@ -45,14 +45,16 @@ def test_nan_infinity_and_outliers_have_their_signs() -> None:
     assert row.split()[-6:] == ["nan", "✖", "inf", "▴", "-inf", "▾"]
     skewed = builder.tensor((101,), values=[float(i % 2) for i in range(100)] + [1000.0])
     text = text_of(builder, Selection(tensor=skewed, index=(100,)))
-    assert "1 beyond ▴▾" in text and "1000. ▴]" in text
+    assert "1 beyond ▴▾" in text
+    assert "1000. ▴]" in text
 
 
 def test_unknown_numbers_are_question_marks_never_zeros() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((2, 2), name="x")
     text = text_of(builder, Selection(tensor=tensor))
-    assert "0 of 4 numbers known" in text and "x[0, 0] = not in the trace" in text
+    assert "0 of 4 numbers known" in text
+    assert "x[0, 0] = not in the trace" in text
     assert text.splitlines()[-1].split() == ["1", "?", "?"]
 
 
@@ -63,7 +65,8 @@ def test_sampled_numbers_are_called_sampled() -> None:
     text = text_of(builder, Selection(tensor=tensor))
     assert "63 of 1,000 numbers known" in text
     assert "sampled: 1 in 16 kept of 1,000 written" in text
-    assert "max 999" in text and "columns 0 to" in text
+    assert "max 999" in text
+    assert "columns 0 to" in text
 
 
 def test_a_selected_row_far_down_is_drawn_at_the_top() -> None:

@@ -41,6 +41,9 @@ HELP = {
 ASCII_HELP = {">": "▸", ".": "·", "-": "─", "w": "✎", "]": "▌", "#=!": "━┃┏┓┗┛┳┻", "~": "…"}
 
 DRAWN_LANES = 8
+_COLUMNS = ("tensor", "", "strides", "offset", "layout", "unused", "meets")
+_ROOM = (10, 26, 14, 8, 14, 8, 99)  # the most cells that each column takes
+_RIGHT = (3, 5)  # columns of numbers
 
 
 def draw(model: StorageModel, context: DrawContext) -> Picture:
@@ -48,7 +51,7 @@ def draw(model: StorageModel, context: DrawContext) -> Picture:
     if not model.storage:
         return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
     lanes = _drawn(model)
-    head = _head(model, context) + [()] + _table(model, lanes, context) + [()]
+    head = [*_head(model, context), (), *_table(model, lanes, context), ()]
     return stack([Picture.of(head, context.width), _rows(model, lanes, context)])
 
 
@@ -123,49 +126,59 @@ def _selected(model: StorageModel) -> list[tuple[str, str]]:
 
 
 def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawContext) -> list[Line]:
-    glyphs = context.glyphs
-    titles = ("tensor", "", "strides", "offset", "layout", "unused", "meets")
-    rows = []
-    labels = {lane.tensor: lane.label for lane in model.lanes}
-    for _, lane in lanes:
-        meets = " ".join(labels[other] for other in lane.aliases)
-        unsure = "".join(f" {labels[other]}{glyphs.unknown}" for other in lane.undecided)
-        elsewhere = f" (storage {lane.storage})" if lane.storage != model.storage else ""
-        rows.append(
-            (
-                lane.label,
-                f"{lane.dtype} {shape_text(lane.sizes, glyphs.times)}",
-                numbers_text(lane.strides),
-                str(lane.offset),
-                lane.pattern,
-                glyphs.unknown if lane.holes is None else str(lane.holes),
-                (meets + unsure).strip() + elsewhere or "none",
-            )
-        )
-    most = (10, 26, 14, 8, 14, 8, 99)
-    table = [titles, *rows]
-    widths = [min(most[c], max(cells(row[c]) for row in table)) for c in range(len(titles))]
-    styles = ("name", "", "number", "number", "type", "number", "name")
-    lines: list[Line] = []
-    for at, row in enumerate(table):
-        lane = lanes[at - 1][1] if at else None
-        own = tensor_style(lanes[at - 1][0]) if at else "head"
-        target = Target("tensor", lane.tensor, lane.storage) if lane else None
-        lit = lane is not None and lane.tensor == model.tensor
-        line, x = [Span(glyphs.lit if lit else " ", "lit" if lit else "")], 1
-        for c, text in enumerate(row):
-            room = min(widths[c], context.width - x) if c < len(row) - 1 else context.width - x
-            right = ">" if c in (3, 5) else "<"
-            style = own if c < 2 or not at else styles[c]
-            line.append(Span(fit(text, max(0, room), glyphs.ellipsis, right), style, target))
-            line.append(Span("  "))
-            x += room + 2
-        lines.append(tuple(line[:-1]))
+    """A line of titles, a line per tensor, and how many tensors are not drawn."""
+    rows = [_COLUMNS, *(_facts_of(model, lane, context) for _, lane in lanes)]
+    widths = [min(most, max(cells(row[c]) for row in rows)) for c, most in enumerate(_ROOM)]
+    lines = [_table_line(_COLUMNS, widths, ("head",) * len(_COLUMNS), None, False, context)]
+    for row, (ordinal, lane) in zip(rows[1:], lanes, strict=True):
+        own = tensor_style(ordinal)
+        styles = (own, own, "number", "number", "type", "number", "name")
+        target = Target("tensor", lane.tensor, lane.storage)
+        chosen = lane.tensor == model.tensor
+        lines.append(_table_line(row, widths, styles, target, chosen, context))
     hidden = len(model.lanes) - len(lanes) + model.more_tensors
     if hidden:
         words = f" {many(hidden, 'more tensor')} over it: select one to see it"
         lines.append((Span(words, "warn"),))
     return lines
+
+
+def _facts_of(model: StorageModel, lane: Lane, context: DrawContext) -> tuple[str, ...]:
+    """What the table says of one tensor."""
+    unknown = context.glyphs.unknown
+    labels = {other.tensor: other.label for other in model.lanes}
+    meets = [labels[other] for other in lane.aliases]
+    meets += [labels[other] + unknown for other in lane.undecided]
+    elsewhere = f" (storage {lane.storage})" if lane.storage != model.storage else ""
+    return (
+        lane.label,
+        f"{lane.dtype} {shape_text(lane.sizes, context.glyphs.times)}",
+        numbers_text(lane.strides),
+        str(lane.offset),
+        lane.pattern,
+        unknown if lane.holes is None else str(lane.holes),
+        (" ".join(meets) or "none") + elsewhere,
+    )
+
+
+def _table_line(
+    row: tuple[str, ...],
+    widths: list[int],
+    styles: tuple[str, ...],
+    target: Target | None,
+    chosen: bool,
+    context: DrawContext,
+) -> Line:
+    glyphs = context.glyphs
+    line, x = [Span(glyphs.lit if chosen else " ", "lit" if chosen else "")], 1
+    for column, text in enumerate(row):
+        last = column == len(row) - 1
+        room = max(0, context.width - x if last else min(widths[column], context.width - x))
+        align = ">" if column in _RIGHT else "<"
+        line.append(Span(fit(text, room, glyphs.ellipsis, align), styles[column], target))
+        line.append(Span("" if last else "  "))
+        x += room + 2
+    return tuple(line)
 
 
 def _rows(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawContext) -> Picture:

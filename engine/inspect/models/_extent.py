@@ -122,7 +122,8 @@ class Extent:
 
     def merged(self) -> Extent:
         """The same bytes as longer and fewer runs: dimensions that leave no gap are absorbed."""
-        run, kept = self.itemsize, []
+        run = self.itemsize
+        kept: list[tuple[int, int]] = []
         for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
             if size == 0:
                 return Extent(self.start, (0,), (run,), run)
@@ -178,7 +179,8 @@ def _meet(one: Extent, other: Extent) -> bool | None:
     low = min(one.start, other.start)
     here, there = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (one, other))
     try:
-        return bool(np.shares_memory(here, there, MAX_WORK))
+        # NumPy's stubs know of two special limits only; any number of steps is one
+        return bool(np.shares_memory(here, there, MAX_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return None
 

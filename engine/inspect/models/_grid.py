@@ -9,7 +9,7 @@ from engine.inspect.models._contents import Contents
 from engine.inspect.models._extent import Extent
 from engine.inspect.models._numbers import dtype_of, exact, short
 
-LISTED = 32  # rows and columns that a model lists by itself; `row` makes any others
+LISTED = 16  # rows and columns that a model lists by itself; `row` makes any others
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,8 @@ class StridesModel:
 
     def cells(self, first: int, count: int) -> tuple[StripCell, ...]:
         """The strip's cells [first, first + count)."""
-        assert self.extent is not None and self.grid is not None
+        assert self.extent is not None
+        assert self.grid is not None
         last = min(first + count, self.count)
         lo, hi = first * self.itemsize, last * self.itemsize
         over: dict[int, list[Hit]] = {}

@@ -98,7 +98,8 @@ class ValuesModel:
 
     def cell(self, cell: GridCell) -> ValueCell:
         """A cell of the slice with everything that the values view says about it."""
-        assert self.grid is not None and self.statistics is not None
+        assert self.grid is not None
+        assert self.statistics is not None
         dtype = dtype_of(self.dtype)
         value = self.grid.contents.value(dtype, cell.byte)
         kind, share, clipped = _shade(value, self.statistics)
@@ -182,26 +183,40 @@ def _changed(now: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndar
 def _statistics(extent: Extent, read: tuple[np.ndarray, np.ndarray] | None) -> Statistics:
     import numpy as np
 
+    nothing = Statistics(extent.numel, 0, 0, 0, 0, None, None, None, None, None, None, 0)
     if read is None:
-        return Statistics(extent.numel, 0, 0, 0, 0, *[None] * 6, 0)
+        return nothing
     values, known = read
     # an element that stride 0 repeats is read once and counted as often as it is shown
     times = extent.numel // max(1, math.prod(once(extent)))
     sure = values[known].astype(np.float64)
     finite = sure[np.isfinite(sure)]
     nan = int(np.isnan(sure).sum())
-    counts = [len(values), len(sure), nan, len(sure) - len(finite) - nan]
-    counts = [count * times for count in counts]
+    counted = replace(
+        nothing,
+        read=len(values) * times,
+        known=len(sure) * times,
+        nan=nan * times,
+        inf=(len(sure) - len(finite) - nan) * times,
+    )
     if not len(finite):
-        return Statistics(extent.numel, *counts, *[None] * 6, 0)
+        return counted
     with np.errstate(over="ignore", invalid="ignore"):
         mean, deviation = float(finite.mean()), float(finite.std())
     low, high = float(finite.min()), float(finite.max())
     begin, end = low, high
     if math.isfinite(deviation) and math.isfinite(mean):
         begin, end = max(low, mean - SIGMAS * deviation), min(high, mean + SIGMAS * deviation)
-    clipped = int(np.count_nonzero((finite < begin) | (finite > end))) * times
-    return Statistics(extent.numel, *counts, low, high, mean, deviation, begin, end, clipped)
+    return replace(
+        counted,
+        minimum=low,
+        maximum=high,
+        mean=mean,
+        deviation=deviation,
+        low=begin,
+        high=end,
+        clipped=int(np.count_nonzero((finite < begin) | (finite > end))) * times,
+    )
 
 
 def _recorded(history: Any, storage: int, moment: int, extent: Extent) -> Recorded | None:

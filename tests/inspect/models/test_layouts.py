@@ -59,7 +59,7 @@ def test_storage_says_which_cells_belong_to_which_elements(case) -> None:
             assert shown.keys() == over.keys(), (layout, itemsize)
             for cell, touch in shown.items():
                 assert (touch.index, touch.part) in over[cell], layout
-                assert touch.more == len(over[cell]) - 1 and touch.counted, layout
+                assert (touch.more, touch.counted) == (len(over[cell]) - 1, True), layout
 
 
 def test_storage_says_holes_overlaps_and_unused_bytes(case) -> None:
@@ -131,7 +131,8 @@ def _same_grid(model, layout: Layout, raw: np.ndarray, chosen) -> None:
     assert [(cell.index, cell.byte) for cell in cells] == expected, layout
     for cell in cells:
         value = decode(dtype, raw[cell.byte : cell.byte + dtype.itemsize].tobytes())[0]
-        assert cell.known and cell.text == short(dtype, value)
+        assert cell.known
+        assert cell.text == short(dtype, value)
 
 
 def test_contiguous_and_flat_are_what_the_addresses_say(case) -> None:

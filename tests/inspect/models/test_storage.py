@@ -44,7 +44,8 @@ def test_stepping_back_shows_the_earlier_bytes_and_tensors() -> None:
     model = project(made, before, Selection(tensor=tensors["x"]))
     assert [lane.label for lane in model.lanes] == ["x", "y"]
     assert [cell.text for cell in model.cells] == ["0.", "1.", "2.", "3.", "4.", "5."]
-    assert model.last_write is not None and model.last_write.op == "arange"
+    assert model.last_write is not None
+    assert model.last_write.op == "arange"
 
 
 def test_selecting_an_index_selects_its_byte() -> None:
@@ -127,7 +128,8 @@ def test_unknown_bytes_are_unknown_and_partial_cells_have_no_value() -> None:
         ("", False),
         ("", False),
     ]
-    assert model.contents is not None and model.contents.known == 4
+    assert model.contents is not None
+    assert model.contents.known == 4
 
 
 def test_ten_million_cells_cost_what_the_visible_ones_cost() -> None:
@@ -138,7 +140,8 @@ def test_ten_million_cells_cost_what_the_visible_ones_cost() -> None:
     model = model_of(builder, tensor=big, byte=20_000_004, storage=builder.state[big]["storage"])
     (cell,) = model.row(5_000_001, 1)
     assert [touch.index for touch in cell.touches] == [(5_000_001,), (2_500_000,), (1, 5000)]
-    assert len(model.cells) < 100 and len(json.dumps(to_json(model))) < 100_000
+    assert len(model.cells) < 100
+    assert len(json.dumps(to_json(model))) < 100_000
     assert [len(lane.aliases) for lane in model.lanes] == [2, 2, 2]
 
 

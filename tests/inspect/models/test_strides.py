@@ -29,7 +29,8 @@ def test_a_selected_byte_becomes_the_index_that_is_there() -> None:
     made, tensors = history()
     storage = made.tensor(tensors["y"], made.end - 1).storage
     model = project(made, made.end - 1, Selection(tensors["y"], storage, byte=18))
-    assert model.place is not None and model.place.index == (1, 1)  # byte 18 is inside element 4
+    assert model.place is not None
+    assert model.place.index == (1, 1)
 
 
 def test_a_view_is_followed_back_to_the_tensor_with_memory_of_its_own() -> None:
@@ -49,7 +50,8 @@ def test_an_expanded_element_is_one_place_with_many_indices() -> None:
     made = builder.history()
     model = project(made, made.end - 1, Selection(tensor=wide, index=(1, 2)))
     assert model.place is not None
-    assert model.place.sharers == ((1, 0), (1, 1), (1, 3)) and model.place.shared == 3
+    assert model.place.sharers == ((1, 0), (1, 1), (1, 3))
+    assert model.place.shared == 3
     assert model.grid is not None
     lit = [cell.index for row in model.grid.cells for cell in row if cell.selected]
     assert lit == [(1, 0), (1, 1), (1, 2), (1, 3)]
@@ -66,7 +68,8 @@ def test_a_billion_copies_of_one_element_are_counted_not_walked() -> None:
     wide = builder.tensor((1 << 15, 1 << 15), (0, 0), base=one)
     made = builder.history()
     model = project(made, made.end - 1, Selection(tensor=wide))
-    assert model.place is not None and model.place.shared == (1 << 30) - 1
+    assert model.place is not None
+    assert model.place.shared == (1 << 30) - 1
     assert model.place.counted
 
 
@@ -116,12 +119,17 @@ def test_every_pattern_has_its_word(sizes, strides, base, pattern) -> None:
 
 def test_reasons_name_the_dimension_and_the_numbers() -> None:
     turned = describe((3, 2), (1, 3))
-    assert not turned.contiguous and turned.why == "dim 1 should step by 1, but steps by 3"
-    assert not turned.flat and "dim 0 goes 1 on" in turned.why_flat
+    assert not turned.contiguous
+    assert turned.why == "dim 1 should step by 1, but steps by 3"
+    assert not turned.flat
+    assert "dim 0 goes 1 on" in turned.why_flat
     rows = describe((3, 2), (4, 1))
-    assert not rows.contiguous and rows.why == "dim 0 should step by 2, but steps by 4"
+    assert not rows.contiguous
+    assert rows.why == "dim 0 should step by 2, but steps by 4"
     stepped = describe((3,), (2,))
-    assert not stepped.contiguous and stepped.flat and "one stride of 2" in stepped.why_flat
+    assert not stepped.contiguous
+    assert stepped.flat
+    assert "one stride of 2" in stepped.why_flat
 
 
 def test_the_model_is_json() -> None:

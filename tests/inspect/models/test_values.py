@@ -71,7 +71,8 @@ def test_outliers_are_clipped_and_said_to_be() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((101,), values=[float(i % 2) for i in range(100)] + [1000.0])
     model = model_of(builder, tensor, index=(100,))
-    assert model.statistics is not None and model.statistics.clipped == 1
+    assert model.statistics is not None
+    assert model.statistics.clipped == 1
     assert model.statistics.high < 1000
     (cell,) = model.row(0, 100, 1)
     assert (cell.clipped, cell.share) == (1, 1.0)
@@ -86,7 +87,8 @@ def test_statistics_equal_numpy_on_strided_views() -> None:
     statistics = model_of(builder, view).statistics
     assert statistics is not None
     assert (statistics.numel, statistics.known) == (60, 60)
-    assert statistics.minimum == expected.min() and statistics.maximum == expected.max()
+    assert statistics.minimum == expected.min()
+    assert statistics.maximum == expected.max()
     assert statistics.mean == pytest.approx(expected.mean())
     assert statistics.deviation == pytest.approx(expected.std())
 
@@ -97,7 +99,8 @@ def test_a_sampled_write_is_shown_as_sampled() -> None:
     tensor = builder.tensor((1000,), name="x")
     builder.sample(tensor, values, 16)
     model = model_of(builder, tensor)
-    assert model.statistics is not None and model.recorded is not None
+    assert model.statistics is not None
+    assert model.recorded is not None
     assert (model.statistics.known, model.statistics.numel) == (63, 1000)
     assert (model.recorded.step, model.recorded.kept, model.recorded.maximum) == (16, 63, 999.0)
     row = model.row(0, 15, 3)
@@ -112,7 +115,8 @@ def test_a_large_tensor_is_read_up_to_the_budget_and_says_so() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((1 << 20,), dtype="uint8", values=np.zeros(1 << 20))
     statistics = model_of(builder, tensor).statistics
-    assert statistics is not None and statistics.read == BUDGET < statistics.numel
+    assert statistics is not None
+    assert statistics.read == BUDGET < statistics.numel
 
 
 def test_a_tensor_of_equal_numbers_has_no_scale() -> None:
@@ -132,7 +136,8 @@ def test_a_tensor_that_leaves_its_storage_is_not_read() -> None:
     builder = TraceBuilder()
     base = builder.tensor((2,), values=[1.0, 2.0])
     statistics = model_of(builder, builder.tensor((9,), (1,), base=base)).statistics
-    assert statistics is not None and statistics.read == 0
+    assert statistics is not None
+    assert statistics.read == 0
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -146,7 +151,8 @@ def test_bfloat16_is_the_upper_half_of_float32() -> None:
     bits = np.array([0x3FC0, 0xC049, 0x7F80, 0x7FC0, 0x0001], "<u2")
     decoded = decode(dtype_of("bfloat16"), bits.tobytes())
     assert decoded[:3].tolist() == [1.5, -3.140625, math.inf]
-    assert math.isnan(decoded[3]) and 0 < decoded[4] < 1e-38
+    assert math.isnan(decoded[3])
+    assert 0 < decoded[4] < 1e-38
 
 
 @pytest.mark.parametrize(
