@@ -1,0 +1,465 @@
+// Which name, list item, attribute or closure cell holds what: found out by comparing.
+//
+// A Scope is one frame's locals, or one module's globals. Between two lines it remembers raw
+// addresses only, never references: they are compared, and never followed. An address that was
+// freed and taken again is told apart by the tensor's id or the value's own bits.
+#pragma once
+
+#include "cpython_inside.h"
+#include "capi/underhood.h"
+
+enum EventKind {
+#define UH_EVENT(NAME, number, ...) UH_##NAME = number,
+#include "events/event_list.inc"
+#undef UH_EVENT
+};
+
+enum HolderKind { kName = 1, kSlot = 2, kAttribute = 3, kCell = 4 };
+enum { kCut = 1 };                                  // flag: a container had more items than we look at
+enum { kMaxItems = 64, kMaxVisits = 1024, kMaxDepth = 4, kPathBytes = 160, kTextBytes = 64 };
+
+// What a value is to us. kHidden: modules, functions and classes, which are not shown as names.
+typedef enum {
+  kOther, kTensor, kInt, kFloat, kStr, kBool, kNone, kList, kTuple, kDict, kInstance, kFunction,
+  kGenerator, kHidden
+} Class;
+
+typedef struct {
+  PyObject *key, *value;  // the name and what it held: alive only just after they were compared
+  PyObject *holder;       // the cell that holds it, or NULL
+  uint64_t bits;          // tells values at the same address apart
+  int64_t name, tensor;   // string id; tensor id or 0
+  Py_hash_t key_hash;
+  int16_t cls;
+  int16_t kind;  // kName, or kCell when the name is an outer function's
+} Root;
+
+// A tensor inside a container that a root leads to.
+typedef struct {
+  int64_t name, tensor;
+  PyObject *holder;
+  int kind;
+} Held;
+
+typedef struct {
+  int64_t frame;
+  PyObject *dict;  // of a dictionary scope: its identity
+  uint64_t version;
+  Root *roots;
+  int n_roots, room_roots;
+  Held *held;
+  int n_held;
+  uint64_t held_mix;
+} Scope;
+
+static PyTypeObject *g_tensor_type;
+static Py_ssize_t g_handle_offset;
+
+// The engine's number of the tensor behind a Tensor object, 0 while it has none.
+static inline int64_t tensor_id_of(PyObject *object) {
+  PyObject *handle = *(PyObject **)((char *)object + g_handle_offset);
+  if (!handle || !PyLong_CheckExact(handle)) return 0;
+  const uint64_t address = PyLong_AsUnsignedLongLongMask(handle);
+  return address ? uh_tensor_id(address) : 0;
+}
+
+static Class class_of(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  if (type == g_tensor_type) return kTensor;
+  if (type == &PyLong_Type) return kInt;
+  if (type == &PyFloat_Type) return kFloat;
+  if (type == &PyUnicode_Type) return kStr;
+  if (type == &PyBool_Type) return kBool;
+  if (object == Py_None) return kNone;
+  if (type == &PyList_Type) return kList;
+  if (type == &PyTuple_Type) return kTuple;
+  if (type == &PyDict_Type) return kDict;
+  if (type == &PyFunction_Type) return PyFunction_GET_CLOSURE(object) ? kFunction : kHidden;
+  if (type == &PyGen_Type) return kGenerator;
+  if (type == &PyModule_Type || type == &PyCFunction_Type || PyType_Check(object)) return kHidden;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return kOther;
+  if (PyType_IsSubtype(type, g_tensor_type)) return kTensor;
+  return PyModule_Check(object) ? kHidden : kInstance;
+}
+
+static inline int shown(Class cls) { return cls != kHidden && cls != kFunction; }
+static inline int leads_on(Class cls) { return cls >= kList && cls <= kGenerator; }
+
+static uint64_t bits_of(PyObject *object, Class cls) {
+  if (cls == kFloat) {
+    uint64_t bits;
+    const double value = PyFloat_AS_DOUBLE(object);
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+  }
+  if (cls == kInt) return PyLong_AsUnsignedLongLongMask(object);
+  if (cls == kStr) return (uint64_t)PyUnicode_GET_LENGTH(object);
+  return (uint64_t)(uintptr_t)Py_TYPE(object);
+}
+
+// ---- texts
+
+static int64_t intern_unicode(PyObject *text) {
+  Py_ssize_t size = 0;
+  const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+  if (bytes) return uh_intern(bytes, (size_t)size);
+  PyErr_Clear();  // lone surrogates
+  return uh_intern("?", 1);
+}
+
+// The text of a builtin value; nothing of the user's runs. Returns its length.
+static size_t short_text(PyObject *value, Class cls, char *out) {
+  PyObject *text = NULL;
+  if (cls == kStr && PyUnicode_GET_LENGTH(value) > kTextBytes) {
+    PyObject *part = PyUnicode_Substring(value, 0, kTextBytes);
+    text = part ? PyObject_Repr(part) : NULL;
+    Py_XDECREF(part);
+  } else if (cls == kInt || cls == kFloat || cls == kStr || cls == kBool || cls == kNone) {
+    text = PyObject_Repr(value);
+  }
+  const char *bytes = text ? PyUnicode_AsUTF8(text) : NULL;
+  if (!bytes) {
+    PyErr_Clear();  // an int of too many digits, a string with lone surrogates
+    bytes = Py_TYPE(value)->tp_name;
+  }
+  size_t n = strlen(bytes);
+  if (n > kTextBytes) {
+    for (n = kTextBytes - 3; n && ((unsigned char)bytes[n] & 0xC0) == 0x80;) --n;
+    memcpy(out, bytes, n);
+    memcpy(out + n, "...", 3);
+    n += 3;
+  } else {
+    memcpy(out, bytes, n);
+  }
+  Py_XDECREF(text);
+  return n;
+}
+
+// ---- OBJECT: the header of a tensor's Python object, whenever its reference count changed
+
+enum { kCounted = 4096, kPending = 64 };
+static struct { int64_t tensor; Py_ssize_t count; } g_counted[kCounted];
+static struct { PyObject *object; int64_t tensor; } g_pending[kPending];
+static int g_n_pending;
+
+// Told after the names, so that the count and the names that make it up agree from then on.
+static void tell_objects(void) {
+  for (int i = 0; i < g_n_pending; ++i) {
+    PyObject *object = g_pending[i].object;
+    const char *type = Py_TYPE(object)->tp_name;
+    const Py_ssize_t size = Py_TYPE(object)->tp_basicsize;
+    uh_emit_blob(UH_OBJECT, 0, g_pending[i].tensor, (int64_t)(intptr_t)object, Py_REFCNT(object),
+                 uh_intern(type, strlen(type)), object, (size_t)(size < 64 ? size : 64));
+  }
+  g_n_pending = 0;
+}
+
+static void note_object(PyObject *object, int64_t tensor) {
+  const Py_ssize_t count = Py_REFCNT(object);
+  const size_t slot = (size_t)tensor % kCounted;
+  if (g_counted[slot].tensor == tensor && g_counted[slot].count == count) return;
+  g_counted[slot].tensor = tensor;
+  g_counted[slot].count = count;
+  if (g_n_pending == kPending) tell_objects();
+  g_pending[g_n_pending].object = object;
+  g_pending[g_n_pending++].tensor = tensor;
+}
+
+// ---- roots
+
+static void bind(const Scope *scope, int64_t name, int kind, int64_t tensor, PyObject *holder) {
+  uh_emit(UH_NAME_BIND, 0, scope->frame, name, kind, tensor, (int64_t)(intptr_t)holder);
+}
+
+static void unbind(const Scope *scope, const Root *root) {
+  if (!root->value || !shown((Class)root->cls)) return;
+  uh_emit(UH_NAME_UNBIND, 0, scope->frame, root->name, root->kind, root->tensor, 0);
+}
+
+// Compares one root with what it holds now and tells the difference.
+//
+// Note [Who holds it]: the field e of a binding to a tensor is the address of the cell, list,
+// dictionary or instance that holds the reference (0: the frame or module itself), so that a
+// reference which several paths lead to can be counted once.
+static void compare(const Scope *scope, Root *root, PyObject *value, PyObject *holder) {
+  if (value && value == root->value && root->cls == kHidden) return;
+  if (!value) {
+    unbind(scope, root);
+    root->value = NULL;
+    return;
+  }
+  const Class cls = class_of(value);
+  const int64_t tensor = cls == kTensor ? tensor_id_of(value) : 0;
+  const uint64_t bits = tensor ? (uint64_t)tensor : bits_of(value, cls);
+  if (value != root->value || bits != root->bits || holder != root->holder) {
+    if (!shown(cls)) unbind(scope, root);
+    root->value = value;
+    root->bits = bits;
+    root->cls = (int16_t)cls;
+    root->tensor = tensor;
+    root->holder = holder;
+    if (tensor) {
+      bind(scope, root->name, root->kind, tensor, holder);
+    } else if (shown(cls)) {
+      char text[kTextBytes];
+      const size_t n = short_text(value, cls, text);
+      const int cut = (cls == kList || cls == kTuple) && Py_SIZE(value) > kMaxItems;
+      uh_emit_blob(UH_NAME_BIND, cut ? kCut : 0, scope->frame, root->name, root->kind, 0, text, n);
+    }
+  }
+  if (tensor) note_object(value, tensor);
+}
+
+static int grow(void **items, int *room, int needed, size_t size) {
+  if (needed <= *room) return 1;
+  int wanted = *room ? *room * 2 : 16;
+  while (wanted < needed) wanted *= 2;
+  void *more = realloc(*items, (size_t)wanted * size);
+  if (!more) return 0;
+  memset((char *)more + (size_t)*room * size, 0, (size_t)(wanted - *room) * size);
+  *items = more;
+  *room = wanted;
+  return 1;
+}
+
+static int is_dunder(PyObject *name) {
+  const Py_ssize_t n = PyUnicode_GET_LENGTH(name);
+  return n > 4 && PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_' &&
+         PyUnicode_READ_CHAR(name, n - 1) == '_' && PyUnicode_READ_CHAR(name, n - 2) == '_';
+}
+
+// A dictionary keeps its order, so root i is entry i until a name is deleted; then the roots from
+// there on are unbound and found again.
+static void compare_dict(Scope *scope) {
+  const uint64_t version = dict_version(scope->dict);
+  if (version == scope->version) {
+    for (int i = 0; i < scope->n_roots; ++i) {
+      Root *root = &scope->roots[i];  // the dictionary has not changed: it still holds these
+      if (root->tensor) compare(scope, root, root->value, NULL);
+    }
+    return;
+  }
+  scope->version = version;
+  Py_ssize_t at = 0;
+  int i = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(scope->dict, &at, &key, &value)) {
+    if (!PyUnicode_CheckExact(key)) continue;
+    const Py_hash_t hash = ((PyASCIIObject *)key)->hash;
+    Root *root = i < scope->n_roots ? &scope->roots[i] : NULL;
+    if (!root || root->key != key || root->key_hash != hash) {
+      if (is_dunder(key)) continue;
+      for (int k = i; k < scope->n_roots; ++k) unbind(scope, &scope->roots[k]);
+      if (!grow((void **)&scope->roots, &scope->room_roots, i + 1, sizeof(Root))) return;
+      scope->n_roots = i + 1;
+      root = &scope->roots[i];
+      *root = (Root){.key = key, .key_hash = hash, .name = intern_unicode(key), .kind = kName};
+    }
+    compare(scope, root, value, NULL);
+    ++i;
+  }
+  for (int k = i; k < scope->n_roots; ++k) unbind(scope, &scope->roots[k]);
+  scope->n_roots = i;
+}
+
+// ---- what containers hold
+//
+// Walked twice only when something changed: first as one number mixed from every (container, place,
+// tensor), and if that number is new, again with the paths written out and compared one by one.
+
+typedef struct {
+  Scope *scope;
+  uint64_t mix;
+  int visits, naming, n_new;
+  PyObject *above[kMaxDepth];
+  char path[kPathBytes];
+  Held *found;
+  int room_found;
+} Walk;
+
+static void walk(Walk *w, PyObject *object, Class cls, int depth, int end);
+
+static inline uint64_t mixed(uint64_t mix, uint64_t value) {
+  mix = (mix ^ value) * 0x9E3779B97F4A7C15ull;
+  return mix ^ (mix >> 29);
+}
+
+// One item of a container; `end` is the length of its path in w->path when naming.
+static void visit(Walk *w, PyObject *holder, uint64_t place, PyObject *item, int kind, int depth, int end) {
+  const Class cls = class_of(item);
+  if (cls == kTensor) {
+    const int64_t tensor = tensor_id_of(item);
+    if (!tensor) return;
+    w->mix = mixed(mixed(mixed(w->mix, (uint64_t)(uintptr_t)holder), place), (uint64_t)tensor);
+    if (!w->naming) {
+      note_object(item, tensor);
+    } else if (grow((void **)&w->found, &w->room_found, w->n_new + 1, sizeof(Held))) {
+      w->found[w->n_new++] = (Held){uh_intern(w->path, (size_t)end), tensor, holder, kind};
+    }
+  } else if (leads_on(cls)) {
+    walk(w, item, cls, depth, end);
+  }
+}
+
+static int add_path(Walk *w, int end, const char *format, const void *text, Py_ssize_t number) {
+  if (!w->naming) return 0;
+  const int left = kPathBytes - end;
+  const int n = text ? snprintf(w->path + end, (size_t)left, format, (const char *)text)
+                     : snprintf(w->path + end, (size_t)left, format, number);
+  return n < 0 ? end : n >= left ? kPathBytes - 1 : end + n;
+}
+
+static int add_key(Walk *w, int end, PyObject *key, Py_ssize_t place) {
+  if (!w->naming) return 0;
+  const Class cls = class_of(key);
+  char text[kTextBytes + 1];
+  if (cls != kStr && cls != kInt && cls != kFloat && cls != kBool && cls != kNone) {
+    return add_path(w, end, "[key %zd]", NULL, place);
+  }
+  text[short_text(key, cls, text)] = 0;
+  return add_path(w, end, "[%s]", text, 0);
+}
+
+static int add_attribute(Walk *w, int end, PyObject *name) {
+  if (!w->naming) return 0;
+  const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+  if (!text) PyErr_Clear();
+  return add_path(w, end, ".%s", text ? text : "?", 0);
+}
+
+static void walk_instance(Walk *w, PyObject *object, int depth, int end) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  for (int i = 0; i < kMaxItems && next_attribute(object, &at, &key, &value); ++i, ++w->visits) {
+    visit(w, object, (uint64_t)(uintptr_t)key, value, kAttribute, depth, add_attribute(w, end, key));
+  }
+  for (PyTypeObject *type = Py_TYPE(object); type && type->tp_flags & Py_TPFLAGS_HEAPTYPE; type = type->tp_base) {
+    for (PyMemberDef *slot = type->tp_members; slot && slot->name; ++slot) {
+      if (slot->type != T_OBJECT_EX || slot->offset <= 0) continue;
+      value = *(PyObject **)((char *)object + slot->offset);
+      if (!value) continue;
+      ++w->visits;
+      visit(w, object, (uint64_t)slot->offset, value, kAttribute, depth, add_path(w, end, ".%s", slot->name, 0));
+    }
+  }
+}
+
+static void walk_closure(Walk *w, PyObject *function, int depth, int end) {
+  PyObject *cells = PyFunction_GET_CLOSURE(function);
+  if (!cells) return;
+  PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+  const int first = code->co_nlocalsplus - code->co_nfreevars;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells) && i < kMaxItems; ++i, ++w->visits) {
+    PyObject *cell = PyTuple_GET_ITEM(cells, i);
+    PyObject *value = PyCell_Check(cell) ? PyCell_GET(cell) : NULL;
+    if (!value) continue;
+    PyObject *name = PyTuple_GET_ITEM(code->co_localsplusnames, first + i);
+    visit(w, cell, 0, value, kCell, depth, add_attribute(w, end, name));
+  }
+}
+
+// A generator that is waiting holds its locals.
+static void walk_generator(Walk *w, PyObject *generator, int depth, int end) {
+  PyCodeObject *code = NULL;
+  PyObject **locals = suspended_locals(generator, &code);
+  for (int i = 0; locals && i < code->co_nlocalsplus && i < kMaxItems; ++i, ++w->visits) {
+    PyObject *name = PyTuple_GET_ITEM(code->co_localsplusnames, i);
+    if (locals[i]) visit(w, generator, (uint64_t)i, locals[i], kAttribute, depth, add_attribute(w, end, name));
+  }
+}
+
+static void walk(Walk *w, PyObject *object, Class cls, int depth, int end) {
+  if (depth >= kMaxDepth || w->visits > kMaxVisits) return;
+  for (int i = 0; i < depth; ++i) {
+    if (w->above[i] == object) return;
+  }
+  w->above[depth] = object;
+  if (cls == kList || cls == kTuple) {
+    PyObject **items = PySequence_Fast_ITEMS(object);
+    const Py_ssize_t n = Py_SIZE(object) < kMaxItems ? Py_SIZE(object) : kMaxItems;
+    w->visits += (int)n;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (items[i]) visit(w, object, (uint64_t)i, items[i], kSlot, depth + 1, add_path(w, end, "[%zd]", NULL, i));
+    }
+  } else if (cls == kDict) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    for (int i = 0; i < kMaxItems && PyDict_Next(object, &at, &key, &value); ++i, ++w->visits) {
+      visit(w, object, (uint64_t)(uintptr_t)key, value, kSlot, depth + 1, add_key(w, end, key, i));
+    }
+  } else if (cls == kFunction) {
+    walk_closure(w, object, depth + 1, end);
+  } else if (cls == kGenerator) {
+    walk_generator(w, object, depth + 1, end);
+  } else if (cls == kInstance) {
+    walk_instance(w, object, depth + 1, end);
+  }
+}
+
+static void walk_roots(Walk *w) {
+  w->visits = 0;
+  for (int i = 0; i < w->scope->n_roots; ++i) {
+    const Root *root = &w->scope->roots[i];
+    if (!root->value || !leads_on((Class)root->cls)) continue;
+    w->mix = mixed(w->mix, (uint64_t)root->name);
+    const char *name = w->naming ? PyUnicode_AsUTF8(root->key) : NULL;
+    walk(w, root->value, (Class)root->cls, 0, name ? add_path(w, 0, "%s", name, 0) : 0);
+  }
+}
+
+static Held *find_held(Held *items, int n, int hint, int64_t name, int kind) {
+  for (int k = 0; k < n; ++k) {
+    Held *item = &items[(hint + k) % n];
+    if (item->name == name && item->kind == kind) return item;
+  }
+  return NULL;
+}
+
+static void compare_held(Scope *scope) {
+  Walk w = {.scope = scope, .mix = 1};
+  walk_roots(&w);
+  if (w.mix == scope->held_mix) return;
+  scope->held_mix = w.mix;
+  w.naming = 1;
+  walk_roots(&w);
+  for (int i = 0; i < scope->n_held; ++i) {
+    const Held *old = &scope->held[i];
+    if (find_held(w.found, w.n_new, i, old->name, old->kind)) continue;
+    uh_emit(UH_NAME_UNBIND, 0, scope->frame, old->name, old->kind, old->tensor, 0);
+  }
+  for (int i = 0; i < w.n_new; ++i) {
+    const Held *new = &w.found[i];
+    const Held *old = find_held(scope->held, scope->n_held, i, new->name, new->kind);
+    if (old && old->tensor == new->tensor && old->holder == new->holder) continue;
+    bind(scope, new->name, new->kind, new->tensor, new->holder);
+  }
+  free(scope->held);
+  scope->held = w.found;
+  scope->n_held = w.n_new;
+}
+
+// ---- the life of a scope
+
+// As if nothing had been told yet: everything is told again, for frame `frame`.
+static void scope_restart(Scope *scope, int64_t frame) {
+  scope->frame = frame;
+  scope->version = 0;
+  scope->n_roots = scope->n_held = 0;
+  scope->held_mix = 1;
+}
+
+// Tells that every name of the scope is gone, and restarts it.
+static void scope_unbind_all(Scope *scope, int64_t next_frame) {
+  for (int i = 0; i < scope->n_roots; ++i) unbind(scope, &scope->roots[i]);
+  for (int i = 0; i < scope->n_held; ++i) {
+    const Held *old = &scope->held[i];
+    uh_emit(UH_NAME_UNBIND, 0, scope->frame, old->name, old->kind, old->tensor, 0);
+  }
+  scope_restart(scope, next_frame);
+}
+
+static void scope_free(Scope *scope) {
+  free(scope->roots);
+  free(scope->held);
+  memset(scope, 0, sizeof *scope);
+}

@@ -1,0 +1,218 @@
+"""The live playground, seen from the explorer: start a kernel, send it lines, collect replies.
+
+Nothing here ever waits for the user's code. The kernel is a process of its own, and so is the
+writer that carries its events into the trace, which can be read while it grows.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.inspect.recorder import check_free, new_ring, new_trace_path, spawn_writer, trace_meta
+from engine.inspect.ring import DEFAULT_VALUES_BUDGET
+
+_PIPEFUL = 1 << 16
+_MOST_READS = 64
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Something the kernel said.
+
+    kind: ready, stdout, stderr, result, error, incomplete, done, or died (text says how).
+    """
+
+    request: int
+    kind: str
+    text: str = ""
+
+
+class Session:
+    """One kernel at a time; `restart()` begins again with a fresh kernel and a fresh trace."""
+
+    def __init__(
+        self, path: str | Path | None = None, *, budget: int = DEFAULT_VALUES_BUDGET
+    ) -> None:
+        self._wanted = Path(path) if path else None
+        self._budget = budget
+        self._requests = 0
+        self._unanswered: list[int] = []
+        self.exit_code: int | None = None
+        self.path = Path()
+        self._start()
+
+    def _start(self) -> None:
+        """Makes the ring, the kernel that fills it and the writer that empties it."""
+        self.path = check_free(self._wanted) if self._wanted else new_trace_path("playground")
+        self.exit_code = None
+        self._unanswered.clear()
+        self._partial = self._outgoing = b""
+        ring = new_ring(values=True, budget=self._budget, lines=True)
+        requests, self._to_kernel = os.pipe()
+        self._from_kernel, replies = os.pipe()
+        command = [sys.executable, "-P", "-m", "engine.inspect.kernel", "--ring", str(ring.fd)]
+        command += ["--requests", str(requests), "--replies", str(replies)]
+        try:
+            self._kernel = subprocess.Popen(
+                command,
+                pass_fds=[ring.fd, requests, replies],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            meta = trace_meta(["<playground>"], self._budget)
+            self._writer = spawn_writer(ring, self.path, self._kernel.pid, meta)
+        finally:
+            os.close(requests)
+            os.close(replies)
+            ring.close()
+        assert self._kernel.stdout
+        assert self._kernel.stderr
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._streams = {
+            self._kernel.stdout.fileno(): ("stdout", decoder("replace")),
+            self._kernel.stderr.fileno(): ("stderr", decoder("replace")),
+        }
+        for fd in (*self._streams, self._from_kernel, self._to_kernel):
+            os.set_blocking(fd, False)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the kernel has not yet answered everything that was sent."""
+        return bool(self._unanswered)
+
+    @property
+    def alive(self) -> bool:
+        return self.exit_code is None
+
+    def send(self, code: str) -> int:
+        """Sends code to run; returns the number that its replies will carry (0: no kernel)."""
+        if not self.alive:
+            return 0
+        self._requests += 1
+        self._outgoing += json.dumps({"id": self._requests, "code": code}).encode() + b"\n"
+        self._unanswered.append(self._requests)
+        self._write_frames()
+        return self._requests
+
+    def _write_frames(self) -> None:
+        """Writes what the pipe has room for; `poll` writes the rest."""
+        try:
+            while self._outgoing:
+                self._outgoing = self._outgoing[os.write(self._to_kernel, self._outgoing) :]
+        except (BlockingIOError, BrokenPipeError):
+            return
+
+    def poll(self) -> list[Reply]:
+        """What came since the last call, in order; never waits."""
+        if not self.alive:
+            return []
+        self._write_frames()
+        code = self._kernel.poll()
+        frames = self._read_frames()
+        done = [reply.request for reply in frames if reply.kind == "done"]
+        # Printed before it was answered: the kernel flushes both streams before it says "done".
+        replies = self._read_output(everything=bool(done) or code is not None) + frames
+        self._unanswered = [number for number in self._unanswered if number not in done]
+        if code is not None:
+            replies.append(Reply(0, "died", _how_it_ended(code)))
+            self._clean_up(128 - code if code < 0 else code)
+        return replies
+
+    def wait(self, seconds: float = 10.0) -> list[Reply]:
+        """Polls until everything sent is answered, the kernel has ended, or the time is over."""
+        replies = self.poll()
+        deadline = time.monotonic() + seconds
+        while self.alive and self.busy and time.monotonic() < deadline:
+            time.sleep(0.005)
+            replies += self.poll()
+        return replies
+
+    def interrupt(self) -> None:
+        """Asks the running code to stop, as ctrl+c does."""
+        if self.alive and self._kernel.poll() is None:
+            self._kernel.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """Ends the kernel at once, whatever it is doing; the next `poll` says that it died."""
+        if self.alive:
+            self._kernel.kill()
+            self._kernel.wait()
+
+    def restart(self) -> list[Reply]:
+        """A fresh kernel and a fresh trace at `path` (the old trace stays); returns what the old
+        kernel still had to say."""
+        self.kill()
+        replies = self.poll()
+        self._wanted = None
+        self._start()
+        return replies
+
+    def close(self) -> None:
+        """Ends the kernel, and waits until its trace is complete."""
+        self.kill()
+        self.poll()
+
+    def _read_frames(self) -> list[Reply]:
+        self._partial += _read(self._from_kernel)
+        *lines, self._partial = self._partial.split(b"\n")
+        return [reply for line in lines if (reply := _decoded(line))]
+
+    def _read_output(self, everything: bool) -> list[Reply]:
+        """What was printed: one pipeful per stream, or all that is there now."""
+        number = self._unanswered[0] if self._unanswered else self._requests
+        replies = []
+        for fd, (kind, decoder) in self._streams.items():
+            for _ in range(_MOST_READS if everything else 1):
+                data = _read(fd)
+                if text := decoder.decode(data):
+                    replies.append(Reply(number, kind, text))
+                if not data:
+                    break
+        return replies
+
+    def _clean_up(self, exit_code: int) -> None:
+        self.exit_code = exit_code
+        self._unanswered.clear()
+        self._writer.communicate()
+        assert self._kernel.stdout
+        assert self._kernel.stderr
+        self._kernel.stdout.close()
+        self._kernel.stderr.close()
+        os.close(self._to_kernel)
+        os.close(self._from_kernel)
+
+
+def _decoded(line: bytes) -> Reply | None:
+    """One frame; None for what is none (the user's code can write to any descriptor it has)."""
+    try:
+        frame = json.loads(line)
+        return Reply(int(frame["id"]), str(frame["kind"]), str(frame.get("text", "")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _read(fd: int) -> bytes:
+    """What is in the pipe now, at most so much that the caller's screen stays alive."""
+    try:
+        return os.read(fd, _PIPEFUL)
+    except BlockingIOError:
+        return b""
+
+
+def _how_it_ended(code: int) -> str:
+    if code < 0:
+        try:
+            return f"the playground's process was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"the playground's process was ended by signal {-code}"
+    return f"the playground's process ended with exit code {code}"

@@ -1,0 +1,120 @@
+"""Python frames, lines and names as events: which files, and switching the C line tracer on.
+
+The tracer itself is engine/_native/line_tracer.c. Here it is decided, once per file, whether a file
+is the user's own: not the standard library, not an installed package, not Underhood itself.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+import threading
+import tokenize
+from functools import cache
+from types import FrameType
+
+from engine._generated.event_kinds import SOURCE
+from engine._native import lib
+
+_files: dict[str, int] = {}
+_sources: dict[str, str] = {}
+_own_scripts: set[str] = set()
+
+
+def install() -> None:
+    """Traces the calling thread, and threads that are started from now on, until `uninstall`."""
+    _files.clear()
+    tensor = sys.modules["engine"].Tensor
+    if lib.uh_trace_begin(id(tensor), id(file_id)) != 0:
+        raise RuntimeError(f"tracer: {tensor!r} has no slot `_h`; rebuild Underhood")
+    threading.settrace(_begin_in_thread)
+    lib.uh_trace_thread()
+
+
+def uninstall() -> None:
+    """Stops in the calling thread; other threads stop by themselves when the recording is over."""
+    if threading.gettrace() is _begin_in_thread:
+        threading.settrace(None)  # type: ignore[arg-type]
+    lib.uh_trace_end()
+
+
+def _begin_in_thread(frame: FrameType, event: str, argument: object) -> None:
+    """A new thread's first trace function: puts the C tracer in its own place."""
+    lib.uh_trace_thread()
+
+
+def claim(path: str) -> None:
+    """This file is the user's own, wherever it lies: it is the program that was asked for."""
+    _own_scripts.add(path)
+
+
+def add_source(name: str, text: str) -> None:
+    """Code that lies in no file, such as what is typed at a prompt, is the user's too."""
+    _sources[name] = text
+    _files.pop(name, None)
+
+
+def file_id(name: str) -> int:
+    """The string id of a code object's file if it is the user's own, else 0.
+
+    Called by the C tracer for each code object it meets. The first time that a file is met, its
+    text goes into the trace.
+    """
+    known = _files.get(name)
+    if known is not None:
+        return known
+    if name in _sources:
+        return _tell(name, name, _sources[name])
+    path = os.path.abspath(name)
+    if name.startswith("<") or not is_users(path):
+        _files[name] = 0
+        return 0
+    return _tell(name, path, _text_of(path))
+
+
+def _tell(name: str, path: str, text: str) -> int:
+    raw = path.encode("utf-8", "surrogateescape")
+    number = lib.uh_intern(raw, len(raw))
+    _files[name] = number
+    data = text.encode("utf-8", "replace")
+    lib.uh_emit_blob(SOURCE, 0, number, 0, 0, 0, data, len(data))
+    return number
+
+
+def is_users(path: str) -> bool:
+    """Whether this absolute path is the user's own code."""
+    if path in _own_scripts:
+        return True
+    ours, lessons, libraries = _places()
+    if path.startswith(lessons):
+        # Exercises and the gallery are programs to look at; the runner is not.
+        folder = path[len(lessons) :].split(os.sep)[0]
+        return not folder.startswith("_") and not folder.endswith(".py")
+    if path.startswith(ours):
+        return False
+    folders = path.split(os.sep)
+    if "site-packages" in folders or "dist-packages" in folders:
+        return False
+    return not path.startswith(libraries)
+
+
+@cache
+def _places() -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """Underhood's own packages, its lessons, the folders of the standard library and packages."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    ours = tuple(os.path.join(root, package, "") for package in ("engine", "tui"))
+    found = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    found |= {os.path.dirname(os.__file__), site.getusersitepackages()}
+    libraries = tuple(sorted({os.path.join(os.path.abspath(p), "") for p in found if p}))
+    return ours, os.path.join(root, "lessons", ""), libraries
+
+
+def _text_of(path: str) -> str:
+    """The file's text, decoded as Python would (PEP 263); "" when it cannot be read."""
+    try:
+        with tokenize.open(path) as stream:
+            return stream.read()
+    except (OSError, SyntaxError, UnicodeError):
+        return ""

@@ -1,0 +1,261 @@
+"""Carries the events of a recorded process from the ring into its trace, one SQLite file.
+
+Runs outside the recorded process: in the parent (`underhood record`) or, when a process records
+itself, in a process of its own: `python -m engine.inspect.writer --fd N --path P`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sqlite3
+import sys
+import time
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from engine._generated.event_kinds import PROGRAM_END, SOURCE, STRING
+from engine.inspect.events import RECORD
+from engine.inspect.ring import CLOSED, HAS_BLOB, HEADER_BYTES, RECORD_BYTES, Ring
+
+APPLICATION_ID: Final = 0x55485431  # 'UHT1'
+USER_VERSION: Final = 1
+POLL_SECONDS: Final = 0.02
+SEGMENT_RECORDS: Final = 1 << 16
+
+_SCHEMA: Final = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE segments(first INTEGER PRIMARY KEY, count INTEGER, t_first INTEGER, t_last INTEGER,
+                      events BLOB, blobs BLOB);
+CREATE TABLE strings(id INTEGER PRIMARY KEY, text TEXT);
+CREATE TABLE sources(file INTEGER PRIMARY KEY, path TEXT, text TEXT);
+"""
+
+
+class TraceFile:
+    """A trace being written. Segments that came in a hurry are stored unpacked (zlib level 0) and
+    packed when the file is closed."""
+
+    def __init__(self, path: str | Path) -> None:
+        # The file itself is made first, exclusively: a trace is never overwritten.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        run = self._db.execute
+        run("PRAGMA journal_mode=WAL")
+        run("PRAGMA synchronous=OFF")
+        run("BEGIN IMMEDIATE")
+        run(f"PRAGMA application_id={APPLICATION_ID}")
+        run(f"PRAGMA user_version={USER_VERSION}")
+        for statement in _SCHEMA.split(";\n")[:-1]:
+            run(statement)
+        run("COMMIT")
+        self._texts: dict[int, str] = {}
+        self._hasty: list[int] = []
+        self.end = 0
+        self.last = np.zeros((), RECORD)
+
+    def set_meta(self, entries: Mapping[str, str]) -> None:
+        self._db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(entries.items()))
+
+    def add(self, events: np.ndarray, blobs: bytes, *, hurry: bool = False) -> None:
+        """Appends records whose blob references are positions in `blobs`, in one transaction."""
+        level = 0 if hurry else 1
+        first, count = int(events["n"][0]), len(events)
+        row = (
+            first,
+            count,
+            int(events["t"][0]),
+            int(events["t"][-1]),
+            zlib.compress(byte_planes(events), level),
+            zlib.compress(blobs, level),
+        )
+        if hurry:
+            self._hasty.append(first)
+        self._db.execute("BEGIN")
+        self._db.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?)", row)
+        self._add_texts(events, blobs)
+        self._db.execute("COMMIT")
+        self.last = events[-1].copy()
+        self.end = first + count
+
+    def _add_texts(self, events: np.ndarray, blobs: bytes) -> None:
+        named = (events["kind"] == STRING) | (events["kind"] == SOURCE)
+        for record in events[named]:
+            start = int(record["e"]) + 8
+            size = int.from_bytes(blobs[start - 8 : start], "little")
+            text = blobs[start : start + size].decode("utf-8", "replace")
+            number = int(record["a"])
+            if record["kind"] == STRING:
+                self._texts[number] = text
+                self._db.execute("INSERT OR REPLACE INTO strings VALUES(?, ?)", (number, text))
+                continue
+            path = self._texts.get(number, "")
+            self._db.execute("INSERT OR REPLACE INTO sources VALUES(?, ?, ?)", (number, path, text))
+
+    def close(self) -> None:
+        """Packs what was stored in a hurry and folds the log into the one file."""
+        for first in self._hasty:
+            query = "SELECT events, blobs FROM segments WHERE first = ?"
+            packed = [
+                zlib.compress(zlib.decompress(stored), 1)
+                for stored in self._db.execute(query, (first,)).fetchone()
+            ]
+            update = "UPDATE segments SET events = ?, blobs = ? WHERE first = ?"
+            self._db.execute(update, (*packed, first))
+        with suppress(sqlite3.OperationalError):  # somebody reads along: the last one folds the log
+            if self._hasty:
+                self._db.execute("VACUUM")
+            self._db.execute("PRAGMA journal_mode=DELETE")
+        self._db.close()
+
+
+def byte_planes(events: np.ndarray) -> np.ndarray:
+    """The records as 64 rows of bytes: byte k of every record side by side, which packs well.
+
+    Transposes tile by tile: straight across, every byte would miss the cache.
+    """
+    rows = events.view(np.uint8).reshape(-1, RECORD_BYTES)
+    planes = np.empty((RECORD_BYTES, len(rows)), np.uint8)
+    whole = len(rows) // 256 * 256
+    tiles = np.ascontiguousarray(rows[:whole].reshape(-1, 256, RECORD_BYTES).transpose(0, 2, 1))
+    planes[:, :whole].reshape(RECORD_BYTES, -1, 256)[:] = tiles.transpose(1, 0, 2)
+    planes[:, whole:] = rows[whole:].T
+    return planes
+
+
+class Writer:
+    """Drains a ring into a trace file. The owner calls `pump()` at least every POLL_SECONDS."""
+
+    def __init__(self, ring: Ring, path: str | Path, meta: Mapping[str, str] | None = None) -> None:
+        self.ring = ring
+        self.file = TraceFile(path)
+        self.file.set_meta({"recorder": "1", **(meta or {})})
+        memory = np.frombuffer(ring.memory, np.uint8)
+        self._records = memory[HEADER_BYTES : ring.blob_start].view(RECORD)
+        self._blob = memory[ring.blob_start :]
+        ring["writer_pid"] = os.getpid()
+        ring["heartbeat"] = time.monotonic_ns()
+
+    def pump(self) -> int:
+        """Takes over everything that is in the ring; returns how many events that was."""
+        ring = self.ring
+        taken = 0
+        while ring.pending:
+            hurry = ring.pending > ring.capacity_records // 2
+            events, blobs = self._take()
+            self.file.add(events, blobs, hurry=hurry)
+            taken += len(events)
+            ring["heartbeat"] = time.monotonic_ns()
+        ring["heartbeat"] = time.monotonic_ns()
+        return taken
+
+    def _take(self) -> tuple[np.ndarray, bytes]:
+        """Copies the oldest records and their blobs out and gives their room back at once."""
+        ring = self.ring
+        tail = ring["tail"]
+        at = tail & (ring.capacity_records - 1)
+        count = min(ring["head"] - tail, SEGMENT_RECORDS, ring.capacity_records - at)
+        events = self._records[at : at + count].copy()
+        blobs = b""
+        with_blob = np.flatnonzero(events["flags"] & HAS_BLOB)
+        if len(with_blob):
+            start = events["e"][with_blob]
+            length = self._blob.view(np.uint64)[(start & (ring.capacity_blob - 1)) >> 3]
+            size = ((length.astype(np.int64) + 7) & ~7) + 8
+            blobs = self._gather(start, size)
+            events["e"][with_blob] = np.cumsum(size) - size
+            ring["blob_tail"] = int((start + size).max())
+        ring["tail"] = tail + count
+        return events, blobs
+
+    def _gather(self, start: np.ndarray, size: np.ndarray) -> bytes:
+        """The blobs one after the other. They mostly lie so already: copies whole runs."""
+        breaks = np.flatnonzero(start[1:] != start[:-1] + size[:-1]) + 1
+        first = np.concatenate(([0], breaks))
+        last = np.concatenate((breaks, [len(start)])) - 1
+        wrap = self.ring.capacity_blob - 1
+        pieces = []
+        for low, high in zip(start[first], start[last] + size[last], strict=True):
+            # A run that ends exactly at the end of the area may go on at its start.
+            until_end = wrap + 1 - (low & wrap)
+            middle = min(high, low + until_end)
+            pieces.append(self._blob[low & wrap : (low & wrap) + middle - low].tobytes())
+            if middle < high:
+                pieces.append(self._blob[: high - middle].tobytes())
+        return b"".join(pieces)
+
+    def finish(self, exit_code: int | None = None) -> None:
+        """Drains the rest and closes the file. With an exit code, a program that could not say
+        so itself (it was killed) is given its PROGRAM_END."""
+        self.pump()
+        lost, waited = self.ring["lost"], self.ring["waited_ns"]
+        meta = {"closed": "clean", "lost": str(lost), "waited_ns": str(waited)}
+        if exit_code is not None:
+            meta["exit_code"] = str(exit_code)
+            if self.file.end and self.file.last["kind"] != PROGRAM_END:
+                self._end_program(exit_code)
+        self.file.set_meta(meta)
+        self.file.close()
+        self._records = self._blob = np.empty(0, np.uint8)
+
+    def _end_program(self, exit_code: int) -> None:
+        event = np.zeros(1, RECORD)
+        event["n"], event["t"] = self.file.end, time.monotonic_ns()
+        event["thread"], event["kind"], event["a"] = (
+            self.file.last["thread"],
+            PROGRAM_END,
+            exit_code,
+        )
+        self.file.add(event, b"")
+
+
+def alive(pid: int) -> bool:
+    """Whether a process with this id exists (as far as we may know)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Writes until the producer closes the ring or has died, or until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="engine.inspect.writer", description=__doc__)
+    parser.add_argument("--fd", type=int, required=True, help="inherited descriptor of the ring")
+    parser.add_argument("--path", required=True, help="the trace file to make")
+    parser.add_argument("--producer", type=int, required=True, help="process id of the program")
+    parser.add_argument("--meta", action="append", default=[], metavar="KEY=VALUE")
+    options = parser.parse_args(arguments)
+    meta = dict(entry.split("=", 1) for entry in options.meta)
+    parent = os.getppid()
+    stop: list[int] = []
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: stop.append(number))
+    try:
+        writer = Writer(Ring(options.fd), options.path, meta)
+    except (OSError, sqlite3.Error) as error:
+        print(f"cannot write the trace {options.path}: {error}", file=sys.stderr)
+        return 1
+    ring = writer.ring
+    print("ready", flush=True)
+    while not stop:
+        # Asked first, drained after: what the program said before it ended is all in the ring.
+        over = ring["state"] == CLOSED or os.getppid() != parent or not alive(options.producer)
+        writer.pump()
+        if over:
+            break
+        time.sleep(POLL_SECONDS)
+    writer.finish()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

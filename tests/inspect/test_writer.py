@@ -1,0 +1,186 @@
+"""Ring and writer: what a program said is in the trace, in order, however it ended."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_producer import FakeProducer
+
+from engine._generated.event_kinds import MARK, PROGRAM_END, SOURCE, STRING
+from engine.inspect.events import RECORD
+from engine.inspect.recorder import spawn_writer
+from engine.inspect.ring import CLOSED, Ring, RingError
+from engine.inspect.trace import Trace
+from engine.inspect.writer import Writer, byte_planes
+
+
+@pytest.fixture
+def ring():
+    ring = Ring.create(records=256, blob=4096)
+    yield ring
+    ring.close()
+
+
+def test_the_ring_refuses_what_is_not_one(tmp_path: Path) -> None:
+    with open(tmp_path / "short", "w+b") as stream, pytest.raises(RingError, match="has 0 bytes"):
+        Ring(stream.fileno())
+    with pytest.raises(RingError, match="power of two >= 64, got 100"):
+        Ring.create(records=100)
+    fd = os.open(tmp_path / "foreign", os.O_RDWR | os.O_CREAT)
+    os.ftruncate(fd, 8192)
+    with pytest.raises(RingError, match="not a ring"):
+        Ring(fd)
+
+
+def test_byte_planes_are_the_transposed_records() -> None:
+    for count in (1, 255, 256, 257, 1000):
+        raw = np.random.default_rng(count).integers(0, 256, (count, 64), np.uint8)
+        assert np.array_equal(byte_planes(raw.view(RECORD).ravel()), raw.T)
+
+
+def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> None:
+    """Both areas wrap round many times; blobs of every length, none, and empty ones."""
+    producer = FakeProducer(ring)
+    writer = Writer(ring, tmp_path / "t.uht")
+    random.seed(3)
+    said: list[bytes | None] = []
+    while len(said) < 3000:
+        blob = random.choice([None, b"", random.randbytes(random.randrange(1, 300))])
+        if not producer.emit(MARK, len(said), blob=blob):
+            writer.pump()
+            continue
+        said.append(blob)
+    writer.finish(exit_code=0)
+    trace = Trace.open(tmp_path / "t.uht")
+    assert trace.warning == ""
+    events = trace.events
+    assert list(events["n"]) == list(range(3001))
+    assert list(events["a"][:-1]) == list(range(3000))
+    assert int(events["kind"][-1]) == PROGRAM_END
+    for number, blob in enumerate(said):
+        assert trace.blob(number) == (blob or b""), number
+    assert trace.meta["closed"] == "clean"
+    assert trace.meta["exit_code"] == "0"
+
+
+def test_a_closed_trace_is_one_file(ring: Ring, tmp_path: Path) -> None:
+    producer = FakeProducer(ring)
+    writer = Writer(ring, tmp_path / "t.uht")
+    producer.emit(MARK)
+    writer.finish()
+    assert [path.name for path in tmp_path.iterdir()] == ["t.uht"]
+
+
+def test_strings_and_sources_are_listed(ring: Ring, tmp_path: Path) -> None:
+    producer = FakeProducer(ring)
+    writer = Writer(ring, tmp_path / "t.uht")
+    producer.emit(STRING, 1, blob=b"/a/b.py")
+    writer.pump()
+    producer.emit(STRING, 2, blob="größe".encode())
+    producer.emit(SOURCE, 1, blob=b"x = 1\n")
+    writer.finish()
+    trace = Trace.open(tmp_path / "t.uht")
+    assert (trace.string(1), trace.string(2)) == ("/a/b.py", "größe")
+    assert trace.source(1) == ("/a/b.py", "x = 1\n")
+
+
+def test_what_came_in_a_hurry_is_packed_in_the_end(tmp_path: Path) -> None:
+    ring = Ring.create(records=4096, blob=1 << 16)
+    producer = FakeProducer(ring)
+    writer = Writer(ring, tmp_path / "t.uht")
+    while producer.emit(MARK):
+        pass
+    writer.pump()
+    ((stored,),) = writer.file._db.execute("SELECT events FROM segments").fetchall()
+    assert len(stored) > len(zlib.decompress(stored))
+    writer.finish()
+    ring.close()
+    trace = Trace.open(tmp_path / "t.uht")
+    assert len(trace) == 4096
+    assert (tmp_path / "t.uht").stat().st_size < 4096 * 64 / 4
+
+
+def test_an_existing_file_is_never_overwritten(ring: Ring, tmp_path: Path) -> None:
+    path = tmp_path / "precious"
+    path.write_text("data")
+    with pytest.raises(FileExistsError):
+        Writer(ring, path)
+    with pytest.raises(OSError, match="precious"):
+        spawn_writer(ring, path, os.getpid(), {})
+    assert path.read_text() == "data"
+
+
+def test_the_writer_process_ends_when_the_ring_is_closed(ring: Ring, tmp_path: Path) -> None:
+    process = spawn_writer(ring, tmp_path / "t.uht", os.getpid(), {"argv": '["a=b"]'})
+    producer = FakeProducer(ring)
+    assert ring["writer_pid"] == process.pid
+    for number in range(100):
+        producer.emit(MARK, number)
+    ring["state"] = CLOSED
+    process.communicate(timeout=10)
+    trace = Trace.open(tmp_path / "t.uht")
+    assert len(trace) == 100
+    assert trace.meta["argv"] == '["a=b"]'
+
+
+def test_the_writer_process_shrugs_off_ctrl_c(ring: Ring, tmp_path: Path) -> None:
+    process = spawn_writer(ring, tmp_path / "t.uht", os.getpid(), {})
+    process.send_signal(signal.SIGINT)
+    FakeProducer(ring).emit(MARK)
+    process.terminate()
+    process.communicate(timeout=10)
+    trace = Trace.open(tmp_path / "t.uht")
+    assert len(trace) == 1
+    assert trace.finished
+
+
+_KILLED = """
+import os, sys, time
+sys.path.insert(0, os.environ["FAKE_PRODUCER"])
+from engine.inspect.ring import Ring
+from fake_producer import FakeProducer
+producer = FakeProducer(Ring(int(sys.argv[1])))
+number = 0
+while True:
+    if producer.emit(6, number, blob=b"x" * (number % 100)):
+        number += 1
+    else:
+        time.sleep(0.001)
+"""
+
+
+def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
+    """SIGKILL at random points, the last event is at most 100 ms before the kill."""
+    random.seed(1)
+    for attempt in range(5):
+        ring = Ring.create(records=4096, blob=1 << 16)
+        writer = Writer(ring, tmp_path / f"{attempt}.uht")
+        command = [sys.executable, "-c", _KILLED, str(ring.fd)]
+        environment = {**os.environ, "FAKE_PRODUCER": str(Path(__file__).parent)}
+        process = subprocess.Popen(command, pass_fds=[ring.fd], env=environment)
+        while ring["head"] == 0:
+            time.sleep(0.005)
+        until = time.monotonic() + random.uniform(0.0, 0.2)
+        while time.monotonic() < until:
+            writer.pump()
+            time.sleep(0.005)
+        killed = time.monotonic_ns()
+        process.kill()
+        process.wait()
+        said = ring["head"]
+        writer.finish(exit_code=137)
+        ring.close()
+        trace = Trace.open(tmp_path / f"{attempt}.uht")
+        assert len(trace) == said + 1
+        assert list(trace.events["a"][:-1]) == list(range(said))
+        assert killed - int(trace.events["t"][-2]) < 100_000_000
+        assert int(trace.events["a"][-1]) == 137
