@@ -130,7 +130,7 @@ def test_drawing_needs_no_textual():
 
 
 def test_an_unknown_view_lists_those_there_are():
-    with pytest.raises(KeyError, match="no view named 'nothing'; the views are .*memory"):
+    with pytest.raises(KeyError, match=r"no view named 'nothing'; the views are .*memory"):
         view("nothing")
 
 

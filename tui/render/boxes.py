@@ -92,7 +92,7 @@ class Grid:
         last = max((*written, *wires), default=-1)
         for x in range(min(last + 1, self.width)):
             cell = written.get(x) or (self._wire(wires[x]) if x in wires else _BLANK)
-            if signs and (cell[1] != style or cell[2] is not target and cell[2] != target):
+            if signs and (cell[1] != style or (cell[2] is not target and cell[2] != target)):
                 made.append(Span("".join(signs), style, target))
                 signs = []
             sign, style, target = cell

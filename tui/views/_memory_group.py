@@ -11,13 +11,10 @@ from tui.render import Glyphs, Picture, Span, Target
 from tui.render.boxes import Grid
 from tui.render.theme import tensor_style
 
-BOXED_FROM = 118
+BOXED_FROM = 116
 _NAMES = 6  # names drawn for one tensor; how many more there are is said
-_GROW = (
-    ("bytes", 24),
-    ("names", 10),
-    ("tensor", 12),
-)  # who gets the room beyond the least, and how much
+# who gets the room beyond the least, in this order, and how much
+_GROW = (("names", 3), ("bytes", 24), ("tensor", 12), ("names", 7))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +30,13 @@ class Columns:
 
     @classmethod
     def within(cls, width: int) -> Columns:
-        """The columns for so many cells; below 80 they stay as for 80 and the picture scrolls."""
+        """The columns for so many cells; below 77 they stay as they are and the picture scrolls."""
         boxed = width >= BOXED_FROM
         if boxed:
-            room = {"names": 12, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}
+            room = {"names": 9, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}
             gaps = (5, 3, 5, 4)
         else:
-            room = {"names": 9, "object": 14, "tensor": 18, "storage": 12, "bytes": 14}
+            room = {"names": 6, "object": 14, "tensor": 18, "storage": 12, "bytes": 14}
             gaps = (3, 3, 3, 3)
         spare = max(0, width - 1 - sum(room.values()) - sum(gaps))
         for name, most in _GROW:
@@ -71,9 +68,8 @@ class Group:
             self.starts.append(self.starts[-1] + max(least, lines))
 
     def picture(self) -> Picture:
-        height = (
-            self.starts[-1] + 1
-        )  # a blank line: storages stand apart, the tensors of one do not
+        # one line more, blank: storages stand apart, the tensors of one do not
+        height = self.starts[-1] + 1
         grid: list[Grid] = []
 
         def make(y: int) -> list[Span]:

@@ -1,6 +1,6 @@
 """The memory map, drawn: five columns, left to right the way from a name to its bytes.
 
-Wide enough (118 columns and more) each thing is a box; below that each is three lines of text. Either
+Wide enough (116 columns and more) each thing is a box; below that each is three lines of text. Either
 way tensors that share a Storage run into one wire that ends at that Storage, and what belongs to the
 selection is drawn with heavy lines and marked at the left edge.
 """
