@@ -120,11 +120,11 @@ def check_look(runner: Runner, i: int, step: Step) -> Iterator[str]:
     if result.error or result.trace_path is None:
         yield f"there is nothing to look at: {result.error or 'its run was not recorded'}"
         return
-    from engine.inspect import History, Trace
+    from engine.inspect import History, Trace, TraceError
 
     try:
         place(look, History(Trace.open(result.trace_path)))
-    except LessonError as error:
+    except (LessonError, TraceError) as error:
         yield str(error)
 
 
