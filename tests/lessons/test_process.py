@@ -31,7 +31,8 @@ def test_sys_exit_zero_is_an_end_like_any_other(run) -> None:
 
 def test_a_syntax_error_names_the_line_and_shows_it(run) -> None:
     error = run("a = 1\nb = = 2\n").error
-    assert error.startswith("line 2: SyntaxError") and "`b = = 2`" in error
+    assert error.startswith("line 2: SyntaxError")
+    assert "`b = = 2`" in error
 
 
 def test_an_exception_names_the_line_of_the_program(run) -> None:
@@ -42,7 +43,8 @@ def test_an_exception_names_the_line_of_the_program(run) -> None:
 def test_an_endless_loop_is_stopped_and_its_line_named(run) -> None:
     begun = time.monotonic()
     error = run("x = 1\nwhile True:\n    pass\n", time_limit=0.6).error
-    assert "Still running" in error and ("line 2" in error or "line 3" in error)
+    assert "Still running" in error
+    assert "line 2" in error or "line 3" in error
     assert time.monotonic() - begun < 4
 
 
@@ -53,12 +55,14 @@ def test_a_program_that_ends_its_process_is_told_so(run) -> None:
 
 def test_a_crash_is_an_outcome(run) -> None:
     error = run("import ctypes\n\nctypes.string_at(0)\n").error
-    assert "crashed at line 3" in error and "SIGSEGV" in error
+    assert "crashed at line 3" in error
+    assert "SIGSEGV" in error
 
 
 def test_endless_output_is_cut(run) -> None:
     outcome = run("while True: print('x' * 1000)", time_limit=0.6)
-    assert len(outcome.stdout) < OUTPUT_LIMIT + 200 and "output cut" in outcome.stdout
+    assert len(outcome.stdout) < OUTPUT_LIMIT + 200
+    assert "output cut" in outcome.stdout
 
 
 def test_input_does_not_wait_for_the_keyboard(run) -> None:
@@ -83,4 +87,5 @@ print("done")
 
 def test_stderr_and_text_of_any_language_come_back(run) -> None:
     outcome = run("import sys\nprint('größer 数')\nprint('warned', file=sys.stderr)")
-    assert "größer 数" in outcome.stdout and "warned" in outcome.stdout
+    assert "größer 数" in outcome.stdout
+    assert "warned" in outcome.stdout

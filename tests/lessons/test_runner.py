@@ -57,7 +57,8 @@ def test_the_exercise_is_judged_by_its_goal(runner: Runner) -> None:
     assert runner.check_exercise(path).message.startswith("line 1: `y = int('three')`: ValueError")
     path.write_text("y = 2 + 1")
     assert runner.check_exercise(path).ok
-    assert runner.progress is not None and runner.progress.is_done(runner.lesson, EXERCISE_STEP)
+    assert runner.progress is not None
+    assert runner.progress.is_done(runner.lesson, EXERCISE_STEP)
 
 
 def test_starting_again_never_overwrites_work(runner: Runner) -> None:
@@ -91,5 +92,7 @@ def test_a_step_without_code_says_so(runner: Runner) -> None:
 def test_a_block_runs_recorded(runner: Runner) -> None:
     result = runner.run_step(RUN)
     assert result.error == ""
-    assert result.trace_path is not None and result.trace_path.stat().st_size > 0
-    assert runner.progress is not None and runner.progress.is_done(runner.lesson, RUN)
+    assert result.trace_path is not None
+    assert result.trace_path.stat().st_size > 0
+    assert runner.progress is not None
+    assert runner.progress.is_done(runner.lesson, RUN)
