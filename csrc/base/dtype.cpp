@@ -1,0 +1,21 @@
+#include "base/dtype.h"
+
+#include <algorithm>
+
+namespace uh {
+
+DType promote(DType a, DType b) {
+  if (a == DType::kUndefined) return b;
+  if (b == DType::kUndefined || a == b) return a;
+  if (a > b) std::swap(a, b);
+  if (is_floating(b)) {
+    // The two 16-bit floats hold different ranges: only float32 holds both.
+    if (a == DType::kFloat16 && b == DType::kBFloat16) return DType::kFloat32;
+    return b;
+  }
+  // uint8 meets a signed type: int8 cannot hold 255, so the next wider type does.
+  if (a == DType::kUInt8 && b == DType::kInt8) return DType::kInt16;
+  return b;
+}
+
+}  // namespace uh

@@ -1,0 +1,59 @@
+// Errors of the engine: one C++ exception class with a kind.
+//
+// What: every failure is thrown as uh::Error. Its kind says which Python class it becomes (PyTorch's
+// choice); its text says the operator, the actual values and the rule, lower case, no full stop.
+// Invariant: no exception crosses the C ABI; capi/guard.h turns it into a thread-local last error.
+#pragma once
+
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace uh {
+
+enum class ErrorKind : int {
+  kRuntime = 1,      // RuntimeError
+  kValue = 2,        // ValueError
+  kType = 3,         // TypeError
+  kIndex = 4,        // IndexError
+  kNotImplemented = 5,  // NotImplementedError
+  kMemory = 6,       // MemoryError-like: PyTorch raises RuntimeError for it
+  kBuffer = 7,       // BufferError
+  kInternal = 8,     // our own bug: SystemError
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+// Joins anything streamable into one string: message("mm: ", 2, " != ", 3).
+template <class... Parts>
+std::string message(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+template <class... Parts>
+[[noreturn]] void fail(ErrorKind kind, const Parts&... parts) {
+  throw Error(kind, message(parts...));
+}
+
+// check(condition, parts...) for a user's mistake. The message is built only when it is needed.
+template <class... Parts>
+inline void check(bool ok, const Parts&... parts) {
+  if (!ok) [[unlikely]] fail(ErrorKind::kRuntime, parts...);
+}
+
+template <class... Parts>
+inline void check_kind(bool ok, ErrorKind kind, const Parts&... parts) {
+  if (!ok) [[unlikely]] fail(kind, parts...);
+}
+
+}  // namespace uh

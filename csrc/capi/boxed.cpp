@@ -1,0 +1,83 @@
+// Operators by name: the boxed entry of the C ABI.
+#include <cstring>
+
+#include "capi/convert.h"
+#include "dispatch/dispatcher.h"
+
+namespace uh {
+namespace {
+
+enum Tag { kNone, kTensor, kInt, kFloat, kBool, kInts, kString, kTensors, kDType, kDevice };
+
+Value read(const uh_value& v) {
+  switch (v.tag) {
+    case kNone: return Value();
+    case kTensor: return take(static_cast<uh_handle>(v.i));
+    case kInt: return v.i;
+    case kFloat: return v.d;
+    case kBool: return v.i != 0;
+    case kInts: return to_dims(static_cast<const int64_t*>(v.p), v.i);
+    case kString: return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
+    case kTensors: return to_tensors(static_cast<const uh_handle*>(v.p), v.i);
+    case kDType: return static_cast<DType>(v.i);
+    case kDevice: return static_cast<Device>(v.i);
+    default: fail(ErrorKind::kType, "boxed call: unknown value tag ", v.tag);
+  }
+}
+
+uh_value write(const Value& value) {
+  if (const auto* t = value.get_if<Tensor>()) return {kTensor, static_cast<int64_t>(give(*t)), 0, nullptr};
+  if (const auto* i = value.get_if<int64_t>()) return {kInt, *i, 0, nullptr};
+  if (const auto* d = value.get_if<double>()) return {kFloat, 0, *d, nullptr};
+  if (const auto* b = value.get_if<bool>()) return {kBool, *b, 0, nullptr};
+  if (const auto* s = value.get_if<Scalar>()) {
+    if (s->is_float()) return {kFloat, 0, s->to_double(), nullptr};
+    return {s->kind() == Scalar::Kind::kBool ? kBool : kInt, s->to_int(), 0, nullptr};
+  }
+  if (const auto* list = value.get_if<std::vector<Tensor>>()) {
+    return {kTensors, static_cast<int64_t>(list->size()), 0, give_list(*list)};
+  }
+  return {kNone, 0, 0, nullptr};
+}
+
+OperatorInfo& find(const char* name) {
+  initialise();
+  OperatorInfo* op = Dispatcher::instance().find(name);
+  check(op != nullptr, "no operator is registered under the name '", name, "'");
+  return *op;
+}
+
+}  // namespace
+}  // namespace uh
+
+using namespace uh;  // NOLINT: this file is nothing but calls into uh
+
+int64_t uh_op_count(void) {
+  initialise();
+  return static_cast<int64_t>(Dispatcher::instance().all().size());
+}
+const char* uh_op_schema(int64_t i) {
+  const auto ops = Dispatcher::instance().all();
+  return i >= 0 && i < static_cast<int64_t>(ops.size()) ? ops[static_cast<size_t>(i)]->schema_text().data() : "";
+}
+const char* uh_op_kernel(const char* name, int key) {
+  return guard(static_cast<const char*>(nullptr), [&] {
+    check(key >= 0 && key < kKeyCount, "no dispatch key has the number ", key);
+    const std::string_view kernel = find(name).kernel_name(static_cast<Key>(key));
+    return kernel.empty() ? "" : kernel.data();
+  });
+}
+int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* ret_results) {
+  return guard(-1, [&] {
+    OperatorInfo& op = find(name);
+    const size_t wanted = op.schema().arguments.size();
+    check_kind(static_cast<size_t>(n) == wanted, ErrorKind::kType, op.full_name(), ": expected ", wanted,
+               " arguments, got ", n, "; schema: ", op.schema_text());
+    Stack stack;
+    for (int64_t i = 0; i < n; ++i) stack.push_back(read(args[i]));
+    op.call_boxed(stack);
+    check(stack.size() <= 8, op.full_name(), ": returned ", stack.size(), " results; the C ABI carries 8");
+    for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write(stack[i]);
+    return static_cast<int>(stack.size());
+  });
+}

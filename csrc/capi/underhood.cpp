@@ -1,0 +1,254 @@
+// The hand-written part of the C ABI. See underhood.h for the contract of each function.
+#include "capi/underhood.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "base/parallel.h"
+#include "capi/convert.h"
+#include "generated/ops.h"
+#include "memory/shared_bytes.h"
+#include "ops/kernel/isa.h"
+#include "ops/kernel/pointwise.h"
+#include "ops/random/generator.h"
+
+namespace uh {
+namespace {
+
+thread_local ErrorKind t_kind = ErrorKind::kInternal;
+thread_local std::string t_text;
+
+}  // namespace
+
+void set_last_error(ErrorKind kind, const char* text) {
+  t_kind = kind;
+  t_text = text;
+}
+
+void initialise() {
+  static std::once_flag once;
+  std::call_once(once, ops::register_all);
+}
+
+}  // namespace uh
+
+using namespace uh;  // NOLINT: this file is nothing but calls into uh
+
+void uh_initialise(void) { initialise(); }
+
+int uh_last_error_kind(void) { return static_cast<int>(t_kind); }
+const char* uh_last_error(void) { return t_text.c_str(); }
+
+void uh_release(uh_handle self) {
+  TensorImpl* impl = impl_of(self);
+  if (events::on()) [[unlikely]] events::emit(events::Kind::kUNWRAP, impl->id(), impl->use_count() - 1);
+  impl->release();
+}
+void uh_decref(uh_handle self) { impl_of(self)->release(); }
+uh_handle uh_retain(uh_handle self) { return give(take(self)); }
+void uh_list_free(uh_list* list) {
+  if (!list) return;
+  delete[] list->items;
+  delete list;
+}
+
+int64_t uh_tensor_id(uh_handle self) { return impl_of(self)->id(); }
+int64_t uh_storage_id(uh_handle self) { return impl_of(self)->storage()->id(); }
+int64_t uh_counter_id(uh_handle self) { return impl_of(self)->counter()->id(); }
+int64_t uh_use_count(uh_handle self) { return impl_of(self)->use_count(); }
+int64_t uh_storage_use_count(uh_handle self) { return impl_of(self)->storage()->use_count(); }
+int64_t uh_version(uh_handle self) { return impl_of(self)->version(); }
+int uh_dtype(uh_handle self) { return static_cast<int>(impl_of(self)->dtype()); }
+int uh_device(uh_handle self) { return static_cast<int>(impl_of(self)->device()); }
+int64_t uh_ndim(uh_handle self) { return impl_of(self)->ndim(); }
+int64_t uh_numel(uh_handle self) { return impl_of(self)->numel(); }
+int64_t uh_offset(uh_handle self) { return impl_of(self)->offset(); }
+void uh_sizes(uh_handle self, int64_t* ret_sizes) {
+  const Dims& sizes = impl_of(self)->sizes();
+  std::copy(sizes.begin(), sizes.end(), ret_sizes);
+}
+void uh_strides(uh_handle self, int64_t* ret_strides) {
+  const Dims& strides = impl_of(self)->strides();
+  std::copy(strides.begin(), strides.end(), ret_strides);
+}
+int64_t uh_size(uh_handle self, int64_t dim) { return impl_of(self)->sizes()[static_cast<size_t>(dim)]; }
+int uh_is_contiguous(uh_handle self) { return impl_of(self)->is_contiguous(); }
+uint64_t uh_data_ptr(uh_handle self) {
+  const TensorImpl* impl = impl_of(self);
+  return impl->numel() && impl->storage()->data() ? reinterpret_cast<uint64_t>(impl->data()) : 0;
+}
+uint64_t uh_storage_data_ptr(uh_handle self) { return reinterpret_cast<uint64_t>(impl_of(self)->storage()->data()); }
+int64_t uh_storage_nbytes(uh_handle self) { return static_cast<int64_t>(impl_of(self)->storage()->nbytes()); }
+int uh_storage_allocator(uh_handle self) {
+  const Allocator* allocator = impl_of(self)->storage()->allocator();
+  return allocator ? static_cast<int>(allocator->id()) : 0;
+}
+uint32_t uh_key_set(uh_handle self) { return impl_of(self)->keys().bits(); }
+const char* uh_key_name(int key) {
+  return key >= 0 && key < kKeyCount ? name(static_cast<Key>(key)).data() : "";
+}
+int uh_key_count(void) { return kKeyCount; }
+uh_handle uh_base(uh_handle self) {
+  TensorImpl* base = impl_of(self)->base();
+  return base ? give(Tensor::share(base)) : 0;
+}
+int uh_is_wrapped_number(uh_handle self) { return impl_of(self)->wrapped_number(); }
+
+uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim, int dtype) {
+  return guard(uh_handle{0}, [&] {
+    initialise();
+    const auto from = static_cast<DType>(source), to = static_cast<DType>(dtype);
+    Tensor t = empty(to_dims(sizes, ndim), from);
+    if (t.numel()) std::memcpy(t.data(), data, static_cast<size_t>(t.numel() * itemsize(from)));
+    record_write(t);
+    return give(from == to ? std::move(t) : ops::_to_copy(t, to, Device::kUndefined, false));
+  });
+}
+
+uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides, int64_t ndim,
+                          int dtype, void (*release)(void*), void* context) {
+  return guard(uh_handle{0}, [&] {
+    initialise();
+    struct Owner {
+      void (*release)(void*);
+      void* context;
+    };
+    auto let_go = [](void* owner, void*, size_t) {
+      auto* o = static_cast<Owner*>(owner);
+      o->release(o->context);
+      delete o;
+    };
+    DataPtr pointer(data, static_cast<size_t>(nbytes), new Owner{release, context}, let_go);
+    auto storage = make_ref<Storage>(std::move(pointer), static_cast<size_t>(nbytes));
+    shared_bytes::watch(storage.get());
+    Layout layout{to_dims(sizes, ndim), to_dims(strides, ndim), 0};
+    Tensor t(make_ref<TensorImpl>(std::move(storage), std::move(layout), static_cast<DType>(dtype),
+                                  make_ref<VersionCounter>()));
+    record_write(t);
+    return give(std::move(t));
+  });
+}
+
+uh_scalar uh_item(uh_handle self) {
+  return guard(failed_scalar(), [&] {
+    const TensorImpl* t = impl_of(self);
+    check(t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
+    check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime, "Tensor.item() cannot be called on meta tensors");
+    return visit(t->dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      const T value = *reinterpret_cast<const T*>(t->data());
+      if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>) return to_c(Scalar(value));
+      else return to_c(Scalar(static_cast<double>(value)));
+    });
+  });
+}
+
+namespace {
+
+// Every element in row-major order, converted to V.
+template <class V>
+void read_all(const TensorImpl* t, V* out) {
+  check_kind(t->device() != Device::kMeta, ErrorKind::kNotImplemented, "cannot read the values of a meta tensor: it has none");
+  visit(t->dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto* data = reinterpret_cast<const T*>(t->data());
+    const auto n = static_cast<size_t>(t->ndim());
+    Dims index(n);
+    int64_t at = 0;
+    for (int64_t i = 0; i < t->numel(); ++i) {
+      out[i] = static_cast<V>(data[at]);
+      for (size_t d = n; d-- > 0;) {
+        at += t->strides()[d];
+        if (++index[d] < t->sizes()[d]) break;
+        at -= t->sizes()[d] * t->strides()[d];
+        index[d] = 0;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+int uh_read_ints(uh_handle self, int64_t* ret_values) {
+  return guard(-1, [&] { read_all(impl_of(self), ret_values); return 0; });
+}
+int uh_read_doubles(uh_handle self, double* ret_values) {
+  return guard(-1, [&] { read_all(impl_of(self), ret_values); return 0; });
+}
+
+uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder) {
+  Storage* storage = impl_of(tensor)->storage();
+  storage->retain();
+  storage->held_by(static_cast<events::Holder>(holder_kind), holder);
+  shared_bytes::watch(storage);
+  return reinterpret_cast<uh_handle>(storage);
+}
+void uh_storage_drop(uh_handle handle, int holder_kind, int64_t holder) {
+  auto* storage = reinterpret_cast<Storage*>(handle);
+  storage->dropped_by(static_cast<events::Holder>(holder_kind), holder);
+  storage->release();
+}
+int uh_storage_resize(uh_handle tensor, int64_t nbytes) {
+  return guard(-1, [&] {
+    check(nbytes >= 0, "resize_: storage size must be non-negative, got ", nbytes);
+    impl_of(tensor)->storage()->resize(static_cast<size_t>(nbytes));
+    return 0;
+  });
+}
+
+uh_handle uh_variable_data(uh_handle self) {
+  return guard(uh_handle{0}, [&] {
+    const Tensor t = take(self);
+    return give(alias(t, t.impl()->layout(), t.dtype(), make_ref<VersionCounter>()));
+  });
+}
+int uh_set_data(uh_handle self, uh_handle source) {
+  return guard(-1, [&] {
+    ops::set__op.redispatch(KeySet(Key::kCPU), take(self), take(source));
+    return 0;
+  });
+}
+
+int uh_get_default_dtype(void) { return static_cast<int>(default_dtype()); }
+int uh_set_default_dtype(int dtype) {
+  return guard(-1, [&] { set_default_dtype(static_cast<DType>(dtype)); return 0; });
+}
+void uh_set_num_threads(int n) { set_num_threads(n); }
+int uh_get_num_threads(void) { return get_num_threads(); }
+const char* uh_isa(void) { return name(isa()); }
+int uh_promote(int a, int b) { return static_cast<int>(promote(static_cast<DType>(a), static_cast<DType>(b))); }
+int uh_result_type(uh_handle a, uh_handle b) {
+  const Operand operands[] = {take(a), take(b)};
+  return static_cast<int>(result_type(operands));
+}
+
+void uh_manual_seed(uint64_t seed) { random::manual_seed(seed); }
+uint64_t uh_initial_seed(void) { return random::initial_seed(); }
+void uh_rng_state(uint64_t* ret_seed, uint64_t* ret_offset) {
+  const random::State state = random::state();
+  *ret_seed = state.seed;
+  *ret_offset = state.offset;
+}
+void uh_set_rng_state(uint64_t seed, uint64_t offset) { random::set_state({seed, offset}); }
+
+uh_allocator_stats uh_allocator_stats_of(int allocator) {
+  const AllocatorStats s = (allocator == 1 ? cpu_allocator() : pool_allocator()).stats();
+  return {s.live_bytes, s.peak_bytes, s.allocations, s.frees, s.reused, s.kept_bytes};
+}
+void uh_pool_set_enabled(int enabled) { set_pool_enabled(enabled != 0); }
+int uh_pool_enabled(void) { return pool_enabled(); }
+void uh_pool_empty(void) { empty_pool(); }
+
+int uh_record_open(int fd, uint64_t value_budget) {
+  return guard(-1, [&] { events::open(fd, value_budget); return 0; });
+}
+void uh_record_close(void) { events::close(); }
+int uh_recording(void) { return static_cast<int>(events::g_mode.load()); }
+uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
+  return events::emit(static_cast<events::Kind>(kind), a, b, c, d, e, static_cast<uint16_t>(flags));
+}
+uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, const void* bytes, size_t n) {
+  return events::emit_blob(static_cast<events::Kind>(kind), a, b, c, d, bytes, n, static_cast<uint16_t>(flags));
+}
+int64_t uh_intern(const char* text, size_t n) { return events::intern({text, n}); }
+void uh_check_foreign(void) { shared_bytes::check_all(); }

@@ -1,0 +1,138 @@
+/* The C ABI of Underhood: the hand-written part. Operators follow in underhood_ops.h, generated.
+ *
+ * Four rules: no exception crosses; only pointers and numbers; outputs are named ret_; every handle
+ * that a function returns is a new reference which the caller gives back with uh_release.
+ * A function that can fail returns 0 (handles, pointers) or -1 (int); uh_last_error() then says why.
+ */
+#ifndef UNDERHOOD_H
+#define UNDERHOOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef begin */
+typedef uint64_t uh_handle; /* a TensorImpl with one reference; 0 = none */
+
+typedef struct {
+  int kind; /* 0 bool, 1 int, 2 float; -1 none, -2 failed (see uh_last_error) */
+  int64_t i;
+  double d;
+} uh_scalar;
+
+typedef struct {
+  int64_t n;
+  uh_handle* items; /* each a new reference */
+} uh_list;
+
+void uh_initialise(void); /* registers the operators; called once at import */
+
+/* ---- errors: valid until the next failing call of the same thread */
+int uh_last_error_kind(void); /* 1 Runtime 2 Value 3 Type 4 Index 5 NotImplemented 6 Memory 7 Buffer 8 internal */
+const char* uh_last_error(void);
+
+/* ---- handles */
+void uh_release(uh_handle self);   /* the Python object died (UNWRAP), its reference goes */
+void uh_decref(uh_handle self);    /* the same without the event: for references nobody wrapped */
+uh_handle uh_retain(uh_handle self);
+void uh_list_free(uh_list* list);  /* the array only; the handles were moved out */
+
+/* ---- questions about one tensor */
+int64_t uh_tensor_id(uh_handle self);
+int64_t uh_storage_id(uh_handle self);
+int64_t uh_counter_id(uh_handle self);
+int64_t uh_use_count(uh_handle self);
+int64_t uh_storage_use_count(uh_handle self);
+int64_t uh_version(uh_handle self);
+int uh_dtype(uh_handle self);
+int uh_device(uh_handle self);
+int64_t uh_ndim(uh_handle self);
+int64_t uh_numel(uh_handle self);
+int64_t uh_offset(uh_handle self); /* elements */
+void uh_sizes(uh_handle self, int64_t* ret_sizes);
+void uh_strides(uh_handle self, int64_t* ret_strides);
+int64_t uh_size(uh_handle self, int64_t dim);   /* dim in [0, ndim) */
+int uh_is_contiguous(uh_handle self);
+uint64_t uh_data_ptr(uh_handle self);
+uint64_t uh_storage_data_ptr(uh_handle self);
+int64_t uh_storage_nbytes(uh_handle self);
+int uh_storage_allocator(uh_handle self); /* 0 foreign 1 cpu 2 pool 3 meta */
+uint32_t uh_key_set(uh_handle self);
+const char* uh_key_name(int key);
+int uh_key_count(void);
+uh_handle uh_base(uh_handle self); /* the base of a view, new reference, or 0 */
+int uh_is_wrapped_number(uh_handle self);
+
+/* ---- making tensors from data */
+/* Copies n elements of dtype `source` from `data` into a new contiguous tensor of dtype `dtype`. */
+uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim, int dtype);
+/* Wraps memory of somebody else; `release(context)` runs exactly once, when the Storage dies. */
+uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,
+                          int64_t ndim, int dtype, void (*release)(void*), void* context);
+uh_scalar uh_item(uh_handle self);
+/* All elements in row-major order: bools and ints to int64, floats to double. `ret_` has numel entries. */
+int uh_read_ints(uh_handle self, int64_t* ret_values);
+int uh_read_doubles(uh_handle self, double* ret_values);
+
+/* ---- the Storage as an object of its own: a reference on it, named by its holder kind */
+uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder); /* returns a Storage */
+void uh_storage_drop(uh_handle storage, int holder_kind, int64_t holder);
+int uh_storage_resize(uh_handle tensor, int64_t nbytes);
+/* The same TensorImpl description with a version counter of its own (x.data). */
+uh_handle uh_variable_data(uh_handle self);
+int uh_set_data(uh_handle self, uh_handle source); /* x.data = source */
+
+/* ---- settings */
+int uh_get_default_dtype(void);
+int uh_set_default_dtype(int dtype);
+void uh_set_num_threads(int n);
+int uh_get_num_threads(void);
+const char* uh_isa(void); /* "v2", "v3" or "v4": the kernels in use */
+int uh_promote(int dtype_a, int dtype_b);
+int uh_result_type(uh_handle a, uh_handle b);
+
+/* ---- random numbers */
+void uh_manual_seed(uint64_t seed);
+uint64_t uh_initial_seed(void);
+void uh_rng_state(uint64_t* ret_seed, uint64_t* ret_offset);
+void uh_set_rng_state(uint64_t seed, uint64_t offset);
+
+/* ---- allocators: 1 cpu, 2 pool */
+typedef struct {
+  int64_t live_bytes, peak_bytes, allocations, frees, reused, kept_bytes;
+} uh_allocator_stats;
+uh_allocator_stats uh_allocator_stats_of(int allocator);
+void uh_pool_set_enabled(int enabled);
+int uh_pool_enabled(void);
+void uh_pool_empty(void);
+
+/* ---- operators by name, boxed */
+typedef struct {
+  int tag; /* 0 none 1 tensor 2 int 3 float 4 bool 5 int list 6 string 7 tensor list 8 dtype 9 device */
+  int64_t i;
+  double d;
+  const void* p; /* int64_t[i], char[i] or uh_handle[i] */
+} uh_value;
+int64_t uh_op_count(void);
+const char* uh_op_schema(int64_t i);
+const char* uh_op_kernel(const char* name, int key); /* the kernel's name, or "" */
+/* Returns the number of results written to ret_ (at most 8), or -1. */
+int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* ret_results);
+
+/* ---- recording: see csrc/events */
+int uh_record_open(int fd, uint64_t value_budget);
+void uh_record_close(void);
+int uh_recording(void); /* 0, or 4 | 1 (lines) | 2 (values) */
+uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
+uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, const void* bytes, size_t n);
+int64_t uh_intern(const char* text, size_t n);
+void uh_check_foreign(void); /* tells of foreign or exported bytes that changed outside the engine */
+/* cdef end */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,154 @@
+"""generated/underhood_ops.h and capi_ops.cpp: one typed C function per operator."""
+
+from __future__ import annotations
+
+from model import Argument, Operator
+
+HEAD = "/* Generated from csrc/ops yaml by csrc/codegen/capi.py. Do not edit. */\n"
+
+
+def c_parameters(a: Argument) -> list[str]:
+    """The C parameters that carry one argument."""
+    n = a.name
+    match a.type:
+        case "Tensor" | "Tensor?":
+            return [f"uh_handle {n}"]
+        case "Operand":
+            return [f"uh_handle {n}", f"int {n}_kind", f"int64_t {n}_i", f"double {n}_d"]
+        case "Scalar" | "Scalar?":
+            return [f"int {n}_kind", f"int64_t {n}_i", f"double {n}_d"]
+        case "int[]" | "int[]?":
+            return [f"const int64_t* {n}", f"int64_t {n}_n"]
+        case "Tensor[]" | "Tensor?[]":
+            return [f"const uh_handle* {n}", f"int64_t {n}_n"]
+        case "int?":
+            return [f"int {n}_given", f"int64_t {n}"]
+        case "float?":
+            return [f"int {n}_given", f"double {n}"]
+        case "int":
+            return [f"int64_t {n}"]
+        case "float":
+            return [f"double {n}"]
+        case "bool" | "ScalarType" | "ScalarType?" | "Device?":
+            return [f"int {n}"]
+        case "str":
+            return [f"const char* {n}"]
+    raise ValueError(f"no C form for {a.type}")
+
+
+def cpp_argument(a: Argument) -> str:
+    """The C++ expression that rebuilds one argument from its C parameters."""
+    n = a.name
+    match a.type:
+        case "Tensor" | "Tensor?":
+            return f"take({n})"
+        case "Operand":
+            return f"to_operand({n}, {n}_kind, {n}_i, {n}_d)"
+        case "Scalar":
+            return f"to_scalar({n}_kind, {n}_i, {n}_d)"
+        case "Scalar?":
+            return f"to_maybe_scalar({n}_kind, {n}_i, {n}_d)"
+        case "int[]":
+            return f"to_dims({n}, {n}_n)"
+        case "int[]?":
+            return f"to_maybe_dims({n}, {n}_n)"
+        case "Tensor[]" | "Tensor?[]":
+            return f"to_tensors({n}, {n}_n)"
+        case "int?":
+            return f"to_maybe<int64_t>({n}_given, {n})"
+        case "float?":
+            return f"to_maybe<double>({n}_given, {n})"
+        case "bool":
+            return f"{n} != 0"
+        case "ScalarType" | "ScalarType?":
+            return f"static_cast<DType>({n})"
+        case "Device?":
+            return f"static_cast<Device>({n})"
+        case "str":
+            return f"std::string({n})"
+    return n
+
+
+def result_kind(op: Operator) -> str:
+    if not op.results:
+        return "status"
+    if len(op.results) > 1:
+        return "tuple"
+    return op.results[0].type
+
+
+RESULTS = {  # result kind -> (C type, extra parameter, value on failure)
+    "status": ("int", "", "-1"),
+    "tuple": ("int", "uh_handle* ret_", "-1"),
+    "Tensor": ("uh_handle", "", "0"),
+    "Tensor[]": ("uh_list*", "", "static_cast<uh_list*>(nullptr)"),
+    "Scalar": ("uh_scalar", "", "failed_scalar()"),
+    "int": ("int64_t", "", "INT64_MIN"),
+    "bool": ("int", "", "-1"),
+}
+WRAP = {
+    "status": "{call}; return 0;",
+    "tuple": "give_tuple({call}, ret_); return 0;",
+    "Tensor": "return give({call});",
+    "Tensor[]": "return give_list({call});",
+    "Scalar": "return to_c({call});",
+    "int": "return {call};",
+    "bool": "return {call} ? 1 : 0;",
+}
+
+
+def prototype(op: Operator) -> str:
+    parameters = [p for a in op.arguments for p in c_parameters(a)]
+    ctype, extra, _ = RESULTS[result_kind(op)]
+    parameters += [extra] if extra else []
+    return f"{ctype} uh_{op.cpp_name}({', '.join(parameters) or 'void'})"
+
+
+def has_fast_form(op: Operator) -> bool:
+    """Binary pointwise operators get a second entry for two tensors and defaults: the hot call."""
+    operands = [a for a in op.arguments if a.type == "Operand"]
+    rest = [a for a in op.arguments if a.type != "Operand"]
+    return bool(op.pointwise) and op.form == "functional" and len(operands) == 2 and all(
+        a.default is not None for a in rest
+    )
+
+
+def fast_prototype(op: Operator) -> str:
+    return f"uh_handle uh_{op.cpp_name}_tt(uh_handle a, uh_handle b)"
+
+
+def _default(a: Argument) -> str:
+    return f"Scalar(int64_t{{{a.default}}})" if a.default and a.default.isdigit() else "std::nullopt"
+
+
+def ops_h(ops: list[Operator]) -> str:
+    lines = [HEAD, "#ifndef UNDERHOOD_OPS_H\n#define UNDERHOOD_OPS_H\n", '#include "capi/underhood.h"\n']
+    lines.append('#ifdef __cplusplus\nextern "C" {\n#endif\n/* cdef begin */')
+    for op in ops:
+        lines.append(prototype(op) + ";")
+        if has_fast_form(op):
+            lines.append(fast_prototype(op) + ";")
+    lines.append("/* cdef end */\n#ifdef __cplusplus\n}\n#endif\n#endif\n")
+    return "\n".join(lines)
+
+
+def ops_cpp(ops: list[Operator]) -> str:
+    lines = [HEAD, '#include "capi/convert.h"\n#include "generated/ops.h"\n#include "generated/underhood_ops.h"\n']
+    lines.append("using namespace uh;  // NOLINT: this file is nothing but calls into uh\n")
+    for op in ops:
+        _, _, failure = RESULTS[result_kind(op)]
+        call = f"ops::{op.cpp_name}({', '.join(cpp_argument(a) for a in op.arguments)})"
+        body = WRAP[result_kind(op)].format(call=call)
+        lines.append(f"{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }});\n}}")
+        if has_fast_form(op):
+            rest = [_default(a) for a in op.arguments if a.type != "Operand"]
+            call = f"ops::{op.cpp_name}({', '.join(['take(a)', 'take(b)', *rest])})"
+            lines.append(
+                f"{fast_prototype(op)} {{\n  return guard(uh_handle{{0}}, [&] {{ return give({call}); }});\n}}"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def cdef_block(text: str) -> str:
+    """The declarations between the `cdef begin` and `cdef end` marks of a header."""
+    return "\n".join(part.split("/* cdef end */")[0] for part in text.split("/* cdef begin */")[1:])

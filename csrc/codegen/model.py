@@ -1,0 +1,274 @@
+"""The operator declarations, read from csrc/ops/*.yaml into dataclasses.
+
+Everything that the other modules of this folder write follows from `Operator`: one entry of yaml
+becomes one to three operators (functional, in-place, out=), each with its parsed schema.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import yaml
+
+# Schema type -> C++ parameter type of a kernel.
+CPP_TYPES = {
+    "Tensor": "const Tensor&",
+    "Tensor?": "const Tensor&",
+    "Operand": "const Operand&",
+    "Scalar": "const Scalar&",
+    "Scalar?": "const std::optional<Scalar>&",
+    "int": "int64_t",
+    "int?": "std::optional<int64_t>",
+    "int[]": "const Dims&",
+    "int[]?": "const std::optional<Dims>&",
+    "float": "double",
+    "float?": "std::optional<double>",
+    "bool": "bool",
+    "ScalarType": "DType",
+    "ScalarType?": "DType",
+    "Device?": "Device",
+    "str": "const std::string&",
+    "Tensor[]": "const std::vector<Tensor>&",
+    "Tensor?[]": "const std::vector<Tensor>&",
+}
+CPP_RESULTS = {
+    "Tensor": "Tensor",
+    "Tensor[]": "std::vector<Tensor>",
+    "Scalar": "Scalar",
+    "int": "int64_t",
+    "bool": "bool",
+}
+# Overload names that need no suffix: the first meaning of a name.
+PLAIN_OVERLOADS = {"", "Tensor", "self", "int", "intlist"}
+
+_ARGUMENT = re.compile(
+    r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?\??)\s+(?P<name>\w+)(=(?P<default>.+))?$"
+)
+_RESULT = re.compile(r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?)(\s+(?P<name>\w+))?$")
+
+
+class DeclarationError(Exception):
+    """A yaml entry that does not make sense; the text names the file and the entry."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    type: str  # a key of CPP_TYPES
+    name: str
+    default: str | None = None  # text of the schema, None when required
+    keyword_only: bool = False
+    written: bool = False
+    viewed: bool = False
+
+    @property
+    def cpp(self) -> str:
+        return CPP_TYPES[self.type]
+
+
+@dataclass(frozen=True)
+class Result:
+    type: str
+    name: str = ""
+    viewed: bool = False
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    promotion: str  # arithmetic | float | compare | logical | integral | where
+    expr: str
+    variants: dict[str, str]  # dtype category (bool, int, float) -> its own expression; "" = unsupported
+    index: int = -1  # row in the loop tables
+
+
+@dataclass(frozen=True)
+class Operator:
+    name: str  # "add", "add_"
+    overload: str
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    family: str
+    form: str = "functional"  # functional | inplace | out
+    kernels: dict[str, str] = field(default_factory=dict)
+    pointwise: Pointwise | None = None
+    python: tuple[str, ...] = ("function", "method")
+    varargs: str = ""
+    doc: str = ""
+
+    @property
+    def cpp_name(self) -> str:
+        suffix = "" if self.overload in PLAIN_OVERLOADS else f"_{self.overload}"
+        return self.name + suffix
+
+    @property
+    def cpp_result(self) -> str:
+        if not self.results:
+            return "void"
+        if len(self.results) == 1:
+            return CPP_RESULTS[self.results[0].type]
+        return f"std::tuple<{', '.join(CPP_RESULTS[r.type] for r in self.results)}>"
+
+    @property
+    def signature(self) -> str:
+        return f"{self.cpp_result}({', '.join(a.cpp for a in self.arguments)})"
+
+    @property
+    def cpp_parameters(self) -> str:
+        return ", ".join(f"{a.cpp} {a.name}" for a in self.arguments)
+
+    @property
+    def schema(self) -> str:
+        """The schema text: what the dispatcher, the traces and the documentation show."""
+        parts: list[str] = []
+        starred = False
+        for a in self.arguments:
+            if a.keyword_only and not starred:
+                parts.append("*")
+                starred = True
+            parts.append(_argument_text(a))
+        results = [_aliased(r.type, "(a)" if r.viewed else "") + (f" {r.name}" if r.name else "") for r in self.results]
+        full = self.name + (f".{self.overload}" if self.overload else "")
+        shown = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        return f"{full}({', '.join(parts)}) -> {shown}"
+
+    @property
+    def is_view(self) -> bool:
+        return any(r.viewed for r in self.results)
+
+    @property
+    def written(self) -> tuple[Argument, ...]:
+        return tuple(a for a in self.arguments if a.written)
+
+
+def _aliased(type_: str, mark: str) -> str:
+    base = re.match(r"\w+", type_)
+    assert base
+    return base.group(0) + mark + type_[base.end() :]
+
+
+def _argument_text(a: Argument) -> str:
+    type_ = "Tensor" if a.type == "Operand" else a.type
+    mark = "(a!)" if a.written else "(a)" if a.viewed else ""
+    return f"{_aliased(type_, mark)} {a.name}" + (f"={a.default}" if a.default is not None else "")
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas outside brackets and quotes."""
+    parts, depth, quote, current = [], 0, "", ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c in "([":
+            depth += 1
+        elif c in ")]":
+            depth -= 1
+        if c == "," and depth == 0 and not quote:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += c
+    if current.strip():
+        parts.append(current.strip())
+    return parts
+
+
+def parse_schema(text: str, operands: bool) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
+    """Parses a schema. With `operands`, Tensor arguments after the first also accept numbers."""
+    match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$", text.strip())
+    if not match:
+        raise DeclarationError(f"not a schema: {text!r}")
+    name, overload, argument_text, result_text = match.groups()
+    arguments: list[Argument] = []
+    keyword_only = False
+    for part in _split(argument_text):
+        if part == "*":
+            keyword_only = True
+            continue
+        m = _ARGUMENT.match(part)
+        if not m:
+            raise DeclarationError(f"{text!r}: not an argument: {part!r}")
+        type_ = m["type"] + re.sub(r"\[\d+\]", "[]", m["rest"])
+        if operands and type_ == "Tensor":
+            type_ = "Operand"
+        if type_ not in CPP_TYPES:
+            raise DeclarationError(f"{text!r}: unknown type {type_!r} of argument {m['name']!r}")
+        alias = m["alias"] or ""
+        arguments.append(
+            Argument(type_, m["name"], m["default"], keyword_only, alias.endswith("!)"), alias != "" and "!" not in alias)
+        )
+    inner = result_text.strip()
+    if inner.startswith("("):
+        inner = inner[1:-1]
+    results = []
+    for part in _split(inner):
+        r = _RESULT.match(part)
+        if not r:
+            raise DeclarationError(f"{text!r}: not a result: {part!r}")
+        type_ = r["type"] + re.sub(r"\[\d+\]", "[]", r["rest"] or "")
+        if type_ not in CPP_RESULTS:
+            raise DeclarationError(f"{text!r}: unknown result type {type_!r}")
+        results.append(Result(type_, r["name"] or "", bool(r["alias"]) and "!" not in (r["alias"] or "")))
+    return name, overload or "", tuple(arguments), tuple(results)
+
+
+_KEYS = {"schema", "kernel", "kernels", "python", "varargs", "doc", "pointwise", "expr", "forms", "bool", "int", "float"}
+
+
+def _entry(entry: dict, family: str) -> list[Operator]:
+    unknown = set(entry) - _KEYS
+    if unknown:
+        raise DeclarationError(f"ops/{family}.yaml: {entry.get('schema')}: unknown keys {sorted(unknown)}")
+    is_pointwise = "pointwise" in entry
+    name, overload, arguments, results = parse_schema(entry["schema"], is_pointwise)
+    kernels = dict(entry.get("kernels") or {})
+    if "kernel" in entry:
+        kernels = {"CPU": entry["kernel"], "Meta": entry["kernel"]}
+    if not kernels and not is_pointwise:
+        raise DeclarationError(f"ops/{family}.yaml: {entry['schema']}: no kernel and no expression")
+    python = tuple(entry.get("python", ("function", "method")))
+    op = Operator(
+        name, overload, arguments, results, family, "functional", kernels, None, python,
+        entry.get("varargs", ""), (entry.get("doc") or "").strip(),
+    )
+    if not is_pointwise:
+        return [op]
+    variants = {k: str(entry[k]) for k in ("bool", "int", "float") if k in entry}
+    op = replace(op, pointwise=Pointwise(entry["pointwise"], str(entry["expr"]), variants))
+    made = [op]
+    forms = entry.get("forms", ["inplace", "out"])
+    if "inplace" in forms:
+        first = replace(op.arguments[0], type="Tensor", written=True)
+        made.append(replace(op, name=name + "_", form="inplace", arguments=(first, *op.arguments[1:]), results=()))
+    if "out" in forms:
+        out = Argument("Tensor", "out", None, True, True)
+        made.append(replace(op, overload="out", form="out", arguments=(*op.arguments, out), results=()))
+    return made
+
+
+def load(folder: Path) -> list[Operator]:
+    """Every operator of csrc/ops/*.yaml, in file and entry order."""
+    ops: list[Operator] = []
+    for path in sorted(folder.glob("*.yaml")):
+        for entry in yaml.safe_load(path.read_text()) or []:
+            try:
+                ops.extend(_entry(entry, path.stem))
+            except DeclarationError as error:
+                raise DeclarationError(f"{path.name}: {error}") from None
+    seen: dict[str, Operator] = {}
+    for op in ops:
+        key = op.cpp_name
+        if key in seen:
+            raise DeclarationError(f"{op.family}.yaml: {op.schema!r} has the same C++ name as {seen[key].schema!r}")
+        seen[key] = op
+    rows: dict[str, int] = {}
+    numbered = []
+    for op in ops:
+        if op.pointwise:
+            base = op.name.removesuffix("_") if op.form == "inplace" else op.name
+            row = rows.setdefault(base, len(rows))
+            op = replace(op, pointwise=replace(op.pointwise, index=row))
+        numbered.append(op)
+    return numbered

@@ -1,0 +1,53 @@
+#include "dispatch/record_call.h"
+
+#include "dispatch/operator.h"
+
+namespace uh {
+
+void record_hop(const OperatorInfo& op, Key key, KeySet keys) {
+  events::emit(events::Kind::kHOP, current_call(), events::intern(op.schema_text()),
+               static_cast<int64_t>(key), keys.bits(), events::intern(op.kernel_name(key)));
+}
+
+CallRecord::CallRecord(const OperatorInfo& op)
+    : op_(events::intern(op.schema_text())), call_(next_id(IdSpace::kCall)) {}
+
+void CallRecord::argument(const Scalar& s) {
+  if (s.is_float()) argument(s.to_double());
+  else if (s.kind() == Scalar::Kind::kBool) argument(s.to_bool());
+  else argument(s.to_int());
+}
+
+void CallRecord::argument(const Dims& dims) {
+  put(5, dims.ndim());
+  words_.insert(words_.end(), dims.begin(), dims.end());
+}
+
+void CallRecord::argument(const std::vector<Tensor>& list) {
+  put(7, static_cast<int64_t>(list.size()));
+  for (const Tensor& t : list) words_.push_back(t ? t.id() : 0);
+}
+
+void CallRecord::argument(const std::vector<double>& list) {
+  put(10, static_cast<int64_t>(list.size()));
+  for (double v : list) words_.push_back(std::bit_cast<int64_t>(v));
+}
+
+void CallRecord::enter() {
+  events::emit_blob(events::Kind::kOP_ENTER, call_, op_, current_call(), n_args_, words_.data(),
+                    words_.size() * 8);
+  scope_.emplace(call_);
+}
+
+void CallRecord::leave() {
+  auto id = [&](size_t i) { return i < results_.size() ? results_[i] : 0; };
+  events::emit(events::Kind::kOP_EXIT, call_, static_cast<int64_t>(results_.size()), id(0), id(1), id(2));
+}
+
+void CallRecord::failed(const Error& error) {
+  const std::string_view text = error.what();
+  events::emit_blob(events::Kind::kERROR, call_, op_, static_cast<int64_t>(error.kind()), 0, text.data(),
+                    text.size());
+}
+
+}  // namespace uh

@@ -1,0 +1,80 @@
+// What a recorded operator call tells: OP_ENTER with its arguments, HOPs, OP_EXIT or ERROR.
+//
+// Note [Recorded arguments]: the blob of OP_ENTER is a stream of int64, per argument a tag and its
+// payload, in schema order: 0 none; 1 tensor id; 2 int; 3 double bits; 4 bool; 5 int list (n, ...);
+// 6 string id; 7 tensor list (n, ids...); 8 dtype; 9 device; 10 double list (n, bits...).
+#pragma once
+
+#include <bit>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/call_scope.h"
+#include "tensor/tensor.h"
+
+namespace uh {
+
+class OperatorInfo;
+
+void record_hop(const OperatorInfo& op, Key key, KeySet keys);
+
+// Lives as long as the call; ends with leave() or failed().
+class CallRecord {
+ public:
+  explicit CallRecord(const OperatorInfo& op);
+
+  void argument(const Tensor& t) { t ? put(1, t.id()) : put(0); }
+  void argument(const Operand& o) { o.is_number() ? argument(o.number) : argument(o.tensor); }
+  void argument(bool v) { put(4, v); }
+  void argument(int64_t v) { put(2, v); }
+  void argument(double v) { put(3, std::bit_cast<int64_t>(v)); }
+  void argument(DType v) { v == DType::kUndefined ? put(0) : put(8, static_cast<int64_t>(v)); }
+  void argument(Device v) { v == Device::kUndefined ? put(0) : put(9, static_cast<int64_t>(v)); }
+  void argument(const Scalar& s);
+  void argument(const Dims& dims);
+  void argument(const std::string& text) { put(6, events::intern(text)); }
+  void argument(const std::vector<Tensor>& list);
+  void argument(const std::vector<double>& list);
+  template <class T>
+  void argument(const std::optional<T>& v) {
+    v ? argument(*v) : put(0);
+  }
+
+  void enter();
+
+  void result(const Tensor& t) { results_.push_back(t.id()); }
+  void result(const std::vector<Tensor>& list) {
+    for (const Tensor& t : list) result(t);
+  }
+  template <class... T>
+  void result(const std::tuple<T...>& values) {
+    std::apply([&](const auto&... v) { (result(v), ...); }, values);
+  }
+  template <class T>
+  void result(const T&) {}
+
+  void leave();
+  void failed(const Error& error);
+
+ private:
+  void put(int64_t tag) {
+    words_.push_back(tag);
+    ++n_args_;
+  }
+  void put(int64_t tag, int64_t payload) {
+    put(tag);
+    words_.push_back(payload);
+  }
+
+  int64_t op_;
+  int64_t call_;
+  int64_t n_args_ = 0;
+  std::vector<int64_t> words_;
+  std::vector<int64_t> results_;
+  std::optional<CallScope> scope_;
+};
+
+}  // namespace uh

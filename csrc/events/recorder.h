@@ -1,0 +1,51 @@
+// The recorder: every layer above says `if (events::on()) events::emit(...)`.
+//
+// What: records go into a ring in shared memory; another process (engine/inspect/writer.py) drains
+// it into the trace, so a killed program loses nothing and nothing here waits for Python.
+// Invariant: when off, a call site costs one relaxed load and one predictable branch. Recording
+// never changes what is recorded: no references are taken, no ids are drawn.
+// Read next: ring.h for the layout of the shared memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "events/record.h"
+
+namespace uh::events {
+
+inline constexpr uint32_t kLines = 1;   // mode bit: Python lines and names
+inline constexpr uint32_t kValues = 2;  // mode bit: values of written memory
+inline constexpr uint32_t kOn = 4;
+
+extern std::atomic<uint32_t> g_mode;
+
+inline bool on() { return g_mode.load(std::memory_order_relaxed) != 0; }
+inline bool values_on() { return (g_mode.load(std::memory_order_relaxed) & kValues) != 0; }
+
+// Maps the ring behind file descriptor `fd` and starts. Throws when it is not a ring.
+void open(int fd, uint64_t value_budget);
+void close();
+
+// Writes one record and returns its number. Blocks while the ring is full; if the writer process
+// has died, recording stops and the loss is counted in the ring's header.
+uint64_t emit(Kind kind, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0, int64_t e = 0,
+              uint16_t flags = 0);
+uint64_t emit_blob(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const void* bytes,
+                   size_t length, uint16_t flags = 0);
+
+// The number of a string; emits STRING at its first use in a recording.
+int64_t intern(std::string_view text);
+
+// Copies bytes [lo, hi) of a storage into the trace, whole or sampled, within the value budget.
+struct ValueSource {
+  int64_t storage;
+  const std::byte* base;
+  int64_t lo, hi;  // byte span
+  int dtype;       // code of the elements in the span, for the sample's statistics
+};
+void capture_values(const ValueSource& source);
+
+}  // namespace uh::events

@@ -1,0 +1,53 @@
+// Allocators: where the bytes of a Storage come from.
+//
+// What: allocate(n) gives a DataPtr that knows how to release itself; raw_allocate/raw_deallocate
+// give and take bare pointers (PyTorch's c10::Allocator has the same four parts).
+// Invariant: a pointer goes back to the allocator it came from, with the size it was asked for.
+// Read next: data_ptr.h, caching_pool.h.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/device.h"
+#include "memory/data_ptr.h"
+
+namespace uh {
+
+struct AllocatorStats {
+  int64_t live_bytes = 0;   // handed out and not yet returned
+  int64_t peak_bytes = 0;   // the highest live_bytes so far
+  int64_t allocations = 0;  // calls of raw_allocate
+  int64_t frees = 0;        // calls of raw_deallocate
+  int64_t reused = 0;       // allocations served from blocks kept earlier
+  int64_t kept_bytes = 0;   // bytes held back for reuse
+};
+
+enum class AllocatorId : int64_t { kForeign = 0, kCpu = 1, kPool = 2, kMeta = 3 };
+
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  virtual std::string_view name() const = 0;
+  virtual AllocatorId id() const = 0;
+  // Returns 64-byte aligned memory (contents undefined), or throws "out of memory". n = 0 -> nullptr.
+  virtual void* raw_allocate(size_t bytes) = 0;
+  virtual void raw_deallocate(void* pointer, size_t bytes) = 0;
+  virtual AllocatorStats stats() const = 0;
+
+  DataPtr allocate(size_t bytes);
+};
+
+Allocator& cpu_allocator();   // posix_memalign
+Allocator& pool_allocator();  // caching pool over cpu_allocator()
+Allocator& meta_allocator();  // hands out no memory at all
+
+// The allocator that new CPU storages use: the pool, or the bare one when the pool is switched off.
+Allocator& default_allocator();
+void set_pool_enabled(bool enabled);
+bool pool_enabled();
+void empty_pool();  // returns every kept block to cpu_allocator()
+
+}  // namespace uh

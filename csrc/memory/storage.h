@@ -1,0 +1,62 @@
+// Storage: the physical bytes that any number of tensors describe.
+//
+// What: a DataPtr, its size in bytes, the allocator it came from, and the holders' count.
+// Invariant: one Storage owns its memory alone; tensors that share bytes share the Storage object.
+// If violated: a write through one view would not be seen by the version counter of another.
+// See Note [Use counts add up] below for why every retain names its holder.
+#pragma once
+
+#include "base/device.h"
+#include "base/ids.h"
+#include "base/ref.h"
+#include "events/recorder.h"
+#include "memory/allocator.h"
+
+namespace uh {
+
+// Note [Use counts add up]: a Storage is held by TensorImpls and by exports (NumPy, DLPack) only, and
+// each holder announces itself with its kind and id. The explorer's sum over holders therefore
+// equals use_count(); a difference would be a leak in the engine itself.
+class Storage final : public RefCounted {
+ public:
+  Storage(size_t nbytes, Allocator& allocator, Device device)
+      : data_(allocator.allocate(nbytes)), nbytes_(nbytes), allocator_(&allocator), device_(device) {
+    announce();
+  }
+  // Memory that belongs to somebody else; the DataPtr's deleter lets go of it.
+  Storage(DataPtr data, size_t nbytes) : data_(std::move(data)), nbytes_(nbytes) { announce(); }
+  ~Storage() override;
+
+  int64_t id() const { return id_; }
+  void* data() const { return data_.get(); }
+  size_t nbytes() const { return nbytes_; }
+  Device device() const { return device_; }
+  Allocator* allocator() const { return allocator_; }
+  bool foreign() const { return allocator_ == nullptr; }
+
+  // Grows or shrinks, keeping the common prefix. Foreign memory cannot be resized.
+  void resize(size_t nbytes);
+
+  void held_by(events::Holder kind, int64_t holder) {
+    if (events::on()) [[unlikely]] {
+      events::emit(events::Kind::kHOLD, id_, static_cast<int64_t>(kind), holder, use_count());
+    }
+  }
+  // To be called just before the reference is released.
+  void dropped_by(events::Holder kind, int64_t holder) {
+    if (events::on()) [[unlikely]] {
+      events::emit(events::Kind::kDROP, id_, static_cast<int64_t>(kind), holder, use_count() - 1);
+    }
+  }
+
+ private:
+  void announce();
+
+  DataPtr data_;
+  size_t nbytes_;
+  Allocator* allocator_ = nullptr;
+  Device device_ = Device::kCPU;
+  int64_t id_ = next_id(IdSpace::kStorage);
+};
+
+}  // namespace uh

@@ -1,0 +1,230 @@
+#include "ops/kernel/pointwise.h"
+
+#include <cstring>
+
+#include "generated/ops.h"
+#include "ops/kernel/iterate.h"
+
+namespace uh {
+namespace {
+
+// One number in the compute dtype, where a loop can read it with stride 0.
+struct Slot {
+  alignas(16) std::byte bytes[16];
+};
+
+void write_number(const Scalar& number, DType dtype, Slot& slot) {
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T value = number.to<T>();
+    std::memcpy(slot.bytes, &value, sizeof value);
+  });
+}
+
+DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
+  const DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
+  if (op.promotion == Promotion::kFloat && !is_floating(common)) return default_dtype();
+  return common;
+}
+
+LoopFn loop_for(const PointwiseOp& op, DType dtype) {
+  const LoopFn fn = pointwise_loops()[static_cast<size_t>(op.row)][static_cast<size_t>(dtype)];
+  if (fn) [[likely]] return fn;
+  if (dtype == DType::kBool && std::string_view(op.name) == "sub") {
+    fail(ErrorKind::kRuntime, "sub: subtraction, the `-` operator, with two bool tensors is not supported; use the `^` or "
+         "logical_xor() operator instead");
+  }
+  fail(op.promotion == Promotion::kIntegral || dtype == DType::kBool ? ErrorKind::kRuntime : ErrorKind::kNotImplemented,
+       "\"", op.name, "\" not implemented for '", info(dtype).title, "'");
+}
+
+Dims broadcast_all(std::span<const Operand> inputs) {
+  Dims shape;
+  bool first = true;
+  for (const Operand& input : inputs) {
+    if (input.is_number()) continue;
+    shape = first ? input.tensor.sizes() : broadcast_shapes(shape, input.tensor.sizes());
+    first = false;
+  }
+  return shape;
+}
+
+// A 0-d CPU tensor mixes with anything; otherwise every operand is on one device.
+Device common_device(const PointwiseOp& op, std::span<const Operand> inputs, const Tensor& target) {
+  Device device = target ? target.device() : Device::kUndefined;
+  for (const Operand& input : inputs) {
+    if (input.is_number() || (input.tensor.ndim() == 0 && !input.tensor.is_meta())) continue;
+    if (device == Device::kUndefined) device = input.tensor.device();
+    check(device == input.tensor.device(), op.name,
+          ": expected all tensors to be on the same device, but found at least two devices, ", name(device), " and ",
+          name(input.tensor.device()));
+  }
+  if (device != Device::kUndefined) return device;
+  for (const Operand& input : inputs) {
+    if (!input.is_number()) return input.tensor.device();
+  }
+  return Device::kCPU;
+}
+
+bool can_cast(DType from, DType to) { return category(from) <= category(to); }
+
+// Whether two tensors' bytes may meet at different indices; exact for dense layouts, as PyTorch's check.
+bool partial_overlap(const Tensor& out, const Tensor& in) {
+  if (out.storage() != in.storage() || out.is_same(in)) return false;
+  if (!out.is_contiguous() || !in.is_contiguous()) return false;
+  const ByteSpan a = byte_span(out), b = byte_span(in);
+  const bool identical = a.lo == b.lo && a.hi == b.hi;
+  return !identical && a.lo < b.hi && b.lo < a.hi && out.numel() > 0 && in.numel() > 0;
+}
+
+void check_written(const PointwiseOp& op, const Tensor& target, std::span<const Operand> inputs) {
+  check(!has_internal_overlap(target), op.name,
+        ": unsupported operation: more than one element of the written-to tensor refers to a single memory location "
+        "(sizes ", target.sizes(), ", strides ", target.strides(), "). Please clone() the tensor before performing the operation.");
+  for (const Operand& input : inputs) {
+    check(input.is_number() || !partial_overlap(target, input.tensor), op.name,
+          ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+          "memory location. Please clone() the tensor before performing the operation.");
+  }
+}
+
+// Strides that put the dimensions in `order` (outermost first) densely.
+Dims dense_strides(IntSpan sizes, const Dims& order) {
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = step;
+    step *= sizes[d] > 1 ? sizes[d] : 1;
+  }
+  return strides;
+}
+
+bool all_flat(std::span<const Operand> inputs, IntSpan shape) {
+  for (const Operand& input : inputs) {
+    if (input.is_number()) continue;
+    if (!input.tensor.is_contiguous() || input.tensor.sizes().size() != shape.size() ||
+        !std::equal(shape.begin(), shape.end(), input.tensor.sizes().begin())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The operands in the dtype the loop wants. Numbers become slots; other dtypes become copies.
+struct Prepared {
+  std::array<Tensor, 3> tensors;
+  std::array<Slot, 3> slots;
+};
+
+void prepare(const PointwiseOp& op, std::span<const Operand> inputs, DType dtype, Prepared& prepared) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const DType want = op.promotion == Promotion::kWhere && i == 0 ? DType::kBool : dtype;
+    if (inputs[i].is_number()) {
+      write_number(inputs[i].number, want, prepared.slots[i]);
+    } else if (inputs[i].tensor.dtype() == want || inputs[i].tensor.is_meta()) {
+      prepared.tensors[i] = inputs[i].tensor;
+    } else {
+      prepared.tensors[i] = ops::_to_copy(inputs[i].tensor, want, Device::kUndefined, false);
+    }
+  }
+}
+
+Tensor allocate(std::span<const Operand> inputs, const Dims& shape, DType dtype, Device device) {
+  if (all_flat(inputs, shape)) return empty(shape, dtype, device);
+  Iteration space(shape);
+  for (const Operand& input : inputs) {
+    if (!input.is_number()) space.add(input.tensor);
+  }
+  return empty_strided(shape, dense_strides(shape, space.order()), dtype, device);
+}
+
+void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Tensor& out, const Params& params) {
+  if (out.numel() == 0) return;
+  auto data_of = [&](size_t i) {
+    return inputs[i].is_number() ? reinterpret_cast<char*>(const_cast<std::byte*>(p.slots[i].bytes))
+                                 : reinterpret_cast<char*>(p.tensors[i].data());
+  };
+  bool flat = out.is_contiguous();
+  for (size_t i = 0; i < inputs.size() && flat; ++i) {
+    flat = inputs[i].is_number() || (p.tensors[i].is_contiguous() && p.tensors[i].sizes() == out.sizes());
+  }
+  constexpr int64_t kSmall = 32768;
+  if (flat && out.numel() <= kSmall) {
+    std::array<char*, 4> data{reinterpret_cast<char*>(out.data())};
+    std::array<int64_t, 4> strides{itemsize(out.dtype())};
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      data[i + 1] = data_of(i);
+      strides[i + 1] = inputs[i].is_number() ? 0 : itemsize(p.tensors[i].dtype());
+    }
+    return fn(data.data(), strides.data(), out.numel(), params);
+  }
+  Iteration space(out.sizes());
+  space.add(out);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].is_number() ? space.add_value(data_of(i)) : space.add(p.tensors[i]);
+  }
+  space.reorder(space.order());
+  space.collapse();
+  space.for_each([&](char* const* data, const int64_t* strides, int64_t n) { fn(data, strides, n, params); });
+}
+
+}  // namespace
+
+DType result_type(std::span<const Operand> operands) {
+  DType dims = DType::kUndefined, zero = DType::kUndefined, number = DType::kUndefined;
+  for (const Operand& o : operands) {
+    if (o.is_number()) {
+      number = promote(number, o.number.dtype(default_dtype()));
+    } else if (o.tensor.impl()->wrapped_number()) {
+      const DType own = o.tensor.dtype();
+      number = promote(number, is_floating(own) ? default_dtype() : own);
+    } else {
+      DType& slot = o.tensor.ndim() == 0 ? zero : dims;
+      slot = promote(slot, o.tensor.dtype());
+    }
+  }
+  auto meet = [](DType high, DType low) {
+    if (high == DType::kUndefined) return low;
+    if (low == DType::kUndefined || category(high) >= category(low)) return high;
+    return promote(high, low);
+  };
+  return meet(dims, meet(zero, number));
+}
+
+Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs, const Params& params,
+                     const Tensor& target) {
+  const DType dtype = compute_dtype(op, inputs);
+  const LoopFn fn = loop_for(op, dtype);
+  const bool to_bool = op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical;
+  const DType result = to_bool ? DType::kBool : dtype;
+  if (op.promotion == Promotion::kWhere) {
+    const Operand& c = inputs[0];
+    check(c.is_number() || c.tensor.dtype() == DType::kBool || c.tensor.dtype() == DType::kUInt8,
+          "where: expected condition to be a boolean tensor, but got a tensor with dtype ", c.is_number() ? "number" : info(c.tensor.dtype()).title);
+  }
+  const Dims shape = broadcast_all(inputs);
+  const Device device = common_device(op, inputs, target);
+  Tensor out = target;
+  Tensor written;  // what the loop writes: `out`, or a temporary of the dtype it computes
+  if (form == Form::kFunctional) {
+    out = written = allocate(inputs, shape, result, device);
+  } else {
+    check(can_cast(result, out.dtype()), op.name, ": result type ", info(result).title,
+          " can't be cast to the desired output type ", info(out.dtype()).title);
+    if (form == Form::kOut && !(out.sizes() == shape)) ops::resize_(out, shape);
+    check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(), " doesn't match the broadcast shape ", shape);
+    check_written(op, out, inputs);
+    written = out.dtype() == result ? out : allocate(inputs, shape, result, device);
+  }
+  if (device == Device::kMeta) return out;
+  Prepared prepared;
+  prepare(op, inputs, dtype, prepared);
+  run(fn, prepared, inputs, written, params);
+  check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
+  if (!written.is_same(out)) ops::copy_(out, written, false);
+  record_write(out);
+  return out;
+}
+
+}  // namespace uh

@@ -1,0 +1,79 @@
+// Pointwise operators: one runtime function drives every expression.
+//
+// What: run_pointwise finds the dtype to compute in, the shape, the output, and runs the loop that
+// the generator made from the yaml expression over a collapsed iteration space.
+// Invariant: loops see operands of one compute dtype only; conversion happens before and after.
+// Read next: loops.h (the loops), iterate.h (the iteration space).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/kernel/per_isa.h"
+#include "tensor/tensor.h"
+
+namespace uh {
+
+enum class Promotion {
+  kArithmetic,  // common dtype in, the same out
+  kFloat,       // integers become the default float
+  kCompare,     // common dtype in, bool out
+  kLogical,     // any dtype in, bool out
+  kIntegral,    // bool and integers only
+  kWhere,       // first operand is a bool condition
+};
+
+enum class Form { kFunctional, kInplace, kOut };
+
+struct PointwiseOp {
+  const char* name;
+  int row;  // of the loop tables
+  Promotion promotion;
+  int inputs;
+};
+
+// The numbers an expression uses beside its operands (alpha, min, max).
+class Params {
+ public:
+  static constexpr size_t kMost = 2;
+
+  Params() = default;
+  Params(std::initializer_list<std::optional<Scalar>> values) {
+    size_t i = 0;
+    for (const auto& v : values) values_[i++] = v;
+  }
+  bool has(size_t i) const { return values_[i].has_value(); }
+  template <class T>
+  T get(size_t i) const {
+    using C = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+    return values_[i] ? static_cast<C>(values_[i]->template to<C>()) : C{};
+  }
+  const std::optional<Scalar>& operator[](size_t i) const { return values_[i]; }
+
+  // An integer division by zero was met; reported after the loop, as a loop cannot throw.
+  void divided_by_zero() const { zero_division_.store(true, std::memory_order_relaxed); }
+  bool saw_zero_division() const { return zero_division_.load(std::memory_order_relaxed); }
+
+ private:
+  std::array<std::optional<Scalar>, kMost> values_;
+  mutable std::atomic<bool> zero_division_{false};
+};
+
+// data[0] and strides[0] are the output, the inputs follow; strides in bytes, n in elements.
+using LoopFn = void (*)(char* const* data, const int64_t* strides, int64_t n, const Params& params);
+using LoopTable = std::vector<std::array<LoopFn, kDTypeCount>>;
+
+UH_PER_ISA(LoopTable, pointwise_loops)
+
+Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs, const Params& params,
+                     const Tensor& target);
+
+// PyTorch's result type: tensors with dimensions decide over 0-d tensors, those over numbers, unless
+// the lesser one is of a higher category (bool < integer < float).
+DType result_type(std::span<const Operand> operands);
+
+}  // namespace uh

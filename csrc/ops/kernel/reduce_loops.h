@@ -1,0 +1,44 @@
+// The inner loops of reductions: fold a run of elements, or fold rows into columns.
+//
+// What: a Fold belongs to one operation and one compute dtype; other dtypes are converted first.
+// Invariant: the order of additions depends on n only, never on the instruction set (64 lanes, added
+// up pairwise) or on threads; float32 sums meet in double, so 10^7 elements keep 7 digits.
+#pragma once
+
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "ops/kernel/per_isa.h"
+
+namespace uh {
+
+enum class FoldOp { kSum, kProd, kMin, kMax, kCount };
+
+struct Fold {
+  DType accumulator;  // dtype of acc: float64 for floats that are summed or multiplied
+  // acc = acc op x[0] op ... op x[n-1]
+  void (*run)(void* acc, const void* x, int64_t n);
+  // acc[j] = acc[j] op x[j] op x[stride + j] op ... for j < n, over `rows` rows
+  void (*columns)(void* acc, const void* x, int64_t stride, int64_t rows, int64_t n);
+  // acc[j] = acc[j] op other[j]
+  void (*merge)(void* acc, const void* other, int64_t n);
+  // acc[j] = the value that changes nothing
+  void (*identity)(void* acc, int64_t n);
+};
+
+// Keeps the best value and where it was: the first of equal ones, and NaN before everything.
+struct BestFold {
+  // Element i of x has index base + i. *index is -1 when there is no value yet.
+  void (*run)(void* best, int64_t* index, const void* x, int64_t n, int64_t base);
+  // The same for n columns over `rows` rows; row r has index base + r.
+  void (*columns)(void* best, int64_t* index, const void* x, int64_t stride, int64_t rows, int64_t n, int64_t base);
+};
+
+struct ReduceLoops {
+  Fold fold[static_cast<int>(FoldOp::kCount)][kDTypeCount];  // [op][compute dtype]; run is null: convert
+  BestFold best[2][kDTypeCount];                             // [0 min, 1 max][compute dtype]
+};
+
+UH_PER_ISA(ReduceLoops, reduce_loops)
+
+}  // namespace uh

@@ -1,0 +1,25 @@
+#include "tensor/key_set.h"
+
+namespace uh {
+
+std::string_view name(Key key) {
+  static constexpr std::string_view kNames[] = {
+#define UH_NAME(name) #name,
+      UH_KEYS(UH_NAME)
+#undef UH_NAME
+  };
+  return kNames[static_cast<int>(key)];
+}
+
+std::string to_string(KeySet keys) {
+  std::string text;
+  for (int i = 0; i < kKeyCount; ++i) {
+    const Key key = static_cast<Key>(i);
+    if (!keys.has(key)) continue;
+    if (!text.empty()) text += ", ";
+    text += name(key);
+  }
+  return text;
+}
+
+}  // namespace uh

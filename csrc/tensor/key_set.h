@@ -1,0 +1,56 @@
+// Dispatch keys: what the dispatcher needs to know about a tensor, as bits of one word.
+//
+// What: functionality keys (Python, Tracer, Autograd, ADInplaceOrView) stand above backend keys.
+// Invariant: a call runs the highest key in the union of its arguments' key sets for which the
+// operator has a kernel; that kernel redispatches with the keys below itself.
+// The order of UH_KEYS is the priority, lowest first, and the bit number in traces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace uh {
+
+#define UH_KEYS(_) \
+  _(CPU) _(CUDA) _(SparseCPU) _(Meta) _(ADInplaceOrView) _(Autograd) _(Tracer) _(Python)
+
+enum class Key : int8_t {
+#define UH_ENUM(name) k##name,
+  UH_KEYS(UH_ENUM)
+#undef UH_ENUM
+  kCount,
+};
+
+inline constexpr int kKeyCount = static_cast<int>(Key::kCount);
+
+std::string_view name(Key key);
+
+class KeySet {
+ public:
+  constexpr KeySet() = default;
+  constexpr explicit KeySet(uint32_t bits) : bits_(bits) {}
+  constexpr KeySet(Key key) : bits_(uint32_t{1} << static_cast<int>(key)) {}
+
+  constexpr uint32_t bits() const { return bits_; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool has(Key key) const { return (bits_ & KeySet(key).bits_) != 0; }
+  constexpr KeySet operator|(KeySet other) const { return KeySet(bits_ | other.bits_); }
+  constexpr KeySet operator&(KeySet other) const { return KeySet(bits_ & other.bits_); }
+  constexpr KeySet operator-(KeySet other) const { return KeySet(bits_ & ~other.bits_); }
+  // Must not be empty.
+  Key highest() const { return static_cast<Key>(31 - __builtin_clz(bits_)); }
+  // Every key of this set below `key`: what a kernel at `key` may redispatch to.
+  KeySet below(Key key) const { return KeySet(bits_ & (KeySet(key).bits_ - 1)); }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+inline constexpr KeySet kBackendKeys =
+    KeySet(Key::kCPU) | KeySet(Key::kCUDA) | KeySet(Key::kSparseCPU) | KeySet(Key::kMeta);
+
+// "CPU, ADInplaceOrView", highest last.
+std::string to_string(KeySet keys);
+
+}  // namespace uh

@@ -1,0 +1,130 @@
+#include "tensor/tensor.h"
+
+#include <algorithm>
+
+#include "memory/shared_bytes.h"
+#include "tensor/call_scope.h"
+
+namespace uh {
+namespace {
+
+std::atomic<DType> g_default_dtype{DType::kFloat32};
+
+Allocator& allocator_for(Device device) {
+  return device == Device::kMeta ? meta_allocator() : default_allocator();
+}
+
+// Elements from the first one that a layout touches: the size its Storage needs, in elements.
+int64_t extent(IntSpan sizes, IntSpan strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return last + 1;
+}
+
+Tensor fresh(Layout layout, int64_t elements, DType dtype, Device device) {
+  int64_t bytes = 0;
+  check(!__builtin_mul_overflow(elements, itemsize(dtype), &bytes),
+        "empty: storage size calculation overflowed with sizes=", layout.sizes);
+  auto storage = make_ref<Storage>(static_cast<size_t>(bytes), allocator_for(device), device);
+  return Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), dtype,
+                                     make_ref<VersionCounter>()));
+}
+
+// Dense and without overlap in some order of the dimensions: a permutation of a contiguous tensor.
+bool is_dense(const Tensor& t) {
+  Dims order(static_cast<size_t>(t.ndim()));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return t.size(b) < 2 ? false : t.size(a) < 2 ? true : t.stride(a) < t.stride(b);
+  });
+  int64_t expected = 1;
+  for (int64_t d : order) {
+    if (t.size(d) < 2) continue;
+    if (t.stride(d) != expected) return false;
+    expected *= t.size(d);
+  }
+  return true;
+}
+
+}  // namespace
+
+DType default_dtype() { return g_default_dtype.load(std::memory_order_relaxed); }
+void set_default_dtype(DType dtype) {
+  check_kind(is_floating(dtype), ErrorKind::kType,
+             "set_default_dtype: only floating-point types are supported as the default type, got ", name(dtype));
+  g_default_dtype = dtype;
+}
+
+Tensor empty(IntSpan sizes, DType dtype, Device device) {
+  const int64_t n = checked_numel(sizes, "empty");
+  return fresh({Dims(sizes), contiguous_strides(sizes), 0}, n, dtype, device);
+}
+
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
+  checked_numel(sizes, "empty_strided");
+  check(sizes.size() == strides.size(), "empty_strided: dimensionality of sizes (", sizes.size(),
+        ") must match dimensionality of strides (", strides.size(), ")");
+  for (int64_t s : strides) {
+    check(s >= 0, "empty_strided: negative strides are not supported, got strides ", to_string(strides));
+  }
+  return fresh({Dims(sizes), Dims(strides), 0}, extent(sizes, strides), dtype, device);
+}
+
+Tensor empty_like(const Tensor& self, DType dtype) { return empty_like(self, dtype, self.device()); }
+
+Tensor empty_like(const Tensor& self, DType dtype, Device device) {
+  if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
+  if (is_dense(self)) return empty_strided(self.sizes(), self.strides(), dtype, device);
+  // Keep the order of the dimensions, close the gaps: strides sorted, then recomputed densely.
+  Dims order(static_cast<size_t>(self.ndim()));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  bool broadcast = false;
+  for (size_t i = 0; i < order.size(); ++i) broadcast = broadcast || (self.strides()[i] == 0 && self.sizes()[i] > 1);
+  if (!broadcast) {
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
+  }
+  Dims strides(order.size());
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = step;
+    step *= std::max<int64_t>(self.sizes()[d], 1);
+  }
+  return empty_strided(self.sizes(), strides, dtype, device);
+}
+
+Tensor alias(const Tensor& self, Layout layout) {
+  return alias(self, std::move(layout), self.dtype(), self.impl()->counter());
+}
+
+Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<VersionCounter> counter) {
+  return Tensor(make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(counter)));
+}
+
+ByteSpan byte_span(const Tensor& self) {
+  const int64_t first = self.offset() * itemsize(self.dtype());
+  return {first, first + extent(self.sizes(), self.strides()) * itemsize(self.dtype())};
+}
+
+void record_write(const Tensor& self) {
+  if (!events::on()) [[likely]] return;
+  const ByteSpan span = byte_span(self);
+  if (span.hi <= span.lo) return;
+  shared_bytes::refresh(self.storage());
+  events::emit(events::Kind::kWRITE, self.storage()->id(), self.id(), span.lo, span.hi, current_call());
+  events::capture_values({self.storage()->id(), static_cast<const std::byte*>(self.storage()->data()),
+                          span.lo, span.hi, static_cast<int>(self.dtype())});
+}
+
+bool has_internal_overlap(const Tensor& self) {
+  if (self.is_contiguous()) return false;
+  for (int64_t d = 0; d < self.ndim(); ++d) {
+    if (self.size(d) > 1 && self.stride(d) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace uh

@@ -1,0 +1,86 @@
+#include "tensor/tensor_impl.h"
+
+namespace uh {
+
+TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<VersionCounter> counter)
+    : storage_(std::move(storage)),
+      layout_(std::move(layout)),
+      counter_(std::move(counter)),
+      dtype_(dtype) {
+  const Key backend = storage_->device() == Device::kMeta ? Key::kMeta : Key::kCPU;
+  keys_ = KeySet(backend) | KeySet(Key::kADInplaceOrView);
+  refresh();
+  if (events::on()) [[unlikely]] {
+    storage_->held_by(events::Holder::kTensor, id_);
+    announce(events::Kind::kTENSOR_NEW);
+  }
+}
+
+TensorImpl::~TensorImpl() {
+  if (!events::on()) [[likely]] return;
+  if (base_) {
+    events::emit(events::Kind::kUNUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor), id_,
+                 base_->use_count() - 1);
+  }
+  events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
+  storage_->dropped_by(events::Holder::kTensor, id_);
+}
+
+void TensorImpl::set_base(Ref<TensorImpl> base) {
+  base_ = std::move(base);
+  if (events::on()) [[unlikely]] {
+    events::emit(events::Kind::kUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor), id_,
+                 base_->use_count());
+  }
+}
+
+void TensorImpl::bump_version(int64_t call) {
+  const int64_t now = counter_->bump();
+  if (events::on()) [[unlikely]] {
+    events::emit(events::Kind::kVERSION, counter_->id(), now, id_, call);
+  }
+}
+
+void TensorImpl::set_layout(Layout layout) {
+  layout_ = std::move(layout);
+  refresh();
+  if (events::on()) [[unlikely]] announce(events::Kind::kTENSOR_META);
+}
+
+void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
+  storage_->dropped_by(events::Holder::kTensor, id_);
+  storage_ = std::move(storage);
+  storage_->held_by(events::Holder::kTensor, id_);
+  set_layout(std::move(layout));
+}
+
+void TensorImpl::refresh() {
+  numel_ = numel_of(layout_.sizes);
+  contiguous_ = true;
+  int64_t expected = 1;
+  for (size_t i = layout_.sizes.size(); i-- > 0 && contiguous_;) {
+    const int64_t size = layout_.sizes[i];
+    if (size == 1) continue;
+    contiguous_ = layout_.strides[i] == expected;
+    expected *= size;
+  }
+  contiguous_ = contiguous_ || numel_ == 0;
+}
+
+void TensorImpl::announce(events::Kind kind) const {
+  const size_t n = layout_.sizes.size();
+  int64_t words[3 + 2 * 64];
+  const size_t shown = n < 64 ? n : 64;
+  words[0] = counter_->id();
+  words[1] = base_ ? base_->id() : 0;
+  words[2] = static_cast<int64_t>(shown);
+  for (size_t i = 0; i < shown; ++i) {
+    words[3 + i] = layout_.sizes[i];
+    words[3 + shown + i] = layout_.strides[i];
+  }
+  const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device()) << 8 |
+                         static_cast<int64_t>(wrapped_number_) << 16;
+  events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, words, (3 + 2 * shown) * 8);
+}
+
+}  // namespace uh

@@ -1,0 +1,95 @@
+// TensorImpl: the logical description of some bytes.
+//
+// What: sizes, strides and offset (in elements), dtype, device, key set, and a counted Storage.
+// Invariant: element (i0, i1, ...) lives at byte (offset + Σ i·stride) * itemsize of the Storage, and
+// every such byte lies inside it.
+// If violated: kernels read and write memory of others; views.h therefore checks every layout.
+//
+// Note [Version counter]: every in-place write bumps a number that all views of a Storage share, so
+// that a value saved for backward can be recognised as changed. It lives in the Storage's default
+// counter; `x.data` alone describes the same bytes with a counter of its own, as in PyTorch.
+// Read next: tensor.h (the handle), views.h (making new descriptions).
+#pragma once
+
+#include "base/dtype.h"
+#include "base/ids.h"
+#include "base/ref.h"
+#include "base/shape.h"
+#include "memory/storage.h"
+#include "tensor/key_set.h"
+
+namespace uh {
+
+class VersionCounter final : public RefCounted {
+ public:
+  int64_t id() const { return id_; }
+  int64_t current() const { return version_.load(std::memory_order_relaxed); }
+  int64_t bump() { return version_.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+ private:
+  int64_t id_ = next_id(IdSpace::kVersionCounter);
+  std::atomic<int64_t> version_{0};
+};
+
+struct Layout {
+  Dims sizes;
+  Dims strides;        // elements
+  int64_t offset = 0;  // elements
+};
+
+class TensorImpl final : public RefCounted {
+ public:
+  TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<VersionCounter> counter);
+  ~TensorImpl() override;
+
+  int64_t id() const { return id_; }
+  Storage* storage() const { return storage_.get(); }
+  const Ref<Storage>& storage_ref() const { return storage_; }
+  const Dims& sizes() const { return layout_.sizes; }
+  const Dims& strides() const { return layout_.strides; }
+  int64_t offset() const { return layout_.offset; }
+  const Layout& layout() const { return layout_; }
+  DType dtype() const { return dtype_; }
+  Device device() const { return storage_->device(); }
+  KeySet keys() const { return keys_; }
+  int64_t numel() const { return numel_; }
+  int64_t ndim() const { return layout_.sizes.ndim(); }
+  bool is_contiguous() const { return contiguous_; }
+  std::byte* data() const {
+    return static_cast<std::byte*>(storage_->data()) + layout_.offset * itemsize(dtype_);
+  }
+
+  // The tensor this one is a view of (never itself a view), or null.
+  TensorImpl* base() const { return base_.get(); }
+  void set_base(Ref<TensorImpl> base);
+
+  const Ref<VersionCounter>& counter() const { return counter_; }
+  int64_t version() const { return counter_->current(); }
+  // One in-place write has happened; `call` is the operator call that did it.
+  void bump_version(int64_t call);
+
+  // A number that became a tensor: it does not decide dtypes over tensors of its own category.
+  bool wrapped_number() const { return wrapped_number_; }
+  void set_wrapped_number(bool wrapped) { wrapped_number_ = wrapped; }
+
+  // Replaces the description (resize_, set_, t_): same tensor, new shape.
+  void set_layout(Layout layout);
+  void set_storage(Ref<Storage> storage, Layout layout);
+
+ private:
+  void refresh();  // recomputes what is derived from the layout
+  void announce(events::Kind kind) const;
+
+  Ref<Storage> storage_;
+  Layout layout_;
+  Ref<TensorImpl> base_;
+  Ref<VersionCounter> counter_;
+  int64_t id_ = next_id(IdSpace::kTensor);
+  int64_t numel_ = 0;
+  KeySet keys_;
+  DType dtype_;
+  bool contiguous_ = true;
+  bool wrapped_number_ = false;
+};
+
+}  // namespace uh

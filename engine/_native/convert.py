@@ -1,0 +1,118 @@
+"""Python values into the C ABI's numbers and back, for the generated functions."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine._native.errors import raise_last
+from engine._native.library import ffi, lib
+from engine.dtypes import device as _device
+from engine.dtypes import dtype as _dtype
+from engine.tensor import Tensor, wrap
+
+_INT64 = 1 << 63
+
+
+def number(value: Any) -> tuple[int, int, float]:
+    """A Python number as (kind, integer, real); None becomes kind -1.
+
+    Raises: TypeError for anything that is not a number, OverflowError beyond 64 bits.
+    """
+    if value is None:
+        return -1, 0, 0.0
+    if value.__class__ is float:
+        return 2, 0, value
+    if value.__class__ is bool:
+        return 0, int(value), 0.0
+    if isinstance(value, numbers.Integral):
+        integer = int(value)
+        if not -_INT64 <= integer < _INT64:
+            raise OverflowError(f"{integer} does not fit into 64 bits")
+        return (0 if type(value).__name__ in ("bool", "bool_") else 1), integer, 0.0
+    if isinstance(value, numbers.Real):
+        return 2, 0, float(value)
+    if isinstance(value, Tensor) and value.dim() == 0:
+        return number(value.item())
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and value.ndim == 0:
+        return number(value.item())
+    raise TypeError(f"expected a number, got {type(value).__name__}")
+
+
+def operand(value: Any) -> tuple[int, int, int, float]:
+    """A tensor or a number for a pointwise operator: (handle, kind, integer, real)."""
+    if isinstance(value, Tensor):
+        return value._h, 0, 0, 0.0
+    if value is None:
+        raise TypeError("expected a tensor or a number, got None")
+    return (0, *number(value))
+
+
+def ints(value: Any) -> tuple[Any, int]:
+    """A sequence of ints (or one int) as (array, length); None becomes (NULL, -1)."""
+    if value is None:
+        return ffi.NULL, -1
+    if isinstance(value, numbers.Integral):
+        return (int(value),), 1
+    if isinstance(value, Tensor):
+        value = value.tolist()
+    if isinstance(value, (str, bytes)):
+        raise TypeError("expected a sequence of ints, got a string")
+    values = [v.__index__() for v in value]
+    return values, len(values)
+
+
+def given(value: Any) -> tuple[int, Any]:
+    """An optional number as (was it given, value)."""
+    return (0, 0) if value is None else (1, value.__index__() if hasattr(value, "__index__") else value)
+
+
+def handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
+    """A sequence of tensors as (handles, length); None becomes handle 0."""
+    if isinstance(tensors, Tensor):
+        raise TypeError("expected a sequence of tensors, got one tensor")
+    values = [0 if t is None else t._h for t in tensors]
+    return values, len(values)
+
+
+def dtype_code(dtype: Any) -> int:
+    """The code of a dtype; None becomes -1, "not given"."""
+    if dtype is None:
+        return -1
+    if isinstance(dtype, _dtype):
+        return dtype.code
+    raise TypeError(f"expected a dtype, got {type(dtype).__name__}")
+
+
+def device_code(device: Any) -> int:
+    """The code of a device or its name; None becomes -1, "not given"."""
+    if device is None:
+        return -1
+    return (device if isinstance(device, _device) else _device(device)).code
+
+
+def take_list(pointer: Any) -> list[Tensor]:
+    """Wraps the tensors of a returned list and frees the list."""
+    if pointer == ffi.NULL:
+        raise_last()
+    result = [wrap(h) for h in ffi.unpack(pointer.items, pointer.n)]
+    lib.uh_list_free(pointer)
+    return result
+
+
+def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor, ...]:
+    """Calls a C function that writes `n` handles, and wraps them."""
+    out = ffi.new("uh_handle[]", n)
+    if function(*args, out):
+        raise_last()
+    return tuple(wrap(h) for h in out)
+
+
+def read_scalar(value: Any) -> bool | int | float:
+    """A returned uh_scalar as the Python number it is."""
+    if value.kind == 2:
+        return value.d
+    if value.kind < 0:
+        raise_last()
+    return bool(value.i) if value.kind == 0 else value.i
