@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from math import gcd, prod
 
 import numpy as np
@@ -64,7 +64,7 @@ def runs(sizes: Sequence[int], strides: Sequence[int], offset: int) -> list[tupl
 def holes(sizes: Sequence[int], strides: Sequence[int], offset: int) -> list[tuple[int, int]]:
     """The stretches between the first and the last element that no element uses."""
     used = runs(sizes, strides, offset)
-    return [(left[1], right[0]) for left, right in zip(used, used[1:], strict=False)]
+    return [(left[1], right[0]) for left, right in pairwise(used)]
 
 
 def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:

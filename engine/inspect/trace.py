@@ -220,11 +220,11 @@ class Trace:
     def _learn_texts(self, first: int, end: int) -> None:
         """Strings and sources come in the stream too: the tables may lag behind it."""
         kinds = self._records["kind"][first:end]
-        for number in first + np.flatnonzero(kinds == NUMBER["STRING"]):
+        for number in (first + np.flatnonzero(kinds == NUMBER["STRING"])).tolist():
             key = int(self._records["a"][number])
             if key not in self._strings:
                 self._strings[key] = self.blob(number).decode("utf-8", "replace")
-        for number in first + np.flatnonzero(kinds == NUMBER["SOURCE"]):
+        for number in (first + np.flatnonzero(kinds == NUMBER["SOURCE"])).tolist():
             key = int(self._records["a"][number])
             if not self._sources.get(key, ("", ""))[1]:
                 text = self.blob(number).decode("utf-8", "replace")

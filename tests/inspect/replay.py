@@ -188,9 +188,9 @@ def random_program(seed: int, steps: int = 60) -> TraceBuilder:
             with b.op("mm(Tensor self, Tensor mat2) -> Tensor", [T(x), T(x)]) as call:
                 call.fail("mm: inner sizes differ: (2, 3) @ (2, 3); 3 != 2")
         elif act == "nested":
-            with b.op("add.Tensor(Tensor self, Tensor other) -> Tensor", [T(x), T(x)]):
-                with b.op("zero_(Tensor(a!) self) -> Tensor(a!)", [T(x)], hops=False):
-                    b.write(x, [0.0] * 6)
+            outer, inner = "add(Tensor self) -> Tensor", "zero_(Tensor(a!) self) -> Tensor(a!)"
+            with b.op(outer, [T(x)]), b.op(inner, [T(x)], hops=False):
+                b.write(x, [0.0] * 6)
         elif act == "bind":
             b.bind(r.choice("xyzw"), x, r.choice(["NAME", "NAME", "SLOT", "CELL"]))
         elif act == "unbind":

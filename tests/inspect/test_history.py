@@ -197,11 +197,58 @@ def test_who_owns_this(talk):
     assert history.owners(2, at["y"]).object is None  # nobody has looked at it
 
 
+def test_two_paths_to_one_reference_count_once():
+    b = TraceBuilder()
+    x = b.tensor((2,))
+    b.bind("xs[0]", x, "SLOT", holder=0x1000)
+    b.bind("xs[1]", x, "SLOT", holder=0x1000)
+    b.bind("ys[0]", x, "SLOT", holder=0x1000)  # ys is xs
+    b.bind("d['a.b']", x, "SLOT", holder=0x2000)
+    b.bind("d['c.b']", x, "SLOT", holder=0x2000)
+    b.bind("self.w", x, "ATTRIBUTE", holder=0x3000)
+    b.bind("model.w", x, "ATTRIBUTE", holder=0x3000)
+    b.bind("c", x, holder=0x4000)  # a cell variable
+    b.bind("f.c", x, "CELL", holder=0x4000)
+    b.bind("x", x)
+    b.object(x, refcount=9)
+    looked = b.now
+    b.unbind("x", x)
+    history = b.history()
+    owners = history.owners(x, looked).object
+    assert (owners.count, sum(holder.count for holder in owners.holders)) == (9, 9)
+    assert [(holder.name, holder.count) for holder in owners.holders] == [
+        ("xs[0], also ys[0]", 1),
+        ("xs[1]", 1),
+        ("d['a.b']", 1),
+        ("d['c.b']", 1),
+        ("self.w, also model.w", 1),
+        ("c, also f.c", 1),
+        ("x", 1),
+        ("held elsewhere", 2),
+    ]
+    later = history.owners(x, b.now).object
+    assert (later.count, later.holders[-1].count) == (8, 2)
+
+
+def test_names_of_a_module_outlive_its_frame():
+    """The recorder tells them again after the frame is left; they end when they are unbound."""
+    b = TraceBuilder()
+    module = b.frame()
+    x = b.tensor((2,), name="x")
+    popped = b.pop_frame()
+    told = b.bind("x", x, frame=module)
+    unbound = b.unbind("x", x, frame=module)
+    history = b.history()
+    assert history.label(x, popped - 1) == history.label(x, told) == "x"
+    assert history.label(x, popped) == history.label(x, unbound) == "#1"
+
+
 def test_a_call_tells_its_arguments_results_and_hops(talk):
     _, history, at = talk
     rand, transposed = history.call(1), history.call(2)
     assert rand.args == (Argument("size", "ints", (2, 3)), Argument("dtype", "none", None))
-    assert rand.results == (1,) and rand.schema.startswith("rand(int[] size")
+    assert rand.results == (1,)
+    assert rand.schema.startswith("rand(int[] size")
     assert transposed.args == (Argument("self", "tensor", 1),)
     assert [hop.key for hop in history.hops(2)] == ["ADInplaceOrView", "CPU"]
     assert history.call_at_or_before(at["zeroed"]).op == "zero_"
@@ -321,7 +368,8 @@ def test_bytes_before_any_write_and_after_the_budget_are_unknown():
     assert known.tolist() == [True] * 4 + [False] * 8 + [True] * 4
     assert np.frombuffer(data, "<f4")[[0, 3]].tolist() == [1, 4]
     part, sure = history.bytes_of(1, b.now, 2, 6)
-    assert part[:2] == data[2:4] and sure.tolist() == [True, True, False, False]
+    assert part[:2] == data[2:4]
+    assert sure.tolist() == [True, True, False, False]
 
 
 def test_values_are_known_from_the_write_on():
@@ -371,7 +419,8 @@ def test_aliases_exactly_when_bytes_meet():
     odd = b.tensor((5,), (2,), 1, base=x)
     other = b.tensor((10,))
     history = b.history()
-    assert history.aliases(x, even, b.now) and history.aliases(odd, x, b.now)
+    assert history.aliases(x, even, b.now)
+    assert history.aliases(odd, x, b.now)
     assert not history.aliases(even, odd, b.now)
     assert not history.aliases(x, other, b.now)
     assert not history.aliases(x, 99, b.now)
@@ -383,9 +432,11 @@ def test_aliases_exactly_when_bytes_meet():
 def test_an_empty_trace_answers():
     history = TraceBuilder().history()
     assert history.end == 0
-    assert history.tensors_at(0) == () and history.line_at(0) is None
+    assert history.tensors_at(0) == ()
+    assert history.line_at(0) is None
     assert history.next(0, "op") == history.previous(0, "line") == 0
-    assert history.find("x", 0) is None and history.call_at_or_before(0) is None
+    assert history.find("x", 0) is None
+    assert history.call_at_or_before(0) is None
     with pytest.raises(IndexError, match="moment 0 is outside the trace: it has 0 events"):
         history.event(0)
 

@@ -49,7 +49,8 @@ def test_a_file_reads_back_as_it_was_written(tmp_path, segment):
     assert sentences(trace) == sentences(inside)
     words = trace.blob_words(np.arange(len(trace)), 5)
     assert (words == inside.blob_words(np.arange(len(inside)), 5)).all()
-    assert trace.finished and not trace.warning
+    assert trace.finished
+    assert not trace.warning
     assert trace.source(1) == ("demo.py", "x = zeros(2, 3)\n" * 4)
 
 
@@ -81,7 +82,8 @@ def test_a_growing_trace_is_followed(tmp_path):
     database.commit()
     database.execute("PRAGMA journal_mode = DELETE")  # a reader does not stand in the way
     database.close()
-    assert trace.poll() == 0 and trace.finished
+    assert trace.poll() == 0
+    assert trace.finished
     # strings and sources came from the stream alone
     assert sentences(trace) == sentences(b.trace())
     assert trace.source(1)[1].startswith("x = zeros")
@@ -97,7 +99,9 @@ def test_what_was_in_the_log_of_a_killed_recorder_is_read(tmp_path):
         (tmp_path / f"dead.uht{suffix}").write_bytes((tmp_path / f"live.uht{suffix}").read_bytes())
     database.close()
     trace = Trace.open(tmp_path / "dead.uht")
-    assert len(trace) == len(b.records) and not trace.warning and not trace.finished
+    assert len(trace) == len(b.records)
+    assert not trace.warning
+    assert not trace.finished
 
 
 def refused(path: Path) -> str:
@@ -115,7 +119,8 @@ def test_what_is_not_a_trace_is_refused_with_its_reason(tmp_path):
     assert "is empty" in refused(empty)
     text = tmp_path / "script.py"
     text.write_text("print('hello')\n")
-    assert "not a trace" in refused(text) and "print('hello')" in refused(text)
+    assert "not a trace" in refused(text)
+    assert "print('hello')" in refused(text)
     short = tmp_path / "short.uht"
     short.write_bytes(b"SQLite format 3\0" + bytes(20))
     assert "36 bytes" in refused(short)
@@ -139,7 +144,8 @@ def test_another_programs_database_is_refused(tmp_path):
 
 def test_a_newer_trace_is_refused(tmp_path):
     path = changed(tmp_path, "PRAGMA user_version = 2")
-    assert "newer" in refused(path) and "upgrade" in refused(path)
+    assert "newer" in refused(path)
+    assert "upgrade" in refused(path)
 
 
 def test_a_trace_without_its_tables_is_refused(tmp_path):
@@ -176,7 +182,8 @@ def test_a_damaged_segment_ends_the_trace_with_a_warning(tmp_path, damage):
     database.close()
     trace = Trace.open(path)
     assert len(trace) == 40
-    assert "40 events" in trace.warning and str(path) in trace.warning
+    assert "40 events" in trace.warning
+    assert str(path) in trace.warning
     assert sentences(trace) == sentences(b.trace())[:40]
     assert trace.poll() == 0
 
@@ -205,22 +212,29 @@ def test_damaged_blobs_leave_the_events(tmp_path):
     assert "blobs" in trace.warning
 
 
+def opened(path: Path) -> tuple[Trace | None, str]:
+    """(the trace, its warning), or (None, why it was refused)."""
+    try:
+        trace = Trace.open(path)
+    except TraceError as error:
+        return None, str(error)
+    return trace, trace.warning
+
+
 def test_a_truncated_file_gives_its_beginning_or_a_clear_error(tmp_path):
     whole = program(40).save(tmp_path / "run.uht", segment=20)
     data = whole.read_bytes()
-    opened = 0
+    readable = 0
     for cut in range(0, len(data), 1777):
         path = tmp_path / "cut.uht"
         path.write_bytes(data[:cut])
-        try:
-            trace = Trace.open(path)
-        except TraceError as error:
-            assert str(path) in str(error)
-        else:
-            opened += 1
+        trace, message = opened(path)
+        assert str(path) in message
+        if trace:
+            readable += 1
             assert trace.warning
             sentences(trace)
-    assert opened
+    assert readable
 
 
 def test_flipped_bytes_never_crash(tmp_path):
@@ -232,7 +246,7 @@ def test_flipped_bytes_never_crash(tmp_path):
         for at in random.integers(100, len(data), 20):
             flipped[at] ^= int(random.integers(1, 256))
         path.write_bytes(flipped)
-        try:
-            sentences(Trace.open(path))
-        except TraceError as error:
-            assert str(path) in str(error)
+        trace, message = opened(path)
+        assert trace or str(path) in message
+        if trace:
+            sentences(trace)

@@ -152,15 +152,23 @@ class TraceBuilder:
         return self.emit("LINE", frame, file, line)
 
     def bind(
-        self, name: str, tensor: int = 0, kind: str = "NAME", text: str = "", frame: int = 0
+        self,
+        name: str,
+        tensor: int = 0,
+        kind: str = "NAME",
+        text: str = "",
+        frame: int = 0,
+        holder: int = 0,
     ) -> int:
-        """A name, slot (`xs[0]`), attribute (`self.w`) or cell now is this tensor or text."""
+        """A name, slot (`xs[0]`), attribute (`self.w`) or cell now is this tensor or text.
+
+        `holder` is the address of the list, instance or cell that has the reference."""
         if not self.frames:
             self.frame()
         where = frame or self.frames[-1][0]
         string = self.string(name)
         blob = None if tensor else text.encode()
-        return self.emit("NAME_BIND", where, string, HOLDERS.index(kind), tensor, blob=blob)
+        return self.emit("NAME_BIND", where, string, HOLDERS.index(kind), tensor, holder, blob=blob)
 
     def unbind(self, name: str, tensor: int = 0, kind: str = "NAME", frame: int = 0) -> int:
         where = frame or self.frames[-1][0]

@@ -91,13 +91,18 @@ class ObjectFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class NameFact(Fact):
-    """A name, slot, attribute or closure cell; `text` shows a value that is not a tensor."""
+    """A name, slot, attribute or closure cell; `text` shows a value that is not a tensor.
+
+    `holder` is the address of the list, dictionary, instance or cell that has the reference, 0 when
+    the frame or module itself has it: two paths into one list are one reference.
+    """
 
     frame: int
     name: str
     kind: str
     tensor: int
     text: str
+    holder: int = 0
 
 
 @dataclass(frozen=True, slots=True)

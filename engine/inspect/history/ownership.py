@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from engine.inspect.events import HOLDERS, coded
-from engine.inspect.history.facts import Holder, Owners, TensorOwners
+from engine.inspect.history.facts import Holder, NameFact, Owners, TensorOwners
 from engine.inspect.history.table import Table
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
 ELSEWHERE = "held elsewhere"
+_LAST_STEP = re.compile(
+    r"""(\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\[\]'"]*)\]|\.[^.\[\]]*)$"""
+)
 
 
 def owners(history: History, tensor: int, m: int) -> TensorOwners:
@@ -50,15 +55,37 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
 
 
 def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
-    """None when there is no Python object, or nobody has looked at it yet."""
+    """None when there is no Python object, or nobody has looked at it yet.
+
+    The references were counted when the recorder looked. A name bound or unbound since then is one
+    more or one less; what no name explained then is still there.
+    """
     seen = history.object_at(tensor, m)
     if seen is None:
         return None
-    holders = tuple(
-        Holder(name.kind, name.name, 1, name.frame, name.since)
-        for name in history.names_of(tensor, m)
-    )
-    return _with_rest(holders, seen.refcount, seen.since)
+    then, now = (_references(history.names_of(tensor, at)) for at in (seen.since, m))
+    rest = max(seen.refcount - len(then), 0)
+    return _with_rest(now, len(now) + rest, seen.since)
+
+
+def _references(names: Iterable[NameFact]) -> tuple[Holder, ...]:
+    """One holder a reference: see Note [Who holds it] in engine/_native/names.h."""
+    references: dict[object, list[NameFact]] = {}
+    for place, name in enumerate(names):
+        step = "" if name.kind in ("NAME", "CELL") else _last_step(name.name)  # a cell holds one
+        key: object = (name.holder, step) if name.holder else place
+        references.setdefault(key, []).append(name)
+    holders = []
+    for paths in references.values():
+        first, words = paths[0], ", also ".join(name.name for name in paths)
+        holders.append(Holder(first.kind, words, 1, first.frame, first.since))
+    return tuple(holders)
+
+
+def _last_step(path: str) -> str:
+    """`[0]` of `a.b[0]`, `.b` of `a.b`: where inside the holder the reference is."""
+    found = _LAST_STEP.search(path)
+    return found[0] if found else path
 
 
 def _adding_up(holders: tuple[Holder, ...], counts: Table, key: int, m: int) -> Owners:

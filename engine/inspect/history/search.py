@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.inspect.events import KINDS, NUMBER, dtype_code, short_op
+from engine._generated.event_kinds import KINDS
+from engine.inspect.events import NUMBER, dtype_code, short_op
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
 
 if TYPE_CHECKING:
@@ -130,8 +131,10 @@ class Search:
             ids = self._named(lambda text: text == value)
         if not len(ids):
             return None
-        masks = [self._where(field, ids) for field in TENSORS]
-        return np.logical_or.reduce(masks)
+        mask = np.zeros(len(self.events), bool)
+        for field in TENSORS:
+            mask |= self._where(field, ids)
+        return mask
 
     def _with_field(self, key: str, value: str) -> Mask:
         """Any field of the event list by its name; a text field by its text."""

@@ -9,8 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.inspect.events import FOREVER
+
+Ints = NDArray[np.int64]
 
 _BLOCK = 4096  # rows between two remembered cuts
 
@@ -18,26 +21,27 @@ _BLOCK = 4096  # rows between two remembered cuts
 class Table:
     """Columns as attributes: `table.since`, `table.until`, and whatever the facts have besides."""
 
-    def __init__(self, since: np.ndarray, until: np.ndarray, **columns: np.ndarray):
+    def __init__(self, since: Ints, until: Ints, **columns: Ints):
         self.since = since
         self.until = until
         self.columns = columns
-        self._by: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._by: dict[str, tuple[Ints, Ints]] = {}
 
     def __len__(self) -> int:
         return len(self.since)
 
-    def __getattr__(self, name: str) -> np.ndarray:
+    def __getattr__(self, name: str) -> Ints:
         try:
-            return self.__dict__["columns"][name]
+            column: Ints = self.__dict__["columns"][name]
         except KeyError:
             raise AttributeError(f"the table has no column {name!r}") from None
+        return column
 
     def begun(self, moment: int) -> int:
         """How many rows began at the moment or before it."""
         return int(np.searchsorted(self.since, moment, "right"))
 
-    def at(self, moment: int) -> np.ndarray:
+    def at(self, moment: int) -> Ints:
         """The rows that hold at the moment, oldest first."""
         end = self.begun(moment)
         cuts, alive = self._cuts
@@ -48,7 +52,7 @@ class Table:
         return rows[self.until[rows] > moment]
 
     @cached_property
-    def _cuts(self) -> tuple[np.ndarray, list[np.ndarray]]:
+    def _cuts(self) -> tuple[Ints, list[Ints]]:
         """Every so often, which earlier rows still hold there, so that a cut looks at few rows.
 
         The distance grows with the number of living rows: all cuts together stay linear in size.
@@ -60,7 +64,7 @@ class Table:
             cuts.append(position)
         return np.array(cuts), alive
 
-    def where(self, column: str, value: int) -> np.ndarray:
+    def where(self, column: str, value: int) -> Ints:
         """The rows with this value in the column, oldest first."""
         if column not in self._by:
             keys = self.columns[column]
@@ -70,12 +74,12 @@ class Table:
         lo, hi = np.searchsorted(keys, [value, value + 1])
         return order[lo:hi]
 
-    def where_at(self, column: str, value: int, moment: int) -> np.ndarray:
+    def where_at(self, column: str, value: int, moment: int) -> Ints:
         """The rows with this value in the column that hold at the moment."""
         rows = self.until_now(column, value, moment)
         return rows[self.until[rows] > moment]
 
-    def until_now(self, column: str, value: int, moment: int) -> np.ndarray:
+    def until_now(self, column: str, value: int, moment: int) -> Ints:
         """The rows with this value in the column that began at the moment or before it."""
         rows = self.where(column, value)
         return rows[: int(np.searchsorted(self.since[rows], moment, "right"))]
@@ -86,7 +90,7 @@ class Table:
         return int(rows[-1]) if len(rows) else -1
 
 
-def ends_of(ids: np.ndarray, closed: np.ndarray, when: np.ndarray) -> np.ndarray:
+def ends_of(ids: Ints, closed: Ints, when: Ints) -> Ints:
     """For things that are never reused: the moment at which each id was closed, else FOREVER."""
     until = np.full(len(ids), FOREVER, np.int64)
     if len(closed) == 0 or len(ids) == 0:
@@ -100,11 +104,11 @@ def ends_of(ids: np.ndarray, closed: np.ndarray, when: np.ndarray) -> np.ndarray
 
 
 def pair(
-    keys: tuple[np.ndarray, ...],
-    opened: np.ndarray,
-    close_keys: tuple[np.ndarray, ...],
-    closed: np.ndarray,
-) -> np.ndarray:
+    keys: tuple[Ints, ...],
+    opened: Ints,
+    close_keys: tuple[Ints, ...],
+    closed: Ints,
+) -> Ints:
     """For things that come and go under the same key: the moment at which each opening was closed.
 
     Openings and closings of one key nest like brackets. Sorted by key, depth and moment, an opening
@@ -130,7 +134,7 @@ def pair(
     return until
 
 
-def next_of_same(*columns: np.ndarray, since: np.ndarray) -> np.ndarray:
+def next_of_same(*columns: Ints, since: Ints) -> Ints:
     """For facts that the next one with the same key replaces: where that begins, else FOREVER."""
     until = np.full(len(since), FOREVER, np.int64)
     order = np.lexsort([since, *reversed(columns)])

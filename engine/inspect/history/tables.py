@@ -63,7 +63,7 @@ class Tables:
         since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
         gone, old = self.of("STORAGE_FREE")
         until = np.minimum(next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone))
-        made, new = self.of("STORAGE_NEW")
+        _, new = self.of("STORAGE_NEW")
         allocator, device = (_looked_up(rows["a"], new["a"], new[field]) for field in "de")
         return Table(
             since,
@@ -221,7 +221,13 @@ class Tables:
         bound = rows["kind"] == NUMBER["NAME_BIND"]
         since, until, rows = since[bound], until[bound], rows[bound]
         return Table(
-            since, until, frame=rows["a"], name=rows["b"], kind=rows["c"], tensor=rows["d"]
+            since,
+            until,
+            frame=rows["a"],
+            name=rows["b"],
+            kind=rows["c"],
+            tensor=rows["d"],
+            holder=np.where(rows["flags"] & HAS_BLOB, 0, rows["e"]),
         )
 
     @cached_property

@@ -106,9 +106,9 @@ class Bytes:
         """The writes to a storage, or to one byte of it (-1: any)."""
         table = self.tables.writes
         rows = table.until_now("storage", storage, m)
-        if byte < 0:
-            return rows
-        return rows[(table.lo[rows] <= byte) & (byte < table.hi[rows])]
+        if byte >= 0:
+            rows = rows[(table.lo[rows] <= byte) & (byte < table.hi[rows])]
+        return rows
 
     def _write_row(self, row: int) -> WriteFact:
         table = self.tables.writes
