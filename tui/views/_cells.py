@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tui.render import Glyphs, Line, Span, Target, cells, clean, cut, fit
+from tui.render import Glyphs, Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 
 GUTTER = 16  # where the cells begin: room for an address or a label
@@ -43,6 +43,21 @@ def facts(pairs: Iterable[tuple[str, str]], width: int, ellipsis: str) -> Line:
         line.append(Span(shown, style))
         x += cells(shown)
     return tuple(line)
+
+
+def padded(
+    text: str,
+    width: int,
+    style: str,
+    target: Target | None = None,
+    align: str = "<",
+    ellipsis: str = "",
+) -> tuple[Span, Span]:
+    """`text` in exactly `width` cells; the blank part is not underlined with it, only lit."""
+    shown = Span(cut(clean(text), width, ellipsis), style, target)
+    lit = "lit" if "lit" in style.split() else ""
+    blank = Span(" " * (width - shown.width), lit, target)
+    return (blank, shown) if align == ">" else (shown, blank)
 
 
 def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
@@ -83,9 +98,10 @@ def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple
         number = f"{across if cell > 6 else ''}{box.number}{across}"[-(cell - 1) :]
         frame = "frame lit" if box.lit else "frame"
         top += [Span(across * (cell - 1 - len(number)), frame), Span(number, frame)]
-        text = fit(box.text, cell - 3, glyphs.ellipsis, ">")
         style = f"{box.style} lit" if box.lit else box.style
-        middle += [Span(f" {text}", style, box.target), Span(box.mark or " ", "op", box.target)]
+        middle += padded(box.text, cell - 2, style, box.target, ">", glyphs.ellipsis)
+        sign = "op lit" if box.lit else "op"
+        middle.append(Span(box.mark or " ", sign, box.target))
         bottom.append(Span(across * (cell - 1), frame))
     top.append(_corner(glyphs, LEFT + DOWN, lit[-2]))
     middle.append(_corner(glyphs, UP + DOWN, lit[-2]))

@@ -7,9 +7,20 @@ from functools import partial
 from engine.inspect.models._words import bytes_text, many, shape_text
 from engine.inspect.models.storage import Cell, Lane, StorageModel, Touch
 from tui.render import Line, Picture, Span, Target, cells, cut, fit, stack
+from tui.render.glyphs import LEFT, RIGHT
 from tui.render.theme import tensor_style
 from tui.views import DrawContext
-from tui.views._cells import FAR, GUTTER, Box, facts, framed, index_text, numbers_text, per_row
+from tui.views._cells import (
+    FAR,
+    GUTTER,
+    Box,
+    facts,
+    framed,
+    index_text,
+    numbers_text,
+    padded,
+    per_row,
+)
 
 NAME = "storage"
 KEY = "4"
@@ -175,7 +186,7 @@ def _table_line(
         last = column == len(row) - 1
         room = max(0, context.width - x if last else min(widths[column], context.width - x))
         align = ">" if column in _RIGHT else "<"
-        line.append(Span(fit(text, room, glyphs.ellipsis, align), styles[column], target))
+        line += padded(text, room, styles[column], target, align, glyphs.ellipsis)
         line.append(Span("" if last else "  "))
         x += room + 2
     return tuple(line)
@@ -260,32 +271,34 @@ def _lane(
     glyphs, style = context.glyphs, tensor_style(ordinal)
     chosen = lane.tensor == model.tensor
     target = Target("tensor", lane.tensor, lane.storage)
-    label = fit(cut(lane.label, GUTTER - 3, glyphs.ellipsis), GUTTER - 2, glyphs.ellipsis, ">")
     line = [Span(glyphs.lit if chosen else " ", "lit" if chosen else "")]
-    line += [Span(label, f"{style} lit" if chosen else style, target), Span("  ")]
+    label = f"{style} lit" if chosen else style
+    line += padded(lane.label, GUTTER - 2, label, target, ">", glyphs.ellipsis)
+    line.append(Span(" "))
     lo, hi = lane.extent.span
     for cell in row:
         touch = next((t for t in cell.touches if t.tensor == lane.tensor), None)
         if touch is None:
             inside = lo < cell.byte + model.itemsize and cell.byte < hi
-            line.append(Span(fit(glyphs.hole if inside else "", width - 2, "", ">") + "  ", "hole"))
+            line += padded(glyphs.hole if inside else "", width - 1, "hole", align=">")
+            line.append(Span(" "))
             continue
-        text = _touch_text(touch, width, context)
         own = f"{style} lit" if cell.selected else style
         # the cell is a byte of the lane's own storage, which may start elsewhere in this memory
         byte = lane.extent.byte(touch.index) - lane.extent.start
         byte += lane.offset * lane.extent.itemsize
         where = Target("byte", lane.tensor, lane.storage, byte=byte, index=touch.index)
-        line.append(Span(text, own, where))
+        text = _touch_text(touch, width - 1, context)
+        line += padded(text, width - 1, own, where, ">", glyphs.ellipsis)
+        line.append(Span(" "))
     return tuple(line)
 
 
-def _touch_text(touch: Touch, width: int, context: DrawContext) -> str:
+def _touch_text(touch: Touch, room: int, context: DrawContext) -> str:
+    """The index of the element that begins here, or a line if it began further left."""
     glyphs = context.glyphs
     if touch.part:
-        across = glyphs.wire(10)
-        return across * (width - 2) + ("  " if touch.part else across)
+        return glyphs.wire(LEFT + RIGHT) * (room - 1)
     more = f"+{touch.more}" if touch.more else ""
     begins = glyphs.arrow if not any(touch.index) else ""
-    room = width - 1 - len(more)
-    return fit(begins + index_text(touch.index), room - 1, glyphs.ellipsis, ">") + more + "  "
+    return cut(begins + index_text(touch.index), room - len(more), glyphs.ellipsis) + more

@@ -9,7 +9,17 @@ from engine.inspect.models._words import shape_text
 from engine.inspect.models.strides import Made, Place, StridesModel
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, fit
 from tui.views import DrawContext
-from tui.views._cells import GUTTER, Box, facts, framed, index_text, numbers_text, per_row, wrapped
+from tui.views._cells import (
+    GUTTER,
+    Box,
+    facts,
+    framed,
+    index_text,
+    numbers_text,
+    padded,
+    per_row,
+    wrapped,
+)
 from tui.views._table import (
     LABEL,
     column_numbers,
@@ -133,7 +143,8 @@ def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
             label = index_text(cell.index) if cell.used else glyphs.hole
             label += f"+{cell.more}" if cell.more else ""
             style = "hole" if not cell.used else "tensor0 lit" if cell.selected else "tensor0"
-            under.append(Span(fit(label, width - 2, glyphs.ellipsis, ">") + "  ", style, target))
+            under += padded(label, width - 1, style, target, ">", glyphs.ellipsis)
+            under.append(Span(" "))
         place = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "
         gutter = (Span(fit(place, GUTTER, glyphs.ellipsis, ">"), "address"),)
         lines += [*framed(boxes, width, glyphs, gutter), tuple(under)]

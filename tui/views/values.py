@@ -7,9 +7,9 @@ from functools import partial
 from engine.inspect.models._grid import Grid
 from engine.inspect.models._words import many, shape_text
 from engine.inspect.models.values import Statistics, ValueCell, ValuesModel
-from tui.render import Line, Picture, Span, Target, fit, stack
+from tui.render import Line, Picture, Span, Target, stack
 from tui.views import DrawContext
-from tui.views._cells import FAR, facts
+from tui.views._cells import FAR, facts, padded
 from tui.views._table import (
     LABEL,
     column_numbers,
@@ -174,24 +174,22 @@ def _row(
     return (row_label(grid, row, context.glyphs.ellipsis), *spans)
 
 
-def _cell(
-    model: ValuesModel, cell: ValueCell, width: int, context: DrawContext
-) -> tuple[Span, Span, Span]:
+def _cell(model: ValuesModel, cell: ValueCell, width: int, context: DrawContext) -> Line:
     """Bracket and mark, the number with its height, bracket."""
     glyphs = context.glyphs
     target = Target("byte", model.tensor, model.storage, cell.byte, cell.index)
     mark = {"changed": glyphs.mark, "learned": "+"}.get(cell.changed, " ")
-    begin, end = ("[", "]") if cell.selected else (" ", " ")
+    begin, end, lit = ("[", "]", " lit") if cell.selected else (" ", " ", "")
     sign, style = _sign(cell, context)
-    text = fit(cell.text or glyphs.unknown, width - BESIDES, glyphs.ellipsis, ">")
-    lit = " lit" if cell.selected else ""
-    number = {"number": "number", "unknown": "unknown"}.get(cell.kind, "warn")
-    if mark == glyphs.mark:
-        number = "warn"
+    number = {"number": "number", "unknown": "unknown"}.get(cell.kind, "warn") + lit
+    text = cell.text or glyphs.unknown
     return (
-        Span(begin + mark, f"warn{lit}" if mark.strip() else f"dim{lit}", target),
-        Span(text, number + lit, target),
-        Span(f" {sign}{end}", style + lit, target),
+        Span(begin, lit.strip(), target),
+        Span(mark, "name" + lit, target),
+        *padded(text, width - BESIDES, number, target, ">", glyphs.ellipsis),
+        Span(" ", lit.strip(), target),
+        Span(sign, style + lit, target),
+        Span(end, lit.strip(), target),
     )
 
 
