@@ -43,4 +43,7 @@ void check_no_internal_overlap(const Tensor& self, std::string_view op);
 // Throws when `written` and `read` share bytes without being the same elements in the same places.
 void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::string_view op);
 
+// How out= ends: `out` takes the sizes of `result` if it has others, then its elements.
+void write_out(const Tensor& out, const Tensor& result, std::string_view op);
+
 }  // namespace uh

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "generated/ops.h"
 #include "ops/copy/copy.h"
 
 namespace uh {
@@ -37,6 +38,17 @@ void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::st
   check(same, op,
         ": unsupported operation: some elements of the input tensor and the written-to tensor refer to "
         "a single memory location. Please clone() the tensor before performing the operation.");
+}
+
+void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
+  check(category(result.dtype()) <= category(out.dtype()), op, ": result type ", info(result.dtype()).title,
+        " can't be cast to the desired output type ", info(out.dtype()).title);
+  check(out.device() == result.device(), op, ": expected out on ", name(result.device()), " but it is on ", name(out.device()));
+  if (!(out.sizes() == result.sizes())) ops::resize_(out, result.sizes());
+  check_no_internal_overlap(out, op);
+  if (out.is_meta()) return;
+  copy_elements(out, result);
+  record_write(out);
 }
 
 }  // namespace uh

@@ -1,0 +1,43 @@
+// What every reduction shares: which dimensions go, how the rest is walked, and the fold itself.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ops/kernel/reduce_loops.h"
+#include "tensor/tensor.h"
+
+namespace uh {
+
+// The dimensions a reduction removes, as flags per dimension. No dims, or an empty list: all of them.
+class ReducedDims {
+ public:
+  ReducedDims(const Tensor& self, const std::optional<Dims>& dims, std::string_view op);
+
+  bool has(size_t dim) const { return reduced_[dim] != 0; }
+  Dims result_sizes(const Tensor& self, bool keepdim) const;
+  // How many elements one result is made of.
+  int64_t count(const Tensor& self) const;
+  // Throws when a removed dimension has no elements: max and min have no value then.
+  void check_not_empty(const Tensor& self, std::string_view op) const;
+
+ private:
+  Dims reduced_;
+};
+
+// The dtype a fold converts to before it starts: one that the loops are made for.
+DType sum_compute_dtype(DType dtype);      // float32, float64, int64
+DType extreme_compute_dtype(DType dtype);  // uint8, int32, int64, float32, float64
+
+// out[...] = fold over the removed dimensions of self, elements read as `read_as` and then computed
+// in `compute`. A `divisor` that is not negative divides the accumulators (mean).
+void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, FoldOp op, DType read_as,
+               DType compute, double divisor = -1);
+
+// values[...] and indices[...] of the best element along `dim`; `values` may be empty. Both must be
+// contiguous and have self's sizes without `dim` (or with size 1 there).
+void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim, bool max);
+// The index of the best element of a contiguous, non-empty tensor, as if it were one row.
+void best_in_row(const Tensor& index, const Tensor& self, bool max);
+
+}  // namespace uh
