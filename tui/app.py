@@ -54,12 +54,17 @@ BaseScreen > TooSmall { display: none; }
 BaseScreen.-tiny > TooSmall, BaseScreen.-low > TooSmall { display: block; }
 BaseScreen.-tiny > #body, BaseScreen.-low > #body { display: none; }
 #body { height: 1fr; }
+Canvas {
+    scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
+    scrollbar-color: $panel; scrollbar-color-hover: $primary; scrollbar-color-active: $primary;
+    scrollbar-corner-color: $surface;
+}
 Bar#title, Bar#keys { background: $panel; }
 Viewer #tabs, Viewer #said, Viewer #strip { background: $surface; }
 Viewer #panes { height: 1fr; }
 Viewer Canvas { border: round $panel; height: 1fr; border-title-color: $text-muted; }
 Viewer Canvas:focus { border: round $primary; border-title-color: $text; }
-Viewer #side { display: none; }
+Viewer #side { display: none; overflow-x: hidden; }
 Viewer.two #side { display: block; }
 Viewer.plain Canvas, Viewer.plain Canvas:focus { border: none; }
 Viewer.zoomed #side, Viewer.zoomed #said, Viewer.zoomed #strip { display: none; }

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 from tui.keys import Key, shown
 
@@ -35,7 +36,7 @@ class KeyCommands(Provider):
 
     async def discover(self) -> Hits:
         for name, says, run in self._commands():
-            yield DiscoveryHit(name, run, help=says)
+            yield DiscoveryHit(Content(name), run, text=name, help=says)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)

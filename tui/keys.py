@@ -140,8 +140,11 @@ EXPLORE = (
     Key("previous_pane", "shift+tab", "pane back", "Go to the pane before."),
     Key("zoom", "z", "zoom", "Give the focused pane the whole screen; again to restore."),
     Key("export", "", "export picture", "Write the screen as an SVG file to the current folder."),
-    Key("screen.leave", "escape", "leave", "Close what is open, else go back one screen."),
-    Key("screen.quit", "q", "quit", "Leave Underhood.", True),
+)
+
+SCREEN = (
+    Key("leave", "escape", "leave", "Go back one screen."),
+    Key("quit", "q", "quit", "Leave Underhood.", True),
 )
 
 VIEW_KEYS = tuple(
@@ -202,6 +205,7 @@ PLAYGROUND = (
 GROUPS = {
     "Anywhere": ANYWHERE,
     "Explore": EXPLORE,
+    "Screen": SCREEN,
     "Views": VIEW_KEYS,
     "Cursor": CURSOR,
     "Home": HOME,

@@ -47,3 +47,6 @@ class AskScreen(ModalScreen[str | None]):
             box = self.query_one(Input)
             box.value = self.past.move(-1 if event.key == "up" else 1, box.value)
             box.cursor_position = len(box.value)
+        elif event.is_printable and not self.query_one(Input).has_focus:
+            event.stop()  # typed before the line was ready for it: not lost
+            self.query_one(Input).insert_text_at_cursor(event.character or "")

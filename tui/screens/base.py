@@ -34,6 +34,14 @@ class BaseScreen(Screen[None]):
         """The widgets of this screen."""
         raise NotImplementedError(f"{type(self).__name__} has no body()")
 
+    async def on_bar_clicked(self, event: Bar.Clicked) -> None:
+        """Do what the clicked word stands for, where that is done."""
+        from tui.commands import reachable
+
+        event.stop()
+        nodes = [node for node, key in reachable(self) if key.action == event.action]
+        await self.app.run_action(event.action, nodes[0] if nodes else self)
+
     def action_leave(self) -> None:
         """One level back; the lowest screen gives way to home."""
         if len(self.app.screen_stack) > 2:

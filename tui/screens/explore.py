@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.worker import get_current_worker
 
 from tui import places
+from tui.keys import SCREEN, bindings
 from tui.screens.base import BaseScreen
 from tui.screens.viewer import Viewer, viewer_bar
 from tui.widgets.bar import Bar, Word
@@ -24,6 +25,9 @@ RECORD_SECONDS = 60.0  # a gallery script that takes longer is stopped
 
 class ExploreScreen(BaseScreen):
     """Title, viewer, key bar. The trace is read in a thread, after the first frame."""
+
+    KEYS = (SCREEN,)
+    BINDINGS = bindings(SCREEN)
 
     def __init__(self, trace: Path | None = None, at: str = "", view: str = "", script: Path | None = None):
         super().__init__()

@@ -46,15 +46,18 @@ class LessonScreen(BaseScreen):
     SCOPED_CSS = False
     CSS = """
     #lesson { height: 1fr; }
-    #left { width: 46%; }
+    #left { width: 1fr; }
+    LessonScreen Viewer { display: none; }
+    LessonScreen.picture Viewer { display: block; }
+    LessonScreen.picture #left { width: 46%; }
     #prose { height: 1fr; border: round $panel; padding: 0 1; }
     #prose:focus { border: round $primary; }
     #verdict { height: auto; max-height: 9; background: $surface; padding: 0 1; display: none; }
     #verdict.said { display: block; }
     #answer { border: none; height: 1; padding: 0 1; background: $panel; display: none; }
     .asking #answer { display: block; }
-    LessonScreen.-narrow #left { width: 1fr; }
-    LessonScreen.-narrow Viewer { display: none; }
+    LessonScreen.-narrow.picture #left { width: 1fr; }
+    LessonScreen.-narrow.picture Viewer { display: none; }
     LessonScreen.-narrow.looking Viewer { display: block; }
     LessonScreen.-narrow.looking #left { display: none; }
     """
@@ -121,8 +124,7 @@ class LessonScreen(BaseScreen):
         self.remove_class("looking")
         self._tell()
         self._show_text()
-        self.query_one(Viewer).set_stage(None)
-        self.query_one(Viewer).waiting(TODO[kind])
+        self._show_stage(None)
         box = self.query_one("#answer", Input)
         box.value = ""
         (box if kind == "predict" else self.query_one("#prose")).focus()
@@ -248,11 +250,16 @@ class LessonScreen(BaseScreen):
         if isinstance(stage, str):
             said.append(("error", stage))
         elif stage is not None:
-            self.query_one(Viewer).set_stage(stage)
+            self._show_stage(stage)
         if self.step.kind == "run" and not result.error:
             said.append(("good", "It ran; the picture shows what it left behind."))
         self._tell(*said)
         self._mark_title()
+
+    def _show_stage(self, stage: Any) -> None:
+        """The picture on the right; without one the text has the whole width."""
+        self.set_class(stage is not None, "picture")
+        self.query_one(Viewer).set_stage(stage)
 
     def _mark_title(self) -> None:
         """Show in the title that the step is done, without moving the text."""
@@ -381,7 +388,7 @@ class LessonScreen(BaseScreen):
     def action_next_pane(self) -> None:
         """Between text, answer line and picture."""
         viewer = self.query_one(Viewer)
-        if viewer.main.has_focus:
+        if viewer.main.has_focus or viewer.stage is None:
             self.remove_class("looking")
             asking = self.runner is not None and self.step.kind == "predict" and not self.right
             self.query_one("#answer" if asking else "#prose").focus()

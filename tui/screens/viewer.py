@@ -14,8 +14,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 
-from tui.keys import EXPLORE, VIEW_KEYS, bindings, shown
-from tui.render import Picture, Span, Target
+from tui.keys import ANYWHERE, EXPLORE, SCREEN, VIEW_KEYS, bindings
+from tui.render import Picture, Target
 from tui.screens.ask import AskScreen
 from tui.screens.base import key_words
 from tui.screens.sheet import Sheet
@@ -67,7 +67,8 @@ class Viewer(Vertical):
 
     def waiting(self, text: str) -> None:
         """Say why there is nothing to see yet."""
-        self.main.show_picture(Picture.of([[], [Span(f"  {text}", "dim")]]))
+        self._arrange()
+        self.main.show_picture(prose(f"\n*{text}*", self.main.room().width))
 
     @property
     def main(self) -> Canvas:
@@ -135,7 +136,7 @@ class Viewer(Vertical):
         width = self.size.width
         room = sum(len(v.TITLE) + 4 for v in views().values())
         for known in views().values():
-            active = known.NAME == self.stage.view
+            active = self.stage.view == known.NAME
             title = known.TITLE if width > room or active else known.TITLE.split()[0][:8]
             words.append(Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view({known.KEY})"))
         self.query_one("#tabs", Bar).say(words)
@@ -229,7 +230,7 @@ class Viewer(Vertical):
     def action_view(self, number: int) -> None:
         from tui.views import views
 
-        name = next((v.NAME for v in views().values() if v.KEY == str(number)), "")
+        name = next((v.NAME for v in views().values() if str(number) == v.KEY), "")
         if self.stage is not None and name:
             self.stage.show_view(name)
             self.show()
@@ -351,4 +352,4 @@ def focus_row(picture: Picture) -> int | None:
 
 def viewer_bar(ascii: bool) -> list[Word]:
     """The key bar of screens that are mainly a viewer."""
-    return key_words((EXPLORE,), ascii) + [Word(shown("question_mark"), "name", "app.help"), Word(" help", "", "app.help")]
+    return key_words((EXPLORE, SCREEN, ANYWHERE), ascii)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual import events
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -26,6 +27,13 @@ class Bar(Widget):
     """Words side by side on one line; what does not fit is cut off at the right."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
+
+    class Clicked(Message):
+        """A word was clicked; the screen knows where its action is done."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
 
     def __init__(self, words: Sequence[Word] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -48,13 +56,13 @@ class Bar(Widget):
             strip = Strip.join([strip.crop(0, width - 1), strip_of([Span(sign, "dim")], "mono")])
         return strip.extend_cell_length(width, self.rich_style).apply_style(self.rich_style)
 
-    async def on_click(self, event: events.Click) -> None:
+    def on_click(self, event: events.Click) -> None:
         column = 0
         for word in self.words:
             column += cells(word.text)
             if event.x < column:
                 if word.action:
-                    await self.screen.run_action(word.action)
+                    self.post_message(self.Clicked(word.action))
                 return
 
 

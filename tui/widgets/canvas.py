@@ -132,7 +132,7 @@ class Canvas(ScrollView, can_focus=True):
         for span in line:
             under = spot.left <= x < spot.right
             x += span.width
-            dressed.append(Span(span.text, f"{span.style} cursor", span.target) if under else span)
+            dressed.append(Span(span.text, "text cursor", span.target) if under else span)
         return dressed
 
     # The cursor

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from tui.render import UNICODE, Glyphs, Picture, Span, cells
+from tui.render.python import Coloured
 
 INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
@@ -70,7 +71,8 @@ def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[S
     if kind == "head":
         return wrap(pieces(lines[0].lstrip("# ").strip(), "head"), width)
     if kind == "code":
-        return [[Span("  " + line.expandtabs(4), "op")] for line in lines]
+        code = Coloured([line.expandtabs(4) for line in lines])
+        return [[Span("  "), *code.line(y)] for y in range(len(lines))]
     if kind == "quote":
         edge = Span(glyphs.wire(5) + " ", "wire")
         return [[edge, *line] for line in wrap(pieces(" ".join(lines), "type"), width - 2)]
@@ -90,7 +92,7 @@ def pieces(text: str, base: str = "") -> list[Piece]:
     cut_at = []
     for part in INLINE.split(text):
         if part.startswith("**") and len(part) > 4:
-            cut_at.append((part[2:-2], f"{base} title".strip()))
+            cut_at += pieces(part[2:-2], f"{base} title".strip())  # `code` may be inside
         elif part.startswith("`") and len(part) > 2:
             cut_at.append((part[1:-1], f"{base} op".strip()))
         elif part.startswith("*") and len(part) > 2 and part.endswith("*"):

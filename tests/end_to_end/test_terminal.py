@@ -1,0 +1,139 @@
+"""The command in a real terminal: tmux draws it, keys are typed, the process is signalled."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.program import saved
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+LIMIT = 20.0
+
+
+class Terminal:
+    """A private tmux server with one window."""
+
+    def __init__(self, home: Path, columns: int = 80, rows: int = 24) -> None:
+        self.name = f"uh{uuid.uuid4().hex[:8]}"
+        self.size = ["-x", str(columns), "-y", str(rows)]
+        self.environment = {
+            **os.environ,
+            "UNDERHOOD_HOME": str(home),
+            "TERM": "tmux-256color",
+            "COLORTERM": "truecolor",
+            "LC_ALL": "C.UTF-8",
+        }
+        self.environment.pop("TMUX", None)
+
+    def tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self.name, "-f", "/dev/null", *words],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    def start(self, *words: str) -> None:
+        """A shell that runs `underhood words...`; what follows says how it ended."""
+        self.tmux("new-session", "-d", *self.size, "sh")
+        self.tmux("set-option", "-s", "escape-time", "0")
+        command = " ".join([sys.executable, "-m", "tui", *words])
+        self.type(f"PS1='READY '; {command}; echo ENDED $?")
+        self.press("Enter")
+
+    def type(self, text: str) -> None:
+        self.tmux("send-keys", "-l", "--", text)
+
+    def press(self, *keys: str) -> None:
+        self.tmux("send-keys", *keys)
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p")
+
+    def until(self, *texts: str) -> str:
+        """Wait until all of the texts are on the screen."""
+        end = time.monotonic() + LIMIT
+        while True:
+            screen = self.screen()
+            if all(text in screen for text in texts):
+                return screen
+            assert time.monotonic() < end, f"{texts} did not appear; the screen was:\n{screen}"
+            time.sleep(0.03)
+
+    def program(self) -> int:
+        """The process id of the explorer."""
+        shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
+        children = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        return int(children[0])
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    made = Terminal(tmp_path / "home")
+    yield made
+    subprocess.run(["tmux", "-L", made.name, "kill-server"], capture_output=True, check=False)
+
+
+def test_a_walk_through_a_trace(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.start("open", str(saved(tmp_path)), "--view", "memory")
+    terminal.until("line 11 demo.py", "PyObject")
+    terminal.type("[")
+    terminal.until("line 5 demo.py")
+    terminal.type("4")
+    terminal.until("storage 2", "meets")
+    terminal.type("g")
+    terminal.type("line:9")  # typed ahead
+    terminal.until("go to line:9")
+    terminal.press("Enter")
+    terminal.until("line 9 demo.py")
+    terminal.type("?")
+    terminal.until("what is on the screen")
+    terminal.press("Escape")
+    terminal.until("line 9 demo.py")
+    terminal.tmux("resize-window", "-x", "130", "-y", "40")
+    terminal.until("1 Source ──", "4 Storage ──")
+    terminal.tmux("resize-window", "-x", "40", "-y", "24")
+    terminal.until("needs 60 columns")
+    terminal.type("q")
+    terminal.until("ENDED 0")
+
+
+def test_sigterm_gives_the_terminal_back(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.start("open", str(saved(tmp_path)))
+    terminal.until("line 11 demo.py")
+    os.kill(terminal.program(), signal.SIGTERM)
+    terminal.until("ENDED 143")
+    terminal.type("echo still $((6 * 7))")
+    terminal.press("Enter")
+    terminal.until("still 42")
+    assert terminal.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag}").split() == ["0", "0"]
+
+
+def test_ctrl_c_is_safe(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.start("open", str(saved(tmp_path)))
+    terminal.until("line 11 demo.py")
+    terminal.press("C-c")
+    terminal.until("Press q or ctrl+q")
+    terminal.press("C-q")
+    terminal.until("ENDED 0")
+
+
+def test_without_colour_and_in_ascii(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.environment["NO_COLOR"] = "1"
+    terminal.start("--ascii", "open", str(saved(tmp_path)), "--view", "memory")
+    screen = terminal.until("line 11 demo.py", "PyObject")
+    assert screen.isascii()
+    terminal.type("q")
+    terminal.until("ENDED 0")

@@ -1,0 +1,267 @@
+"""Flows through the real application, without a terminal (each key press costs 65 ms: few of them)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.program import program, saved
+from tui.app import Underhood
+from tui.keys import GROUPS
+from tui.screens.explore import ExploreScreen
+from tui.screens.viewer import Viewer
+from tui.widgets.canvas import Canvas
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    return tmp_path / "home"
+
+
+def screen_text(app: Underhood) -> str:
+    """What is on the screen, as text."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+@asynccontextmanager
+async def exploring(path: Path, size: tuple[int, int] = (80, 24), **given: object) -> AsyncIterator[Pilot]:
+    """The explorer with a loaded trace."""
+    app = Underhood("explore", trace=path, **given)
+    async with app.run_test(size=size) as pilot:
+        for _ in range(200):
+            await pilot.pause(0.02)
+            found = app.screen.query(Viewer)
+            if found and found.first().stage is not None:
+                break
+        await pilot.pause()
+        yield pilot
+
+
+def viewer(pilot: Pilot) -> Viewer:
+    screen = pilot.app.screen
+    assert isinstance(screen, ExploreScreen)
+    return screen.viewer
+
+
+async def test_home_shows_what_there_is_and_opens_the_lessons(home: Path) -> None:
+    folder = home / "data" / "traces"
+    folder.mkdir(parents=True)
+    saved(folder)
+    app = Underhood("home")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause(0.2)
+        text = screen_text(app)
+        assert "Continue" in text
+        assert "Playground" in text
+        assert "demo" in text
+        await pilot.press("1")
+        await pilot.pause(0.1)
+        assert "1  What a tensor is" in screen_text(app)
+        await pilot.press("escape")
+        await pilot.pause(0.1)
+        assert "Playground" in screen_text(app)
+
+
+async def test_a_step_back_and_a_selection_light_up_everywhere(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path), (120, 40), view="memory") as pilot:
+        assert "line 11 demo.py" in screen_text(pilot.app)
+        start = viewer(pilot).stage.moment
+        await pilot.press("[", "j")
+        assert viewer(pilot).stage.moment < start
+        stage = viewer(pilot).stage
+        assert stage.selection.tensor
+        label = stage.history.label(stage.selection.tensor, stage.moment)
+        assert f"on {label}" in screen_text(pilot.app).splitlines()[0]
+        source = pilot.app.screen.query_one("#side", Canvas)
+        assert any("lit" in span.style for y in range(source.picture.height) for span in source.picture.line(y))
+
+
+async def test_every_view_by_its_digit_at_80x24(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path)) as pilot:
+        from tui.views import views
+
+        for view in views().values():
+            await pilot.press(view.KEY)
+            assert viewer(pilot).stage.view == view.NAME
+            canvas = viewer(pilot).main
+            drawn = screen_text(pilot.app)
+            shown = next(line for y in range(canvas.picture.height) if (line := "".join(s.text for s in canvas.picture.line(y)).strip()))
+            assert shown[:40].strip() in drawn
+
+
+async def test_who_wrote_and_back(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path), view="storage") as pilot:
+        stage = viewer(pilot).stage
+        stage.select_text("storage=1,byte=0")
+        start = stage.moment
+        await pilot.press("w")
+        assert stage.line().line == 10
+        assert "written by operator fill_ on line 10" in screen_text(pilot.app)
+        await pilot.press("backspace")
+        assert stage.moment == start
+
+
+async def test_go_to_search_and_command_ask_at_the_bottom(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path)) as pilot:
+        stage = viewer(pilot).stage
+        await pilot.press("g", *"line:9", "enter")
+        assert stage.line().line == 9
+        await pilot.press("slash", *"fill", "enter")
+        assert "fill_" in stage.sentence()
+        await pilot.press("colon", *"strides", "enter")
+        assert stage.view == "strides"
+        await pilot.press("colon", *"nonsense", "enter")
+        assert "there is no view 'nonsense'" in screen_text(pilot.app)
+        await pilot.press("g", "9", "escape")
+        assert "fill_" in stage.sentence()
+
+
+async def test_help_explains_the_view_and_the_keys(tmp_path: Path) -> None:
+    from tui.views import view
+
+    async with exploring(saved(tmp_path), (100, 40), view="values") as pilot:
+        await pilot.press("question_mark")
+        await pilot.pause(0.1)
+        sheet = pilot.app.screen.query_one(Canvas).picture.text()
+        for sentence in view("values").HELP.values():
+            assert sentence.split()[0] in sheet
+        assert "who wrote" not in sheet
+        assert "last wrote the selected cell" in sheet.replace("\n", " ")
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, ExploreScreen)
+        await pilot.press("e")
+        await pilot.pause(0.1)
+        assert "The event's own fields" in pilot.app.screen.query_one(Canvas).picture.text()
+
+
+async def test_a_small_terminal_says_so_and_recovers(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path), (50, 24)) as pilot:
+        assert "needs 60 columns" in screen_text(pilot.app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause(0.1)
+        assert "needs 60 columns" not in screen_text(pilot.app)
+        assert "Memory map" in screen_text(pilot.app)
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause(0.1)
+        assert viewer(pilot).has_class("two")
+
+
+async def test_ascii_draws_ascii_only(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path), view="memory", ascii=True) as pilot:
+        text = screen_text(pilot.app)
+        assert [line for line in text.splitlines() if not line.isascii()] == []
+
+
+async def test_without_colour_what_is_meant_is_still_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tui.widgets.ink import ink_of, style
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with exploring(saved(tmp_path), view="memory") as pilot:
+        assert ink_of(pilot.app) == "mono"
+        for name in ("lit", "here", "cursor", "warn", "error"):
+            look = style(name, "mono")
+            assert look.color is None
+            assert (look.bold or look.reverse or look.underline)
+
+
+async def test_clicks_select_and_the_strip_goes_there(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path), view="memory") as pilot:
+        stage = viewer(pilot).stage
+        canvas = viewer(pilot).main
+        row = next(y for y in range(canvas.picture.height) if canvas.picture.targets(y))
+        left, _, target = canvas.picture.targets(row)[0]
+        await pilot.click("#main", offset=(left, row))
+        assert stage.selection.tensor == target.tensor
+        await pilot.click("#strip", offset=(0, 0))
+        assert stage.moment == 0
+        await pilot.click("#keys", offset=(2, 0))  # ] step
+        assert stage.line().line == 1
+        await pilot.click("#tabs", offset=(4, 0))
+        assert stage.view == "source"
+
+
+async def test_a_growing_trace_is_followed(tmp_path: Path) -> None:
+    builder = program()
+    full = len(builder.records)
+    records, builder.records = builder.records, builder.records[:40]
+    path = builder.save(tmp_path / "live.uht", closed=False)
+    async with exploring(path) as pilot:
+        stage = viewer(pilot).stage
+        assert stage.last == 39
+        import sqlite3
+
+        from tests.inspect.trace_builder import add_segment
+
+        builder.records = records
+        database = sqlite3.connect(path)
+        add_segment(database, builder.array()[40:], bytes(builder.blobs))
+        database.close()
+        for _ in range(100):
+            await pilot.pause(0.02)
+            if stage.last > 39:
+                break
+        assert stage.last == full - 1 == stage.moment
+        assert "not closed" in screen_text(pilot.app)
+
+
+async def test_a_foreign_file_is_a_message(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.uht"
+    path.write_bytes(b"not this")
+    app = Underhood("explore", trace=path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause(0.5)
+        assert "is not a trace" in " ".join(screen_text(app).replace("│", " ").split())
+        await pilot.press("]", "w", "3", "e")  # nothing to act on: nothing happens
+
+
+async def test_every_action_of_the_key_table_exists(tmp_path: Path) -> None:
+    from tui.screens.home import HomeScreen
+    from tui.screens.lesson import LessonScreen
+    from tui.screens.lessons import LessonsScreen
+    from tui.screens.playground import PlaygroundScreen
+
+    owners = {
+        "Anywhere": Underhood,
+        "Explore": Viewer,
+        "Screen": ExploreScreen,
+        "Views": Viewer,
+        "Cursor": Canvas,
+        "Home": HomeScreen,
+        "Lessons": LessonsScreen,
+        "Lesson": LessonScreen,
+        "Playground": PlaygroundScreen,
+    }
+    for group, keys in GROUPS.items():
+        for key in keys:
+            where, _, action = key.action.partition("(")[0].rpartition(".")
+            owner = {"app": Underhood, "screen": ExploreScreen}.get(where, owners[group])
+            assert hasattr(owner, f"action_{action}"), f"{group}: {key.action}"
+            assert key.says.endswith("."), f"{group}: {key.action} has no sentence"
+
+
+async def test_the_palette_offers_every_key_that_works_here(tmp_path: Path) -> None:
+    from tui.commands import reachable
+    from tui.keys import EXPLORE
+
+    async with exploring(saved(tmp_path)) as pilot:
+        assert {key for _, key in reachable(pilot.app.screen)} >= set(EXPLORE)
+        await pilot.press("ctrl+p", *"coarser", "enter")
+        await pilot.pause(0.2)
+        assert isinstance(pilot.app.screen, ExploreScreen)
+
+
+async def test_keys_can_be_remapped(tmp_path: Path) -> None:
+    from tui.settings import Settings
+
+    async with exploring(saved(tmp_path), settings=Settings(keys={"grain": "x"})) as pilot:
+        stage = viewer(pilot).stage
+        before = stage.grain
+        await pilot.press("x")
+        assert stage.grain != before

@@ -1,0 +1,91 @@
+"""The cursor, the strip of time and the lesson text, as pure functions."""
+
+from __future__ import annotations
+
+from tui.render import ASCII, UNICODE, Picture, Span, Target
+from tui.widgets.canvas import Spot, beside, beyond, first_spot, keep_spot, merged_targets, nearest
+from tui.widgets.prose import prose
+from tui.widgets.scrubber import column_of, draw_strip, moment_at
+
+A, B, C = (Target("tensor", tensor=n) for n in (1, 2, 3))
+PICTURE = Picture.of(
+    [
+        [Span("head")],
+        [Span("ab", target=A), Span("c", target=A), Span("  "), Span("b", target=B)],
+        [],
+        [Span("    "), Span("c", target=C)],
+    ]
+)
+
+
+def test_spans_of_one_thing_are_one_place() -> None:
+    assert merged_targets(PICTURE, 1) == [(0, 3, A), (5, 6, B)]
+
+
+def test_the_cursor_goes_from_thing_to_thing() -> None:
+    first = first_spot(PICTURE, 0)
+    assert first == Spot(1, 0, 3, A)
+    right = beside(PICTURE, first, 1)
+    assert right == Spot(1, 5, 6, B)
+    assert beside(PICTURE, right, 1) is None
+    assert beside(PICTURE, right, -1) == first
+    below = beyond(PICTURE, right, 1)
+    assert below == Spot(3, 4, 5, C)
+    assert beyond(PICTURE, below, 1) is None
+    assert beyond(PICTURE, below, -1) == right  # nearest in column
+    assert nearest(PICTURE, 2, 0) in (first, below)
+
+
+def test_the_cursor_stays_on_its_thing_in_a_new_picture() -> None:
+    moved = Picture.of([[], [], [Span(" "), Span("b", target=B)], [Span("x", target=C)]])
+    assert keep_spot(moved, Spot(1, 5, 6, B)) == Spot(2, 1, 2, B)
+    assert keep_spot(moved, Spot(1, 0, 3, A)) == Spot(2, 1, 2, B)  # gone: the nearest
+    assert keep_spot(Picture.of([]), Spot(1, 0, 3, A)) is None
+    assert keep_spot(moved, None) is None
+
+
+def test_the_strip_of_time_goes_from_the_first_to_the_last_moment() -> None:
+    assert [moment_at(x, 80, 1000) for x in (0, 79)] == [0, 999]
+    assert [column_of(m, 80, 1000) for m in (0, 999)] == [0, 79]
+    for glyphs in (UNICODE, ASCII):
+        spans = draw_strip([0.0, 0.5, 1.0, 0.0], 3, 4, 4, glyphs)
+        assert "".join(span.text for span in spans)[3] == glyphs.here
+        assert sum(span.width for span in spans) == 4
+    assert draw_strip([], 0, 0, 80, UNICODE)[0].text == " no events"
+
+
+TEXT = """\
+# Strides
+
+A tensor of **six `cells`** is
+one row, `x[0]`, *really*.
+
+- first
+  and more
+- second
+
+```python
+x = 1  # one
+```
+> quoted
+"""
+
+
+def test_prose_lays_out_what_lessons_use() -> None:
+    lines = prose(TEXT, 34).text().split("\n")
+    assert lines[0] == "Strides"
+    assert "A tensor of six cells is one row," in lines
+    assert "x[0], really." in lines
+    assert "· first and more" in lines
+    assert "· second" in lines
+    assert "  x = 1  # one" in lines
+    assert any(line.endswith("quoted") for line in lines)
+
+
+def test_prose_never_exceeds_its_width_and_marks_more_than_colour() -> None:
+    for width in (20, 33, 80):
+        picture = prose(TEXT + "w" * 200, width)
+        assert all(len(line) <= width for line in picture.text().split("\n"))
+    marked = prose(TEXT, 80).text(styles=True)
+    assert "⟨title:six⟩" in marked
+    assert "⟨title op:cells⟩" in marked
