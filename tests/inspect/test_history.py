@@ -277,6 +277,8 @@ def test_sentences_use_the_names_of_the_moment(talk):
     assert said[at["zeroed"]] == (
         "bytes 0 to 24 of storage 1 were written through tensor a (#2) by zero_"
     )
+    assert said[at["line 4"]] == "line demo.py:4 is about to run: del x"
+    assert "tensor #2 was made on storage 1: float32 (3, 2), strides (1, 3), offset 0" in said
     assert said[at["y"]] == "name y was bound to tensor #2"
     assert said[at["end"]] == "name n was bound to 3"
     assert "operator t was called: t(x)" in said
@@ -302,7 +304,8 @@ def found(history: History, text: str) -> list[int]:
 @pytest.mark.parametrize(
     "text",
     ["tensor", "a (#2)", "X", "storage 1", "demo.py:10", "zero_", "by zero_", "(2, 3)", "cpu",
-     "0x50000000", "is a view of tensor x (#1)", "24", "use count 1", "was bound to 3", "nothing"],
+     "0x50000000", "is a view of tensor x (#1)", "24", "use count 1", "was bound to 3", "nothing",
+     "del x", "float32 (3", "strides", "(1, 3)"],
 )  # fmt: skip
 def test_words_find_every_sentence_that_has_them(talk, text):
     _, history, _ = talk
@@ -436,6 +439,7 @@ def test_an_empty_trace_answers():
     assert history.line_at(0) is None
     assert history.next(0, "op") == history.previous(0, "line") == 0
     assert history.find("x", 0) is None
+    assert history.find(" ", 0) is None
     assert history.call_at_or_before(0) is None
     with pytest.raises(IndexError, match="moment 0 is outside the trace: it has 0 events"):
         history.event(0)

@@ -54,6 +54,7 @@ class History:
         self._bytes = Bytes(self)
         self.call = lru_cache(maxsize=16384)(self._call)
         self.label = lru_cache(maxsize=65536)(self._label)
+        self._source_lines = lru_cache(maxsize=64)(lambda file: self.source(file)[1].splitlines())
         self._search = lru_cache(maxsize=4)(partial(Search, self))
 
     def refresh(self) -> bool:
@@ -74,6 +75,11 @@ class History:
     def source(self, file: int) -> tuple[str, str]:
         """(path, text) of a source file."""
         return self.trace.source(file)
+
+    def line_text(self, file: int, line: int) -> str:
+        """One line of a source file, without the space around it; "" where it was not kept."""
+        lines = self._source_lines(file)
+        return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
     # Events
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,25 +38,26 @@ from engine.inspect.history.table import Table
 from engine.inspect.history.tables import Tables
 
 _MOST_RANK = 64
+_KEPT = 1 << 17
 
 
 class Rows:
-    """One method per sort of fact: the fact in that row of its table."""
+    """One method per sort of fact: the fact in that row of its table.
+
+    Facts that many moments share are made once: a screen asks for all that is alive at every step.
+    """
 
     def __init__(self, tables: Tables):
         self.tables = tables
         self.trace = tables.trace
-        self._tensors: dict[int, TensorFact] = {}
+        self.tensor = lru_cache(maxsize=_KEPT)(self._tensor)
+        self.storage = lru_cache(maxsize=_KEPT)(self._storage)
+        self.block = lru_cache(maxsize=_KEPT)(self._block)
+        self.name = lru_cache(maxsize=_KEPT)(self._name)
 
     def text(self, event: int) -> str:
         """The text attached to an event."""
         return self.trace.blob(event).decode("utf-8", "replace")
-
-    def tensor(self, row: int) -> TensorFact:
-        """The description is decoded once: the views ask for it at every moment."""
-        if row not in self._tensors:
-            self._tensors[row] = self._tensor(row)
-        return self._tensors[row]
 
     def _tensor(self, row: int) -> TensorFact:
         got = _row(self.tables.tensors, row)
@@ -78,11 +80,11 @@ class Rows:
             base=base,
         )
 
-    def storage(self, row: int) -> StorageFact:
+    def _storage(self, row: int) -> StorageFact:
         got = _row(self.tables.storages, row)
         return StorageFact(**_spelled(got, allocator=ALLOCATORS, device=DEVICES))
 
-    def block(self, row: int) -> BlockFact:
+    def _block(self, row: int) -> BlockFact:
         got = _row(self.tables.blocks, row)
         got["reused"] = bool(got["reused"])
         return BlockFact(**_spelled(got, allocator=ALLOCATORS, device=DEVICES))
@@ -95,7 +97,7 @@ class Rows:
         got["type"] = self.trace.string(got["type"])
         return ObjectFact(**got, header=self.trace.blob(got["since"]))
 
-    def name(self, row: int) -> NameFact:
+    def _name(self, row: int) -> NameFact:
         got = _row(self.tables.names, row)
         got["name"] = self.trace.string(got["name"])
         text = "" if got["tensor"] else self.text(got["since"])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine._generated.event_kinds import KINDS
-from engine.inspect.events import NUMBER, dtype_code, short_op
+from engine.inspect.events import DTYPES, NUMBER, dtype_code, short_op
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Search:
         self.pattern = re.compile(_whole_numbers(self.text))
         if words:
             self._keep_speakers()
-        self.candidates = np.flatnonzero(self.possible)
+        self.candidates = np.flatnonzero(self.possible) if text.strip() else np.empty(0, np.int64)
 
     def find(self, m: int, step: int) -> int | None:
         """The nearest match after m (step > 0) or before it."""
@@ -224,6 +224,29 @@ class Search:
                 could |= self._is_in(numbers, place, values)
         if kind.name == "NAME_BIND":
             could |= self.events["d"][numbers] == 0  # the value's text may say it
+        elif kind.name == "LINE":
+            could |= self._code_has(numbers, fragment)
+        elif kind.name in ("TENSOR_NEW", "TENSOR_META"):
+            could |= self._description_has(numbers, fragment, number)
+        return could
+
+    def _code_has(self, numbers: np.ndarray, fragment: str) -> Mask:
+        """The lines of the program whose text has the fragment."""
+        files, lines = self.events["b"][numbers], self.events["c"][numbers]
+        could = np.zeros(len(numbers), bool)
+        for file in np.unique(files).tolist():
+            text = self.history.source(file)[1].lower().splitlines()
+            found = [place for place, line in enumerate(text, start=1) if fragment in line]
+            could |= (files == file) & np.isin(lines, found)
+        return could
+
+    def _description_has(self, numbers: np.ndarray, fragment: str, number: int | None) -> Mask:
+        """The tensors whose dtype, sizes or strides have it (the first eight dimensions)."""
+        codes = [code for code, (name, _, _) in enumerate(DTYPES) if fragment in name]
+        could = np.isin(self.events["c"][numbers] & 0xFF, codes)
+        if number is not None:
+            words = self.history.trace.blob_words(numbers, 3 + 16)[:, 3:]
+            could |= (words == number).any(axis=1)
         return could
 
     def _could_be_argument(self, fragment: str) -> bool:

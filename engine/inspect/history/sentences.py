@@ -85,6 +85,18 @@ def _say(history: History, m: int, field: str, value: int) -> object:
     return history.string(value) if field in STRINGS else value
 
 
+def _its_code(history: History, m: int, fields: dict[str, int]) -> str:
+    code = short(history.line_text(fields["file"], fields["line"]))
+    return f": {code}" if code else ""
+
+
+def _described(history: History, m: int, fields: dict[str, int]) -> str:
+    fact = history.tensor(fields["tensor"], m)
+    if fact is None:
+        return ""
+    return f": {fact.dtype} {fact.sizes}, strides {fact.strides}, offset {fact.offset}"
+
+
 def _called_with(history: History, m: int, fields: dict[str, int]) -> str:
     call = history.call(fields["call"])
     if call is None:
@@ -123,6 +135,9 @@ def _raised(history: History, m: int, fields: dict[str, int]) -> str:
 
 
 _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
+    "LINE": _its_code,
+    "TENSOR_NEW": _described,
+    "TENSOR_META": _described,
     "OP_ENTER": _called_with,
     "OP_EXIT": _returned,
     "WRITE": _by,
@@ -134,6 +149,8 @@ _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
 }
 
 ADDED = {
+    "TENSOR_NEW": " strides offset ",
+    "TENSOR_META": " strides offset ",
     "OP_EXIT": " from with ",
     "WRITE": " by from outside the engine ",
     "NAME_BIND": " to tensor ",
