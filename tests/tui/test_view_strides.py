@@ -68,6 +68,14 @@ def test_expand_lights_every_cell_that_is_the_same_memory() -> None:
     assert "0,0+1" in text
 
 
+def test_a_selected_hole_is_said_to_be_one() -> None:
+    made, tensors = history()
+    model = project(made, made.end - 1, Selection(tensors["z"], 1, byte=12))
+    text = draw(model, DrawContext(80, 24)).text()
+    assert "cell 3: no index of z leads to byte 12" in text
+    assert "━━━━3━" in text
+
+
 def test_the_slice_can_be_stepped_in_every_leading_dimension() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((2, 3, 4, 5), values=range(120))

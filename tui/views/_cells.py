@@ -40,7 +40,8 @@ def facts(pairs: Iterable[tuple[str, str]], width: int, ellipsis: str) -> Line:
     line, x = [Span(" ")], 1
     for text, style in pairs:
         shown = cut(clean(text), width - x, ellipsis)
-        line.append(Span(shown, style))
+        blank = len(shown) - len(shown.lstrip())
+        line += [Span(shown[:blank]), Span(shown[blank:], style)]  # blanks are not underlined
         x += cells(shown)
     return tuple(line)
 

@@ -71,6 +71,14 @@ def draw(model: StridesModel, context: DrawContext) -> Picture:
     lines += slice_lines(model.tensor, model.storage, model.grid, context)
     lines += _table(model, model.grid, context)
     lines += [(), *_strip(model, context)]
+    if model.grid.hole >= 0:
+        cell = f"cell {model.grid.hole // model.itemsize}"
+        words = f": no index of {model.label} leads to byte {model.grid.hole}"
+        lines += [
+            (),
+            facts([(cell, "lit"), (words, "text")], context.width, context.glyphs.ellipsis),
+            (),
+        ]
     if model.place is not None:
         lines += [(), *_formula(model.place, context), ()]
     lines += [*_dims(model), (), *_words(model, context)]
@@ -129,7 +137,8 @@ def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
     number = cells(str(model.count - 1))
     width = max(6, min(18, max(index + 2 + more, value + 4, number + 3)))
     count = per_row(context.width, width, model.count)
-    here = model.place.element if model.place is not None else model.offset
+    chosen = model.grid.byte if model.grid is not None else -1
+    here = chosen // model.itemsize if chosen >= 0 else model.offset
     shown = window(here // count, -(-model.count // count), STRIP_ROWS)
     lines: list[Line] = []
     for number in shown:

@@ -155,6 +155,8 @@ def _selected(model: ValuesModel) -> list[tuple[str, str]] | None:
     grid = model.grid
     if grid is None or grid.at_row < 0:
         return None
+    if grid.hole >= 0:
+        return [(f"byte {grid.hole} is selected: no element of {model.label} is there", "dim")]
     cell = model.cell(grid.cell(grid.index(grid.at_row, grid.at_column)))
     where = ", ".join(map(str, cell.index))
     pairs = [(f"{model.label}[{where}]", "lit"), (" = ", "dim")]

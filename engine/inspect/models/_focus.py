@@ -77,5 +77,13 @@ def cursor(tensor: Any, selection: Any) -> tuple[int, ...] | None:
     return (0,) * len(tensor.sizes)
 
 
+def missed(tensor: Any, selection: Any) -> int:
+    """The selected byte if it is of the tensor's storage but of none of its elements, else -1."""
+    byte = selection.byte
+    if byte < 0 or selection.index is not None or selection.storage not in (0, tensor.storage):
+        return -1
+    return -1 if any(extent_of(tensor).elements(byte, byte + 1)) else byte
+
+
 def _alive(history: Any, tensor: int, moment: int) -> Any | None:
     return history.tensor(tensor, moment) if tensor else None

@@ -36,6 +36,7 @@ class Grid:
     dtype: str
     extent: Extent
     byte: int  # the selected byte, -1 when none
+    hole: int  # the selected byte if no index of this tensor leads to it, else -1
     contents: Contents
     cells: tuple[tuple[GridCell, ...], ...] = ()
 
@@ -63,8 +64,10 @@ class Grid:
         )
 
 
-def grid_of(tensor: Any, extent: Extent, contents: Contents, at: tuple[int, ...] | None) -> Grid:
-    """The table that shows index `at` (nothing for an empty tensor)."""
+def grid_of(
+    tensor: Any, extent: Extent, contents: Contents, at: tuple[int, ...] | None, hole: int = -1
+) -> Grid:
+    """The table that shows index `at` (nothing for an empty tensor); `hole`: see Grid.hole."""
     sizes = tuple(tensor.sizes)
     rank = len(sizes)
     here = at if at is not None else (0,) * rank
@@ -78,7 +81,8 @@ def grid_of(tensor: Any, extent: Extent, contents: Contents, at: tuple[int, ...]
         at_column=-1 if at is None else at[-1] if rank else 0,
         dtype=tensor.dtype,
         extent=extent,
-        byte=-1 if at is None else extent.byte(at),
+        byte=hole if hole >= 0 else -1 if at is None else extent.byte(at),
+        hole=hole,
         contents=contents,
     )
     if at is None:

@@ -14,7 +14,7 @@ from typing import Any
 from engine.inspect.events import short_op
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._extent import Extent, Hit
-from engine.inspect.models._focus import cursor, extent_of, focus, layout_of, made_from
+from engine.inspect.models._focus import cursor, extent_of, focus, layout_of, made_from, missed
 from engine.inspect.models._grid import Grid, GridCell, grid_of
 from engine.inspect.models._layout import Layout
 from engine.inspect.models._numbers import dtype_of, short
@@ -102,7 +102,7 @@ class StridesModel:
     layout: Layout | None = None
     made: tuple[Made, ...] = ()  # the newest step first
     grid: Grid | None = None
-    place: Place | None = None  # nothing in an empty tensor
+    place: Place | None = None  # nothing in an empty tensor, or when a hole is selected
     count: int = 0  # cells of the strip
     strip: tuple[StripCell, ...] = ()  # those around the cursor
 
@@ -131,7 +131,7 @@ class StridesModel:
             index=min((hit.index for hit in hits), default=None),
             more=max(0, sum(hit.times for hit in hits) - 1),
             counted=counted,
-            selected=grid.byte == byte,
+            selected=byte <= grid.byte < byte + self.itemsize,
         )
 
 
@@ -146,7 +146,8 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
     dtype, extent = dtype_of(tensor.dtype), extent_of(tensor)
     at = cursor(tensor, selection)
     contents = Contents.of(history, storage.id, moment, storage.nbytes)
-    grid = grid_of(tensor, extent, contents, at)
+    hole = missed(tensor, selection)
+    grid = grid_of(tensor, extent, contents, at, hole)
     count = -(-storage.nbytes // dtype.itemsize)
     model = StridesModel(
         tensor=tensor.id,
@@ -164,10 +165,10 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
         layout=layout_of(history, tensor),
         made=chain(history, tensor.id, moment),
         grid=grid,
-        place=None if at is None else _place(tensor, storage, extent, grid.cell(at)),
+        place=None if at is None or hole >= 0 else _place(tensor, storage, extent, grid.cell(at)),
         count=count,
     )
-    here = tensor.offset if at is None else extent.byte(at) // dtype.itemsize
+    here = tensor.offset if grid.byte < 0 else grid.byte // dtype.itemsize
     first = max(0, min(here - LISTED // 2, count - LISTED))
     return replace(model, strip=model.cells(first, LISTED))
 

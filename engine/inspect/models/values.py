@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._contents import Contents, once
 from engine.inspect.models._extent import Extent
-from engine.inspect.models._focus import cursor, extent_of, focus
+from engine.inspect.models._focus import cursor, extent_of, focus, missed
 from engine.inspect.models._grid import LISTED, Grid, GridCell, grid_of
 from engine.inspect.models._numbers import BY_CODE, Dtype, dtype_of, exact
 
@@ -142,7 +142,8 @@ def project(history: Any, moment: int, selection: Any) -> ValuesModel:
     changed = None
     if earlier is not None and read is not None and extent.span[1] <= earlier.nbytes:
         changed = _changed(read, earlier.elements(dtype, extent))
-    grid = grid_of(tensor, extent, contents, cursor(tensor, selection))
+    hole = missed(tensor, selection)
+    grid = grid_of(tensor, extent, contents, cursor(tensor, selection), hole)
     model = ValuesModel(
         tensor=tensor.id,
         label=history.label(tensor.id, moment),

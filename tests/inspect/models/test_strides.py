@@ -33,6 +33,15 @@ def test_a_selected_byte_becomes_the_index_that_is_there() -> None:
     assert model.place.index == (1, 1)
 
 
+def test_a_selected_hole_has_no_formula_but_is_lit_in_the_strip() -> None:
+    made, tensors = history()
+    model = project(made, made.end - 1, Selection(tensors["z"], 1, byte=12))
+    assert model.grid is not None
+    assert (model.place, model.grid.hole) == (None, 12)
+    assert [cell.number for cell in model.strip if cell.selected] == [3]
+    assert not any(cell.selected for row in model.grid.cells for cell in row)
+
+
 def test_a_view_is_followed_back_to_the_tensor_with_memory_of_its_own() -> None:
     made, tensors = history()
     steps = project(made, made.end - 1, Selection(tensor=tensors["z"])).made
