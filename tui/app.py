@@ -88,8 +88,8 @@ class Underhood(App[int]):
         Binding("ctrl+c", "safe", show=False, system=True),
     ]
     COMMANDS: ClassVar = App.COMMANDS | {palette}
-    HORIZONTAL_BREAKPOINTS: ClassVar = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]
-    VERTICAL_BREAKPOINTS: ClassVar = [(0, "-low"), (20, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-tall")]  # noqa: RUF012
 
     def __init__(
         self,

@@ -30,6 +30,9 @@ examples:
 """
 
 
+Act = Callable[[argparse.Namespace], int]
+
+
 class Failure(Exception):
     """Something a person can mend: printed as one line, exit code 1."""
 
@@ -86,7 +89,7 @@ def make_parser() -> argparse.ArgumentParser:
     look_options(parser)
     commands = parser.add_subparsers(title="commands", metavar="")
 
-    def command(name: str, act: Callable[[argparse.Namespace], int], says: str, usage: str = ""):
+    def command(name: str, act: Act, says: str, usage: str = "") -> argparse.ArgumentParser:
         made = commands.add_parser(
             name, help=says, description=says, usage=f"underhood {name} {usage}" if usage else None
         )

@@ -7,6 +7,10 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from tui.stage import Stage
 
 
 def print_view(path: Path, options: argparse.Namespace) -> int:
@@ -19,14 +23,14 @@ def print_view(path: Path, options: argparse.Namespace) -> int:
     except (TraceError, ValueError) as error:
         print(f"underhood show: {error}", file=sys.stderr)
         return 1
-    warning = getattr(stage.history, "warning", "")
+    warning = stage.history.trace.warning
     if warning:
         print(f"underhood show: {warning}", file=sys.stderr)
     print(as_json(stage, path) if options.json else as_text(stage, options))
     return 0
 
 
-def as_json(stage, path: Path) -> str:  # type: ignore[no-untyped-def]
+def as_json(stage: Stage, path: Path) -> str:
     """The model, with the place it was made at."""
     from engine.inspect.models import to_json
 
@@ -46,7 +50,7 @@ def as_json(stage, path: Path) -> str:  # type: ignore[no-untyped-def]
     )
 
 
-def as_text(stage, options: argparse.Namespace) -> str:  # type: ignore[no-untyped-def]
+def as_text(stage: Stage, options: argparse.Namespace) -> str:
     """The picture, under one line that says where it is from."""
     from tui.render import SETS
     from tui.views import view
@@ -60,7 +64,7 @@ def as_text(stage, options: argparse.Namespace) -> str:  # type: ignore[no-untyp
     return f"{head}\n\n{stage.picture(stage.view, width, options.height, glyphs).text()}"
 
 
-def encodes(stream, signs: str) -> bool:  # type: ignore[no-untyped-def]
+def encodes(stream: TextIO, signs: str) -> bool:
     """Whether the stream's encoding has these signs."""
     try:
         signs.encode(stream.encoding or "ascii")

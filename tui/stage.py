@@ -172,7 +172,7 @@ class Stage:
         here = self.line()
         rows = lines.where("line", int(text))
         if here is not None and any(lines.file[row] == here.file for row in rows):
-            rows = [row for row in rows if lines.file[row] == here.file]
+            rows = rows[lines.file[rows] == here.file]
         if not len(rows):
             raise ValueError(f"line {text} never ran")
         moments = [int(lines.since[row]) for row in rows]
@@ -292,7 +292,8 @@ class Stage:
             file=line.file if line else 0,
             line=line.line if line else 0,
         )
-        by = f"operator {self.history.call(call).op}" if call else "something outside the engine"
+        running = self.history.call(call) if call else None
+        by = f"operator {running.op}" if running else "something outside the engine"
         where = f" on line {line.line}" if line else ""
         return f"written by {by}{where}; w again for the write before, Backspace returns"
 

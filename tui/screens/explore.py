@@ -55,25 +55,23 @@ class ExploreScreen(BaseScreen):
         problem = self._record() if self.script is not None else ""
         stage = None
         if self.trace is not None and self.trace.is_file():
-            from engine.inspect.trace import TraceError
-            from tui.stage import open_stage
-
             try:
-                stage = open_stage(self.trace, self.at, self.first_view)
-                self._warm(stage)
-            except (TraceError, ValueError) as error:
-                problem = problem or str(error)
+                stage = self._opened(self.trace)
+            except Exception as error:  # whatever a file or a broken build does, the explorer stays
+                problem = problem or str(error) or type(error).__name__
         if not get_current_worker().is_cancelled:
             self.app.call_from_thread(self._loaded, stage, problem)
 
-    @staticmethod
-    def _warm(stage: Stage) -> None:
-        """Draw each view once here, so that no first key has to import or fold anything."""
+    def _opened(self, trace: Path) -> Stage:
+        """The trace, with each view drawn once, so that no first key has to fold anything."""
         from tui.render import UNICODE
+        from tui.stage import open_stage
         from tui.views import views
 
+        stage = open_stage(trace, self.at, self.first_view)
         for name in views():
             stage.picture(name, 80, 24, UNICODE)
+        return stage
 
     def _record(self) -> str:
         """Run the script in a process of its own; what went wrong, if anything."""

@@ -20,7 +20,7 @@ Table = tuple[str, list[tuple[str, str]]]  # heading, (sign, sentence)
 def help_sheet(screen: Screen) -> Sheet:
     """The help of a screen: its view's signs first, then its keys."""
     ascii = getattr(screen.app, "ascii", False)
-    signs = getattr(screen, "signs", list)()
+    signs: list[Table] = getattr(screen, "signs", list)()
     tables = [*signs, *key_tables(screen, ascii)]
     return Sheet("Help", partial(draw_tables, tables))
 

@@ -6,6 +6,7 @@ import ast
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
@@ -15,6 +16,9 @@ from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
 from tui.screens.base import BaseScreen, key_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from lessons._runner import Lesson
 
 RECENT = 6
 
@@ -82,7 +86,7 @@ class HomeScreen(BaseScreen):
             says = f"{following.number}. {following.title}, step {step} of {len(following.steps)}"
         self.app.call_from_thread(self._lessons_read, following, says, f"{done} of {len(found)} done")
 
-    def _lessons_read(self, following, says: str, done: str) -> None:  # type: ignore[no-untyped-def]
+    def _lessons_read(self, following: Lesson | None, says: str, done: str) -> None:
         self.lesson = following.name if following else ""
         texts = {"continue": says, "lessons": done}
         self.entries = [

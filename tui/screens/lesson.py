@@ -29,6 +29,7 @@ from tui.widgets.canvas import Canvas
 from tui.widgets.prose import lay, prose, wrap
 
 WATCH_SECONDS = 0.5
+READABLE = 84  # columns: longer lines of prose tire the eye
 TODO = {
     "text": "n goes on.",
     "run": "Enter runs this.",
@@ -152,7 +153,7 @@ class LessonScreen(BaseScreen):
         )
         canvas = self.query_one("#prose", Canvas)
         tail = f"\n\n*{TODO[step.kind]}*"
-        canvas.show_picture(prose(f"# {step.title}\n\n{step.text}{tail}", canvas.room().width, glyphs))
+        canvas.show_picture(prose(f"# {step.title}\n\n{step.text}{tail}", min(READABLE, canvas.room().width), glyphs))
         canvas.scroll_home(animate=False)
 
     def _tell(self, *said: tuple[str, str]) -> None:

@@ -6,6 +6,8 @@ a file. What happened is said, and ctrl+r starts again.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -20,6 +22,9 @@ from tui.screens.viewer import Viewer
 from tui.settings import LineMemory
 from tui.widgets.bar import Bar
 from tui.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from engine.inspect.session import Reply, Session
 
 POLL_SECONDS = 0.05
 KEPT_LINES = 1000  # of what was typed and said
@@ -55,7 +60,7 @@ class PlaygroundScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.session = None
+        self.session: Session | None = None
         self.said: list[tuple[str, str]] = [("stdout", WELCOME)]
         self.typed: list[str] = []  # lines of a statement that is not complete yet
         self.past = LineMemory()
@@ -97,7 +102,7 @@ class PlaygroundScreen(BaseScreen):
         else:
             session.close()
 
-    def _started(self, session) -> None:  # type: ignore[no-untyped-def]
+    def _started(self, session: Session) -> None:
         self.session = session
         self.query_one(Viewer).set_stage(None)
         self.query_one(Viewer).waiting("type a line; what it does to memory appears here")
@@ -110,7 +115,7 @@ class PlaygroundScreen(BaseScreen):
             self._hear(reply)
         self._grow()
 
-    def _hear(self, reply) -> None:  # type: ignore[no-untyped-def]
+    def _hear(self, reply: Reply) -> None:
         if reply.kind in STYLES:
             self._say(reply.kind, reply.text)
         if reply.kind == "died":
@@ -126,13 +131,13 @@ class PlaygroundScreen(BaseScreen):
     def _grow(self) -> None:
         viewer = self.query_one(Viewer)
         if viewer.stage is None:
-            self._open()
+            self._open(viewer)
         elif viewer.stage.refresh():
             viewer.show()
 
-    def _open(self) -> None:
+    def _open(self, viewer: Viewer) -> None:
         """The recording exists as soon as the first events are written."""
-        if not self.session.path.is_file():
+        if self.session is None or not self.session.path.is_file():
             return
         from engine.inspect.trace import TraceError
         from tui.stage import open_stage
@@ -143,7 +148,7 @@ class PlaygroundScreen(BaseScreen):
             return  # not there yet: the next poll sees it
         if stage.last >= 0:
             stage.grain = "op"
-            self.query_one(Viewer).set_stage(stage)
+            viewer.set_stage(stage)
 
     def on_unmount(self) -> None:
         if self.session is not None:

@@ -189,6 +189,10 @@ class Canvas(ScrollView, can_focus=True):
         self._strips.clear()
         self.post_message(self.Fitted(self))
 
+    def watch_show_vertical_scrollbar(self) -> None:
+        """A bar that comes or goes changes the room as much as a resize does."""
+        self.call_after_refresh(self.post_message, self.Fitted(self))
+
     def on_focus(self) -> None:
         self._redraw_cursor()
 

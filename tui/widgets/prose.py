@@ -25,7 +25,7 @@ def prose(text: str, width: int, glyphs: Glyphs = UNICODE) -> Picture:
 
 def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
     """(kind, lines) of each block: head, code, item, quote, text, gap."""
-    kind, held = "", []
+    kind, held = "", list[str]()
     fenced = False
 
     def flush() -> Iterator[tuple[str, list[str]]]:
