@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-if sys.path[:1] == [os.path.dirname(os.path.abspath(__file__))]:
+if sys.path[:1] == [os.path.dirname(os.path.realpath(__file__))]:
     del sys.path[0]
 
 import atexit
@@ -77,7 +77,7 @@ def _run_script(program: list[str]) -> None:
     importer: Any = get_importer(script)
     if importer is not None:  # a folder or a zip file with a __main__.py
         _fresh_main()
-        sys.path.insert(0, script)
+        sys.path.insert(0, os.path.abspath(script))
         runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
         return
     if not sys.flags.safe_path:

@@ -1,0 +1,162 @@
+"""The playground: typed lines run in another process, whatever they do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.inspect.history import History
+from engine.inspect.kernel import is_incomplete
+from engine.inspect.session import Reply, Session
+from engine.inspect.trace import Trace
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    session = Session(tmp_path / "t.uht")
+    yield session
+    session.close()
+
+
+def ask(session: Session, code: str) -> list[tuple[str, str]]:
+    session.send(code)
+    return [(r.kind, r.text) for r in session.wait() if r.kind not in ("ready", "done")]
+
+
+def last(replies: list[Reply]) -> Reply:
+    return replies[-1]
+
+
+def test_results_output_and_errors(session: Session) -> None:
+    assert ask(session, "1 + 1") == [("result", "2")]
+    assert ask(session, "x = 5") == []
+    assert ask(session, "print('out'); x * 2") == [("stdout", "out\n"), ("result", "10")]
+    assert ask(session, "_ + 1") == [("result", "11")]
+    assert ask(session, "None") == []
+    assert ask(session, "import os; _ = os.system('echo from a child')") == [
+        ("stdout", "from a child\n")
+    ]
+    ((kind, text),) = ask(session, "def f():\n    return 1 / 0\n\nf()\n")
+    assert kind == "error"
+    assert text.startswith('Traceback (most recent call last):\n  File "<input 7>", line 4')
+    assert "    return 1 / 0" in text
+    assert "kernel.py" not in text
+    ((kind, text),) = ask(session, "x = = 1")
+    assert kind == "error"
+    assert text.lstrip().startswith('File "<input 8>", line 1')
+    assert ask(session, "input()")[0][1].endswith("EOFError: EOF when reading a line\n")
+
+
+def test_statements_of_several_lines(session: Session) -> None:
+    assert ask(session, "for i in range(2):") == [("incomplete", "")]
+    assert ask(session, "for i in range(2):\n    print(i)\n") == [("stdout", "0\n1\n")]
+    assert ask(session, "a = 1\nb = 2\na + b") == [("result", "3")]
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("x = 1", False),
+        ("if x:", True),
+        ("if x:\n    y", True),
+        ("if x:\n    y\n", False),
+        ("f(", True),
+        ("'''a", True),
+        ("a = 1\nb = 2", False),
+        ("1 +", False),
+        ("", False),
+    ],
+)
+def test_when_more_lines_are_needed(text: str, more: bool) -> None:
+    assert is_incomplete(text) is more
+
+
+def test_an_endless_loop_is_interrupted(session: Session) -> None:
+    ask(session, "n = 0")
+    session.send("while True: n += 1")
+    session.wait(0.3)
+    assert session.busy
+    session.interrupt()
+    assert [r.kind for r in session.wait()] == ["error", "done"]
+    assert ask(session, "n > 0") == [("result", "True")]
+    session.interrupt()  # nothing runs: nothing happens
+    time.sleep(0.05)
+    assert ask(session, "'still here'") == [("result", "'still here'")]
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"),
+    [
+        ("import os; os._exit(3)", 3),
+        ("import os; os.kill(os.getpid(), 11)", 139),
+        ("exit()", 0),
+        ("import sys; sys.exit('words')", 1),
+        ("import os; os.closerange(3, 200); os.abort()", 134),
+    ],
+)
+def test_whatever_ends_it_ends_only_itself(session: Session, code: str, exit_code: int) -> None:
+    ask(session, "import engine; t = engine.zeros(3)")
+    session.send(code)
+    assert last(session.wait()).kind == "died"
+    assert session.exit_code == exit_code
+    assert session.send("1") == 0
+    trace = Trace.open(session.path)
+    assert trace.finished
+    assert trace.warning == ""
+    assert len(trace) > 10
+
+
+def test_restart_gives_a_fresh_namespace_and_trace(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    ask(session, "x = 1")
+    before = session.path
+    session.send("while True: pass")
+    assert last(session.restart()).kind == "died"
+    assert session.path != before
+    assert "NameError" in ask(session, "x")[0][1]
+
+
+def test_endless_output_does_not_stop_the_other_side(session: Session) -> None:
+    session.send("while True: print('x' * 1000)")
+    slowest, until = 0.0, time.monotonic() + 0.5
+    while time.monotonic() < until:
+        began = time.monotonic()
+        session.poll()
+        slowest = max(slowest, time.monotonic() - began)
+    assert slowest < 0.2
+    session.interrupt()
+    assert last(session.wait()).kind == "done"
+
+
+def test_a_large_request_does_not_block(session: Session) -> None:
+    session.send("import time; time.sleep(0.3)")
+    began = time.monotonic()
+    session.send(f"len({'x' * 500_000!r})")
+    assert time.monotonic() - began < 0.2
+    assert [r.text for r in session.wait() if r.kind == "result"] == ["500000"]
+
+
+def test_the_trace_grows_with_every_line(session: Session) -> None:
+    ask(session, "import engine")
+    ask(session, "x = engine.arange(6).reshape(2, 3)")
+    deadline = time.monotonic() + 5
+    history = History(Trace.open(session.path))
+    while time.monotonic() < deadline:
+        history.refresh()
+        if history.end and any(n.name == "x" for n in history.names_at(history.end - 1)):
+            break
+        time.sleep(0.02)
+    ask(session, "y = x.t()")
+    names = set()
+    while "y" not in names and time.monotonic() < deadline:
+        history.refresh()
+        names = {fact.name for fact in history.names_at(history.end - 1)}
+        time.sleep(0.02)
+    assert {"x", "y"} <= names
+    paths = [path for path, _ in history.trace._sources.values()]
+    assert "<input 2>" in paths
