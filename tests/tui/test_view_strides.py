@@ -28,8 +28,8 @@ EXPECTED = """\
          = 0x50000000 + (     0 +   1*1 +   1*3) *        4
            offset 0 + 1*1 + 1*3 = 4  ▸  byte 16  ▸  0x50000010  ▸  40.0
 
- dim  size  stride  bytes   one step goes to
-   0     3       1      4   the next element in memory
+ dim  size  stride  bytes   one step goes
+   0     3       1      4   to the next element in memory
    1     2       3     12   3 elements on
 
  contiguous  no: dim 1 should step by 1, but steps by 3

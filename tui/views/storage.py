@@ -78,6 +78,8 @@ def _drawn(model: StorageModel) -> list[tuple[int, Lane]]:
 def _head(model: StorageModel, context: DrawContext) -> list[Line]:
     gap = ("  ", "")
     device = f" on {model.device}" if model.device != model.allocator else ""
+    shared = f"{model.counters} version counters, highest {model.version}"
+    version = f"version {model.version}" if model.counters <= 1 else shared
     place = f" at {model.address:#x}" if model.address else ", no memory behind it"
     first = [
         (f"storage {model.storage}", "head"),
@@ -88,7 +90,7 @@ def _head(model: StorageModel, context: DrawContext) -> list[Line]:
         (model.allocator, "type"),
         (device, "dim"),
         gap,
-        (f"version {model.version}", "number"),
+        (version, "number"),
         gap,
         (f"{many(model.count, 'cell')} of {model.dtype}", "number"),
     ]
@@ -98,7 +100,7 @@ def _head(model: StorageModel, context: DrawContext) -> list[Line]:
 
 def _written(model: StorageModel) -> list[tuple[str, str]]:
     write = model.last_write
-    if not model.address:
+    if model.device == "meta":
         return [("the meta device keeps sizes and strides only: there are no values", "dim")]
     if write is None:
         return [("not written yet: its bytes are whatever the memory held", "dim")]

@@ -213,7 +213,7 @@ def _result(place: Place, context: DrawContext) -> list[Line]:
 
 def _dims(model: StridesModel) -> list[Line]:
     assert model.layout is not None
-    titles = ("dim", "size", "stride", "bytes", "one step goes to")
+    titles = ("dim", "size", "stride", "bytes", "one step goes")
     rows: list[Sequence[str]] = [titles]
     for dim in model.layout.dims:
         in_bytes = str(dim.stride * model.itemsize)

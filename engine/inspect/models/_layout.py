@@ -126,9 +126,9 @@ def _step(
     if size == 1:
         return "one index only: its stride is never used"
     if stride == 0:
-        return "stays on the same element: broadcast"
+        return "nowhere: it stays on the same element (broadcast)"
     if stride == 1:
-        return "the next element in memory"
+        return "to the next element in memory"
     if stride == expected[d]:
         return f"over the {stride} elements of the dimensions after it"
     return f"{stride} elements on"
