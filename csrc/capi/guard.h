@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <type_traits>
 
 #include "base/error.h"
 
@@ -12,8 +13,9 @@ namespace uh {
 void set_last_error(ErrorKind kind, const char* text);
 
 // Runs f and returns its result; when f throws, remembers why and returns `failure`.
-template <class R, class F>
-R guard(R failure, F&& f) {
+// The type is f's: a bare 0 as `failure` must not make a handle an int.
+template <class Failure, class F>
+std::invoke_result_t<F> guard(Failure failure, F&& f) {
   try {
     return f();
   } catch (const Error& error) {
@@ -23,7 +25,7 @@ R guard(R failure, F&& f) {
   } catch (const std::exception& error) {
     set_last_error(ErrorKind::kInternal, error.what());
   }
-  return failure;
+  return static_cast<std::invoke_result_t<F>>(failure);
 }
 
 // The engine is ready (operators registered) before anything else is called.

@@ -1,0 +1,71 @@
+"""Underhood's engine: tensors with PyTorch's names, built so that everything they do can be watched.
+
+    import engine
+
+    x = engine.arange(6.).view(2, 3)
+    y = x.t() + 1
+
+Functions and methods that call operators are installed here from tables: those generated from
+csrc/ops/*.yaml, and engine/overloads.py's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+from engine import dtypes as _dtypes
+from engine._generated import ops as _raw
+from engine import creation as _creation
+from engine import overloads as _overloads
+from engine.display import get_printoptions, printoptions, set_printoptions
+from engine.dtypes import *  # noqa: F403
+from engine.indexing import getitem as _getitem
+from engine.indexing import setitem as _setitem
+from engine.random import (
+    Generator,
+    default_generator,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from engine.storage import UntypedStorage
+from engine.tensor import Tensor
+from engine.threads import get_num_threads, set_num_threads
+
+__version__ = "0.1.0"
+
+_functions: dict[str, Any] = dict(_raw.FUNCTIONS)
+_methods: dict[str, Any] = dict(_raw.METHODS)
+_overloads.install(_functions, _methods)
+_methods.update(__getitem__=_getitem, __setitem__=_setitem)
+_functions.update({_name: getattr(_creation, _name) for _name in _creation.__all__})
+for _name, _method in _methods.items():
+    setattr(Tensor, _name, _method)
+globals().update(_functions)
+
+# PyTorch's names that are also Python's: in this module they are dtypes.
+globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
+
+inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
+
+# Imported when first asked for: `import engine` stays light.
+_LAZY = {"from_dlpack": "engine.dlpack", "ops": None, "inspect": None}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    home = _LAZY[name]
+    if home is None:
+        return importlib.import_module(f"engine.{name}")
+    found = globals()[name] = getattr(importlib.import_module(home), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY} - {"annotations", "importlib", "math"})

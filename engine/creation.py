@@ -1,0 +1,484 @@
+"""New tensors: from data, from sizes, from ranges, from random numbers.
+
+The factories here take PyTorch's keyword arguments and hand the work to the operators of
+csrc/ops/creation.yaml and random.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from engine._generated import ops
+from engine._native import lib
+from engine.data import from_array, from_bytes, from_nested, is_array
+from engine.dtypes import CPU, as_device, as_dtype, device, dtype
+from engine.numpy_bridge import from_numpy, share
+from engine.random import Generator, default_generator
+from engine.tensor import Tensor, wrap
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "asarray",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "eye",
+    "from_bytes",
+    "from_numpy",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "scalar_tensor",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+Device: TypeAlias = device | str | None
+Number: TypeAlias = bool | int | float
+
+
+# ---- from data
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of `data`: a number, nested sequences, a NumPy array, a tensor.
+
+    Shape: the nesting of `data`. Dtype: bool, int64 or the default float by Python's numbers, the
+    array's or tensor's own otherwise; `dtype` converts.
+    Memory: always its own, row-major.
+    Raises: ValueError when rows differ in length, TypeError for what is no number, RuntimeError for
+    a number that `dtype` cannot hold.
+
+    >>> import engine
+    >>> engine.tensor([[1, 2], [3, 4]]).shape
+    engine.Size([2, 2])
+    >>> engine.tensor([1, 2.5])
+    tensor([1.0000, 2.5000])
+    """
+    kind = None if dtype is None else as_dtype(dtype, "tensor")
+    place = CPU if device is None else as_device(device, "tensor")
+    if isinstance(data, Tensor):
+        made = ops._to_copy(data, dtype=kind, device=device and place)
+    elif is_array(data):
+        made = from_array(data, kind, "tensor")
+    elif hasattr(data, "__array__"):
+        made = from_array(data.__array__(), kind, "tensor")
+    else:
+        made = from_nested(data, kind, "tensor")
+    if place.type != made.device.type and not (device is None and isinstance(data, Tensor)):
+        made = ops._to_copy(made, device=place)
+    return made.requires_grad_(requires_grad) if requires_grad else made
+
+
+def as_tensor(data: Any, dtype: dtype | None = None, device: Device = None) -> Tensor:
+    """`data` as a tensor, without a copy where that is possible.
+
+    Memory: a tensor with the right dtype and device is returned itself; a NumPy array of the right
+    dtype is shared as in `from_numpy`; everything else is copied.
+
+    >>> import engine
+    >>> x = engine.tensor([1])
+    >>> engine.as_tensor(x) is x
+    True
+    """
+    kind = None if dtype is None else as_dtype(dtype, "as_tensor")
+    if not isinstance(data, Tensor):
+        if type(data).__module__ != "numpy" or type(data).__name__ != "ndarray":
+            return tensor(data, dtype=kind, device=device)
+        data = share(data, "as_tensor")
+    place = data.device if device is None else as_device(device, "as_tensor")
+    same = (kind is None or data.dtype is kind) and place.type == data.device.type
+    return data if same else ops._to_copy(data, dtype=kind, device=place)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Device = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`obj` as a tensor; `copy=True` always copies, `copy=False` raises ValueError if it must."""
+    if copy:
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    made = as_tensor(obj, dtype, device)
+    if copy is False and made is not obj:
+        shared = is_array(obj) and obj.size and obj.__array_interface__["data"][0] == made.data_ptr()
+        if not shared:
+            kind = type(obj).__name__
+            raise ValueError(f"asarray: {kind} of this dtype needs a copy, got copy=False")
+    return made.requires_grad_(requires_grad) if requires_grad else made
+
+
+# ---- from sizes
+
+
+def _finish(made: Tensor, out: Tensor | None, requires_grad: bool, function: str) -> Tensor:
+    """What all factories do last: into `out` where there is one."""
+    if out is not None:
+        if out.numel() == 0 and made.numel() != 0:
+            out.data = made.to(out.dtype)
+        elif out.shape != made.shape:
+            raise RuntimeError(
+                f"{function}: out has shape {tuple(out.shape)}, the result {tuple(made.shape)}"
+            )
+        else:
+            out.copy_(made)
+        made = out
+    return made.requires_grad_(requires_grad) if requires_grad else made
+
+
+def empty(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor of the given size whose elements are whatever the memory held before.
+
+    >>> import engine
+    >>> engine.empty(2, 3).shape
+    engine.Size([2, 3])
+    """
+    made = ops.empty(*size, dtype=dtype, device=device)
+    if out is None and not requires_grad:
+        return made
+    return _finish(made, out, requires_grad, "empty")
+
+
+def zeros(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of the given size filled with 0.
+
+    >>> import engine
+    >>> engine.zeros(2, dtype=engine.int64)
+    tensor([0, 0])
+    """
+    if dtype is None and device is None and out is None and not requires_grad:
+        try:  # zeros(2, 3), the usual call, straight to the C function
+            handle = lib.uh_zeros(size, len(size), -1, -1)
+        except (TypeError, OverflowError):
+            handle = 0
+        if handle:
+            return wrap(handle)
+    made = ops.zeros(*size, dtype=dtype, device=device)
+    if out is None and not requires_grad:
+        return made
+    return _finish(made, out, requires_grad, "zeros")
+
+
+def ones(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of the given size filled with 1.
+
+    >>> import engine
+    >>> engine.ones(2)
+    tensor([1., 1.])
+    """
+    made = ops.ones(*size, dtype=dtype, device=device)
+    if out is None and not requires_grad:
+        return made
+    return _finish(made, out, requires_grad, "ones")
+
+
+def full(
+    size: Sequence[int],
+    fill_value: Number | Tensor,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of the given size filled with `fill_value`, of its dtype if none is given.
+
+    >>> import engine
+    >>> engine.full((2,), 7)
+    tensor([7, 7])
+    """
+    number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    made = ops.full(size, number, dtype=dtype, device=device)
+    return _finish(made, out, requires_grad, "full")
+
+
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor with the given strides, in elements.
+
+    >>> import engine
+    >>> engine.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    made = ops.empty_strided(size, stride, dtype=dtype, device=device)
+    return _finish(made, None, requires_grad, "empty_strided")
+
+
+def scalar_tensor(
+    s: Number,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A 0-d tensor holding `s`, of the default float dtype unless one is given."""
+    made = ops.scalar_tensor(s, dtype=dtype, device=device)
+    return _finish(made, None, requires_grad, "scalar_tensor")
+
+
+def _like(function: Any, name: str, doc: str) -> Any:
+    """One of the `*_like` factories over its operator, with PyTorch's keyword arguments."""
+
+    def like(
+        input: Tensor,
+        *values: Any,
+        dtype: dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        made = function(input, *values, dtype=dtype, device=device)
+        return made.requires_grad_(requires_grad) if requires_grad else made
+
+    like.__name__ = like.__qualname__ = name
+    like.__doc__ = f"{doc} the sizes, dtype, device and memory order of `input`, unless told otherwise."
+    return like
+
+
+empty_like = _like(ops.empty_like, "empty_like", "An uninitialised tensor with")
+zeros_like = _like(ops.zeros_like, "zeros_like", "Zeros with")
+ones_like = _like(ops.ones_like, "ones_like", "Ones with")
+
+
+def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Tensor:
+    """A tensor like `input` filled with `fill_value`; options as for `zeros_like`."""
+    number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    made: Tensor = _full_like(input, number, **options)
+    return made
+
+
+_full_like = _like(ops.full_like, "full_like", "A filled tensor with")
+
+
+# ---- from ranges
+
+
+def arange(
+    start: Number,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The numbers from `start` up to but without `end`, `step` apart; `arange(n)` starts at 0.
+
+    out[i] = start + i * step, for i < ceil((end - start) / step).
+    Dtype: int64 when all three are ints, else the default float.
+    Raises: RuntimeError when `step` is 0 or leads away from `end`.
+
+    >>> import engine
+    >>> engine.arange(0, 1, 0.25)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500])
+    """
+    if end is None:
+        start, end = 0, start
+    made = ops.arange(start, end, step, dtype=dtype, device=device)
+    if out is None and not requires_grad:
+        return made
+    return _finish(made, out, requires_grad, "arange")
+
+
+def linspace(
+    start: Number,
+    end: Number,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` numbers evenly spaced from `start` to `end`, both included.
+
+    >>> import engine
+    >>> engine.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    made = ops.linspace(start, end, steps, dtype=dtype, device=device)
+    return _finish(made, out, requires_grad, "linspace")
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An n x m matrix (m defaults to n) with ones on the diagonal and zeros elsewhere.
+
+    >>> import engine
+    >>> engine.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    made = ops.eye(n, m, dtype=dtype, device=device)
+    return _finish(made, out, requires_grad, "eye")
+
+
+# ---- from random numbers
+
+
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Numbers drawn evenly from [0, 1).
+
+    >>> import engine
+    >>> bool((engine.rand(100) < 1).all())
+    True
+    """
+    with (generator or default_generator).drawing():
+        made = ops.rand(*size, dtype=dtype, device=device)
+    return _finish(made, out, requires_grad, "rand")
+
+
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
+    with (generator or default_generator).drawing():
+        made = ops.randn(*size, dtype=dtype, device=device)
+    return _finish(made, out, requires_grad, "randn")
+
+
+def randint(
+    low: int,
+    high: int | Sequence[int] | None = None,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Whole numbers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
+
+    Dtype: int64 unless given. Raises: RuntimeError when there is no number to draw.
+
+    >>> import engine
+    >>> engine.randint(3, 4, (2,))
+    tensor([3, 3])
+    """
+    if high is None or isinstance(high, (tuple, list)):  # randint(high, size)
+        low, high, size = 0, low, size if high is None else high
+    if size is None:
+        raise TypeError("randint: missing the argument 'size', a tuple of ints")
+    with (generator or default_generator).drawing():
+        made = ops.randint(low, high, size, dtype=dtype, device=device)
+    return _finish(made, out, requires_grad, "randint")
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The numbers 0 to n - 1 in random order."""
+    with (generator or default_generator).drawing():
+        made = ops.randperm(n, dtype=dtype, device=device)
+    return _finish(made, out, requires_grad, "randperm")
+
+
+rand_like = _like(ops.rand_like, "rand_like", "Even draws from [0, 1) with")
+randn_like = _like(ops.randn_like, "randn_like", "Normal draws with")
+_randint_like = _like(ops.randint_like, "randint_like", "Whole numbers with")
+
+
+def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
+    """Whole numbers drawn evenly from [low, high), or [0, low), like `input`."""
+    if high is None:
+        low, high = 0, low
+    made: Tensor = _randint_like(input, low, high, **options)
+    return made

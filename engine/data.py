@@ -1,0 +1,218 @@
+"""From nested Python data to a tensor: sizes, dtype, then the elements in row-major order.
+
+Three passes, as in PyTorch's internal_new_from_data: the sizes are those of the first element of the
+first element...; all other rows must agree with them; the dtype is the one that every element's
+type is promoted to.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.dtypes import bool_, dtype, float64, get_default_dtype, iinfo, int64, promote_types
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+_MAX_DIMS = 64
+
+
+def is_array(data: object) -> bool:
+    """Whether `data` is a NumPy array or a NumPy scalar; never imports NumPy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(data, (numpy.ndarray, numpy.generic))
+
+
+def is_sequence(data: object) -> bool:
+    """Whether `data` counts as a dimension: it has a length and items by position."""
+    if isinstance(data, (list, tuple)):
+        return True
+    if isinstance(data, (str, bytes, bytearray, dict)):
+        return isinstance(data, (bytes, bytearray))
+    if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
+        return False
+    return getattr(data, "ndim", 1) > 0  # a 0-d tensor or array is one element
+
+
+def from_array(array: Any, wanted: dtype | None, function: str) -> Tensor:
+    """A copy of a NumPy array or scalar."""
+    import numpy as np
+
+    from engine.numpy_bridge import dtype_of_array, element_strides
+    from engine.tensor import wrap
+
+    array = np.asarray(array)
+    kind = dtype_of_array(array, function)
+    element_strides(array, kind.itemsize, function)  # refuses what from_numpy refuses
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    target = kind if wanted is None else wanted
+    address = ffi.cast("void *", array.__array_interface__["data"][0])
+    handle = lib.uh_from_data(address, kind.code, array.shape, array.ndim, target.code)
+    if not handle:
+        raise_last()
+    return wrap(handle)
+
+
+def from_bytes(data: bytes, kind: dtype, sizes: Sequence[int]) -> Tensor:
+    """A new tensor with the given bytes as its memory, row-major."""
+    from engine.tensor import wrap
+
+    needed = math.prod(sizes) * kind.itemsize
+    if len(data) != needed:
+        raise ValueError(
+            f"from_bytes: {kind} of sizes {tuple(sizes)} is {needed} bytes, got {len(data)}"
+        )
+    handle = lib.uh_from_data(ffi.from_buffer(data), kind.code, tuple(sizes), len(sizes), kind.code)
+    if not handle:
+        raise_last()
+    return wrap(handle)
+
+
+def from_nested(data: object, wanted: dtype | None, function: str) -> Tensor:
+    """A tensor of the numbers in nested sequences; a bare number gives 0 dimensions."""
+    from engine.tensor import wrap
+
+    sizes = _sizes(data, function)
+    flat: list[Any] = []
+    _flatten(data, 0, sizes, flat, function)
+    kind = infer_dtype(flat, function) if wanted is None else wanted
+    if wanted is not None:
+        infer_dtype(flat, function)  # the same refusals with and without a dtype
+    source, buffer = _buffer(flat, kind, function)
+    handle = lib.uh_from_data(buffer, source.code, sizes, len(sizes), kind.code)
+    if not handle:
+        raise_last()
+    return wrap(handle)
+
+
+def _sizes(data: Any, function: str) -> list[int]:
+    sizes: list[int] = []
+    while is_sequence(data):
+        sizes.append(len(data))
+        if len(sizes) > _MAX_DIMS:
+            raise ValueError(f"{function}: more than {_MAX_DIMS} nested sequences")
+        if not sizes[-1]:
+            break
+        data = data[0]
+    if isinstance(data, str):
+        if sizes:
+            raise ValueError(f"{function}: too many dimensions 'str': {data!r} is not a number")
+        raise TypeError(f"{function}: invalid data type 'str': {data!r}")
+    return sizes
+
+
+def _flatten(data: Any, dim: int, sizes: list[int], flat: list[Any], function: str) -> None:
+    """Appends the elements; ValueError and TypeError name the dimension that does not fit."""
+    if dim == len(sizes):
+        if is_sequence(data) and getattr(data, "size", 1) != 1:
+            raise TypeError(
+                f"{function}: expected a number at dim {dim}, got {type(data).__name__} "
+                f"of length {len(data)}"
+            )
+        flat.append(data)
+        return
+    if not is_sequence(data):
+        raise TypeError(
+            f"{function}: expected a sequence of length {sizes[dim]} at dim {dim}, not a sequence: "
+            f"{type(data).__name__} {data!r}"
+        )
+    if len(data) != sizes[dim]:
+        raise ValueError(
+            f"{function}: expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})"
+        )
+    if dim == len(sizes) - 1 and isinstance(data, (list, tuple, range)):
+        if any(isinstance(item, (list, tuple)) for item in data):
+            raise TypeError(f"{function}: expected numbers at dim {dim}, got a nested sequence")
+        flat.extend(data)
+        return
+    for item in data:
+        _flatten(item, dim + 1, sizes, flat, function)
+
+
+def infer_dtype(flat: list[Any], function: str) -> dtype:
+    """The dtype for Python numbers, NumPy scalars and one-element tensors, promoted together."""
+    if not flat:
+        return get_default_dtype()
+    found: dtype | None = None
+    kinds = set(map(type, flat))
+    for kind in kinds:
+        if kind is float:
+            one = get_default_dtype()
+        elif kind is bool:
+            one = bool_
+        elif kind is int:
+            one = int64
+        else:
+            found = _promoted_all(kind, flat, found, function)
+            continue
+        found = one if found is None else promote_types(found, one)
+    assert found is not None
+    return found
+
+
+def _promoted_all(kind: type, flat: list[Any], found: dtype | None, function: str) -> dtype:
+    for item in flat:
+        if type(item) is kind:
+            one = _dtype_of(item, function)
+            found = one if found is None else promote_types(found, one)
+    assert found is not None
+    return found
+
+
+def _dtype_of(item: Any, function: str) -> dtype:
+    from engine.tensor import Tensor
+
+    if isinstance(item, Tensor):
+        return item.dtype
+    if is_array(item):
+        from engine.numpy_bridge import dtype_of_array
+
+        return dtype_of_array(item, function)
+    if isinstance(item, complex):
+        raise NotImplementedError(f"{function}: the engine has no complex dtypes yet, got {item!r}")
+    if isinstance(item, float):
+        return get_default_dtype()
+    if isinstance(item, int) or hasattr(item, "__index__"):
+        return int64
+    if hasattr(item, "__float__"):
+        return get_default_dtype()
+    raise RuntimeError(
+        f"{function}: could not infer dtype of {type(item).__name__}, got {item!r}"
+    )
+
+
+def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
+    """The elements as C doubles or C int64s, whichever holds values of `kind`."""
+    if kind.is_floating_point:
+        return float64, ffi.new("double[]", flat)
+    if kind is bool_:
+        return int64, ffi.new("int64_t[]", [bool(item) for item in flat])
+    numbers = [item if type(item) is int else _whole(item, kind, function) for item in flat]
+    if numbers:
+        limits = iinfo(kind)
+        # PyTorch lets -1 become the largest unsigned number, but nothing beyond the other end.
+        lowest = limits.min if kind.is_signed else -limits.max - 1
+        for value in (min(numbers), max(numbers)):
+            if not lowest <= value <= limits.max:
+                overflow = ValueError if kind is int64 else RuntimeError
+                raise overflow(
+                    f"{function}: value {value} cannot be converted to type {kind.name} without "
+                    f"overflow; {kind.name} holds {limits.min} to {limits.max}"
+                )
+    return int64, ffi.new("int64_t[]", numbers)
+
+
+def _whole(item: Any, kind: dtype, function: str) -> int:
+    """A number cut off towards zero, as a cast does."""
+    value = item.item() if hasattr(item, "item") else item
+    try:
+        return int(value)
+    except (ValueError, OverflowError):  # NaN and infinities
+        raise RuntimeError(
+            f"{function}: value {value} cannot be converted to type {kind.name} without overflow"
+        ) from None

@@ -1,0 +1,255 @@
+"""The text of a tensor: `repr(x)` is PyTorch's, character for character.
+
+Three steps: take the elements that will be shown (all, or the edges of a large tensor), choose one
+number format for all of them, lay the numbers out in nested brackets. Taking reads memory directly:
+printing a tensor makes no tensors and no events.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from engine._native import ffi, lib
+from engine.dtypes import bfloat16, bool_, get_default_dtype, int64
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+Number: TypeAlias = bool | int | float
+# Elements in nested lists; Ellipsis stands for what is left out.
+Nested: TypeAlias = Any
+
+_STRUCT_CODES = {
+    "bool": "?",
+    "uint8": "B",
+    "int8": "b",
+    "int16": "<h",
+    "int32": "<i",
+    "int64": "<q",
+    "float16": "<e",
+    "float32": "<f",
+    "float64": "<d",
+}
+
+
+@dataclass
+class PrintOptions:
+    """How tensors are printed; see `set_printoptions`."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+_options = PrintOptions()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Sets how tensors are printed, for all tensors from now on.
+
+    precision: digits after the point (4); threshold: elements above which only the edges are shown
+    (1000); edgeitems: how many at each edge (3); linewidth: characters per line (80); profile:
+    "default", "short" or "full", changed by the other arguments; sci_mode: True or False forces
+    scientific notation on or off, None lets the values decide.
+    """
+    if profile is not None and profile not in _PROFILES:
+        names = ", ".join(_PROFILES)
+        raise ValueError(f"set_printoptions: profile must be one of {names}, got {profile!r}")
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    chosen = dict(_PROFILES.get(profile or "", {}))
+    chosen.update({name: value for name, value in given.items() if value is not None})
+    for name, value in chosen.items():
+        setattr(_options, name, value)
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options in force, as keyword arguments for `set_printoptions`."""
+    return asdict(_options)
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """Other print options for the length of a `with` block."""
+    before = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """The text that `repr` gives.
+
+    >>> import engine
+    >>> engine.tensor([[1.0, 2.5], [3.0, 4.0]])
+    tensor([[1.0000, 2.5000],
+            [3.0000, 4.0000]])
+    """
+    name = type(tensor).__name__
+    prefix = "tensor(" if name == "Tensor" else f"{name}("
+    text = prefix + _body(tensor, len(prefix))
+    return _with_suffixes(text, _suffixes(tensor), len(prefix))
+
+
+def _body(tensor: Tensor, indent: int) -> str:
+    if tensor.is_meta:
+        return "..."
+    count = tensor.numel()
+    if count == 0:
+        return "[]"
+    shown = _edges(tensor) if count > _options.threshold else tensor.tolist()
+    numbers = NumberFormat(list(_numbers(shown)), tensor.dtype.is_floating_point)
+    return _lay_out(shown, tensor.dim(), indent, numbers)
+
+
+def _suffixes(tensor: Tensor) -> list[str]:
+    """What the elements do not show: device, size, dtype."""
+    dtype, found = tensor.dtype, []
+    device = tensor.device
+    if device.type != "cpu":
+        found.append(f"device='{device}'")
+    bare = tensor.is_meta or tensor.numel() == 0
+    if tensor.is_meta or not _options.edgeitems or (bare and tensor.dim() != 1):
+        found.append(f"size={tuple(tensor.shape)}")
+    # Elements tell int64 and bool from the default dtype; without elements nothing does.
+    evident = (get_default_dtype(),) if bare else (get_default_dtype(), int64, bool_)
+    if dtype not in evident:
+        found.append(f"dtype={dtype}")
+    return found
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """Appends the suffixes, each on the last line if it fits there."""
+    width = len(text) - text.rfind("\n") + 1  # as PyTorch counts: two more than the characters
+    for suffix in suffixes:
+        if width + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            width = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            width += len(suffix) + 2
+    return text + ")"
+
+
+def _edges(tensor: Tensor) -> Nested:
+    """The first and last elements along each dimension, read from memory through the strides."""
+    handle, itemsize = tensor._h, tensor.dtype.itemsize
+    memory = ffi.buffer(
+        ffi.cast("char *", lib.uh_storage_data_ptr(handle)), lib.uh_storage_nbytes(handle)
+    )
+    sizes, strides, edge = tensor.shape, tensor.stride(), _options.edgeitems
+
+    if tensor.dtype is bfloat16:
+
+        def read(offset: int) -> Number:
+            found: float = struct.unpack("<f", b"\0\0" + memory[offset : offset + 2])[0]
+            return found
+    else:
+        unpack = struct.Struct(_STRUCT_CODES[tensor.dtype.name]).unpack_from
+
+        def read(offset: int) -> Number:
+            found: Number = unpack(memory, offset)[0]
+            return found
+
+    def walk(dim: int, offset: int) -> Nested:
+        if dim == len(sizes):
+            return read(offset * itemsize)
+        size, stride = sizes[dim], strides[dim]
+        if size <= 2 * edge:
+            return [walk(dim + 1, offset + i * stride) for i in range(size)]
+        head = [walk(dim + 1, offset + i * stride) for i in range(edge)]
+        tail = [walk(dim + 1, offset + i * stride) for i in range(size - edge, size)]
+        return [*head, ..., *tail]
+
+    return walk(0, tensor.storage_offset())
+
+
+def _numbers(nested: Nested) -> Iterator[Number]:
+    if isinstance(nested, list):
+        for item in nested:
+            yield from _numbers(item)
+    elif nested is not ...:
+        yield nested
+
+
+class NumberFormat:
+    """One format for all elements of a tensor, so that columns line up.
+
+    Ints and bools are as wide as the widest. Floats are whole numbers with a point ("3."), or have
+    `precision` digits, or are in scientific notation: when the largest is more than 1000 times
+    the smallest, or one is above 1e8 or below 1e-4. Zeros, infinities and NaNs do not decide.
+    """
+
+    def __init__(self, values: list[Number], floating: bool) -> None:
+        self.floating = floating
+        self.scientific = False
+        self.whole = True
+        self.width = 1
+        if not floating:
+            self.width = max((len(str(value)) for value in values), default=1)
+            return
+        telling = [value for value in values if value != 0 and math.isfinite(value)]
+        if not telling:
+            return
+        low, high = min(map(abs, telling)), max(map(abs, telling))
+        self.whole = all(value == math.ceil(value) for value in telling)
+        self.scientific = (
+            high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+            if _options.sci_mode is None
+            else _options.sci_mode
+        )
+        self.width = max(1, *(len(self._plain(value)) for value in telling))
+
+    def _plain(self, value: Number) -> str:
+        if not self.floating:
+            return str(value)
+        if self.scientific:
+            return f"{value:.{_options.precision}e}"
+        if not self.whole:
+            return f"{value:.{_options.precision}f}"
+        return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+
+    def __call__(self, value: Number) -> str:
+        return self._plain(value).rjust(self.width)
+
+
+def _lay_out(shown: Nested, dim: int, indent: int, numbers: NumberFormat) -> str:
+    if dim == 0:
+        return numbers(shown)
+    if dim == 1:
+        # The blank before the dots stands where a number's would.
+        dots = " ..." if _options.edgeitems else "..."
+        texts = [dots if item is ... else numbers(item) for item in shown]
+        per_line = max(1, (_options.linewidth - indent) // (numbers.width + 2))
+        lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    rows = [
+        "..." if item is ... else _lay_out(item, dim - 1, indent + 1, numbers) for item in shown
+    ]
+    return "[" + ("," + "\n" * (dim - 1) + " " * (indent + 1)).join(rows) + "]"

@@ -1,0 +1,144 @@
+"""DLPack: memory shared with any array library that speaks the protocol, without a copy.
+
+A producer's `__dlpack__` makes a capsule around {pointer, sizes, strides, dtype, deleter}; whoever
+takes it calls the deleter when done. The capsule itself calls it when nobody ever took it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.dtypes import (
+    bfloat16,
+    bool_,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+_CPU = 1
+# (type code, bits) of the DLPack ABI.
+_TYPES: dict[tuple[int, int], dtype] = {
+    (0, 8): int8,
+    (0, 16): int16,
+    (0, 32): int32,
+    (0, 64): int64,
+    (1, 8): uint8,
+    (2, 16): float16,
+    (2, 32): float32,
+    (2, 64): float64,
+    (4, 16): bfloat16,
+    (6, 8): bool_,
+}
+_CODES = {d: pair for pair, d in _TYPES.items()}
+_holders = itertools.count(1)
+
+
+def to_capsule(tensor: Tensor, stream: Any, dl_device: Any, copy: bool | None) -> Any:
+    """What `Tensor.__dlpack__` returns."""
+    if stream is not None:
+        raise RuntimeError(f"__dlpack__: cpu tensors have no streams, got stream={stream!r}")
+    if tensor.is_meta:
+        raise BufferError("__dlpack__: a meta tensor has no memory to share")
+    if dl_device is not None and tuple(dl_device) != (_CPU, 0):
+        raise BufferError(f"__dlpack__: the memory is on device (1, 0), not {tuple(dl_device)}")
+    shared = tensor.clone() if copy else tensor
+    code, bits = _CODES[tensor.dtype]
+    made: list[Any] = []
+    if lib.uh_dlpack_give(shared._h, next(_holders), code, bits, id(made)) != 0:
+        raise MemoryError("__dlpack__: no memory for the capsule")
+    return made[0]
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of an array of any library that has `__dlpack__`.
+
+    Memory: shared; a write on either side is seen on the other, and the memory lives as long as
+    either. With `copy=True` it is copied. A capsule is accepted too, once.
+    Raises: TypeError for an object without `__dlpack__`, BufferError for memory that cannot be
+    shared (another device, a dtype the engine does not have).
+
+    >>> import engine, numpy
+    >>> a = numpy.zeros(2); x = engine.from_dlpack(a); a[0] = 7; x
+    tensor([7., 0.], dtype=engine.float64)
+    """
+    if device is not None and str(device) != "cpu":
+        raise ValueError(f"from_dlpack: can only share memory on the cpu, got device={device!r}")
+    if type(ext_tensor).__name__ == "PyCapsule":
+        capsule = ext_tensor
+    elif hasattr(ext_tensor, "__dlpack__"):
+        capsule = ext_tensor.__dlpack__()
+    else:
+        kind = type(ext_tensor).__name__
+        raise TypeError(f"from_dlpack: expected an array with __dlpack__ or a capsule, got {kind}")
+    shared = _from_capsule(capsule)
+    return shared.clone() if copy else shared
+
+
+def _from_capsule(capsule: Any) -> Tensor:
+    from engine.tensor import wrap
+
+    view = ffi.new("uh_dlpack_view *")
+    if lib.uh_dlpack_take(id(capsule), view) != 0:
+        raise RuntimeError("from_dlpack: not a DLPack capsule, or one that was taken already")
+    try:
+        kind, sizes, strides = _checked(view)
+    except BaseException:
+        lib.uh_dlpack_release(view.managed)
+        raise
+    last = sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
+    nbytes = 0 if 0 in sizes else (last + 1) * kind.itemsize
+    handle = lib.uh_from_foreign(
+        ffi.cast("void *", view.data),
+        nbytes,
+        sizes,
+        strides,
+        len(sizes),
+        kind.code,
+        ffi.addressof(lib, "uh_dlpack_release"),
+        view.managed,
+    )
+    if not handle:
+        raise_last()
+    return wrap(handle)
+
+
+def _checked(view: Any) -> tuple[dtype, list[int], list[int]]:
+    """Dtype, sizes and strides; BufferError for memory that tensors cannot describe."""
+    kind = _TYPES.get((view.code, view.bits)) if view.lanes == 1 else None
+    if kind is None:
+        raise BufferError(
+            f"from_dlpack: no dtype for DLPack type code {view.code} with {view.bits} bits "
+            f"and {view.lanes} lanes"
+        )
+    if view.device_type != _CPU:
+        raise BufferError(
+            f"from_dlpack: the memory is on DLPack device type {view.device_type}, not the cpu"
+        )
+    sizes = ffi.unpack(view.shape, view.ndim) if view.ndim else []
+    strides = _strides(view, sizes)
+    if any(step < 0 for step in strides):
+        raise BufferError(f"from_dlpack: negative strides are not supported, got {strides}")
+    return kind, sizes, strides
+
+
+def _strides(view: Any, sizes: list[int]) -> list[int]:
+    if view.strides:
+        return list(ffi.unpack(view.strides, view.ndim)) if view.ndim else []
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= size
+    return strides[::-1]

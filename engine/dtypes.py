@@ -1,0 +1,347 @@
+"""Element types, devices, layouts and shapes: the small immutable words that describe a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, SupportsIndex
+
+from engine._native import lib
+
+__all__ = [
+    "Size",
+    "bfloat16",
+    "bool_",
+    "can_cast",
+    "channels_last",
+    "contiguous_format",
+    "device",
+    "double",
+    "dtype",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "half",
+    "iinfo",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "layout",
+    "long",
+    "memory_format",
+    "preserve_format",
+    "promote_types",
+    "set_default_dtype",
+    "short",
+    "strided",
+    "uint8",
+]
+
+
+class dtype:
+    """One element type. There is one object per type; compare with `is` or `==`."""
+
+    __slots__ = ("code", "is_floating_point", "is_signed", "itemsize", "name", "title", "typestr")
+
+    code: int  # as in csrc/base/dtype.h, traces and the C ABI
+    name: str
+    title: str  # PyTorch's tensor type: FloatTensor
+    itemsize: int
+    typestr: str  # NumPy's array interface; "" where NumPy has no such type
+    is_floating_point: bool
+    is_signed: bool
+    is_complex: ClassVar[bool] = False
+    by_code: ClassVar[list[dtype]] = []
+
+    def __init__(self, name: str, title: str, typestr: str, itemsize: int) -> None:
+        self.code = len(dtype.by_code)
+        self.name = name
+        self.title = title
+        self.typestr = typestr
+        self.itemsize = itemsize
+        self.is_floating_point = "float" in name
+        self.is_signed = name not in ("bool", "uint8")
+        dtype.by_code.append(self)
+
+    def __repr__(self) -> str:
+        return f"engine.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name  # pickled as the module's global of that name
+
+    def to_complex(self) -> dtype:
+        """PyTorch's complex type of the same precision, which the engine does not have yet."""
+        raise NotImplementedError(f"to_complex: the engine has no complex dtype for {self} yet")
+
+
+dtype.__module__ = "engine"
+
+bool_ = dtype("bool", "Bool", "|b1", 1)
+uint8 = dtype("uint8", "Byte", "|u1", 1)
+int8 = dtype("int8", "Char", "|i1", 1)
+int16 = dtype("int16", "Short", "<i2", 2)
+int32 = dtype("int32", "Int", "<i4", 4)
+int64 = dtype("int64", "Long", "<i8", 8)
+float16 = dtype("float16", "Half", "<f2", 2)
+bfloat16 = dtype("bfloat16", "BFloat16", "", 2)
+float32 = dtype("float32", "Float", "<f4", 4)
+float64 = dtype("float64", "Double", "<f8", 8)
+
+DTYPES: tuple[dtype, ...] = tuple(dtype.by_code)
+BY_TYPESTR: dict[str, dtype] = {d.typestr: d for d in DTYPES if d.typestr}
+
+
+def as_dtype(value: object, function: str) -> dtype:
+    """The dtype that was given; Python's `float`, `int` and `bool` stand for theirs."""
+    if type(value) is dtype:
+        return value
+    if value in (float, int, bool):
+        return float64 if value is float else int64 if value is int else bool_
+    raise TypeError(
+        f"{function}: argument 'dtype' must be an engine.dtype such as engine.float32, "
+        f"got {type(value).__name__} {value!r}"
+    )
+
+
+class device:
+    """Where a tensor's bytes are: `cpu`, or `meta` (nowhere: shapes only)."""
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+    CODES: ClassVar[dict[str, int]] = {"cpu": 0, "meta": 1}
+
+    def __init__(self, type: str | device, index: int | None = None) -> None:
+        if isinstance(type, device):
+            self.type, self.index = type.type, type.index
+            return
+        if not isinstance(type, str):
+            raise TypeError(f"device: expected a name such as 'cpu', got {type!r}")
+        name, colon, number = type.partition(":")
+        if name not in device.CODES or (colon and not number.isdecimal()):
+            raise RuntimeError(f"device: expected cpu or meta, optionally with :index, got {type!r}")
+        if colon and index is not None:
+            raise RuntimeError(f"device: {type!r} has an index already, got index={index} as well")
+        self.type = name
+        self.index = int(number) if colon else index
+
+    @property
+    def code(self) -> int:
+        """As in traces and the C ABI."""
+        return device.CODES[self.type]
+
+    def __repr__(self) -> str:
+        if self.index is None:
+            return f"device(type={self.type!r})"
+        return f"device(type={self.type!r}, index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, device):
+            return NotImplemented
+        return (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[type, tuple[str, int | None]]:
+        return device, (self.type, self.index)
+
+
+device.__module__ = "engine"
+CPU, META = device("cpu"), device("meta")
+DEVICES = (CPU, META)  # by code
+
+
+def as_device(value: object, function: str) -> device:
+    """The device that was given, as an object or by name."""
+    if type(value) is device:
+        return value
+    if isinstance(value, str):
+        return device(value)
+    raise TypeError(
+        f"{function}: argument 'device' must be an engine.device or its name, "
+        f"got {type(value).__name__} {value!r}"
+    )
+
+
+class _Word:
+    """A named constant without further content."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"engine.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class layout(_Word):
+    """How elements are stored; all tensors are `engine.strided`."""
+
+    __slots__ = ()
+
+
+class memory_format(_Word):
+    """In which order the elements of a new tensor lie. As an int it is the operators' number for it."""
+
+    __slots__ = ()
+
+    def __index__(self) -> int:
+        return ("contiguous_format", "preserve_format", "channels_last").index(self.name)
+
+
+_Word.__module__ = layout.__module__ = memory_format.__module__ = "engine"
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+
+
+class Size(tuple[int, ...]):
+    """The sizes of a tensor: a tuple of ints that can be multiplied out.
+
+    >>> Size([2, 3]).numel()
+    6
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        made = super().__new__(cls, sizes)  # type: ignore[arg-type]
+        for position, size in enumerate(made):
+            if not hasattr(size, "__index__"):
+                kind = type(size).__name__
+                raise TypeError(f"Size: takes ints, got {kind} {size!r} at position {position}")
+        return made
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this size."""
+        product = 1
+        for size in self:
+            product *= size
+        return product
+
+    def __repr__(self) -> str:
+        return f"engine.Size([{', '.join(map(str, self))}])"
+
+    def __add__(self, other: Any) -> Size:
+        return _size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Size:
+        return _size(tuple(other) + tuple(self))
+
+    def __mul__(self, times: SupportsIndex) -> Size:
+        return _size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, index: Any) -> Any:
+        got = tuple.__getitem__(self, index)
+        return _size(got) if isinstance(index, slice) else got
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[int, ...]]]:
+        return Size, (tuple(self),)
+
+
+Size.__module__ = "engine"
+
+
+def _size(sizes: Iterable[int]) -> Size:
+    return tuple.__new__(Size, sizes)
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that values of both can become without changing category.
+
+    >>> promote_types(uint8, int8)
+    engine.int16
+    """
+    first, second = as_dtype(type1, "promote_types"), as_dtype(type2, "promote_types")
+    return DTYPES[lib.uh_promote(first.code, second.code)]
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether casting keeps the category: floats do not become ints, ints do not become bools."""
+
+    def rank(d: dtype) -> int:
+        return 2 if d.is_floating_point else 0 if d is bool_ else 1
+
+    return rank(as_dtype(from_, "can_cast")) <= rank(as_dtype(to, "can_cast"))
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of tensors made from Python floats."""
+    return DTYPES[lib.uh_get_default_dtype()]
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Sets the dtype of tensors made from Python floats. Raises TypeError unless it is floating."""
+    chosen = as_dtype(d, "set_default_dtype")
+    if not chosen.is_floating_point:
+        raise TypeError(f"set_default_dtype: expected a floating-point dtype, got {chosen}")
+    lib.uh_set_default_dtype(chosen.code)
+
+
+class finfo:
+    """The range and precision of a floating dtype.
+
+    >>> finfo(float32).eps
+    1.1920928955078125e-07
+    """
+
+    # Significant bits (with the hidden one), largest exponent.
+    _BITS: ClassVar[dict[str, tuple[int, int]]] = {
+        "float16": (11, 15),
+        "bfloat16": (8, 127),
+        "float32": (24, 127),
+        "float64": (53, 1023),
+    }
+
+    def __init__(self, type: dtype | None = None) -> None:
+        kind = get_default_dtype() if type is None else as_dtype(type, "finfo")
+        if not kind.is_floating_point:
+            raise TypeError(f"finfo: expected a floating-point dtype, got {kind}; iinfo is for ints")
+        digits, top = finfo._BITS[kind.name]
+        self.dtype = kind.name
+        self.bits = kind.itemsize * 8
+        self.eps = 2.0 ** (1 - digits)
+        self.max = (2.0 - self.eps) * 2.0**top
+        self.min = -self.max
+        self.tiny = self.smallest_normal = 2.0 ** (1 - top)
+        self.resolution = 10.0 ** -int((digits - 1) * 0.30103)
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        numbers = ", ".join(f"{name}={getattr(self, name):.6g}" for name in names)
+        return f"finfo({numbers}, dtype={self.dtype})"
+
+
+class iinfo:
+    """The range of an integer dtype."""
+
+    def __init__(self, type: dtype) -> None:
+        kind = as_dtype(type, "iinfo")
+        if kind.is_floating_point or kind is bool_:
+            raise TypeError(f"iinfo: expected an integer dtype, got {kind}; finfo is for floats")
+        self.dtype = kind.name
+        self.bits = kind.itemsize * 8
+        self.max = 2 ** (self.bits - kind.is_signed) - 1
+        self.min = -self.max - 1 if kind.is_signed else 0
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+# PyTorch's other names; `engine.bool`, `engine.int` and `engine.float` are given in engine/__init__.py.
+half, double = float16, float64
+short, long = int16, int64

@@ -1,0 +1,331 @@
+"""x[...] and x[...] = value: NumPy's and PyTorch's indexing.
+
+An index is read left to right into (1) view steps, one per int, slice, None and Ellipsis, and (2) index
+tensors (masks, lists, arrays), which stay on the dimension where they stood. The steps of (1) are
+applied as one `as_strided` when there are several; (2) goes to `index` or `index_put_`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from engine._generated import ops
+from engine._native import lib
+from engine._native.errors import raise_last
+from engine.data import is_array, is_sequence
+from engine.dtypes import bool_, uint8
+from engine.tensor import Tensor, wrap
+
+# One tensor of indices per dimension, None where all of the dimension is taken.
+Advanced: TypeAlias = list[Tensor | None]
+_new = object.__new__
+_select = lib.uh_select
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """The elements at `index`.
+
+    Ints, slices, None and Ellipsis give a view; a mask, list, array or tensor of indices a copy.
+    Raises: IndexError for an index out of range, too many indices or an object that is none,
+    ValueError for a slice with a step below 1.
+
+    >>> import engine
+    >>> x = engine.arange(6).view(2, 3)
+    >>> x[1, ::2]
+    tensor([3, 5])
+    >>> x[x > 3]
+    tensor([4, 5])
+    """
+    if index.__class__ is int and -_MAX <= index <= _MAX:  # x[1], the usual call
+        handle = _select(self._h, 0, index)
+        if not handle:
+            raise_last()
+        found = _new(Tensor)
+        found._h = handle
+        return found
+    view, advanced = _resolve(self, index)
+    if advanced:
+        return ops.index(view, advanced) if _one_index_op else ops.index_Tensor(view, advanced)
+    return view
+
+
+_MAX = 2**63 - 1
+_one_index_op = hasattr(ops, "index")
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Writes `value` (a number, or a tensor that broadcasts) to the elements at `index`.
+
+    >>> import engine
+    >>> x = engine.zeros(3); x[1:] = 7; x
+    tensor([0., 7., 7.])
+    """
+    if not isinstance(value, (Tensor, bool, int, float)):
+        value = _value(self, value)
+    view, advanced = _resolve(self, index)
+    if not advanced:
+        _write(view, value)
+        return
+    masks = [one for one in advanced if one is not None]
+    plain_mask = len(masks) == 1 and masks[0].dtype is bool_ and advanced[0] is masks[0]
+    if plain_mask and not isinstance(value, Tensor):
+        ops.masked_fill__Scalar(view, _widened(masks[0], view.dim()), value)
+        return
+    if not isinstance(value, Tensor):
+        value = ops.scalar_tensor(value, dtype=view.dtype, device=view.device)
+    elif value.dtype is not view.dtype:
+        value = value.to(view.dtype)
+    ops.index_put_(view, advanced, value)
+
+
+def _write(view: Tensor, value: Tensor | bool | int | float) -> None:
+    if not isinstance(value, Tensor):
+        ops.fill__Scalar(view, value)
+        return
+    # As NumPy and PyTorch: leading dimensions of size 1 that the target lacks are dropped.
+    extra = value.dim() - view.dim()
+    if extra > 0 and all(size == 1 for size in value.shape[:extra]):
+        value = value.view(value.shape[extra:]) if value.is_contiguous() else value.reshape(
+            value.shape[extra:]
+        )
+    ops.copy_(view, value)
+
+
+def _widened(mask: Tensor, ndim: int) -> Tensor:
+    """The mask with dimensions of size 1 behind it, so that it broadcasts over whole rows."""
+    if mask.dim() == ndim:
+        return mask
+    return mask.view(tuple(mask.shape) + (1,) * (ndim - mask.dim()))
+
+
+def _value(self: Tensor, value: Any) -> Any:
+    """A value that is neither number nor tensor yet: NumPy scalars and objects like numbers."""
+    if is_array(value) and value.ndim == 0:
+        return value.item()
+    if not is_sequence(value) and not isinstance(value, str):
+        if hasattr(value, "__index__"):
+            return value.__index__()
+        if hasattr(value, "__float__"):
+            return float(value)
+    kind = type(value)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    raise TypeError(
+        f"setitem: can't assign a {name} to a tensor of {self.dtype}; "
+        "assign a number or a tensor: engine.tensor(value)"
+    )
+
+
+# ---- reading an index
+
+
+def _items(index: Any) -> list[Any]:
+    """The index as one item per comma: a list of slices or Nones counts as a tuple."""
+    if type(index) is tuple:
+        return list(index)
+    if isinstance(index, tuple):
+        return list(index)
+    return [index]
+
+
+def _consumes(item: Any) -> int:
+    """How many dimensions of the tensor an item stands for."""
+    if item is None or item is ... or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and item.dtype in (bool_, uint8):
+        return item.dim()
+    return 1
+
+
+def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
+    """The view that the basic items make, and the index tensors that remain, by dimension of it."""
+    if index.__class__ is slice:
+        return _slice(self, index), []
+    items = [_normal(item) for item in _items(index)]
+    needed = sum(map(_consumes, items))
+    ndim = self.dim()
+    if needed > ndim:
+        if ndim == 0 and needed == 1:
+            raise IndexError(
+                "index: invalid index of a 0-dim tensor; use x.item() to convert it to a number"
+            )
+        raise IndexError(
+            f"index: too many indices for tensor of dimension {ndim}: {needed} were given"
+        )
+    if not any(item is ... for item in items):
+        items.append(...)
+
+    source_sizes, source_strides = self.shape, self.stride()
+    offset = self.storage_offset()
+    sizes: list[int] = []
+    strides: list[int] = []
+    advanced: Advanced = []
+    dim, steps, left = 0, 0, ndim - needed
+    for item in items:
+        if item is ...:
+            sizes += source_sizes[dim : dim + left]
+            strides += source_strides[dim : dim + left]
+            advanced += [None] * left
+            dim, left = dim + left, 0
+            continue
+        if item is None or isinstance(item, bool):
+            # A bool is an index over a new dimension of size 1: kept once or not at all.
+            sizes.append(1)
+            strides.append(_new_stride(source_sizes, source_strides, dim))
+            advanced.append(None if item is None else _bool_index(self, item))
+            steps += 1
+            continue
+        if isinstance(item, Tensor):
+            width = _consumes(item)
+            if item.dtype in (bool_, uint8):
+                _check_mask(item, self, dim)
+                if width == 0:
+                    sizes.append(1)
+                    strides.append(_new_stride(source_sizes, source_strides, dim))
+                    advanced.append(_bool_index(self, bool(item)))
+                    steps += 1
+                    continue
+            sizes += source_sizes[dim : dim + width]
+            strides += source_strides[dim : dim + width]
+            advanced += [item] + [None] * (width - 1)
+            dim += width
+            continue
+        size, step = source_sizes[dim], source_strides[dim]
+        if isinstance(item, slice):
+            start, length, jump = _span(item, size)
+            offset += start * step if length else 0
+            if (start, length, jump) != (0, size, 1):
+                steps += 1
+            sizes.append(length)
+            strides.append(step * jump)
+            advanced.append(None)
+        else:
+            offset += _position(item, size, dim) * step
+            steps += 1
+        dim += 1
+    if not any(one is not None for one in advanced):
+        return _view(self, sizes, strides, offset, steps), []
+    view = self if not steps else _view(self, sizes, strides, offset, steps)
+    return view, _expand_masks(advanced)
+
+
+def _normal(item: Any) -> Any:
+    """An item as one of: int, bool, slice, None, Ellipsis, index tensor."""
+    if item is None or item is ... or item.__class__ in (int, slice, bool):
+        return item
+    if isinstance(item, Tensor):
+        if item.dtype.is_floating_point:
+            raise IndexError(
+                "index: tensors used as indices must be integer or bool tensors, "
+                f"got {item.dtype}"
+            )
+        if item.dim() == 0 and item.dtype is not bool_ and item.dtype is not uint8:
+            return item if item.is_meta else item.item()
+        return item
+    if is_array(item):
+        from engine.creation import tensor
+
+        if item.dtype == bool and item.ndim == 0:
+            return bool(item)
+        return _normal(tensor(item))
+    if is_sequence(item):
+        from engine.creation import tensor
+
+        # An empty list picks nothing; its elements cannot tell that they are indices.
+        made = tensor(item) if len(item) else tensor(item, dtype=_long())
+        return _normal(made)
+    if hasattr(item, "__index__"):
+        return item.__index__()
+    raise IndexError(
+        "index: only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors "
+        f"are valid indices, got {type(item).__name__}"
+    )
+
+
+def _long() -> Any:
+    from engine.dtypes import int64
+
+    return int64
+
+
+def _position(index: int, size: int, dim: int) -> int:
+    if not -size <= index < size:
+        raise IndexError(
+            f"index: index {index} is out of bounds for dimension {dim} with size {size}"
+        )
+    return index + size if index < 0 else index
+
+
+def _span(item: slice, size: int) -> tuple[int, int, int]:
+    """(first index, how many, step) of a slice over `size` indices."""
+    if item.step is not None:
+        step = _bound(item.step)
+        if step < 1:
+            raise ValueError(f"slice: step must be greater than zero, got {step}")
+    else:
+        step = 1
+    start, stop, step = slice(_bound(item.start), _bound(item.stop), step).indices(size)
+    return start, max(0, -(-(stop - start) // step)), step
+
+
+def _bound(value: Any) -> Any:
+    """One end of a slice; a tensor of one int will do."""
+    if value is None or isinstance(value, int):
+        return value
+    if hasattr(value, "__index__"):
+        return value.__index__()
+    raise TypeError(
+        "slice: indices must be integers or None or have an __index__ method, "
+        f"got {type(value).__name__} {value!r}"
+    )
+
+
+def _new_stride(sizes: Sequence[int], strides: Sequence[int], dim: int) -> int:
+    """The stride that unsqueeze gives a new dimension before `dim`."""
+    return sizes[dim] * strides[dim] if dim < len(sizes) else 1
+
+
+def _slice(self: Tensor, item: slice) -> Tensor:
+    """x[a:b:c], one native call."""
+    if self.dim() == 0:
+        raise IndexError("slice: cannot slice a 0-dim tensor")
+    step = 1 if item.step is None else _bound(item.step)
+    if step < 1:
+        raise ValueError(f"slice: step must be greater than zero, got {step}")
+    return ops.slice_Tensor(self, 0, _bound(item.start), _bound(item.stop), step)
+
+
+def _view(
+    self: Tensor, sizes: list[int], strides: list[int], offset: int, steps: int
+) -> Tensor:
+    """One view for any number of basic steps; none at all is an alias, as x[...] is."""
+    handle = lib.uh_as_strided(self._h, sizes, len(sizes), strides, len(strides), 1, offset)
+    if not handle:
+        raise_last()
+    return wrap(handle)
+
+
+# ---- masks
+
+
+def _bool_index(self: Tensor, value: bool) -> Tensor:
+    """x[True] and x[False]: the indices [0] and [] over a dimension of size 1."""
+    from engine.creation import tensor
+
+    return tensor([0] if value else [], dtype=_long(), device=self.device)
+
+
+def _check_mask(mask: Tensor, self: Tensor, dim: int) -> None:
+    wanted = tuple(self.shape[dim : dim + mask.dim()])
+    if tuple(mask.shape) != wanted:
+        raise IndexError(
+            f"index: the shape of the mask {list(mask.shape)} at index {dim} does not match the "
+            f"shape of the indexed tensor {list(self.shape)} at index {dim}"
+        )
+
+
+def _expand_masks(advanced: Advanced) -> Advanced:
+    """uint8 masks as bool; the native operator expands bool masks itself."""
+    return [
+        one.to(bool_) if one is not None and one.dtype is uint8 else one for one in advanced
+    ]

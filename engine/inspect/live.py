@@ -1,0 +1,132 @@
+"""Questions about the present: ids, counts and versions of tensors, and what the allocators hold.
+
+Looking changes nothing: no function here takes a reference, makes a tensor or emits an event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.tensor import Tensor
+
+from engine._native import ffi, lib
+
+
+def tensor_id(x: Tensor) -> int:
+    """The number of x's TensorImpl; never used twice."""
+    return int(lib.uh_tensor_id(x._h))
+
+
+def storage_id(x: Tensor) -> int:
+    """The number of x's Storage; never used twice."""
+    return int(lib.uh_storage_id(x._h))
+
+
+def counter_id(x: Tensor) -> int:
+    """The number of x's version counter, which x shares with its views."""
+    return int(lib.uh_counter_id(x._h))
+
+
+def use_count(x: Tensor) -> int:
+    """How many hold x's TensorImpl: its Python object, views of it, and engine structures."""
+    return int(lib.uh_use_count(x._h))
+
+
+def storage_use_count(x: Tensor) -> int:
+    """How many hold x's Storage: TensorImpls, and exports to NumPy and DLPack."""
+    return int(lib.uh_storage_use_count(x._h))
+
+
+def version(x: Tensor) -> int:
+    """How often the memory of x has been written in place."""
+    return int(lib.uh_version(x._h))
+
+
+def key_set(x: Tensor) -> tuple[str, ...]:
+    """The dispatch keys of x, highest priority first: the dispatcher tries them in this order."""
+    bits = lib.uh_key_set(x._h)
+    return tuple(
+        ffi.string(lib.uh_key_name(key)).decode()
+        for key in reversed(range(lib.uh_key_count()))
+        if bits >> key & 1
+    )
+
+
+ALLOCATORS = {0: "foreign", 1: "cpu", 2: "pool", 3: "meta"}
+
+
+def allocator(x: Tensor) -> str:
+    """Where x's bytes come from: "cpu", "pool", "meta", or "foreign" (memory of somebody else)."""
+    return ALLOCATORS[lib.uh_storage_allocator(x._h)]
+
+
+def shares_memory(a: Tensor, b: Tensor) -> bool:
+    """Whether some byte belongs to an element of `a` and to one of `b`, exactly.
+
+    Steps over the elements of the smaller tensor when the spans meet, so it is for looking,
+    not for inner loops.
+    """
+    if lib.uh_storage_id(a._h) != lib.uh_storage_id(b._h) or a.is_meta:
+        return False
+    if a.numel() > b.numel():
+        a, b = b, a
+    low, high = _span(a)
+    other_low, other_high = _span(b)
+    if high <= other_low or other_high <= low:
+        return False
+    return not _bytes_of(a).isdisjoint(_bytes_of(b))
+
+
+def _span(x: Tensor) -> tuple[int, int]:
+    """The byte range of the Storage from x's first element to the end of its last."""
+    if x.numel() == 0:
+        return 0, 0
+    reach = sum((size - 1) * step for size, step in zip(x.shape, x.stride(), strict=True))
+    first = x.storage_offset()
+    return first * x.itemsize, (first + reach + 1) * x.itemsize
+
+
+def _bytes_of(x: Tensor) -> set[int]:
+    """Every byte of the Storage that is part of an element of x."""
+    offsets = {x.storage_offset()} if x.numel() else set()
+    for size, step in zip(x.shape, x.stride(), strict=True):
+        if step:
+            offsets = {offset + i * step for offset in offsets for i in range(size)}
+    width = x.itemsize
+    return {offset * width + i for offset in offsets for i in range(width)}
+
+
+@dataclass(frozen=True)
+class AllocatorStats:
+    """What one allocator has handed out and taken back since the process started."""
+
+    live_bytes: int  # handed out and not yet returned
+    peak_bytes: int  # the most live_bytes has been
+    allocations: int
+    frees: int
+    reused: int  # allocations served from blocks kept earlier
+    kept_bytes: int  # returned by tensors, kept for reuse
+
+
+def allocator_stats(name: str = "pool") -> AllocatorStats:
+    """The counts of allocator "cpu" (posix_memalign) or "pool" (keeps blocks, gets them from cpu)."""
+    numbers = {text: number for number, text in ALLOCATORS.items() if number in (1, 2)}
+    if name not in numbers:
+        raise ValueError(f"allocator_stats: expected one of {', '.join(numbers)}, got {name!r}")
+    stats = lib.uh_allocator_stats_of(numbers[name])
+    return AllocatorStats(*(getattr(stats, field) for field in AllocatorStats.__dataclass_fields__))
+
+
+def pool_enabled() -> bool:
+    """Whether new storages come from the caching pool."""
+    return bool(lib.uh_pool_enabled())
+
+
+def set_pool_enabled(enabled: bool) -> None:
+    """Switches the caching pool on or off for storages made from now on."""
+    lib.uh_pool_set_enabled(int(enabled))
+
+
+def empty_pool() -> None:
+    """Gives every block that the pool keeps back to the cpu allocator."""
+    lib.uh_pool_empty()

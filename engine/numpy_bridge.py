@@ -1,0 +1,172 @@
+"""NumPy and the engine on the same memory: from_numpy, numpy(), __array__, the buffer protocol.
+
+Either side keeps the memory alive. A tensor made from an array holds a reference on the array; an
+array made from a tensor holds the tensor's Storage (not the tensor: views and sizes of it may go).
+NumPy is imported when one of these functions is first called.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.dtypes import BY_TYPESTR, as_dtype, dtype
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from engine.tensor import Tensor
+
+_HOLDER_NUMPY = 7
+_holders = itertools.count(1)
+
+
+def dtype_of_array(array: np.ndarray[Any, Any], function: str) -> dtype:
+    """The engine's dtype for an array's, or the TypeError or ValueError that says why there is none."""
+    found = BY_TYPESTR.get(array.dtype.str)
+    if found is not None:
+        return found
+    if BY_TYPESTR.get(array.dtype.newbyteorder("=").str) is not None:
+        raise ValueError(
+            f"{function}: the array's byte order ({array.dtype.str!r}) is not this machine's; "
+            "convert it first: array.astype(array.dtype.newbyteorder('='))"
+        )
+    names = ", ".join(d.name for d in BY_TYPESTR.values())
+    raise TypeError(
+        f"{function}: can't convert np.ndarray of type {array.dtype}; "
+        f"the supported types are: {names}"
+    )
+
+
+def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor over the memory of a NumPy array.
+
+    Shape: the array's. Dtype: the array's.
+    Memory: shared; `array += 1` is seen in the tensor, `x.add_(1)` in the array. The array lives as
+    long as the tensor's Storage. A read-only array gives a UserWarning: writing to the tensor would
+    change what NumPy promises not to change.
+    Raises: TypeError for anything but an ndarray and for dtypes the engine does not have, ValueError
+    for negative strides, foreign byte order, or strides that are not whole elements.
+
+    >>> import engine, numpy
+    >>> a = numpy.ones(2); x = engine.from_numpy(a); a += 1.0; x
+    tensor([2., 2.], dtype=engine.float64)
+    """
+    return share(array, "from_numpy")
+
+
+def share(array: Any, function: str) -> Tensor:
+    """`from_numpy` for messages that name another function."""
+    import numpy as np
+
+    from engine.tensor import wrap
+
+    if not isinstance(array, np.ndarray):
+        kind = type(array)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"{function}: expected np.ndarray (got {name})")
+    kind = dtype_of_array(array, function)
+    strides = element_strides(array, kind.itemsize, function)
+    if not array.flags.writeable:
+        warnings.warn(
+            f"{function}: the NumPy array is not writable, and tensors do not know read-only memory: "
+            "writing to this tensor would change it all the same; array.copy() avoids that",
+            UserWarning,
+            stacklevel=3,
+        )
+    sizes = array.shape
+    last = sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
+    nbytes = 0 if array.size == 0 else (last + 1) * kind.itemsize
+    address = array.__array_interface__["data"][0]
+    kept = lib.uh_object_keep(id(array))  # from here on the Storage's to give back
+    handle = lib.uh_from_foreign(
+        ffi.cast("void *", address),
+        nbytes,
+        sizes,
+        strides,
+        len(sizes),
+        kind.code,
+        ffi.addressof(lib, "uh_object_drop"),
+        kept,
+    )
+    if not handle:
+        raise_last()
+    return wrap(handle)
+
+
+def element_strides(array: np.ndarray[Any, Any], itemsize: int, function: str) -> list[int]:
+    """The array's strides in elements; ValueError where tensors cannot have them."""
+    strides = []
+    for size, step in zip(array.shape, array.strides, strict=True):
+        if size < 2 or array.size == 0:
+            step = step if step >= 0 and step % itemsize == 0 else itemsize  # never stepped
+        if step < 0:
+            raise ValueError(
+                f"{function}: at least one stride in the given numpy array is negative "
+                f"({array.strides}), and tensors with negative strides are not supported; "
+                "make a copy with array.copy()"
+            )
+        if step % itemsize:
+            raise ValueError(
+                f"{function}: given numpy array strides {array.strides} not a multiple of the "
+                f"element byte size {itemsize}; make a copy with array.copy()"
+            )
+        strides.append(step // itemsize)
+    return strides
+
+
+class SharedMemory:
+    """The `base` of an array made by `Tensor.numpy()`: holds the Storage while the array lives."""
+
+    __slots__ = ("__array_interface__", "_holder", "_storage")
+
+    def __init__(self, tensor: Tensor) -> None:
+        itemsize = tensor.dtype.itemsize
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tuple(tensor.shape),
+            "typestr": tensor.dtype.typestr,
+            "data": (tensor.data_ptr(), False),
+            "strides": tuple(step * itemsize for step in tensor.stride()),
+        }
+        self._holder = next(_holders)
+        self._storage = lib.uh_storage_hold(tensor._h, _HOLDER_NUMPY, self._holder)
+
+    def __del__(self, _drop: Any = lib.uh_storage_drop) -> None:
+        _drop(self._storage, _HOLDER_NUMPY, self._holder)
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """What `Tensor.numpy()` returns."""
+    import numpy as np
+
+    if tensor.is_meta:
+        raise TypeError("numpy: can't convert a meta tensor to numpy: it has no data")
+    if not tensor.dtype.typestr:
+        raise TypeError(f"numpy: NumPy has no dtype for {tensor.dtype}; use x.float().numpy()")
+    if tensor.numel() == 0:  # no memory to share
+        return np.empty(tuple(tensor.shape), tensor.dtype.typestr)
+    return np.asarray(SharedMemory(tensor))
+
+
+def to_array(tensor: Tensor, wanted: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """What `Tensor.__array__` returns, by NumPy 2's rules for `dtype` and `copy`."""
+    array = to_numpy(tensor)
+    if wanted is not None and array.dtype != wanted:
+        if copy is False:
+            raise ValueError(f"__array__: {array.dtype} to {wanted} needs a copy, got copy=False")
+        return array.astype(wanted)
+    return array.copy() if copy else array
+
+
+def numpy_dtype(kind: dtype) -> Any:
+    """The NumPy dtype of an engine dtype."""
+    import numpy as np
+
+    found = as_dtype(kind, "numpy_dtype")
+    if not found.typestr:
+        raise TypeError(f"numpy_dtype: NumPy has no dtype for {found}")
+    return np.dtype(found.typestr)

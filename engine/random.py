@@ -1,0 +1,166 @@
+"""Random numbers: one Philox generator for the process, and generators of one's own.
+
+Philox turns (seed, offset) into numbers without any other state, so a generator is these two ints.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from engine._native import ffi, lib
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+_SEEDS = 2**64
+
+
+def _checked(seed: int, function: str) -> int:
+    seed = int(seed)
+    if not -(2**63) <= seed < _SEEDS:
+        raise ValueError(f"{function}: a seed is between -2**63 and 2**64 - 1, got {seed}")
+    return seed % _SEEDS
+
+
+def _state() -> tuple[int, int]:
+    pair = ffi.new("uint64_t[2]")
+    lib.uh_rng_state(pair, pair + 1)
+    return pair[0], pair[1]
+
+
+class Generator:
+    """A source of random numbers that others do not draw from: `rand(3, generator=g)`."""
+
+    def __init__(self, device: object = "cpu") -> None:
+        self.device = device
+        self._seed, self._offset = 67280421310721, 0  # PyTorch's default seed
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts the sequence that belongs to `seed`."""
+        self._seed, self._offset = _checked(seed, "manual_seed"), 0
+        return self
+
+    def seed(self) -> int:
+        """Starts an unpredictable sequence; returns its seed."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the sequence was started with."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """Seed and offset, as bytes in a uint8 tensor."""
+        return _packed(self._seed, self._offset)
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Goes back to a state that `get_state` gave."""
+        self._seed, self._offset = _unpacked(new_state)
+        return self
+
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Operators inside the block draw from this generator."""
+        with _lock:
+            before = _state()
+            lib.uh_set_rng_state(self._seed, self._offset)
+            try:
+                yield
+            finally:
+                self._seed, self._offset = _state()
+                lib.uh_set_rng_state(*before)
+
+
+class _DefaultGenerator(Generator):
+    """The generator of the process, which the native operators draw from."""
+
+    def __init__(self) -> None:
+        self.device = "cpu"
+
+    @property
+    def _seed(self) -> int:  # type: ignore[override]
+        return int(lib.uh_initial_seed())
+
+    def manual_seed(self, seed: int) -> Generator:
+        lib.uh_manual_seed(_checked(seed, "manual_seed"))
+        return self
+
+    def get_state(self) -> Tensor:
+        return _packed(*_state())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        lib.uh_set_rng_state(*_unpacked(new_state))
+        return self
+
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        yield
+
+
+_lock = threading.RLock()
+default_generator: Generator = _DefaultGenerator()
+
+
+def _packed(seed: int, offset: int) -> Tensor:
+    from engine.creation import from_bytes
+    from engine.dtypes import uint8
+
+    return from_bytes(seed.to_bytes(8, "little") + offset.to_bytes(8, "little"), uint8, (16,))
+
+
+def _unpacked(state: Tensor) -> tuple[int, int]:
+    from engine.dtypes import uint8
+
+    if state.dtype is not uint8 or tuple(state.shape) != (16,):
+        raise TypeError(
+            "set_state: expected the 16 bytes that get_state returns, "
+            f"got a {state.dtype} tensor of shape {tuple(state.shape)}"
+        )
+    both = bytes(state.tolist())
+    return int.from_bytes(both[:8], "little"), int.from_bytes(both[8:], "little")
+
+
+def manual_seed(seed: int) -> Generator:
+    """Starts the process's generator from `seed`: the same numbers follow every time.
+
+    >>> import engine
+    >>> _ = engine.manual_seed(0); a = engine.rand(2)
+    >>> _ = engine.manual_seed(0); b = engine.rand(2)
+    >>> (a == b).tolist()
+    [True, True]
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Starts the process's generator from an unpredictable seed; returns it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the process's generator was started with."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the process's generator, as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Goes back to a state that `get_rng_state` gave."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng() -> Iterator[None]:
+    """What the block draws leaves no trace in the process's generator."""
+    before = _state()
+    try:
+        yield
+    finally:
+        lib.uh_set_rng_state(*before)

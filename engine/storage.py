@@ -1,0 +1,118 @@
+"""UntypedStorage: the bytes behind a tensor, without dtype and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.dtypes import DEVICES, device
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+
+class UntypedStorage:
+    """The Storage of a tensor as a sequence of bytes; views share one.
+
+    It is reached through a tensor and keeps that tensor alive, so it adds no holder to the Storage.
+
+    >>> import engine
+    >>> x = engine.tensor([1, 2], dtype=engine.int16)
+    >>> x.untyped_storage().tolist()
+    [1, 0, 2, 0]
+    >>> x.t().untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    True
+    """
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; 0 for an empty or meta storage."""
+        return int(lib.uh_storage_data_ptr(self._tensor._h))
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return int(lib.uh_storage_nbytes(self._tensor._h))
+
+    size = __len__ = nbytes
+
+    def element_size(self) -> int:
+        """1: the elements of an untyped storage are bytes."""
+        return 1
+
+    @property
+    def device(self) -> device:
+        """Where the bytes are."""
+        return DEVICES[lib.uh_device(self._tensor._h)]
+
+    def _bytes(self) -> Any:
+        if lib.uh_device(self._tensor._h) != 0:
+            raise NotImplementedError("UntypedStorage: a meta storage has no bytes")
+        return ffi.buffer(ffi.cast("char *", self.data_ptr()), self.nbytes())
+
+    def tolist(self) -> list[int]:
+        """The bytes as ints."""
+        return list(bytes(self._bytes()))
+
+    def __bytes__(self) -> bytes:
+        return bytes(self._bytes())
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        if isinstance(index, slice):
+            return list(bytes(self._bytes())[index])
+        return bytes(self._bytes()[self._position(index)])[0]
+
+    def __setitem__(self, index: int, value: int) -> None:
+        if not 0 <= value <= 255:
+            raise ValueError(f"UntypedStorage: a byte is between 0 and 255, got {value}")
+        self._bytes()[self._position(index)] = bytes([value])
+
+    def _position(self, index: int) -> int:
+        count = self.nbytes()
+        if not -count <= index < count:
+            raise IndexError(f"UntypedStorage: index {index} is out of range for {count} bytes")
+        return index % count
+
+    def resize_(self, nbytes: int) -> UntypedStorage:
+        """Grows or shrinks to `nbytes`, keeping the bytes that both sizes have.
+
+        Tensors keep their shapes; one that reaches beyond the end must not be used until the
+        storage has grown again. Raises RuntimeError for memory of somebody else (a NumPy array).
+        """
+        if lib.uh_storage_resize(self._tensor._h, nbytes) != 0:
+            raise_last()
+        return self
+
+    def _use_count(self) -> int:
+        """How many hold the Storage: tensors on it, and exports to NumPy and DLPack."""
+        return int(lib.uh_storage_use_count(self._tensor._h))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, UntypedStorage):
+            return NotImplemented
+        mine, theirs = self._tensor._h, other._tensor._h
+        return bool(lib.uh_storage_id(mine) == lib.uh_storage_id(theirs))
+
+    def __hash__(self) -> int:
+        return hash(lib.uh_storage_id(self._tensor._h))
+
+    def __repr__(self) -> str:
+        name = f"[engine.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        if self.device.type == "meta":
+            return "...\n" + name
+        return "".join(f" {byte}\n" for byte in self.tolist()) + name
+
+
+UntypedStorage.__module__ = "engine"

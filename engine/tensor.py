@@ -1,0 +1,550 @@
+"""Tensor: the Python object. One slot holds the address of the native TensorImpl.
+
+The object owns one reference on the TensorImpl and gives it back when it dies. Everything else lives in
+the core: this class asks. Operators (x.add, x.t, x + y, ...) are installed from the generated
+tables by engine/__init__.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.dtypes import (
+    DEVICES,
+    DTYPES,
+    Size,
+    as_dtype,
+    bool_,
+    device,
+    dtype,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from engine.storage import UntypedStorage
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_new = object.__new__
+_new_tuple = tuple.__new__
+
+
+class Tensor:
+    """An n-dimensional array of one element type, over a Storage that others may share.
+
+    Make one with `engine.tensor(data)`, `engine.zeros(sizes)` and their like. `Tensor(2, 3)` (sizes)
+    and `Tensor([1, 2])` (data) give the default float dtype.
+    """
+
+    __slots__ = ("__weakref__", "_h")
+    __array_priority__ = 1000  # array + tensor asks the tensor
+
+    _h: int
+
+    def __new__(cls, *args: Any) -> Tensor:
+        from engine.creation import empty, tensor
+        from engine.dtypes import get_default_dtype
+
+        if not args:
+            return empty(0)
+        if all(isinstance(arg, int) for arg in args) or isinstance(args[0], Size):
+            return empty(*args)
+        if len(args) > 1:
+            raise TypeError(f"Tensor: expected sizes or one nested sequence, got {len(args)} values")
+        return tensor(args[0], dtype=get_default_dtype())
+
+    def __del__(self, _release: Any = lib.uh_release) -> None:
+        _release(self._h)
+
+    # ---- description
+
+    @property
+    def shape(self) -> Size:
+        """The sizes."""
+        handle = self._h
+        ndim = lib.uh_ndim(handle)
+        if ndim == 1:
+            return _new_tuple(Size, (lib.uh_size(handle, 0),))
+        if ndim == 2:
+            return _new_tuple(Size, (lib.uh_size(handle, 0), lib.uh_size(handle, 1)))
+        sizes = ffi.new("int64_t[]", ndim or 1)
+        lib.uh_sizes(handle, sizes)
+        return _new_tuple(Size, ffi.unpack(sizes, ndim) if ndim else ())
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or that of one dimension. Raises: IndexError for a dimension that is not there."""
+        return self.shape if dim is None else self.shape[self._dimension(dim, "size")]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements to go on when an index grows by one: for all dimensions, or for one."""
+        ndim = lib.uh_ndim(self._h)
+        if ndim == 0:
+            return () if dim is None else self._dimension(dim, "stride")
+        strides = ffi.new("int64_t[]", ndim)
+        lib.uh_strides(self._h, strides)
+        return tuple(strides) if dim is None else strides[self._dimension(dim, "stride")]
+
+    def _dimension(self, dim: int, function: str) -> int:
+        ndim = lib.uh_ndim(self._h)
+        if not -ndim <= dim < ndim:
+            expected = f"[{-ndim}, {ndim - 1}]" if ndim else "nothing: the tensor has 0 dimensions"
+            raise IndexError(
+                f"{function}: dimension out of range (expected to be in range of {expected}, "
+                f"but got {dim})"
+            )
+        return dim % ndim
+
+    def storage_offset(self) -> int:
+        """The distance of the first element from the start of the Storage, in elements."""
+        return int(lib.uh_offset(self._h))
+
+    @property
+    def dtype(self) -> dtype:
+        """The element type."""
+        return DTYPES[lib.uh_dtype(self._h)]
+
+    @property
+    def device(self) -> device:
+        """Where the elements are."""
+        return DEVICES[lib.uh_device(self._h)]
+
+    @property
+    def layout(self) -> layout:
+        """`engine.strided`: elements lie where sizes, strides and offset say."""
+        return strided
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether there are no elements, only their description."""
+        return lib.uh_device(self._h) == 1
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the elements are in main memory."""
+        return lib.uh_device(self._h) == 0
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(lib.uh_ndim(self._h))
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return int(lib.uh_ndim(self._h))
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(lib.uh_numel(self._h))
+
+    nelement = numel
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements; the Storage may have more, or fewer after `expand`."""
+        return self.numel() * self.itemsize
+
+    def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        if memory_format is not None and memory_format.name.startswith("channels_last"):
+            return _is_channels_last(self)
+        return bool(lib.uh_is_contiguous(self._h))
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating one."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is a complex one."""
+        return False
+
+    def is_signed(self) -> bool:
+        """Whether the dtype can hold negative numbers."""
+        return self.dtype.is_signed
+
+    def is_same_size(self, other: Tensor) -> bool:
+        """Whether both have the same shape."""
+        return self.shape == other.shape
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 when there is none."""
+        return int(lib.uh_data_ptr(self._h))
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The bytes behind the tensor, which its views share."""
+        return UntypedStorage(self)
+
+    def is_set_to(self, tensor: Tensor) -> bool:
+        """Whether both describe the same elements of one Storage in the same way."""
+        mine, theirs = self._h, tensor._h
+        return bool(
+            lib.uh_storage_id(mine) == lib.uh_storage_id(theirs)
+            and lib.uh_offset(mine) == lib.uh_offset(theirs)
+            and self.shape == tensor.shape
+            and self.stride() == tensor.stride()
+        )
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was written in place, through this tensor or its views."""
+        return int(lib.uh_version(self._h))
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this one is a view of, or None."""
+        handle = lib.uh_base(self._h)
+        return wrap(handle) if handle else None
+
+    def _is_view(self) -> bool:
+        """Whether this tensor is a view of another."""
+        handle = lib.uh_base(self._h)
+        if handle:
+            lib.uh_release(handle)
+        return bool(handle)
+
+    @property
+    def data(self) -> Tensor:
+        """The same elements with a version counter of its own: writes to it are not counted here."""
+        handle = lib.uh_variable_data(self._h)
+        if not handle:
+            raise_last()
+        return wrap(handle)
+
+    @data.setter
+    def data(self, source: Tensor) -> None:
+        if not isinstance(source, Tensor):
+            raise TypeError(f"data: expected a Tensor, got {type(source).__name__}")
+        if lib.uh_set_data(self._h, source._h) != 0:
+            raise_last()
+
+    # ---- autograd, which the engine does not have yet
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are computed for this tensor: never, until autograd exists."""
+        return False
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Raises NotImplementedError for True: autograd is not part of the engine yet."""
+        if requires_grad:
+            raise NotImplementedError("requires_grad_: autograd is not part of the engine yet")
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no operator recorded how this tensor was made."""
+        return True
+
+    grad = grad_fn = property(lambda self: None, doc="None: nothing is differentiated yet.")
+
+    # ---- as Python values
+
+    def item(self) -> bool | int | float:
+        """The value of the only element. Raises: RuntimeError when there is not exactly one."""
+        found = lib.uh_item(self._h)
+        kind = found.kind
+        if kind == 2:
+            return found.d  # type: ignore[no-any-return]
+        if kind == 1:
+            return found.i  # type: ignore[no-any-return]
+        if kind == 0:
+            return bool(found.i)
+        raise_last()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists; a bare number for 0 dimensions."""
+        handle = self._h
+        count = lib.uh_numel(handle)
+        kind = self.dtype
+        if kind.is_floating_point:
+            values = ffi.new("double[]", count or 1)
+            status = lib.uh_read_doubles(handle, values)
+        else:
+            values = ffi.new("int64_t[]", count or 1)
+            status = lib.uh_read_ints(handle, values)
+        if status != 0:
+            raise_last()
+        flat = ffi.unpack(values, count) if count else []
+        if kind is bool_:
+            flat = [value != 0 for value in flat]
+        shape = self.shape
+        return _nest(flat, shape) if shape else flat[0]
+
+    def __bool__(self) -> bool:
+        count = lib.uh_numel(self._h)
+        if count != 1:
+            how_many = f"more than one value ({count})" if count else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
+        return bool(self.item())
+
+    def _single(self, function: str) -> bool | int | float:
+        count = lib.uh_numel(self._h)
+        if count != 1:
+            raise ValueError(
+                f"{function}: only one element tensors can be converted to Python scalars, "
+                f"this one has {count}"
+            )
+        return self.item()
+
+    def __int__(self) -> int:
+        return int(self._single("int"))
+
+    def __float__(self) -> float:
+        return float(self._single("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._single("complex"))
+
+    def __index__(self) -> int:
+        if self.dtype.is_floating_point or lib.uh_numel(self._h) != 1:
+            raise TypeError(
+                "only integer tensors of a single element can be converted to an index, "
+                f"got {self.dtype} of shape {tuple(self.shape)}"
+            )
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if lib.uh_ndim(self._h) == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(lib.uh_size(self._h, 0))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if lib.uh_ndim(self._h) == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self) -> Tensor:
+        """The rows in reverse order, as a copy."""
+        if self.dim() == 0:
+            return self
+        from engine.creation import arange
+
+        last = len(self) - 1
+        found: Tensor = self[arange(last, -1, -1)]
+        return found
+
+    def __contains__(self, element: object) -> bool:
+        if not isinstance(element, (Tensor, bool, int, float)):
+            raise RuntimeError(
+                "Tensor.__contains__ only supports Tensor or scalar, "
+                f"but you passed in a {type(element)}."
+            )
+        return bool((self == element).any())
+
+    __hash__ = object.__hash__  # by identity, since == compares elements
+
+    def __repr__(self) -> str:
+        from engine.display import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        if lib.uh_ndim(self._h) == 0 and not self.is_meta:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    # ---- shared with and copied to others
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array.
+
+        Memory: shared; the array keeps the Storage alive, whatever becomes of the tensor.
+        Raises: TypeError for meta tensors and bfloat16.
+        """
+        from engine.numpy_bridge import to_numpy
+
+        return to_numpy(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        from engine.numpy_bridge import to_array
+
+        return to_array(self, dtype, copy)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol (Python 3.12 and later): memoryview(x). Before: memoryview(x.numpy())."""
+        return memoryview(self.numpy())
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule over the memory, for `other_library.from_dlpack(x)`."""
+        from engine.dlpack import to_capsule
+
+        return to_capsule(self, stream, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(1, 0): DLPack's name of main memory."""
+        if self.is_meta:
+            raise BufferError("__dlpack_device__: a meta tensor has no memory to share")
+        return (1, 0)
+
+    def __copy__(self) -> Tensor:
+        return self.detach()  # type: ignore[no-any-return]
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
+        if id(self) in memo:
+            return memo[id(self)]  # type: ignore[no-any-return]
+        if self.is_meta:
+            made = self.clone()
+        else:
+            # Tensors over one Storage are copied to tensors over one Storage.
+            key = ("engine.Storage", lib.uh_storage_id(self._h), self.dtype)
+            if key not in memo:
+                count = lib.uh_storage_nbytes(self._h) // self.itemsize
+                memo[key] = self.as_strided((count,), (1,), 0).clone()
+            made = memo[key].as_strided(self.shape, self.stride(), self.storage_offset())
+        memo[id(self)] = made
+        return made  # type: ignore[no-any-return]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickled as dtype, sizes and the elements' bytes: loading runs no code of the data's."""
+        if self.is_meta:
+            return _rebuild, (self.dtype, tuple(self.shape), None)
+        dense = self.contiguous()
+        memory = ffi.buffer(ffi.cast("char *", dense.data_ptr()), dense.nbytes)
+        return _rebuild, (self.dtype, tuple(self.shape), bytes(memory))
+
+    # ---- another dtype, another place
+
+    def to(self, *args: Any, **options: Any) -> Tensor:
+        """The tensor with another dtype, on another device, or both: itself when nothing changes.
+
+        `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, `x.to(other)`; `copy=True` always copies.
+        """
+        from engine.casts import parse_to
+
+        kind, place, copy, format_ = parse_to(args, options)
+        same = (kind is None or kind is self.dtype) and (place is None or place == self.device)
+        if same and not copy and (format_ is None or self.is_contiguous(format_)):
+            return self
+        return self._copied(kind, place, format_)
+
+    def _copied(
+        self, kind: dtype | None, place: device | None, format_: memory_format | None = None
+    ) -> Tensor:
+        from engine._generated.ops import _to_copy
+
+        dense = format_ is not None and format_ is not preserve_format
+        return _to_copy(self, dtype=kind, device=place, contiguous=dense)  # type: ignore[no-any-return]
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """Without an argument PyTorch's name of the tensor type, else the tensor in that dtype."""
+        if dtype is None:
+            return f"engine.{self.dtype.title}Tensor"
+        if isinstance(dtype, str):
+            title = dtype.rpartition(".")[2].removesuffix("Tensor")
+            found = [one for one in DTYPES if one.title == title]
+            if not found:
+                raise ValueError(f"type: invalid type: {dtype!r}")
+            dtype = found[0]
+        return self.to(as_dtype(dtype, "type"))
+
+    def type_as(self, other: Tensor) -> Tensor:
+        """The tensor in the dtype of another."""
+        return self.to(other.dtype)
+
+    def cpu(self, memory_format: memory_format = preserve_format) -> Tensor:
+        """The tensor in main memory."""
+        return self.to("cpu")
+
+    if TYPE_CHECKING:  # the operators: installed from the generated tables
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+
+Tensor.__module__ = "engine"
+
+
+def wrap(handle: int) -> Tensor:
+    """The Python object for a handle, which it owns from here on."""
+    made = _new(Tensor)
+    made._h = handle
+    return made
+
+
+def _nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """A flat list cut into nested ones, innermost dimension first."""
+    if 0 in shape:
+        return _empty_nest(shape)
+    for size in reversed(shape[1:]):
+        flat = [flat[i : i + size] for i in range(0, len(flat), size)]
+    return flat
+
+
+def _empty_nest(shape: tuple[int, ...]) -> list[Any]:
+    return [_empty_nest(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
+
+
+def _is_channels_last(x: Tensor) -> bool:
+    """Whether a (N, C, H, W) tensor lies in memory as (N, H, W, C)."""
+    if x.dim() != 4:
+        return False
+    expected, sizes, strides = 1, x.shape, x.stride()
+    for dim in (1, 3, 2, 0):
+        if sizes[dim] != 1 and strides[dim] != expected:
+            return False
+        expected *= sizes[dim]
+    return True
+
+
+def _rebuild(kind: dtype, sizes: tuple[int, ...], memory: bytes | None) -> Tensor:
+    """The inverse of `Tensor.__reduce_ex__`."""
+    if memory is None:
+        from engine.creation import empty
+
+        return empty(sizes, dtype=kind, device="meta")
+    from engine.data import from_bytes
+
+    return from_bytes(memory, kind, sizes)
+
+
+def _cast(name: str, kind: dtype) -> Any:
+    def cast(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+        return self if self.dtype is kind else self._copied(kind, None)
+
+    cast.__name__, cast.__qualname__ = name, f"Tensor.{name}"
+    cast.__doc__ = f"The tensor as {kind}: itself when it is that already."
+    return cast
+
+
+# x.float(), x.int(), ...: PyTorch's names of the dtypes.
+CASTS = {
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+}
+for _name, _kind in CASTS.items():
+    setattr(Tensor, _name, _cast(_name, next(d for d in DTYPES if d.name == _kind)))
