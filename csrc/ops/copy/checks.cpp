@@ -18,7 +18,7 @@ void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
   const size_t shift = target.size() - std::min(target.size(), sizes.size());
   bool ok = sizes.size() <= target.size();
   for (size_t d = 0; ok && d < sizes.size(); ++d) ok = sizes[d] == 1 || sizes[d] == target[d + shift];
-  check(ok, op, ": the shape ", to_string(sizes), " cannot be broadcast to the shape ", to_string(target),
+  check(ok, op, ": the shape ", shown(sizes), " cannot be broadcast to the shape ", shown(target),
         ": every size must be equal or 1, counted from the right");
 }
 

@@ -12,8 +12,26 @@
 
 namespace uh {
 
+// Elements in memory, without being a tensor: what a kernel makes of part of one. Strides may be
+// negative (flip); they count elements.
+struct Strided {
+  std::byte* data;
+  DType dtype;
+  Dims sizes, strides;
+
+  Strided(std::byte* d, DType t, Dims size, Dims stride)
+      : data(d), dtype(t), sizes(std::move(size)), strides(std::move(stride)) {}
+  explicit Strided(const Tensor& t) : Strided(t.data(), t.dtype(), t.sizes(), t.strides()) {}
+  // The same elements starting `elements` further on.
+  Strided& advance(int64_t elements) {
+    data += elements * itemsize(dtype);
+    return *this;
+  }
+};
+
 // dst[...] = src[...], converted; src must broadcast to dst's sizes (see check_broadcasts_to).
-void copy_elements(const Tensor& dst, const Tensor& src);
+void copy_elements(const Strided& dst, const Strided& src);
+inline void copy_elements(const Tensor& dst, const Tensor& src) { copy_elements(Strided(dst), Strided(src)); }
 
 // n contiguous elements converted between any two dtypes.
 void cast_run(void* dst, DType to, const void* src, DType from, int64_t n);

@@ -14,17 +14,17 @@ constexpr int64_t kGrain = 32768;    // elements a thread should have at least
 constexpr int64_t kChunk = 512;      // elements converted at a time, in buffers on the stack
 constexpr int64_t kMaxItem = 8;
 
-struct Operand2 {
+struct Elements {
   std::byte* data;
   DType dtype;
   int64_t item;
   std::byte* at(int64_t offset) const { return data + offset * item; }
 };
 
-Operand2 operand(const Tensor& t) { return {t.data(), t.dtype(), itemsize(t.dtype())}; }
+Elements operand(const Strided& s) { return {s.data, s.dtype, itemsize(s.dtype)}; }
 
 // One row of a converting copy with any strides.
-void convert_row(const Operand2& dst, std::byte* to, int64_t dst_stride, const Operand2& src,
+void convert_row(const Elements& dst, std::byte* to, int64_t dst_stride, const Elements& src,
                  const std::byte* from, int64_t src_stride, int64_t n) {
   if (dst_stride == 1) return load_run(to, dst.dtype, from, src.dtype, src_stride, n);
   const auto move = copy_loops().move[size_class(dst.item)];
@@ -46,7 +46,7 @@ int64_t transposed_dim(const Geometry<2>& g) {
 }
 
 // Makes `dim` the last but one: the dimensions of a transposed tile are then the two innermost.
-void copy_transposed(const Operand2& dst, const Operand2& src, Geometry<2> g, size_t dim) {
+void copy_transposed(const Elements& dst, const Elements& src, Geometry<2> g, size_t dim) {
   const size_t rank = g.sizes.size();
   for (size_t d = dim; d + 2 < rank; ++d) detail::swap_dims(g, d, d + 1);
   const auto transpose = copy_loops().transpose[size_class(dst.item)];
@@ -100,12 +100,11 @@ void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t str
   }
 }
 
-void copy_elements(const Tensor& dst_tensor, const Tensor& src_tensor) {
-  if (dst_tensor.numel() == 0) return;
-  const Dims src_strides =
-      broadcast_strides(src_tensor.sizes(), src_tensor.strides(), dst_tensor.sizes().size());
-  const Geometry<2> g = make_geometry<2>(dst_tensor.sizes(), {dst_tensor.strides(), src_strides});
-  const Operand2 dst = operand(dst_tensor), src = operand(src_tensor);
+void copy_elements(const Strided& to, const Strided& from) {
+  if (numel_of(to.sizes) == 0) return;
+  const Dims from_strides = broadcast_strides(from.sizes, from.strides, to.sizes.size());
+  const Geometry<2> g = make_geometry<2>(to.sizes, {to.strides, from_strides});
+  const Elements dst = operand(to), src = operand(from);
   const bool same = dst.dtype == src.dtype;
   if (same) {
     const int64_t dim = transposed_dim(g);
@@ -129,7 +128,7 @@ void copy_elements(const Tensor& dst_tensor, const Tensor& src_tensor) {
 void fill_elements(const Tensor& self, const ElementBytes& value) {
   if (self.numel() == 0) return;
   const Geometry<1> g = make_geometry<1>(self.sizes(), {IntSpan(self.strides())});
-  const Operand2 dst = operand(self);
+  const Elements dst = operand(Strided(self));
   const auto fill = copy_loops().fill[size_class(dst.item)];
   const int64_t stride = g.row_stride(0), n = g.row(), rows = g.rows();
   if (rows == 1) {

@@ -1,0 +1,226 @@
+#include "ops/linalg/gemm.h"
+
+#include <cblas.h>
+
+#include <atomic>
+
+#include "base/parallel.h"
+#include "ops/copy/copy.h"
+#include "ops/kernel/gemm_loops.h"
+#include "ops/kernel/geometry.h"
+
+namespace uh {
+namespace {
+
+// Note [BLAS threads]: OpenBLAS keeps its own threads. Before a call their number is set to ours, or
+// to 1 when many products run side by side.
+void set_blas_threads(int n) {
+  static std::atomic<int> current{0};
+  if (current.load(std::memory_order_relaxed) == n) return;
+  scipy_openblas_set_num_threads(n);
+  current.store(n, std::memory_order_relaxed);
+}
+
+// The matrices that lie in a tensor, one for each index of the batch. Strides in elements.
+struct Matrices {
+  Tensor tensor;
+  Dims batch_strides;  // 0 where a matrix is used again
+  int64_t rows, columns, row_stride, column_stride;
+};
+
+Matrices matrices(const Tensor& t, Reading reading, size_t batch_rank) {
+  const size_t own = reading == Reading::kMatrix ? 2 : 1;
+  const size_t lead = t.sizes().size() - own;
+  Matrices m{t, {}, 1, 1, 1, 1};
+  if (reading != Reading::kColumn) {
+    m.columns = t.sizes().back();
+    m.column_stride = t.strides().back();
+  }
+  if (reading != Reading::kRow) {
+    m.rows = t.sizes()[lead];
+    m.row_stride = t.strides()[lead];
+  }
+  m.batch_strides = broadcast_strides(IntSpan(t.sizes().data(), lead), IntSpan(t.strides().data(), lead), batch_rank);
+  return m;
+}
+
+// How BLAS can read a matrix: as it is stored or transposed, when one of its strides is 1.
+struct BlasView {
+  CBLAS_TRANSPOSE transpose = CblasNoTrans;
+  blasint leading = 0;  // 0: not at all
+};
+
+BlasView blas_view(const Matrices& m) {
+  // The stride of a dimension of size 1 is never used: any will do.
+  const auto leading = [](int64_t unit_size, int64_t unit_stride, int64_t size, int64_t stride) -> blasint {
+    const int64_t least = std::max<int64_t>(unit_size, 1);
+    if (unit_size > 1 && unit_stride != 1) return 0;
+    if (size <= 1) return static_cast<blasint>(least);
+    return stride >= least && stride <= INT32_MAX ? static_cast<blasint>(stride) : 0;
+  };
+  if (const blasint l = leading(m.columns, m.column_stride, m.rows, m.row_stride)) return {CblasNoTrans, l};
+  if (const blasint l = leading(m.rows, m.row_stride, m.columns, m.column_stride)) return {CblasTrans, l};
+  return {};
+}
+
+// One product; the sizes are those of the whole batch, the pointers those of one of its members.
+struct Product {
+  Matrices a, b;
+  BlasView view_a, view_b;
+
+  blasint m() const { return static_cast<blasint>(a.rows); }
+  blasint n() const { return static_cast<blasint>(b.columns); }
+  blasint k() const { return static_cast<blasint>(a.columns); }
+};
+
+void blas(const Product& p, const float* a, const float* b, float* c) {
+  scipy_cblas_sgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1, a, p.view_a.leading,
+                    b, p.view_b.leading, 0, c, p.n());
+}
+void blas(const Product& p, const double* a, const double* b, double* c) {
+  scipy_cblas_dgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1, a, p.view_a.leading,
+                    b, p.view_b.leading, 0, c, p.n());
+}
+
+// y = m x, where m may be stored transposed.
+void blas_vector(const Matrices& m, BlasView v, const float* a, const float* x, blasint step, float* y) {
+  const bool stored = v.transpose == CblasNoTrans;
+  const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
+  scipy_cblas_sgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1, a, v.leading, x,
+                    step, 0, y, 1);
+}
+void blas_vector(const Matrices& m, BlasView v, const double* a, const double* x, blasint step, double* y) {
+  const bool stored = v.transpose == CblasNoTrans;
+  const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
+  scipy_cblas_dgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1, a, v.leading, x,
+                    step, 0, y, 1);
+}
+float blas_dot(blasint n, const float* x, blasint dx, const float* y, blasint dy) {
+  return scipy_cblas_sdot(n, x, dx, y, dy);
+}
+double blas_dot(blasint n, const double* x, blasint dx, const double* y, blasint dy) {
+  return scipy_cblas_ddot(n, x, dx, y, dy);
+}
+
+Matrices transposed(Matrices m) {
+  std::swap(m.rows, m.columns);
+  std::swap(m.row_stride, m.column_stride);
+  return m;
+}
+
+bool is_step(int64_t stride) { return stride >= 1 && stride <= INT32_MAX; }
+
+// Below this many multiplications a plain loop is done before BLAS has looked at its arguments.
+constexpr int64_t kSmall = 1024;
+constexpr int64_t kShort = 64;  // the plain loop adds one by one: not for long sums
+
+template <class T>
+void one_product(const Product& p, const T* a, const T* b, T* c) {
+  const Matrices &x = p.a, &y = p.b;
+  if (x.columns <= kShort && x.rows * y.columns * x.columns <= kSmall) {
+    const auto small = [] {
+      if constexpr (std::is_same_v<T, float>) return gemm_loops().small_float;
+      else return gemm_loops().small_double;
+    }();
+    return small(c, a, x.row_stride, x.column_stride, b, y.row_stride, y.column_stride, x.rows, y.columns, x.columns);
+  }
+  if (x.rows == 1 && y.columns == 1 && is_step(x.column_stride) && is_step(y.row_stride)) {
+    *c = blas_dot(p.k(), a, static_cast<blasint>(x.column_stride), b, static_cast<blasint>(y.row_stride));
+  } else if (y.columns == 1 && is_step(y.row_stride)) {
+    blas_vector(x, p.view_a, a, b, static_cast<blasint>(y.row_stride), c);
+  } else if (x.rows == 1 && is_step(x.column_stride)) {
+    const Matrices flipped = transposed(y);
+    blas_vector(flipped, blas_view(flipped), b, a, static_cast<blasint>(x.column_stride), c);
+  } else {
+    blas(p, a, b, c);
+  }
+}
+
+// Batch members that share b become more rows of a: (batch, m, k) (k, n) is one (batch * m, k) (k, n).
+void fold_batch(Matrices& a, Matrices& b, Dims& batch) {
+  while (!batch.empty() && b.batch_strides.back() == 0 && batch.back() > 0) {
+    const int64_t step = a.batch_strides.back();
+    if (a.rows != 1 && step != a.rows * a.row_stride) return;
+    Matrices folded = a;
+    if (a.rows == 1) folded.row_stride = step;
+    folded.rows *= batch.back();
+    if (!blas_view(folded).leading) return;
+    a = std::move(folded);
+    for (Dims* dims : {&batch, &a.batch_strides, &b.batch_strides}) dims->resize(dims->size() - 1);
+  }
+}
+
+template <class T>
+void multiply_floats(T* out, Matrices a, Matrices b, Dims batch) {
+  check(std::max({a.rows, a.columns, b.columns}) <= INT32_MAX, "matmul: sizes over 2^31 - 1 are not supported, got (",
+        a.rows, ", ", a.columns, ") @ (", b.rows, ", ", b.columns, ")");
+  const Product p{a, b, blas_view(a), blas_view(b)};
+  const int64_t members = numel_of(batch), work = a.rows * a.columns * b.columns;
+  const auto g = make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
+  const auto run = [&](int64_t lo, int64_t hi) {
+    Odometer<2> at(g, g.sizes.size(), lo);
+    for (int64_t i = lo; i < hi; ++i, at.step()) {
+      one_product(p, a.tensor.data_as<T>() + at.offsets()[0], b.tensor.data_as<T>() + at.offsets()[1],
+                  out + i * a.rows * b.columns);
+    }
+  };
+  constexpr int64_t kWorthThreads = 1 << 21;  // multiplications: OpenBLAS splits larger products well
+  const bool side_by_side = members > 1 && work < kWorthThreads;
+  set_blas_threads(side_by_side ? 1 : get_num_threads());
+  if (!side_by_side) return run(0, members);
+  parallel_for(0, members, std::max<int64_t>(1, 65536 / std::max<int64_t>(work, 1)), run);
+}
+
+// Integers are copied into row-major order and multiplied in 32 or 64 bits; the result wraps alike.
+template <class T>
+void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, const Dims& batch) {
+  const int64_t m = a.rows, n = b.columns, k = a.columns;
+  const auto g = make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
+  const auto loop = [] {
+    if constexpr (sizeof(T) == 4) return gemm_loops().int32;
+    else return gemm_loops().int64;
+  }();
+  const bool direct = out.dtype() == dtype_of<T>::value;
+  const Tensor wide = direct ? out : empty(out.sizes(), dtype_of<T>::value);
+  constexpr int64_t kBand = 16;  // rows that one task makes
+  const int64_t bands = (m + kBand - 1) / kBand;
+  parallel_for(0, numel_of(batch) * bands, std::max<int64_t>(1, 65536 / std::max<int64_t>(kBand * n * k, 1)),
+               [&](int64_t lo, int64_t hi) {
+    Odometer<2> at(g, g.sizes.size(), lo / bands);
+    for (int64_t i = lo; i < hi; ++i) {
+      const int64_t first = i % bands * kBand, rows = std::min(kBand, m - first);
+      loop(wide.data_as<T>() + (i / bands * m + first) * n, a.tensor.data_as<T>() + at.offsets()[0] + first * k,
+           b.tensor.data_as<T>() + at.offsets()[1], rows, n, k);
+      if (i % bands == bands - 1) at.step();
+    }
+  });
+  if (!direct) copy_elements(out, wide);
+}
+
+}  // namespace
+
+void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b, Reading b_reading, Dims batch) {
+  if (out.numel() == 0) return;
+  const DType dtype = out.dtype();
+  if (a.numel() == 0) return fill_elements(out, ElementBytes{});  // a sum of nothing
+  if (is_reduced_floating(dtype)) {
+    const Tensor wide = empty(out.sizes(), DType::kFloat32);
+    multiply(wide, as_contiguous(a, DType::kFloat32), a_reading, as_contiguous(b, DType::kFloat32), b_reading, batch);
+    return copy_elements(out, wide);
+  }
+  if (!is_floating(dtype)) {
+    const DType compute = dtype == DType::kInt64 ? DType::kInt64 : DType::kInt32;
+    const Matrices x = matrices(as_contiguous(a, compute), a_reading, batch.size());
+    const Matrices y = matrices(as_contiguous(b, compute), b_reading, batch.size());
+    if (compute == DType::kInt64) return multiply_integers<int64_t>(out, x, y, batch);
+    return multiply_integers<int32_t>(out, x, y, batch);
+  }
+  Matrices x = matrices(a, a_reading, batch.size()), y = matrices(b, b_reading, batch.size());
+  if (!blas_view(x).leading) x = matrices(as_contiguous(a), a_reading, batch.size());
+  if (!blas_view(y).leading) y = matrices(as_contiguous(b), b_reading, batch.size());
+  fold_batch(x, y, batch);
+  if (dtype == DType::kFloat32) multiply_floats(out.data_as<float>(), x, y, batch);
+  else multiply_floats(out.data_as<double>(), x, y, batch);
+}
+
+}  // namespace uh
