@@ -143,9 +143,10 @@ class Underhood(App[int]):
         if theme.name != self.settings.theme:
             self.memory.put("theme", theme.name)
 
-    def go(self, name: str, **given: Any) -> None:
-        """Open a screen by name on top of the present one."""
-        self.push_screen(make_screen(name, **given))
+    def go(self, name: str, instead: bool = False, **given: Any) -> None:
+        """Open a screen by name, on top of the present one or instead of it."""
+        show = self.switch_screen if instead else self.push_screen
+        show(make_screen(name, **given))
 
     def action_safe(self) -> None:
         """ctrl+c never kills: it says how to leave."""

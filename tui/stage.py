@@ -15,6 +15,7 @@ from engine.inspect.history import History
 from engine.inspect.models import project
 from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace
+from tui.moments import find_moment
 from tui.render import Glyphs, Picture, Target
 from tui.views import DrawContext, view, views
 
@@ -127,56 +128,12 @@ class Stage:
     def go(self, where: str) -> str:
         """To an event number, +5, -5, start, end, last or line:12."""
         try:
-            moment = self.find_moment(where)
+            moment = find_moment(self.history, where, self.moment)
         except ValueError as error:
             return str(error)
         self.remember()
         self.move(moment)
         return ""
-
-    def find_moment(self, where: str) -> int:
-        """The event number that `where` means; ValueError says why there is none."""
-        word = where.strip().lower().replace(",", "").replace("_", "")
-        if word in ("start", "first", "begin"):
-            return 0
-        if word == "last":
-            return self.last
-        if word == "end":
-            return self.last_full_moment()
-        if word.startswith(("line:", "l:")):
-            return self._line_moment(word.partition(":")[2])
-        try:
-            number = int(word)
-        except ValueError:
-            raise ValueError(
-                f"{where!r} is no place: give an event number, +5, -5, start, end, last or line:12"
-            ) from None
-        moment = self.moment + number if word[0] in "+-" else number
-        if not 0 <= moment <= self.last:
-            raise ValueError(f"there is no event {moment}; this trace has 0 to {self.last}")
-        return moment
-
-    def last_full_moment(self) -> int:
-        """The last moment at which the program's own names still exist: just before its outermost
-        frame was left. After that everything has been freed and there is nothing to look at."""
-        frames = self.history.tables.frames
-        outer = [int(until) for until, parent in zip(frames.until, frames.parent, strict=True) if not parent]
-        ended = [until for until in outer if until <= self.last]
-        return max(0, ended[-1] - 1) if ended and len(ended) == len(outer) else self.last
-
-    def _line_moment(self, text: str) -> int:
-        """When that line runs next, or first if it does not run again."""
-        if not text.isdigit():
-            raise ValueError(f"{text!r} is no line number")
-        lines = self.history.tables.lines
-        here = self.line()
-        rows = lines.where("line", int(text))
-        if here is not None and any(lines.file[row] == here.file for row in rows):
-            rows = rows[lines.file[rows] == here.file]
-        if not len(rows):
-            raise ValueError(f"line {text} never ran")
-        moments = [int(lines.since[row]) for row in rows]
-        return next((moment for moment in moments if moment > self.moment), moments[0])
 
     # Selecting
 
@@ -265,71 +222,6 @@ class Stage:
             return self.show_view("values" if target.kind == "byte" else "strides")
         return self.show_view(inner.get(target.kind, self.view))
 
-    # Questions
-
-    def who_wrote(self) -> str:
-        """To the last write of the selected cell or tensor; again: to the one before that."""
-        storage, lo, hi = self._pointed_at()
-        if not storage:
-            return "select a cell, a tensor or a storage first"
-        writes = self.history.tables.writes
-        before = self.moment
-        if self.history.event(self.moment).kind == "WRITE":
-            before -= 1  # already there: ask about the write before this one
-        rows = writes.until_now("storage", storage, before)
-        hits = [row for row in rows[::-1] if writes.lo[row] < hi and writes.hi[row] > lo]
-        if not hits:
-            what = f"byte {lo}" if hi == lo + 1 else f"bytes {lo} to {hi}"
-            return f"nothing wrote {what} of storage {storage} before event {before:,}"
-        self.remember()
-        row = hits[0]
-        self.move(int(writes.since[row]))
-        call = int(writes.call[row])
-        line = self.line()
-        self.selection = replace(
-            self.selection,
-            call=call,
-            file=line.file if line else 0,
-            line=line.line if line else 0,
-        )
-        running = self.history.call(call) if call else None
-        by = f"operator {running.op}" if running else "something outside the engine"
-        where = f" on line {line.line}" if line else ""
-        return f"written by {by}{where}; w again for the write before, Backspace returns"
-
-    def _pointed_at(self) -> tuple[int, int, int]:
-        """(storage, first byte, byte after the last) of what is selected."""
-        chosen = self.selection
-        tensor = self.history.tensor(chosen.tensor, self.moment) if chosen.tensor else None
-        if chosen.byte >= 0 and chosen.storage:
-            size = tensor.itemsize if tensor else 1
-            return chosen.storage, chosen.byte, chosen.byte + size
-        if tensor is not None:
-            lo, hi = tensor.span
-            return tensor.storage, lo, max(hi, lo + 1)
-        if chosen.storage:
-            return chosen.storage, 0, 2**62
-        return 0, 0, 0
-
-    def who_owns(self) -> str:
-        """To the object view, where every holder is named; the sum goes to the status line."""
-        chosen = self.selection
-        if not chosen.tensor and not chosen.storage:
-            return "select a name, a tensor or a storage first"
-        self.remember()
-        self.show_view("object")
-        if chosen.tensor and self.history.tensor(chosen.tensor, self.moment) is not None:
-            found = self.history.owners(chosen.tensor, self.moment)
-            owners = found.object or found.impl
-            what = f"tensor {self.history.label(chosen.tensor, self.moment)}"
-        elif chosen.storage:
-            owners = self.history.storage_owners(chosen.storage, self.moment)
-            what = f"storage {chosen.storage}"
-        else:
-            return f"tensor {chosen.tensor} does not exist at event {self.moment}"
-        names = " + ".join(f"{h.name or h.kind} {h.count}" for h in owners.holders)
-        return f"{what} is held {owners.count} times: {names}" if names else f"{what}: no holder is known"
-
     # Searching
 
     def search(self, text: str, direction: int = 1) -> str:
@@ -344,33 +236,6 @@ class Stage:
         self.remember()
         self.move(found)
         return ""
-
-    # Saying
-
-    def copy_text(self) -> str:
-        """What is selected, as one would write it down."""
-        chosen = self.selection
-        tensor = self.history.tensor(chosen.tensor, self.moment) if chosen.tensor else None
-        if tensor is not None:
-            label = self.history.label(chosen.tensor, self.moment)
-            cell = f", byte {chosen.byte}" if chosen.byte >= 0 else ""
-            return (
-                f"{label}: tensor {tensor.id}, {tensor.dtype}, sizes {tensor.sizes}, strides {tensor.strides}, "
-                f"offset {tensor.offset}, storage {tensor.storage}{cell}, at event {self.moment}"
-            )
-        return f"event {self.moment}: {self.sentence()}"
-
-    def copy_python(self) -> str:
-        """What is selected as a Python expression, as far as its name allows."""
-        chosen = self.selection
-        tensor = self.history.tensor(chosen.tensor, self.moment) if chosen.tensor else None
-        if tensor is None:
-            return ""
-        names = self.history.names_of(chosen.tensor, self.moment)
-        if names:
-            cell = f"[{', '.join(map(str, chosen.index))}]" if chosen.index else ""
-            return names[0].name + cell
-        return f"torch.as_strided(storage_{tensor.storage}, {tensor.sizes}, {tensor.strides}, {tensor.offset})"
 
     # Growing
 

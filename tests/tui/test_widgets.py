@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.render import ASCII, UNICODE, Picture, Span, Target
-from tui.widgets.canvas import Spot, beside, beyond, first_spot, keep_spot, merged_targets, nearest
+from tui.widgets.cursor import Spot, beside, beyond, first_spot, keep_spot, merged_targets, nearest
 from tui.widgets.prose import prose
 from tui.widgets.scrubber import column_of, draw_strip, moment_at
 

@@ -47,13 +47,7 @@ class BaseScreen(Screen[None]):
         if len(self.app.screen_stack) > 2:
             self.dismiss()
         else:
-            self.app.switch_screen(self.app_screen("home"))
-
-    @staticmethod
-    def app_screen(name: str) -> Screen:
-        from tui.app import make_screen
-
-        return make_screen(name)
+            self.app.go("home", instead=True)  # type: ignore[attr-defined]
 
     def action_quit(self) -> None:
         """Leave Underhood."""

@@ -1,7 +1,7 @@
 """One lesson: its text on the left, what there is to do or to look at on the right.
 
-The lesson's runner does the work (in a thread: it runs processes); this screen shows where the learner
-is. Nothing moves on by itself: a success stays on the screen until `n` is pressed.
+The course does the work, in a thread where it runs processes; this screen shows what came of it. Nothing
+moves on by itself: a success stays on the screen until `n` is pressed.
 """
 
 from __future__ import annotations
@@ -11,36 +11,32 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from tui.keys import LESSON, bindings
-from tui.render import Picture, Span
+from tui.render import UNICODE, Glyphs, Picture, Span
 from tui.screens.base import BaseScreen, key_words
-from tui.screens.lessons import learner_folder, load_progress
 from tui.screens.sheet import Sheet
 from tui.screens.viewer import Viewer
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
 from tui.widgets.prose import lay, prose, wrap
 
+if TYPE_CHECKING:
+    from tui.course import Course, Said
+    from tui.stage import Stage
+
 WATCH_SECONDS = 0.5
 READABLE = 84  # columns: longer lines of prose tire the eye
-TODO = {
-    "text": "n goes on.",
-    "run": "Enter runs this.",
-    "look": "Tab goes to the picture; n goes on.",
-    "predict": "Type your answer below and press Enter. ? is a hint, ! shows the answer.",
-    "exercise": "v edits exercise.py here, V in your $EDITOR; Enter checks it. h is a hint.",
-}
+VERDICT_ROWS = 9
 
 
 class LessonScreen(BaseScreen):
-    """Text, verdict and answer line on the left; a viewer on the right."""
+    """Text, verdict and answer line on the left; a viewer on the right once there is a picture."""
 
     KEYS = (LESSON,)
     BINDINGS = bindings(LESSON)
@@ -48,15 +44,15 @@ class LessonScreen(BaseScreen):
     CSS = """
     #lesson { height: 1fr; }
     #left { width: 1fr; }
-    LessonScreen Viewer { display: none; }
-    LessonScreen.picture Viewer { display: block; }
-    LessonScreen.picture #left { width: 46%; }
-    #prose { height: 1fr; border: round $panel; padding: 0 1; }
+    #prose { height: 1fr; border: round $panel; padding: 0 1; overflow-x: hidden; }
     #prose:focus { border: round $primary; }
-    #verdict { height: auto; max-height: 9; background: $surface; padding: 0 1; display: none; }
+    #verdict { height: auto; background: $surface; padding: 0 1; display: none; overflow-x: hidden; }
     #verdict.said { display: block; }
     #answer { border: none; height: 1; padding: 0 1; background: $panel; display: none; }
     .asking #answer { display: block; }
+    LessonScreen Viewer { display: none; }
+    LessonScreen.picture Viewer { display: block; }
+    LessonScreen.picture #left { width: 46%; }
     LessonScreen.-narrow.picture #left { width: 1fr; }
     LessonScreen.-narrow.picture Viewer { display: none; }
     LessonScreen.-narrow.looking Viewer { display: block; }
@@ -66,13 +62,8 @@ class LessonScreen(BaseScreen):
     def __init__(self, lesson: str = "") -> None:
         super().__init__()
         self.wanted = lesson
-        self.runner: Any = None
-        self.at = 0
-        self.hints = 0
-        self.right = False  # the present step was answered
-        self.trace: Path | None = None
-        self.verdict: list[tuple[str, str]] = []
-        self._seen = 0.0  # when the exercise file was last looked at
+        self.course: Course | None = None
+        self.said: Said = []
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -92,85 +83,71 @@ class LessonScreen(BaseScreen):
 
     def _open(self) -> None:
         """Find the lesson and the place in it."""
-        from lessons._runner import LessonError, Runner, load, load_all
+        from lessons._runner import LessonError
+        from tui.course import Course
 
-        progress = load_progress()
         try:
-            lesson = load(self.wanted) if self.wanted else progress.next_lesson(load_all())
-            if lesson is None:
-                raise LessonError("every lesson is done; underhood learn <name> opens one again")
+            self.course = Course.open(self.wanted)
         except (LessonError, OSError) as error:
-            self._tell(("error", str(error)))
+            self._tell([("error", str(error))])
             return
-        folder = learner_folder()
-        self.runner = Runner(lesson, progress, folder / lesson.name if folder else None)
-        if progress.problem:
-            self.notify(progress.problem, severity="warning", markup=False)
-        self._go(progress.where(lesson))
+        if self.course.progress.problem:
+            self.notify(self.course.progress.problem, severity="warning", markup=False)
+        self._arrive()
 
-    # Where the learner is
+    # Showing
 
-    @property
-    def step(self) -> Any:
-        """The present step."""
-        return self.runner.lesson.steps[self.at]
-
-    def _go(self, at: int) -> None:
-        """To step number `at`."""
-        self.at, self.hints, self.trace = at, 0, None
-        self.right = self.runner.progress.is_done(self.runner.lesson, at)
-        self.runner.visit(at)
-        kind = self.step.kind
+    def _arrive(self) -> None:
+        """Show the step that the course is at now."""
+        assert self.course is not None
+        kind = self.course.step.kind
         self.set_class(kind == "predict", "asking")
         self.remove_class("looking")
-        self._tell()
-        self._show_text()
+        self._tell([])
         self._show_stage(None)
+        self._show_text()
         box = self.query_one("#answer", Input)
         box.value = ""
         (box if kind == "predict" else self.query_one("#prose")).focus()
         if kind == "look":
             self._run_step()
-        elif kind == "exercise":
-            self._seen = changed_at(self.runner.start_exercise())
 
     def _show_text(self) -> None:
-        if self.runner is None:
+        if self.course is None:
             return
-        lesson, step, glyphs = self.runner.lesson, self.step, self.app.glyphs  # type: ignore[attr-defined]
-        done = self.runner.progress.is_done(lesson, self.at)
-        self.query_one("#title", Bar).say(
-            [
-                Word(" underhood ", "here"),
-                Word(f" {lesson.number}. {lesson.title}", "title"),
-                Word("  step ", "dim"),
-                Word(f"{self.at + 1}", "number"),
-                Word(f" of {len(lesson.steps)}  ", "dim"),
-                Word(glyphs.full * (self.at + 1), "bar"),
-                Word(glyphs.empty * (len(lesson.steps) - self.at - 1), "track"),
-                Word("  done" if done else "", "good"),
-            ]
-        )
         canvas = self.query_one("#prose", Canvas)
-        tail = f"\n\n*{TODO[step.kind]}*"
-        canvas.show_picture(prose(f"# {step.title}\n\n{step.text}{tail}", min(READABLE, canvas.room().width), glyphs))
+        width = min(READABLE, canvas.room().width)
+        canvas.show_picture(prose(self.course.text, width, self._glyphs))
         canvas.scroll_home(animate=False)
+        self._show_title()
 
-    def _tell(self, *said: tuple[str, str]) -> None:
-        """What is to be read below the text: (style, sentence) each."""
-        self.verdict = list(said)
-        canvas = self.query_one("#verdict", Canvas)
-        canvas.set_class(bool(said), "said")
+    def _show_title(self) -> None:
+        if self.course is not None:
+            self.query_one("#title", Bar).say(title_words(self.course, self._glyphs))
+
+    @property
+    def _glyphs(self) -> Glyphs:
+        return getattr(self.app, "glyphs", UNICODE)
+
+    def _show_stage(self, stage: Stage | None) -> None:
+        """The picture on the right; without one the text has the whole width."""
+        self.set_class(stage is not None, "picture")
+        self.query_one(Viewer).set_stage(stage)
+
+    def _tell(self, said: Said) -> None:
+        """What is to be read below the text."""
+        self.said = said
+        self.query_one("#verdict").set_class(bool(said), "said")
         self._show_verdict()
 
     def _show_verdict(self) -> None:
         canvas = self.query_one("#verdict", Canvas)
         width = max(20, (self.query_one("#left").size.width or 40) - 3)
         lines: list[list[Span]] = []
-        for style, text in self.verdict:
+        for style, text in self.said:
             for line in text.rstrip("\n").split("\n"):
                 lines += wrap([(line, style)], width) if len(line) > width else [[Span(line, style)]]
-        canvas.styles.height = min(9, len(lines)) or 1
+        canvas.styles.height = min(VERDICT_ROWS, len(lines)) or 1
         canvas.show_picture(Picture.of(lines))
 
     def on_canvas_fitted(self, event: Canvas.Fitted) -> None:
@@ -183,33 +160,32 @@ class LessonScreen(BaseScreen):
 
     def _in_thread(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
         """Do something that runs processes, then show what came of it, if we are still there."""
-        at = self.at
+        course = self.course
+        at = course.at if course else -1
 
         def run() -> None:
-            from lessons._runner import LessonError
-
             try:
                 came = work()
-            except (LessonError, OSError) as error:
+            except Exception as error:  # a lesson's code may do anything; the screen stays
                 came = error
             self.app.call_from_thread(back, came)
 
         def back(came: Any) -> None:
-            if self.at != at or not self.is_attached:
+            if course is None or course.at != at or not self.is_attached:
                 return
             if isinstance(came, Exception):
-                self._tell(("error", str(came)))
+                self._tell([("error", str(came) or type(came).__name__)])
             else:
                 then(came)
 
-        self._tell(("dim", "working ..."))
+        self._tell([("dim", "working ...")])
         self.run_worker(run, thread=True, exclusive=True)
 
     def action_act(self) -> None:
         """Run, answer or check, whatever this step asks for."""
-        if self.runner is None:
+        if self.course is None:
             return
-        kind = self.step.kind
+        kind = self.course.step.kind
         if kind in ("run", "look"):
             self._run_step()
         elif kind == "predict":
@@ -220,178 +196,124 @@ class LessonScreen(BaseScreen):
             self.action_next_step()
 
     def _run_step(self) -> None:
-        at = self.at
-        self._in_thread(lambda: self._ran(self.runner.run_step(at)), self._show_run)
+        if self.course is not None:
+            self._in_thread(self.course.run, self._show_run)
 
-    def _ran(self, result: Any) -> tuple[Any, Any]:
-        """Open what was recorded, at the place to look at (in the thread)."""
-        from lessons._runner import LessonError
-
-        if result.trace_path is None:
-            return result, None
-        from engine.inspect.trace import TraceError
-        from lessons._runner.looking import place
-        from tui.stage import open_stage
-
-        look = self.step.look
-        try:
-            stage = open_stage(result.trace_path, view=look.view if look else "memory")
-            if look is not None:
-                stage.moment, stage.selection = place(look, stage.history)
-        except (TraceError, LessonError, ValueError) as error:
-            return result, str(error)
-        return result, stage
-
-    def _show_run(self, came: tuple[Any, Any]) -> None:
-        result, stage = came
-        self.trace = result.trace_path
-        said = [("", result.stdout)] if result.stdout.strip() else []
-        if result.error:
-            said.append(("error", result.error))
-        if isinstance(stage, str):
-            said.append(("error", stage))
-        elif stage is not None:
+    def _show_run(self, came: tuple[Said, Stage | None]) -> None:
+        said, stage = came
+        if stage is not None:
             self._show_stage(stage)
-        if self.step.kind == "run" and not result.error:
-            said.append(("good", "It ran; the picture shows what it left behind."))
-        self._tell(*said)
-        self._mark_title()
-
-    def _show_stage(self, stage: Any) -> None:
-        """The picture on the right; without one the text has the whole width."""
-        self.set_class(stage is not None, "picture")
-        self.query_one(Viewer).set_stage(stage)
-
-    def _mark_title(self) -> None:
-        """Show in the title that the step is done, without moving the text."""
-        canvas = self.query_one("#prose", Canvas)
-        place = canvas.scroll_offset.y
-        self._show_text()
-        canvas.scroll_to(y=place, animate=False, force=True)
+        self._tell(said)
+        self._show_title()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        typed = event.value.strip()
-        at = self.at
-        if self.right and not typed:
+        course, typed = self.course, event.value.strip()
+        if course is None:
+            return
+        if course.right and not typed:
             self.action_next_step()
         elif typed == "?":
             event.input.value = ""
             self.action_hint()
         elif typed == "!":
             event.input.value = ""
-            self._in_thread(lambda: self.runner.reveal(at), self._show_answer)
+            self._in_thread(course.reveal, self._tell)
         else:
-            self._in_thread(lambda: self.runner.grade(at, typed), self._show_verdict_of)
+            self._in_thread(lambda: course.grade(typed), self._judged)
 
-    def _show_verdict_of(self, verdict: Any) -> None:
-        self.right = self.right or verdict.ok
-        said = [("good" if verdict.ok else "warn", ("Right. " if verdict.ok else "") + verdict.message)]
-        if verdict.ok and verdict.answer:
-            said.append(("number", f"The engine says {verdict.answer}"))
-        if verdict.ok:
-            said.append(("dim", "n goes on"))
+    def _judged(self, said: Said) -> None:
+        self._tell(said)
+        self._show_title()
+        if self.course is not None and self.course.right:
             self.query_one("#prose").focus()
-        self._tell(*said)
-        self._mark_title()
-
-    def _show_answer(self, verdict: Any) -> None:
-        self._tell(("number", f"The engine says {verdict.answer}"), ("", verdict.message))
-
-    # The exercise
 
     def _check(self) -> None:
-        self._seen = changed_at(self.runner.exercise_path())
-        self._in_thread(self.runner.check_exercise, self._show_verdict_of)
+        if self.course is not None:
+            self._in_thread(self.course.check, self._judged)
 
     def _watch(self) -> None:
         """Check again by itself when the exercise was saved, wherever it is edited."""
-        if self.runner is None or not self.is_current or self.step.kind != "exercise":
+        course = self.course
+        if course is None or not self.is_current or course.step.kind != "exercise":
             return
-        changed = changed_at(self.runner.exercise_path())
-        if changed > self._seen:
+        if course.changed():
             self._check()
+
+    def _exercise(self) -> Course | None:
+        """The course, if its present step is the exercise."""
+        course = self.course
+        if course is not None and course.step.kind == "exercise":
+            return course
+        self._tell([("dim", "This step has no exercise.")])
+        return None
 
     def action_edit(self) -> None:
         """Edit the exercise on a screen of its own."""
-        if self.runner is None or self.step.kind != "exercise":
-            return
         from tui.screens.edit import EditScreen
 
-        self.app.push_screen(EditScreen(self.runner.start_exercise()), lambda saved: self._check())
+        if (course := self._exercise()) is not None:
+            path = course.runner.start_exercise()
+            self.app.push_screen(EditScreen(path), lambda saved: self._check())
 
     def action_edit_outside(self) -> None:
         """Edit the exercise with the program in $EDITOR."""
-        if self.runner is None or self.step.kind != "exercise":
+        if (course := self._exercise()) is None:
             return
-        command = editor()
+        path, command = course.runner.start_exercise(), editor()
         if not command:
-            self._tell(("warn", f"Set $EDITOR, or edit {self.runner.start_exercise()} as you like: it is watched."))
+            self._tell([("warn", f"Set $EDITOR, or edit {path} as you like: it is watched.")])
             return
         with self.app.suspend():
-            subprocess.run([*command, str(self.runner.start_exercise())], check=False)
+            subprocess.run([*command, str(path)], check=False)
         self._check()
 
     def action_reset(self) -> None:
-        if self.runner is None or self.step.kind != "exercise":
-            return
-        kept = self.runner.reset()
-        self._seen = changed_at(self.runner.exercise_path())
-        self.right = False
-        self._tell(("", "exercise.py is as it was at the beginning." + (f" Yours is kept as {kept}" if kept else "")))
-        self._mark_title()
+        if (course := self._exercise()) is not None:
+            self._tell(course.reset())
+            self._show_title()
 
     def action_hint(self) -> None:
-        if self.runner is None:
-            return
-        hints = self.step.hints
-        if not hints:
-            self._tell(("dim", "This step has no hints."))
-            return
-        text = self.runner.hint(self.at, self.hints)
-        number = min(self.hints + 1, len(hints))
-        self.hints += 1
-        self._tell(("type", f"Hint {number} of {len(hints)}: {text}"))
+        if self.course is not None:
+            self._tell(self.course.hint())
 
     def action_solution(self) -> None:
         """One right answer, once the learner's own is right."""
-        if self.runner is None or self.step.kind != "exercise":
+        if (course := self._exercise()) is None:
             return
-        if not self.right:
-            self._tell(("warn", "The solution is shown once your own is right; h gives a hint."))
+        text = course.solution()
+        if not text:
+            self._tell([("warn", "The solution is shown once your own is right; h gives a hint.")])
             return
-        text = self.runner.solution()
+        block = ("code", text.splitlines())
         self.app.push_screen(
-            Sheet("One solution", lambda width: Picture.of(lay(("code", text.splitlines()), width, self.app.glyphs)))  # type: ignore[attr-defined]
+            Sheet("One solution", lambda width: Picture.of(lay(block, width, self._glyphs)))
         )
 
     # Going
 
     def action_next_step(self) -> None:
-        if self.runner is None:
+        course = self.course
+        if course is None:
             return
-        if self.at + 1 < len(self.runner.lesson.steps):
-            self._go(self.at + 1)
-            return
-        from lessons._runner import load_all
-
-        lessons = load_all()
-        following = [lesson for lesson in lessons if lesson.number > self.runner.lesson.number]
-        if following:
-            self.app.switch_screen(LessonScreen(following[0].name))
+        if course.move(1):
+            self._arrive()
+        elif following := course.following():
+            self.app.switch_screen(LessonScreen(following))
         else:
-            self._tell(("good", "That was the last lesson."), ("dim", "Esc goes back."))
+            self._tell([("good", "That was the last lesson."), ("dim", "Esc goes back.")])
 
     def action_previous_step(self) -> None:
-        if self.runner is not None and self.at > 0:
-            self._go(self.at - 1)
+        if self.course is not None and self.course.move(-1):
+            self._arrive()
 
     def action_next_pane(self) -> None:
         """Between text, answer line and picture."""
         viewer = self.query_one(Viewer)
         if viewer.main.has_focus or viewer.stage is None:
             self.remove_class("looking")
-            asking = self.runner is not None and self.step.kind == "predict" and not self.right
+            course = self.course
+            asking = course is not None and course.step.kind == "predict" and not course.right
             self.query_one("#answer" if asking else "#prose").focus()
         else:
             self.add_class("looking")
@@ -399,17 +321,17 @@ class LessonScreen(BaseScreen):
 
     def action_look(self) -> None:
         """What this step recorded, in the full explorer."""
-        if self.trace is not None:
-            self.app.go("explore", trace=self.trace)  # type: ignore[attr-defined]
+        if self.course is not None and self.course.trace is not None:
+            self.app.go("explore", trace=self.course.trace)  # type: ignore[attr-defined]
         else:
-            self._tell(("dim", "Nothing was recorded in this step yet."))
+            self._tell([("dim", "Nothing was recorded in this step yet.")])
 
     def action_lesson_list(self) -> None:
         self.app.go("lessons")  # type: ignore[attr-defined]
 
     def action_leave(self) -> None:
         """From the answer line or the picture to the text, from there back."""
-        if self.query_one("#prose").has_focus or self.runner is None:
+        if self.query_one("#prose").has_focus or self.course is None:
             super().action_leave()
             return
         self.remove_class("looking")
@@ -420,12 +342,19 @@ class LessonScreen(BaseScreen):
         return list(self.query_one(Viewer).signs())
 
 
-def changed_at(path: Path) -> float:
-    """When a file was last written; 0 when it is not there."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+def title_words(course: Course, glyphs: Glyphs) -> list[Word]:
+    """Which lesson, which step, how far."""
+    steps = len(course.lesson.steps)
+    return [
+        Word(" underhood ", "here"),
+        Word(f" {course.lesson.number}. {course.lesson.title}", "title"),
+        Word("  step ", "dim"),
+        Word(f"{course.at + 1}", "number"),
+        Word(f" of {steps}  ", "dim"),
+        Word(glyphs.full * (course.at + 1), "bar"),
+        Word(glyphs.empty * (steps - course.at - 1), "track"),
+        Word("  done" if course.done else "", "good"),
+    ]
 
 
 def editor() -> list[str]:

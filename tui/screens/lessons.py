@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 
-from tui import places
 from tui.keys import LESSONS, bindings
 from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
 from tui.screens.base import BaseScreen, key_words
@@ -16,25 +13,13 @@ from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
-    from lessons._runner import Lesson, Progress
-
-
-def learner_folder() -> Path | None:
-    """Where the learner's files are when `UNDERHOOD_HOME` moves everything; None: the usual place."""
-    return places.lessons_folder() if os.environ.get("UNDERHOOD_HOME") else None
-
-
-def load_progress() -> Progress:
-    """What the learner has done so far."""
-    from lessons._runner import Progress
-
-    folder = learner_folder()
-    return Progress.load(folder / "progress.json" if folder else None)
+    from lessons._runner import Lesson
 
 
 def read_lessons() -> tuple[list[Lesson], Any, str]:
     """(lessons, progress, what went wrong)."""
     from lessons._runner import LessonError, load_all
+    from tui.course import load_progress
 
     try:
         return load_all(), load_progress(), ""

@@ -208,11 +208,15 @@ class Viewer(Vertical):
 
     def action_who_wrote(self) -> None:
         if self.stage is not None:
-            self.show(self.stage.who_wrote())
+            from tui.questions import who_wrote
+
+            self.show(who_wrote(self.stage))
 
     def action_who_owns(self) -> None:
         if self.stage is not None:
-            self.show(self.stage.who_owns())
+            from tui.questions import who_owns
+
+            self.show(who_owns(self.stage))
 
     def action_follow(self) -> None:
         spot = self._focused().spot
@@ -270,11 +274,15 @@ class Viewer(Vertical):
 
     def action_copy(self) -> None:
         if self.stage is not None:
-            self._copy(self.stage.copy_text())
+            from tui.questions import copy_text
+
+            self._copy(copy_text(self.stage))
 
     def action_copy_python(self) -> None:
         if self.stage is not None:
-            text = self.stage.copy_python()
+            from tui.questions import copy_python
+
+            text = copy_python(self.stage)
             self._copy(text) if text else self.show("select a name or a tensor first")
 
     def _copy(self, text: str) -> None:

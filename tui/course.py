@@ -1,0 +1,192 @@
+"""Where a learner is in one lesson, apart from any drawing: every key of the lesson screen is a method.
+
+What is to be read afterwards comes back as `Said`: a list of (style, sentence). Methods that say "runs
+processes" take a while and are called in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lessons._runner import (
+    Lesson,
+    LessonError,
+    Progress,
+    Runner,
+    RunResult,
+    Step,
+    Verdict,
+    load,
+    load_all,
+)
+from tui import places
+
+if TYPE_CHECKING:
+    from tui.stage import Stage
+
+Said = list[tuple[str, str]]
+TODO = {
+    "text": "n goes on.",
+    "run": "Enter runs this.",
+    "look": "Tab goes to the picture; n goes on.",
+    "predict": "Type your answer below and press Enter. ? is a hint, ! shows the answer.",
+    "exercise": "v edits exercise.py here, V in your $EDITOR; Enter checks it. h is a hint.",
+}
+
+
+def learner_folder() -> Path | None:
+    """Where the learner's files are when `UNDERHOOD_HOME` moves everything; None: the usual place."""
+    return places.lessons_folder() if os.environ.get("UNDERHOOD_HOME") else None
+
+
+def load_progress() -> Progress:
+    """What the learner has done so far."""
+    folder = learner_folder()
+    return Progress.load(folder / "progress.json" if folder else None)
+
+
+class Course:
+    """One lesson being taken. `right`: the present step has been answered."""
+
+    def __init__(self, lesson: Lesson, progress: Progress) -> None:
+        folder = learner_folder()
+        self.lesson = lesson
+        self.progress = progress
+        self.runner = Runner(lesson, progress, folder / lesson.name if folder else None)
+        self.trace: Path | None = None
+        self._seen = 0.0  # when the exercise was last looked at
+        self.go(progress.where(lesson))
+
+    @classmethod
+    def open(cls, name: str = "") -> Course:
+        """The lesson of that name, or the one to go on with; LessonError says why there is none."""
+        progress = load_progress()
+        lesson = load(name) if name else progress.next_lesson(load_all())
+        if lesson is None:
+            raise LessonError("every lesson is done; underhood learn <name> opens one again")
+        return cls(lesson, progress)
+
+    # Where the learner is
+
+    @property
+    def step(self) -> Step:
+        return self.lesson.steps[self.at]
+
+    @property
+    def done(self) -> bool:
+        """Whether the present step is done."""
+        return self.progress.is_done(self.lesson, self.at)
+
+    @property
+    def text(self) -> str:
+        """What is to be read, with what there is to do at the end."""
+        return f"# {self.step.title}\n\n{self.step.text}\n\n*{TODO[self.step.kind]}*"
+
+    def go(self, at: int) -> None:
+        """To step number `at`."""
+        self.at, self.hints, self.trace = at, 0, None
+        self.right = self.done
+        self.runner.visit(at)
+        if self.step.kind == "exercise":
+            self.runner.start_exercise()
+            self.changed()
+
+    def move(self, by: int) -> bool:
+        """To the step `by` further; whether there is one."""
+        if not 0 <= self.at + by < len(self.lesson.steps):
+            return False
+        self.go(self.at + by)
+        return True
+
+    def following(self) -> str:
+        """The name of the next lesson, "" after the last."""
+        later = [lesson for lesson in load_all() if lesson.number > self.lesson.number]
+        return later[0].name if later else ""
+
+    # Doing
+
+    def run(self) -> tuple[Said, Stage | None]:
+        """Run the step's code and open what was recorded, at the place to look at (runs processes)."""
+        result = self.runner.run_step(self.at)
+        self.trace = result.trace_path
+        said: Said = [("", result.stdout)] if result.stdout.strip() else []
+        if result.error:
+            said.append(("error", result.error))
+        stage = None
+        try:
+            stage = self._opened(result)
+        except (LessonError, ValueError, OSError) as error:
+            said.append(("error", str(error)))
+        if self.step.kind == "run" and not result.error:
+            said.append(("good", "It ran; the picture shows what it left behind."))
+        return said, stage
+
+    def _opened(self, result: RunResult) -> Stage | None:
+        """The recording of the step, looked at as the lesson says."""
+        if result.trace_path is None:
+            return None
+        from engine.inspect.trace import TraceError
+        from lessons._runner.looking import place
+        from tui.stage import open_stage
+
+        look = self.step.look
+        try:
+            stage = open_stage(result.trace_path, view=look.view if look else "memory")
+        except TraceError as error:
+            raise ValueError(str(error)) from None
+        if look is not None:
+            stage.moment, stage.selection = place(look, stage.history)
+        return stage
+
+    def grade(self, typed: str) -> Said:
+        """What the engine thinks of a prediction (runs processes)."""
+        return self._judged(self.runner.grade(self.at, typed))
+
+    def reveal(self) -> Said:
+        """The answer, for a learner who gives up (runs processes)."""
+        verdict = self.runner.reveal(self.at)
+        return [("number", f"The engine says {verdict.answer}"), ("", verdict.message)]
+
+    def check(self) -> Said:
+        """Whether the exercise is right (runs processes)."""
+        self.changed()
+        return self._judged(self.runner.check_exercise())
+
+    def _judged(self, verdict: Verdict) -> Said:
+        self.right = self.right or verdict.ok
+        if not verdict.ok:
+            return [("warn", verdict.message)]
+        said: Said = [("good", f"Right. {verdict.message}")]
+        if verdict.answer:
+            said.append(("number", f"The engine says {verdict.answer}"))
+        return [*said, ("dim", "n goes on")]
+
+    def changed(self) -> bool:
+        """Whether the exercise was saved since this was last asked."""
+        try:
+            written = self.runner.exercise_path().stat().st_mtime
+        except OSError:
+            return False
+        newer, self._seen = written > self._seen, written
+        return newer
+
+    def hint(self) -> Said:
+        """The next hint; the last one stays."""
+        if not self.step.hints:
+            return [("dim", "This step has no hints.")]
+        text = self.runner.hint(self.at, self.hints)
+        self.hints = min(self.hints + 1, len(self.step.hints))
+        return [("type", f"Hint {self.hints} of {len(self.step.hints)}: {text}")]
+
+    def reset(self) -> Said:
+        """Put the starter back; the learner's version is kept beside it."""
+        kept = self.runner.reset()
+        self.changed()
+        self.right = False
+        return [("", "exercise.py is as it was at the beginning." + (f" Yours is kept as {kept}" if kept else ""))]
+
+    def solution(self) -> str:
+        """One right answer, "" until the learner's own is right."""
+        return self.runner.solution() if self.right and self.step.kind == "exercise" else ""

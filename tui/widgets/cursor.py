@@ -1,0 +1,101 @@
+"""Where the cursor of a picture is and where it goes: pure functions of a picture.
+
+The cursor is always on a target (something a span stands for), never on an empty cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui.render import Picture, Target
+
+SEARCH_ROWS = 4000  # how far up or down the cursor looks for the next target
+NEAR_ROWS = 300  # how far a kept cursor is looked for in a new picture
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the cursor is: the cells [left, right) of a row, and what they stand for."""
+
+    row: int
+    left: int
+    right: int
+    target: Target
+
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
+
+def merged_targets(picture: Picture, row: int) -> list[tuple[int, int, Target]]:
+    """The targets of a row; neighbouring spans that stand for the same thing are one."""
+    merged: list[tuple[int, int, Target]] = []
+    for left, right, target in picture.targets(row):
+        if merged and merged[-1][1] == left and merged[-1][2] == target:
+            merged[-1] = (merged[-1][0], right, target)
+        else:
+            merged.append((left, right, target))
+    return merged
+
+
+def spots(picture: Picture, row: int) -> list[Spot]:
+    """Every place of a row that the cursor can be on."""
+    return [Spot(row, left, right, target) for left, right, target in merged_targets(picture, row)]
+
+
+def first_spot(picture: Picture, row: int) -> Spot | None:
+    """The first place at or below `row`, else above it."""
+    down = range(row, min(picture.height, row + SEARCH_ROWS))
+    up = range(min(row, picture.height) - 1, max(-1, row - SEARCH_ROWS), -1)
+    return next((spot for y in (*down, *up) for spot in spots(picture, y)), None)
+
+
+def beside(picture: Picture, spot: Spot, dx: int) -> Spot | None:
+    """The next place on the same row."""
+    row = spots(picture, spot.row)
+    others = [s for s in row if (s.left >= spot.right if dx > 0 else s.right <= spot.left)]
+    return None if not others else others[0 if dx > 0 else -1]
+
+
+def beyond(picture: Picture, spot: Spot, dy: int) -> Spot | None:
+    """The place nearest in column on the next row that has one."""
+    y = spot.row + dy
+    for _ in range(SEARCH_ROWS):
+        if not 0 <= y < picture.height:
+            return None
+        row = spots(picture, y)
+        if row:
+            return min(row, key=lambda s: distance(s, spot.middle))
+        y += dy
+    return None
+
+
+def nearest(picture: Picture, row: int, column: float) -> Spot | None:
+    """The place nearest to a row, rows first, then columns."""
+    for away in range(SEARCH_ROWS):
+        for y in {row - away, row + away}:
+            if 0 <= y < picture.height and (found := spots(picture, y)):
+                return min(found, key=lambda s: distance(s, column))
+        if row - away < 0 and row + away >= picture.height:
+            return None
+    return None
+
+
+def keep_spot(picture: Picture, spot: Spot | None) -> Spot | None:
+    """The cursor in a new picture: on the same thing if it is still there, else near by."""
+    if spot is None:
+        return None
+    for away in range(NEAR_ROWS):
+        for y in (spot.row + away, spot.row - away):
+            if 0 <= y < picture.height:
+                same = [s for s in spots(picture, y) if s.target == spot.target]
+                if same:
+                    return min(same, key=lambda s: distance(s, spot.middle))
+        if spot.row - away < 0 and spot.row + away >= picture.height:
+            break
+    return nearest(picture, min(spot.row, max(0, picture.height - 1)), spot.middle)
+
+
+def distance(spot: Spot, column: float) -> float:
+    """How far a column is from a place; nothing when it lies inside."""
+    return 0.0 if spot.left <= column < spot.right else abs(spot.middle - column)
