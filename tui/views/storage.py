@@ -77,7 +77,7 @@ def _drawn(model: StorageModel) -> list[tuple[int, Lane]]:
 
 def _head(model: StorageModel, context: DrawContext) -> list[Line]:
     gap = ("  ", "")
-    device = f" on {model.device}" if model.device != model.allocator else ""
+    device = "" if model.allocator.startswith(model.device) else f" on {model.device}"
     shared = f"{model.counters} version counters, highest {model.version}"
     version = f"version {model.version}" if model.counters <= 1 else shared
     place = f" at {model.address:#x}" if model.address else ", no memory behind it"
