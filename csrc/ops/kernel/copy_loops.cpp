@@ -189,6 +189,55 @@ void take(void* dst_, int64_t dst_stride, const void* table_, int64_t table_stri
   }
 }
 
+// Every element is stored, and the place only moves on when it is kept: no branch to mispredict. The
+// store after the last kept element would be outside of dst: hence the buffer.
+template <class T>
+int64_t compress(void* dst_, const void* src_, const uint8_t* mask, int64_t n) {
+  constexpr int64_t kBlock = 512;
+  auto* dst = static_cast<T*>(dst_);
+  const auto* src = static_cast<const T*>(src_);
+  T kept[kBlock + 1];
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t m = n - i < kBlock ? n - i : kBlock;
+    int64_t k = 0;
+    for (int64_t j = 0; j < m; ++j) {
+      kept[k] = src[i + j];
+      k += mask[i + j] != 0;
+    }
+    std::memcpy(dst, kept, static_cast<size_t>(k) * sizeof(T));
+    dst += k;
+  }
+  return dst - static_cast<T*>(dst_);
+}
+
+int64_t positions(int64_t* dst, const uint8_t* mask, int64_t first, int64_t n) {
+  constexpr int64_t kBlock = 512;
+  int64_t* const begin = dst;
+  int64_t kept[kBlock + 1];
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t m = n - i < kBlock ? n - i : kBlock;
+    int64_t k = 0;
+    for (int64_t j = 0; j < m; ++j) {
+      kept[k] = first + i + j;
+      k += mask[i + j] != 0;
+    }
+    std::memcpy(dst, kept, static_cast<size_t>(k) * sizeof(int64_t));
+    dst += k;
+  }
+  return dst - begin;
+}
+
+int64_t count(const uint8_t* mask, int64_t n) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; i += 4096) {
+    const int64_t end = i + 4096 < n ? i + 4096 : n;
+    int32_t some = 0;
+    for (int64_t j = i; j < end; ++j) some += mask[j] != 0;
+    total += some;
+  }
+  return total;
+}
+
 // Writes row `to` of the cast table: from every type that has a loop of its own.
 template <class To>
 void cast_row(CopyLoops& loops, DType to) {
@@ -226,11 +275,14 @@ CopyLoops make() {
     loops.fill[i] = fill<T>;
     loops.masked_fill[i] = masked_fill<T>;
     loops.take[i] = take<T>;
+    loops.compress[i] = compress<T>;
   };
   by_size(0, uint8_t{});
   by_size(1, uint16_t{});
   by_size(2, uint32_t{});
   by_size(3, uint64_t{});
+  loops.positions = positions;
+  loops.count = count;
   return loops;
 }
 

@@ -32,6 +32,12 @@ struct CopyLoops {
   using Take = void (*)(void* dst, int64_t dst_stride, const void* table, int64_t table_stride,
                         const int64_t* index, int64_t index_stride, int64_t n);
   Take take[4];
+  // Keeps src[i] where mask[i] is set; returns how many. All contiguous.
+  using Compress = int64_t (*)(void* dst, const void* src, const uint8_t* mask, int64_t n);
+  Compress compress[4];
+  // Appends first + i for every set mask[i]; returns how many.
+  int64_t (*positions)(int64_t* dst, const uint8_t* mask, int64_t first, int64_t n);
+  int64_t (*count)(const uint8_t* mask, int64_t n);
 };
 
 UH_PER_ISA(CopyLoops, copy_loops)

@@ -1,0 +1,80 @@
+#include "ops/index/mask.h"
+
+#include "base/parallel.h"
+#include "ops/copy/copy.h"
+#include "ops/kernel/copy_loops.h"
+
+namespace uh {
+namespace {
+
+constexpr int64_t kBlock = 1 << 16;  // elements that one task looks at
+
+// Counts the set bytes of every block and turns the counts into where each block's results begin.
+// The last entry is the total.
+std::vector<int64_t> starts(const uint8_t* mask, int64_t n) {
+  const int64_t blocks = (n + kBlock - 1) / kBlock;
+  std::vector<int64_t> start(static_cast<size_t>(blocks) + 1, 0);
+  parallel_for(0, blocks, 1, [&](int64_t lo, int64_t hi) {
+    for (int64_t b = lo; b < hi; ++b) {
+      start[static_cast<size_t>(b) + 1] = copy_loops().count(mask + b * kBlock, std::min(kBlock, n - b * kBlock));
+    }
+  });
+  for (size_t b = 1; b < start.size(); ++b) start[b] += start[b - 1];
+  return start;
+}
+
+// Makes a 1-d tensor with one element per set byte; part(out, first, n) fills in those of one block.
+template <class Part>
+Tensor select(const Tensor& mask, DType dtype, const Part& part) {
+  const auto* bytes = mask.data_as<uint8_t>();
+  const int64_t n = mask.numel(), item = itemsize(dtype);
+  const std::vector<int64_t> start = starts(bytes, n);
+  Tensor out = empty(Dims{start.back()}, dtype);
+  parallel_for(0, static_cast<int64_t>(start.size()) - 1, 1, [&](int64_t lo, int64_t hi) {
+    for (int64_t b = lo; b < hi; ++b) {
+      part(out.data() + start[static_cast<size_t>(b)] * item, b * kBlock, std::min(kBlock, n - b * kBlock));
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor truth_bytes(const Tensor& self) { return as_contiguous(self, DType::kBool); }
+
+Tensor set_places(const Tensor& mask) {
+  const auto* bytes = mask.data_as<uint8_t>();
+  return select(mask, DType::kInt64, [&](std::byte* out, int64_t first, int64_t n) {
+    copy_loops().positions(reinterpret_cast<int64_t*>(out), bytes + first, first, n);
+  });
+}
+
+Tensor compressed(const Tensor& self, const Tensor& mask) {
+  const auto* bytes = mask.data_as<uint8_t>();
+  const int64_t item = itemsize(self.dtype());
+  const auto compress = copy_loops().compress[size_class(item)];
+  return select(mask, self.dtype(), [&](std::byte* out, int64_t first, int64_t n) {
+    compress(out, self.data() + first * item, bytes + first, n);
+  });
+}
+
+std::vector<Tensor> places_to_indices(const Tensor& places, IntSpan sizes) {
+  if (sizes.size() == 1) return {places};
+  const int64_t n = places.numel();
+  std::vector<Tensor> indices;
+  std::vector<int64_t*> columns;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    indices.push_back(empty(Dims{n}, DType::kInt64));
+    columns.push_back(indices.back().data_as<int64_t>());
+  }
+  const auto* place = places.data_as<int64_t>();
+  parallel_for(0, n, kBlock / 8, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      int64_t rest = place[i];
+      for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) columns[d][i] = rest % sizes[d];
+    }
+  });
+  return indices;
+}
+
+}  // namespace uh

@@ -1,0 +1,22 @@
+// Masks: bool (or uint8) tensors that choose elements.
+#pragma once
+
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+// Where a tensor of any dtype is not zero, as one byte per element in row-major order.
+Tensor truth_bytes(const Tensor& self);
+
+// The row-major places (not multi-indices) of the set bytes of a contiguous mask, as a 1-d int64 tensor.
+Tensor set_places(const Tensor& mask);
+
+// Places in a shape -> one 1-d int64 index tensor per dimension.
+std::vector<Tensor> places_to_indices(const Tensor& places, IntSpan sizes);
+
+// The elements of contiguous `self` under a contiguous mask of as many elements, 1-d.
+Tensor compressed(const Tensor& self, const Tensor& mask);
+
+}  // namespace uh
