@@ -101,7 +101,7 @@ def recording(trace: str | None) -> contextlib.AbstractContextManager[Any]:
     """Records everything inside into the file `trace`, if one is wanted."""
     if trace is None:
         return contextlib.nullcontext()
-    from engine.inspect import record
+    from engine.inspect.recorder import record
 
     recorder: contextlib.AbstractContextManager[Any] = record(trace)
     return recorder
