@@ -16,12 +16,12 @@ int64_t checked_numel(IntSpan sizes, std::string_view op) {
   bool overflow = false;
   bool zero = false;
   for (int64_t s : sizes) {
-    check(s >= 0, op, ": trying to create tensor with negative dimension ", s, ": ", to_string(sizes));
+    check(s >= 0, op, ": trying to create tensor with negative dimension ", s, ": ", shown(sizes));
     zero = zero || s == 0;
     overflow = __builtin_mul_overflow(n, s, &n) || overflow;
   }
   if (zero) return 0;
-  check(!overflow, op, ": storage size calculation overflowed with sizes=", to_string(sizes));
+  check(!overflow, op, ": storage size calculation overflowed with sizes=", shown(sizes));
   return n;
 }
 
@@ -60,7 +60,7 @@ Dims broadcast_shapes(IntSpan a, IntSpan b) {
     const int64_t x = a_longer ? size : other;
     const int64_t y = a_longer ? other : size;
     fail(ErrorKind::kRuntime, "The size of tensor a (", x, ") must match the size of tensor b (", y,
-         ") at non-singleton dimension ", i + shift, ": ", to_string(a), " and ", to_string(b));
+         ") at non-singleton dimension ", i + shift, ": ", shown(a), " and ", shown(b));
   }
   return out;
 }

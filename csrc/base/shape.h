@@ -32,7 +32,14 @@ class Dims {
     resize(values.size());
     if (!values.empty()) std::memcpy(data(), values.data(), values.size() * sizeof(int64_t));
   }
-  Dims(const Dims& other) : Dims(IntSpan(other)) {}
+  Dims(const Dims& other) : size_(other.size_) {
+    if (size_ <= kInline) [[likely]] {
+      std::memcpy(inline_, other.data(), sizeof inline_);  // whole: a few vector moves, no call
+    } else {
+      size_ = 0;
+      *this = Dims(IntSpan(other));
+    }
+  }
   Dims(Dims&& other) noexcept { take(other); }
   Dims& operator=(const Dims& other) {
     if (this != &other) *this = Dims(other);
@@ -96,7 +103,7 @@ class Dims {
   uint32_t size_ = 0;
   uint32_t capacity_ = kInline;
   int64_t* heap_ = nullptr;
-  int64_t inline_[kInline];
+  int64_t inline_[kInline] = {};
 };
 
 inline bool operator==(const Dims& a, const Dims& b) {
@@ -106,6 +113,13 @@ inline bool operator==(const Dims& a, const Dims& b) {
 // "[2, 3]": sizes as PyTorch's messages print them.
 std::string to_string(IntSpan values);
 inline std::ostream& operator<<(std::ostream& out, const Dims& d) { return out << to_string(d); }
+
+// A span as an argument of check(): its text is only made when the check fails.
+struct Shown {
+  IntSpan values;
+};
+inline Shown shown(IntSpan values) { return {values}; }
+inline std::ostream& operator<<(std::ostream& out, Shown s) { return out << to_string(s.values); }
 
 // The product of the sizes; throws when one is negative or the product overflows int64.
 int64_t checked_numel(IntSpan sizes, std::string_view op);

@@ -54,7 +54,7 @@ void uh_list_free(uh_list* list) {
 
 int64_t uh_tensor_id(uh_handle self) { return impl_of(self)->id(); }
 int64_t uh_storage_id(uh_handle self) { return impl_of(self)->storage()->id(); }
-int64_t uh_counter_id(uh_handle self) { return impl_of(self)->counter()->id(); }
+int64_t uh_counter_id(uh_handle self) { return impl_of(self)->counter().id(); }
 int64_t uh_use_count(uh_handle self) { return impl_of(self)->use_count(); }
 int64_t uh_storage_use_count(uh_handle self) { return impl_of(self)->storage()->use_count(); }
 int64_t uh_version(uh_handle self) { return impl_of(self)->version(); }
@@ -122,8 +122,7 @@ uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, cons
     auto storage = make_ref<Storage>(std::move(pointer), static_cast<size_t>(nbytes));
     shared_bytes::watch(storage.get());
     Layout layout{to_dims(sizes, ndim), to_dims(strides, ndim), 0};
-    Tensor t(make_ref<TensorImpl>(std::move(storage), std::move(layout), static_cast<DType>(dtype),
-                                  make_ref<VersionCounter>()));
+    Tensor t(make_ref<TensorImpl>(std::move(storage), std::move(layout), static_cast<DType>(dtype)));
     record_write(t);
     return give(std::move(t));
   });
@@ -199,7 +198,7 @@ int uh_storage_resize(uh_handle tensor, int64_t nbytes) {
 uh_handle uh_variable_data(uh_handle self) {
   return guard(uh_handle{0}, [&] {
     const Tensor t = take(self);
-    return give(alias(t, t.impl()->layout(), t.dtype(), make_ref<VersionCounter>()));
+    return give(alias(t, t.impl()->layout(), t.dtype(), make_ref<OwnCounter>()));
   });
 }
 int uh_set_data(uh_handle self, uh_handle source) {

@@ -176,7 +176,7 @@ def _split(text: str) -> list[str]:
 
 
 def parse_schema(text: str, operands: bool) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
-    """Parses a schema. With `operands`, Tensor arguments after the first also accept numbers."""
+    """Parses a schema. With `operands`, every Tensor argument also accepts a number, unless it is alone."""
     match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$", text.strip())
     if not match:
         raise DeclarationError(f"not a schema: {text!r}")
@@ -199,6 +199,8 @@ def parse_schema(text: str, operands: bool) -> tuple[str, str, tuple[Argument, .
         arguments.append(
             Argument(type_, m["name"], m["default"], keyword_only, alias.endswith("!)"), alias != "" and "!" not in alias)
         )
+    if sum(a.type == "Operand" for a in arguments) == 1:
+        arguments = [replace(a, type="Tensor") if a.type == "Operand" else a for a in arguments]
     inner = result_text.strip()
     if inner.startswith("("):
         inner = inner[1:-1]

@@ -43,7 +43,7 @@ def rows(ops: list[Operator]) -> list[Operator]:
 
 
 def operands(op: Operator) -> list[str]:
-    return [a.name for a in op.arguments if a.type == "Operand"]
+    return [a.name for a in op.arguments if a.type in ("Operand", "Tensor") and a.name != "out"]
 
 
 def params(op: Operator) -> list[str]:

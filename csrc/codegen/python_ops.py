@@ -106,8 +106,8 @@ def _docstring(op: Operator, indent: str) -> str:
 def _call(op: Operator) -> str:
     arguments = [c_arguments(a) for a in op.arguments]
     if result_kind(op) == "tuple":
-        return f"take_tuple(lib.uh_{op.cpp_name}, {len(op.results)}, {', '.join(arguments)})"
-    return f"lib.uh_{op.cpp_name}({', '.join(arguments)})"
+        return f"take_tuple(_uh_{op.cpp_name}, {len(op.results)}, {', '.join(arguments)})"
+    return f"_uh_{op.cpp_name}({', '.join(arguments)})"
 
 
 def _may_return_self(op: Operator) -> bool:
@@ -174,7 +174,7 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     if not swapped and has_fast_form(op):
         lines += [
             "    if other.__class__ is Tensor:",
-            f"        r = lib.uh_{op.cpp_name}_tt(self._h, other._h)",
+            f"        r = _uh_{op.cpp_name}_tt(self._h, other._h)",
             "        if not r: raise_last()",
             "        t = _new(Tensor)\n        t._h = r\n        return t",
         ]
@@ -188,6 +188,9 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
 def ops_py(ops: list[Operator]) -> str:
     by_name = {op.cpp_name: op for op in ops}
     lines = [HEAD, "import numbers\n_OPERANDS = (Tensor, numbers.Number)\n"]
+    # Bound once: an attribute of `lib` is a dictionary look-up behind a function call.
+    lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]
+    lines += [f"_uh_{op.cpp_name}_tt = lib.uh_{op.cpp_name}_tt" for op in ops if has_fast_form(op)]
     lines += [raw(op) for op in ops]
     functions, methods = {}, {}
     outs = {op.name: op for op in ops if op.overload == "out"}

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -13,27 +14,30 @@ namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 
-// Counters that any thread may move; live and peak are kept apart so that no lock is needed.
-class Counters {
+// A lock for sections of a few instructions: one atomic exchange to enter, one store to leave.
+class SpinLock {
  public:
-  void allocated(size_t bytes, bool reused) {
-    allocations_.fetch_add(1, std::memory_order_relaxed);
-    if (reused) reused_.fetch_add(1, std::memory_order_relaxed);
-    const int64_t live = live_.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed) +
-                         static_cast<int64_t>(bytes);
-    int64_t peak = peak_.load(std::memory_order_relaxed);
-    while (live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  void lock() {
+    while (flag_.test_and_set(std::memory_order_acquire)) {
+      while (flag_.test(std::memory_order_relaxed)) std::this_thread::yield();
     }
   }
-  void freed(size_t bytes) {
-    frees_.fetch_add(1, std::memory_order_relaxed);
-    live_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
-  }
-  AllocatorStats stats() const { return {live_, peak_, allocations_, frees_, reused_, 0}; }
+  void unlock() { flag_.clear(std::memory_order_release); }
 
  private:
-  std::atomic<int64_t> live_{0}, peak_{0}, allocations_{0}, frees_{0}, reused_{0};
+  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
 };
+
+void count_allocated(AllocatorStats& s, size_t bytes, bool reused) {
+  ++s.allocations;
+  s.reused += reused;
+  s.live_bytes += static_cast<int64_t>(bytes);
+  if (s.live_bytes > s.peak_bytes) s.peak_bytes = s.live_bytes;
+}
+void count_freed(AllocatorStats& s, size_t bytes) {
+  ++s.frees;
+  s.live_bytes -= static_cast<int64_t>(bytes);
+}
 
 void told_allocate(AllocatorId id, void* p, size_t bytes, bool reused) {
   if (events::on()) [[unlikely]] {
@@ -59,20 +63,30 @@ class CpuAllocator final : public Allocator {
     if (posix_memalign(&p, kAlignment, bytes) != 0) {
       fail(ErrorKind::kMemory, "cpu allocator: not enough memory: you tried to allocate ", bytes, " bytes");
     }
-    counters_.allocated(bytes, false);
+    {
+      std::lock_guard guard(lock_);
+      count_allocated(stats_, bytes, false);
+    }
     told_allocate(id(), p, bytes, false);
     return p;
   }
   void raw_deallocate(void* p, size_t bytes) override {
     if (!p) return;
     told_free(id(), p, bytes, false);
-    counters_.freed(bytes);
+    {
+      std::lock_guard guard(lock_);
+      count_freed(stats_, bytes);
+    }
     std::free(p);
   }
-  AllocatorStats stats() const override { return counters_.stats(); }
+  AllocatorStats stats() const override {
+    std::lock_guard guard(lock_);
+    return stats_;
+  }
 
  private:
-  Counters counters_;
+  mutable SpinLock lock_;
+  AllocatorStats stats_;
 };
 
 // Keeps returned blocks by size class and hands them out again: no system call, and above all no
@@ -87,33 +101,35 @@ class CachingPool final : public Allocator {
   void* raw_allocate(size_t bytes) override {
     if (bytes == 0) return nullptr;
     const size_t block = size_class(bytes);
-    void* p = take(block);
+    void* p = take(block, bytes);
     const bool reused = p != nullptr;
-    if (!p) p = fresh(block);
-    counters_.allocated(bytes, reused);
+    if (!p) {
+      p = fresh(block);
+      std::lock_guard guard(lock_);
+      count_allocated(stats_, bytes, false);
+    }
     told_allocate(id(), p, bytes, reused);
     return p;
   }
   void raw_deallocate(void* p, size_t bytes) override {
     if (!p) return;
     const size_t block = size_class(bytes);
-    counters_.freed(bytes);
     std::unique_lock guard(lock_);
-    const bool keep = enabled_ && kept_ + block <= kKeepLimit;
+    count_freed(stats_, bytes);
+    const bool keep = enabled_ && stats_.kept_bytes + static_cast<int64_t>(block) <= kKeepLimit;
+    // Told before another thread can be handed the same block: the events must not cross.
     told_free(id(), p, bytes, keep);
     if (keep) {
       blocks_of(block).push_back(p);
-      kept_ += block;
+      stats_.kept_bytes += static_cast<int64_t>(block);
       return;
     }
     guard.unlock();
     cpu_allocator().raw_deallocate(p, block);
   }
   AllocatorStats stats() const override {
-    AllocatorStats s = counters_.stats();
     std::lock_guard guard(lock_);
-    s.kept_bytes = static_cast<int64_t>(kept_);
-    return s;
+    return stats_;
   }
 
   bool enabled() const { return enabled_; }
@@ -129,11 +145,11 @@ class CachingPool final : public Allocator {
     };
     for (size_t i = 0; i < kSmallClasses; ++i) give_back(small_[i], i * kAlignment);
     for (auto& [block, blocks] : large_) give_back(blocks, block);
-    kept_ = 0;
+    stats_.kept_bytes = 0;
   }
 
  private:
-  static constexpr size_t kKeepLimit = size_t{4} << 30;
+  static constexpr int64_t kKeepLimit = int64_t{4} << 30;  // bytes
   static constexpr size_t kSmallLimit = 1024;
   static constexpr size_t kSmallClasses = kSmallLimit / kAlignment + 1;
 
@@ -146,13 +162,14 @@ class CachingPool final : public Allocator {
   std::vector<void*>& blocks_of(size_t block) {
     return block <= kSmallLimit ? small_[block / kAlignment] : large_[block];
   }
-  void* take(size_t block) {
+  void* take(size_t block, size_t bytes) {
     std::lock_guard guard(lock_);
     auto& blocks = blocks_of(block);
     if (blocks.empty()) return nullptr;
     void* p = blocks.back();
     blocks.pop_back();
-    kept_ -= block;
+    stats_.kept_bytes -= static_cast<int64_t>(block);
+    count_allocated(stats_, bytes, true);
     return p;
   }
   // A failed request is tried once more after every kept block went back to the system.
@@ -165,11 +182,10 @@ class CachingPool final : public Allocator {
     }
   }
 
-  mutable std::mutex lock_;
-  Counters counters_;
+  mutable SpinLock lock_;
+  AllocatorStats stats_;
   std::vector<void*> small_[kSmallClasses];
   std::map<size_t, std::vector<void*>> large_;
-  size_t kept_ = 0;
   std::atomic<bool> enabled_{true};
 };
 

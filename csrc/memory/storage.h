@@ -11,6 +11,7 @@
 #include "base/ref.h"
 #include "events/recorder.h"
 #include "memory/allocator.h"
+#include "memory/version_counter.h"
 
 namespace uh {
 
@@ -33,6 +34,7 @@ class Storage final : public RefCounted {
   Device device() const { return device_; }
   Allocator* allocator() const { return allocator_; }
   bool foreign() const { return allocator_ == nullptr; }
+  VersionCounter& counter() { return counter_; }
 
   // Grows or shrinks, keeping the common prefix. Foreign memory cannot be resized.
   void resize(size_t nbytes);
@@ -57,6 +59,7 @@ class Storage final : public RefCounted {
   Allocator* allocator_ = nullptr;
   Device device_ = Device::kCPU;
   int64_t id_ = next_id(IdSpace::kStorage);
+  VersionCounter counter_;
 };
 
 }  // namespace uh

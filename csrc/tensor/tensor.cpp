@@ -29,8 +29,7 @@ Tensor fresh(Layout layout, int64_t elements, DType dtype, Device device) {
   check(!__builtin_mul_overflow(elements, itemsize(dtype), &bytes),
         "empty: storage size calculation overflowed with sizes=", layout.sizes);
   auto storage = make_ref<Storage>(static_cast<size_t>(bytes), allocator_for(device), device);
-  return Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), dtype,
-                                     make_ref<VersionCounter>()));
+  return Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), dtype));
 }
 
 // Dense and without overlap in some order of the dimensions: a permutation of a contiguous tensor.
@@ -63,12 +62,17 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   return fresh({Dims(sizes), contiguous_strides(sizes), 0}, n, dtype, device);
 }
 
+Tensor empty_dense(const Layout& dense, int64_t numel, DType dtype) {
+  auto storage = make_ref<Storage>(static_cast<size_t>(numel * itemsize(dtype)), default_allocator(), Device::kCPU);
+  return Tensor(make_ref<TensorImpl>(std::move(storage), Layout{dense.sizes, dense.strides, 0}, dtype));
+}
+
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
   checked_numel(sizes, "empty_strided");
   check(sizes.size() == strides.size(), "empty_strided: dimensionality of sizes (", sizes.size(),
         ") must match dimensionality of strides (", strides.size(), ")");
   for (int64_t s : strides) {
-    check(s >= 0, "empty_strided: negative strides are not supported, got strides ", to_string(strides));
+    check(s >= 0, "empty_strided: negative strides are not supported, got strides ", shown(strides));
   }
   return fresh({Dims(sizes), Dims(strides), 0}, extent(sizes, strides), dtype, device);
 }
@@ -97,11 +101,11 @@ Tensor empty_like(const Tensor& self, DType dtype, Device device) {
 }
 
 Tensor alias(const Tensor& self, Layout layout) {
-  return alias(self, std::move(layout), self.dtype(), self.impl()->counter());
+  return alias(self, std::move(layout), self.dtype(), self.impl()->own_counter());
 }
 
-Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<VersionCounter> counter) {
-  return Tensor(make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(counter)));
+Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own) {
+  return Tensor(make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(own)));
 }
 
 ByteSpan byte_span(const Tensor& self) {

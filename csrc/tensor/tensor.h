@@ -55,6 +55,8 @@ struct Operand {
 
 // A new tensor with undefined contents. Strides default to row-major.
 Tensor empty(IntSpan sizes, DType dtype, Device device = Device::kCPU);
+// The same without any check, for a layout that is known to be dense: offset is taken as 0.
+Tensor empty_dense(const Layout& dense, int64_t numel, DType dtype);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = Device::kCPU);
 // Same sizes, same memory order where the strides are dense and do not overlap (torch.preserve_format).
 Tensor empty_like(const Tensor& self, DType dtype);
@@ -64,7 +66,7 @@ Tensor empty_like(const Tensor& self, DType dtype, Device device);
 // element lies inside the Storage. Whether it counts as a view (base, VIEW event) is decided by
 // the ADInplaceOrView kernel, not here.
 Tensor alias(const Tensor& self, Layout layout);
-Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<VersionCounter> counter);
+Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own);
 
 // Bytes [lo, hi) of the Storage that the tensor's elements span; empty for zero elements.
 struct ByteSpan {

@@ -2,10 +2,10 @@
 
 namespace uh {
 
-TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<VersionCounter> counter)
+TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<OwnCounter> own)
     : storage_(std::move(storage)),
       layout_(std::move(layout)),
-      counter_(std::move(counter)),
+      own_counter_(std::move(own)),
       dtype_(dtype) {
   const Key backend = storage_->device() == Device::kMeta ? Key::kMeta : Key::kCPU;
   keys_ = KeySet(backend) | KeySet(Key::kADInplaceOrView);
@@ -35,9 +35,9 @@ void TensorImpl::set_base(Ref<TensorImpl> base) {
 }
 
 void TensorImpl::bump_version(int64_t call) {
-  const int64_t now = counter_->bump();
+  const int64_t now = counter().bump();
   if (events::on()) [[unlikely]] {
-    events::emit(events::Kind::kVERSION, counter_->id(), now, id_, call);
+    events::emit(events::Kind::kVERSION, counter().id(), now, id_, call);
   }
 }
 
@@ -48,6 +48,8 @@ void TensorImpl::set_layout(Layout layout) {
 }
 
 void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
+  // The version goes on counting from where it was: the old Storage's counter stays with it.
+  if (!own_counter_) own_counter_ = make_ref<OwnCounter>(version());
   storage_->dropped_by(events::Holder::kTensor, id_);
   storage_ = std::move(storage);
   storage_->held_by(events::Holder::kTensor, id_);
@@ -71,7 +73,7 @@ void TensorImpl::announce(events::Kind kind) const {
   const size_t n = layout_.sizes.size();
   int64_t words[3 + 2 * 64];
   const size_t shown = n < 64 ? n : 64;
-  words[0] = counter_->id();
+  words[0] = counter().id();
   words[1] = base_ ? base_->id() : 0;
   words[2] = static_cast<int64_t>(shown);
   for (size_t i = 0; i < shown; ++i) {

@@ -4,10 +4,7 @@
 // Invariant: element (i0, i1, ...) lives at byte (offset + Σ i·stride) * itemsize of the Storage, and
 // every such byte lies inside it.
 // If violated: kernels read and write memory of others; views.h therefore checks every layout.
-//
-// Note [Version counter]: every in-place write bumps a number that all views of a Storage share, so
-// that a value saved for backward can be recognised as changed. It lives in the Storage's default
-// counter; `x.data` alone describes the same bytes with a counter of its own, as in PyTorch.
+// See Note [Version counter] in memory/version_counter.h.
 // Read next: tensor.h (the handle), views.h (making new descriptions).
 #pragma once
 
@@ -20,17 +17,6 @@
 
 namespace uh {
 
-class VersionCounter final : public RefCounted {
- public:
-  int64_t id() const { return id_; }
-  int64_t current() const { return version_.load(std::memory_order_relaxed); }
-  int64_t bump() { return version_.fetch_add(1, std::memory_order_relaxed) + 1; }
-
- private:
-  int64_t id_ = next_id(IdSpace::kVersionCounter);
-  std::atomic<int64_t> version_{0};
-};
-
 struct Layout {
   Dims sizes;
   Dims strides;        // elements
@@ -39,7 +25,7 @@ struct Layout {
 
 class TensorImpl final : public RefCounted {
  public:
-  TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<VersionCounter> counter);
+  TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<OwnCounter> own = nullptr);
   ~TensorImpl() override;
 
   int64_t id() const { return id_; }
@@ -63,8 +49,9 @@ class TensorImpl final : public RefCounted {
   TensorImpl* base() const { return base_.get(); }
   void set_base(Ref<TensorImpl> base);
 
-  const Ref<VersionCounter>& counter() const { return counter_; }
-  int64_t version() const { return counter_->current(); }
+  VersionCounter& counter() const { return own_counter_ ? own_counter_->counter : storage_->counter(); }
+  const Ref<OwnCounter>& own_counter() const { return own_counter_; }
+  int64_t version() const { return counter().current(); }
   // One in-place write has happened; `call` is the operator call that did it.
   void bump_version(int64_t call);
 
@@ -83,7 +70,7 @@ class TensorImpl final : public RefCounted {
   Ref<Storage> storage_;
   Layout layout_;
   Ref<TensorImpl> base_;
-  Ref<VersionCounter> counter_;
+  Ref<OwnCounter> own_counter_;  // null: the Storage's
   int64_t id_ = next_id(IdSpace::kTensor);
   int64_t numel_ = 0;
   KeySet keys_;

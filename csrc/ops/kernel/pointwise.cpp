@@ -192,8 +192,65 @@ DType result_type(std::span<const Operand> operands) {
   return meet(dims, meet(zero, number));
 }
 
+namespace {
+
+// Whether a number leaves a tensor's dtype as it is.
+bool fits(const Scalar& number, DType dtype) {
+  return number.is_float() ? is_floating(dtype) : number.kind() == Scalar::Kind::kBool || dtype != DType::kBool;
+}
+
+// The everyday call, at the cost of a few comparisons: CPU tensors of one dtype and one shape, all
+// contiguous, with numbers that do not promote. Returns whether it applied.
+bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs, const Params& params, Tensor& out) {
+  if (!inputs[0].tensor || op.promotion == Promotion::kWhere) return false;
+  const TensorImpl& first = *inputs[0].tensor.impl();
+  const DType dtype = first.dtype();
+  constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
+  if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU || first.ndim() == 0 ||
+      (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
+    return false;
+  }
+  for (const Operand& input : inputs.subspan(1)) {
+    if (input.is_number()) {
+      if (!fits(input.number, dtype)) return false;
+    } else if (const TensorImpl& t = *input.tensor.impl();
+               t.dtype() != dtype || !t.is_contiguous() || !(t.sizes() == first.sizes()) || t.device() != Device::kCPU) {
+      return false;
+    }
+  }
+  const bool to_bool = op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical;
+  const DType result = to_bool ? DType::kBool : dtype;
+  if (form == Form::kInplace) {
+    if (result != dtype) return false;
+    for (const Operand& input : inputs.subspan(1)) {
+      if (!input.is_number() && input.tensor.storage() == first.storage()) return false;
+    }
+  } else {
+    out = empty_dense(first.layout(), first.numel(), result);
+  }
+  std::array<char*, 4> data{reinterpret_cast<char*>(out.data())};
+  std::array<int64_t, 4> strides{itemsize(result)};
+  std::array<Slot, 3> slots;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool number = inputs[i].is_number();
+    if (number) write_number(inputs[i].number, dtype, slots[i]);
+    data[i + 1] = reinterpret_cast<char*>(number ? slots[i].bytes : inputs[i].tensor.data());
+    strides[i + 1] = number ? 0 : itemsize(dtype);
+  }
+  loop_for(op, dtype)(data.data(), strides.data(), first.numel(), params);
+  check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
+  record_write(out);
+  return true;
+}
+
+}  // namespace
+
 Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs, const Params& params,
                      const Tensor& target) {
+  if (form != Form::kOut) {
+    Tensor out = target;
+    if (run_flat(op, form, inputs, params, out)) return out;
+  }
   const DType dtype = compute_dtype(op, inputs);
   const LoopFn fn = loop_for(op, dtype);
   const bool to_bool = op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical;

@@ -10,19 +10,19 @@ Dims infer_size(IntSpan size, int64_t numel) {
   std::optional<size_t> open;
   for (size_t d = 0; d < size.size(); ++d) {
     if (size[d] == -1) {
-      check(!open, "view: only one dimension can be inferred, got shape ", to_string(size));
+      check(!open, "view: only one dimension can be inferred, got shape ", shown(size));
       open = d;
     } else {
-      check(size[d] >= 0, "view: invalid shape dimension ", size[d], " in ", to_string(size));
-      check(!__builtin_mul_overflow(known, size[d], &known), "view: shape ", to_string(size), " overflows");
+      check(size[d] >= 0, "view: invalid shape dimension ", size[d], " in ", shown(size));
+      check(!__builtin_mul_overflow(known, size[d], &known), "view: shape ", shown(size), " overflows");
     }
   }
   if (open && known == 0) {
-    fail(ErrorKind::kRuntime, "cannot reshape tensor of ", numel, " elements into shape ", to_string(size),
+    fail(ErrorKind::kRuntime, "cannot reshape tensor of ", numel, " elements into shape ", shown(size),
          " because the unspecified dimension size -1 can be any value and is ambiguous");
   }
   const bool fits = open ? numel % known == 0 : numel == known;
-  check(fits, "shape '", to_string(size), "' is invalid for input of size ", numel);
+  check(fits, "shape '", shown(size), "' is invalid for input of size ", numel);
   if (open) out[*open] = numel / known;
   return out;
 }
@@ -108,24 +108,24 @@ Layout unsqueeze(const Tensor& self, int64_t dim) {
 
 Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> given) {
   const int64_t offset = given.value_or(self.offset());
-  check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape: size ", to_string(size),
-        ", stride ", to_string(stride));
+  check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape: size ", shown(size),
+        ", stride ", shown(stride));
   check(offset >= 0, "as_strided: storage offset must be non-negative, got ", offset);
   checked_numel(size, "as_strided");
   int64_t last = offset;
   bool none = false;
   for (size_t d = 0; d < size.size(); ++d) {
-    check(stride[d] >= 0, "as_strided: negative strides are not supported at the moment, got strides: ", to_string(stride));
+    check(stride[d] >= 0, "as_strided: negative strides are not supported at the moment, got strides: ", shown(stride));
     none = none || size[d] == 0;
     int64_t reach = 0;
     const bool over = size[d] > 0 && (__builtin_mul_overflow(size[d] - 1, stride[d], &reach) ||
                                       __builtin_add_overflow(last, reach, &last));
-    check(!over, "as_strided: sizes ", to_string(size), " with strides ", to_string(stride), " overflow");
+    check(!over, "as_strided: sizes ", shown(size), " with strides ", shown(stride), " overflow");
   }
   const int64_t width = itemsize(self.dtype());
   const int64_t available = static_cast<int64_t>(self.storage()->nbytes()) / width;
-  check(none || self.is_meta() || last < available, "as_strided: setStorage: sizes ", to_string(size), ", strides ",
-        to_string(stride), ", storage offset ", offset, ", and itemsize ", width, " requiring a storage size of ",
+  check(none || self.is_meta() || last < available, "as_strided: setStorage: sizes ", shown(size), ", strides ",
+        shown(stride), ", storage offset ", offset, ", and itemsize ", width, " requiring a storage size of ",
         none ? 0 : (last + 1) * width, " are out of bounds for storage of size ", self.storage()->nbytes());
   return {Dims(size), Dims(stride), offset};
 }

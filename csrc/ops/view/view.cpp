@@ -50,7 +50,7 @@ Tensor view(KeySet, const Tensor& self, const Dims& size) {
 Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   const int64_t from = itemsize(self.dtype()), to = itemsize(dtype);
   Layout layout = self.impl()->layout();
-  if (from == to) return alias(self, std::move(layout), dtype, self.impl()->counter());
+  if (from == to) return alias(self, std::move(layout), dtype, self.impl()->own_counter());
   check(self.ndim() > 0, "view: self.dim() cannot be 0 to view ", name(self.dtype()), " as ", name(dtype),
         " (different element sizes)");
   const size_t last = layout.sizes.size() - 1;
@@ -65,7 +65,7 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   rescale(layout.offset, "self.storage_offset()");
   for (size_t d = 0; d < last; ++d) rescale(layout.strides[d], "self.stride()");
   layout.strides[last] = 1;
-  return alias(self, std::move(layout), dtype, self.impl()->counter());
+  return alias(self, std::move(layout), dtype, self.impl()->own_counter());
 }
 
 Tensor reshape(KeySet, const Tensor& self, const Dims& shape) {
