@@ -22,6 +22,7 @@ inline void philox(uint32_t* __restrict w, uint64_t seed, uint64_t counter) {
   }
   auto key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
+#pragma omp simd
     for (int l = 0; l < kLanes; ++l) {
       const uint64_t a = uint64_t{0xD2511F53u} * x0[l];
       const uint64_t b = uint64_t{0xCD9E8D57u} * x2[l];
