@@ -33,8 +33,15 @@ def main(job_path: str) -> None:
     stacks = open(job["stacks"], "w")  # noqa: SIM115  (open until the process ends)
     faulthandler.enable(stacks)
     faulthandler.dump_traceback_later(job["time_limit"], file=stacks)
-    checker = checkers_names(program) if job["ask"] else {}
-    names, error = run(program, job["trace"])
+    names: dict[str, Any] = {}
+    checker: dict[str, Any] = {}
+    error = ""
+    try:
+        checker = checkers_names(program) if job["ask"] else {}
+    except Exception as failure:
+        error = f"the engine cannot be used: {describe_short(failure)}"
+    if not error:
+        names, error = run(program, job["trace"])
     result: dict[str, Any] = {"error": error}
     if not error and job["ask"]:
         names.update(checker)  # not a copy, which would count as an owner of everything in it
