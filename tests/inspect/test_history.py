@@ -354,6 +354,23 @@ def test_filters(talk):
     assert kinds("nonsense:1") == kinds("shape:what") == kinds("line:x") == []
 
 
+def test_who_else_writes():
+    b = TraceBuilder()
+    x = b.tensor((2,), dtype="float64", allocator="foreign", values=[1, 2])
+    made = b.now - 2
+    b.emit("WRITE", 1, 0, 8, 16, 0)
+    history = b.history()
+    assert history.event(made).sentence == (
+        "bytes 0 to 16 of storage 1 were written through tensor #1 as it was made"
+    )
+    said = "bytes 8 to 16 of storage 1 were written from outside the engine"
+    assert history.event(b.now).sentence == said
+    assert history.find("written from outside", 0) == b.now
+    assert history.last_write(1, 8, b.now).foreign
+    assert not history.last_write(1, 0, b.now).foreign
+    assert history.last_write(1, 0, b.now).tensor == x
+
+
 # Values
 
 

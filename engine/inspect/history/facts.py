@@ -169,7 +169,8 @@ class HopFact:
 
 @dataclass(frozen=True, slots=True)
 class WriteFact:
-    """Bytes [lo, hi) of a storage changed. Call 0: something outside the engine changed them."""
+    """Bytes [lo, hi) of a storage changed: by an operator call, or (call 0) as the tensor was made
+    from numbers, or (tensor 0) by something outside the engine that shares the memory."""
 
     moment: int
     storage: int
@@ -177,6 +178,11 @@ class WriteFact:
     lo: int
     hi: int
     call: int
+
+    @property
+    def foreign(self) -> bool:
+        """Whether something outside the engine wrote, such as NumPy; the recorder noticed later."""
+        return self.tensor == 0
 
 
 @dataclass(frozen=True, slots=True)

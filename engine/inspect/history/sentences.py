@@ -22,8 +22,11 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
         said["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
     if "line" in fields:
         said["line"] = place(history, m, fields)
+    words = kind.sentence
+    if kind.name == "WRITE" and not fields["tensor"]:
+        words = words.replace(" through tensor {tensor}", "")
     try:
-        text = kind.sentence.format(**said)
+        text = words.format(**said)
     except (KeyError, IndexError, ValueError):
         text = kind.sentence
     more = _MORE.get(kind.name)
@@ -114,8 +117,10 @@ def _returned(history: History, m: int, fields: dict[str, int]) -> str:
 
 
 def _by(history: History, m: int, fields: dict[str, int]) -> str:
+    if not fields["tensor"]:
+        return " from outside the engine"
     call = history.call(fields["call"])
-    return f" by {call.op}" if call else " from outside the engine"
+    return f" by {call.op}" if call else " as it was made"
 
 
 def _bound_to(history: History, m: int, fields: dict[str, int]) -> str:
@@ -152,7 +157,7 @@ ADDED = {
     "TENSOR_NEW": " strides offset ",
     "TENSOR_META": " strides offset ",
     "OP_EXIT": " from with ",
-    "WRITE": " by from outside the engine ",
+    "WRITE": " by from outside the engine as it was made ",
     "NAME_BIND": " to tensor ",
 }
 """The words that _MORE can add to a kind's own sentence."""
