@@ -52,21 +52,25 @@ static int g_next_module;
 
 // ---- code objects
 
+// -1 with an exception: a signal came, and its handler raised it for the user's program.
 static int64_t ask_file(PyObject *file_name) {
   PyObject *answer = PyObject_CallOneArg(g_file_of, file_name);
-  const int64_t file = answer ? PyLong_AsLongLong(answer) : 0;
+  const int64_t file = answer ? PyLong_AsLongLong(answer) : -1;
   Py_XDECREF(answer);
-  if (PyErr_Occurred()) {
-    PyErr_Clear();
-    return 0;
-  }
   return file;
 }
+
+static const CodeInfo g_interrupted = {.file = -1};
 
 static const CodeInfo *learn_code(PyCodeObject *code) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);  // a generator may be entered with an exception on its way
   const int64_t file = ask_file(code->co_filename);
+  if (file < 0) {
+    if (!type) return &g_interrupted;
+    PyErr_Restore(type, value, trace);
+    return NULL;
+  }
   const int n = file ? code->co_nlocalsplus : 0;
   CodeInfo *info = calloc(1, sizeof *info + (size_t)n * sizeof info->names[0]);
   if (info) {
@@ -89,7 +93,7 @@ static const CodeInfo *learn_code(PyCodeObject *code) {
   return info;
 }
 
-// NULL when the code is not the user's own.
+// NULL when the code is not the user's own; &g_interrupted with an exception set.
 static const CodeInfo *user_code(PyCodeObject *code) {
   void *extra = NULL;
   if (get_extra((PyObject *)code, g_extra, &extra) != 0) PyErr_Clear();
@@ -232,7 +236,8 @@ static void push_running(PyFrameObject *frame) {
   }
   PyCodeObject *code = PyFrame_GetCode(frame);
   const CodeInfo *info = user_code(code);
-  if (info) push(frame, code, info);
+  if (info == &g_interrupted) PyErr_Clear();
+  else if (info) push(frame, code, info);
   Py_DECREF(code);
 }
 
@@ -304,6 +309,7 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) 
   PyCodeObject *code = PyFrame_GetCode(frame);
   Py_DECREF(code);  // the frame holds it
   const CodeInfo *info = user_code(code);
+  if (info == &g_interrupted) return -1;
   if (!info) {
     if (what == PyTrace_CALL) no_line_events(frame);
     return 0;

@@ -107,20 +107,29 @@ static int64_t intern_unicode(PyObject *text) {
   return uh_intern("?", 1);
 }
 
-// The text of a builtin value; nothing of the user's runs. Returns its length.
+// The text of a builtin value; returns its length. Nothing of the user's runs: not even a signal
+// handler, which PyObject_Repr and the repr of an int would give their turn.
 static size_t short_text(PyObject *value, Class cls, char *out) {
-  PyObject *text = NULL;
-  if (cls == kStr && PyUnicode_GET_LENGTH(value) > kTextBytes) {
-    PyObject *part = PyUnicode_Substring(value, 0, kTextBytes);
-    text = part ? PyObject_Repr(part) : NULL;
-    Py_XDECREF(part);
-  } else if (cls == kInt || cls == kFloat || cls == kStr || cls == kBool || cls == kNone) {
-    text = PyObject_Repr(value);
+  if (cls == kNone) return (size_t)sprintf(out, "None");
+  if (cls == kBool) return (size_t)sprintf(out, value == Py_True ? "True" : "False");
+  if (cls == kInt) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (!overflow) return (size_t)sprintf(out, "%lld", number);
+    return (size_t)sprintf(out, "int of %zu bits", _PyLong_NumBits(value));
   }
-  const char *bytes = text ? PyUnicode_AsUTF8(text) : NULL;
+  PyObject *text = NULL;
+  if (cls == kFloat || (cls == kStr && PyUnicode_GET_LENGTH(value) <= kTextBytes)) {
+    text = Py_TYPE(value)->tp_repr(value);
+  } else if (cls == kStr) {
+    PyObject *part = PyUnicode_Substring(value, 0, kTextBytes);
+    text = part ? PyUnicode_Type.tp_repr(part) : NULL;
+    Py_XDECREF(part);
+  }
+  const char *bytes = text ? PyUnicode_AsUTF8(text) : Py_TYPE(value)->tp_name;
   if (!bytes) {
-    PyErr_Clear();  // an int of too many digits, a string with lone surrogates
-    bytes = Py_TYPE(value)->tp_name;
+    PyErr_Clear();  // a string with lone surrogates
+    bytes = "str";
   }
   size_t n = strlen(bytes);
   if (n > kTextBytes) {

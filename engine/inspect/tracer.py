@@ -65,6 +65,15 @@ def file_id(name: str) -> int:
     known = _files.get(name)
     if known is not None:
         return known
+    try:
+        return _meet(name)
+    except Exception:  # an odd file name must not break the user's program
+        _files[name] = 0
+        return 0
+
+
+def _meet(name: str) -> int:
+    """Decides about a file that is met for the first time, and tells its text."""
     if name in _sources:
         return _tell(name, name, _sources[name])
     path = os.path.abspath(name)

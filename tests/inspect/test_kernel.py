@@ -76,7 +76,7 @@ def test_when_more_lines_are_needed(text: str, more: bool) -> None:
 
 def test_an_endless_loop_is_interrupted(session: Session) -> None:
     ask(session, "n = 0")
-    session.send("while True: n += 1")
+    session.send("while True: n += 1\n")
     session.wait(0.3)
     assert session.busy
     session.interrupt()
@@ -115,14 +115,14 @@ def test_restart_gives_a_fresh_namespace_and_trace(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     ask(session, "x = 1")
     before = session.path
-    session.send("while True: pass")
+    session.send("while True: pass\n")
     assert last(session.restart()).kind == "died"
     assert session.path != before
     assert "NameError" in ask(session, "x")[0][1]
 
 
 def test_endless_output_does_not_stop_the_other_side(session: Session) -> None:
-    session.send("while True: print('x' * 1000)")
+    session.send("while True: print('x' * 1000)\n")
     slowest, until = 0.0, time.monotonic() + 0.5
     while time.monotonic() < until:
         began = time.monotonic()

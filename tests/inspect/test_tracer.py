@@ -94,7 +94,7 @@ def test_lines_and_simple_values(trace_of: Callable[[str], Told]) -> None:
     assert told.bound("d")[0] == "True"
     assert told.bound("e")[0] == "None"
     assert told.bound("f")[0] == "list"
-    assert told.bound("g")[0] == ("1" + 60 * "0" + "...")
+    assert told.bound("g")[0] == "int of 333 bits"
     assert told.bound("h")[0] == "'" + 60 * "x" + "..."
     assert ("UNBIND", "a", 1) in told.between(8, 9)
 
@@ -132,15 +132,14 @@ def test_functions_closures_and_containers(trace_of: Callable[[str], Told]) -> N
         m = f(engine.ones(2))
         end = 0
         """)
-    paths = {
-        (event[1], event[3]) for event in told.events if event[0] == "BIND" and event[2] == "#1"
-    }
-    assert {("t", 1), ("items[0]", 2), ("items[1]['key']", 2), ("inner.t", 4)} <= paths
-    assert {("self.w", 3), ("model.w", 3), ("m.w", 3), ("t", 4), ("w", 1)} <= paths
+    tensor = told.bound("t")[0]
+    paths = {event[1::2] for event in told.events if event[0] == "BIND" and event[2] == tensor}
+    assert paths == {
+        ("t", 1), ("items[0]", 2), ("items[1]['key']", 2), ("inner.t", 4), ("t", 4), ("w", 1),
+        ("self.w", 3), ("model.w", 3), ("m.w", 3),
+    }  # fmt: skip
     pushes = [event[1] for event in told.events if event[0] == "PUSH"]
-    assert pushes[-4:] == ["f", "Model.__init__", "f.<locals>.inner"][-4:] or pushes[-1:] == [
-        "f.<locals>.inner"
-    ]
+    assert pushes[-3:] == ["f", "Model.__init__", "f.<locals>.inner"]
 
 
 def test_a_list_that_grows_and_shrinks(trace_of: Callable[[str], Told]) -> None:
