@@ -96,3 +96,17 @@ def test_a_block_runs_recorded(runner: Runner) -> None:
     assert result.trace_path.stat().st_size > 0
     assert runner.progress is not None
     assert runner.progress.is_done(runner.lesson, RUN)
+
+
+def test_a_run_that_never_ends_is_stopped_and_what_it_did_can_be_looked_at(runner: Runner) -> None:
+    runner.start_exercise().write_text(
+        "import engine\nx = engine.zeros(3)\nwhile True:\n    pass\n"
+    )
+    impatient = Runner(runner.lesson, folder=runner.folder, time_limit=1.5)
+    result = impatient.run_step(EXERCISE_STEP)
+    assert "Still running at line" in result.error
+    assert result.trace_path is not None
+    from engine.inspect import History, Trace
+
+    history = History(Trace.open(result.trace_path))
+    assert "x" in [name.name for name in history.names_at(history.end - 1)]
