@@ -230,6 +230,24 @@ def test_two_paths_to_one_reference_count_once():
     assert (later.count, later.holders[-1].count) == (8, 2)
 
 
+def test_an_operators_own_references_go_with_it():
+    b = TraceBuilder()
+    x = b.tensor((2,))
+    with b.op("view(Tensor(a) self) -> Tensor(a)", [T(x)]):
+        b.state[x]["uses"] += 1  # the kernel's own: no event tells when it goes
+        inside = b.use(x, "TENSOR", 2)
+        b.state[x]["uses"] -= 1
+    history = b.history()
+    during, after = (history.owners(x, m).impl for m in (inside, b.now))
+    assert (during.count, after.count) == (3, 2)
+    assert [(h.kind, h.name) for h in during.holders] == [
+        ("WRAPPER", "its Python object"),
+        ("TENSOR", "tensor #2"),
+        ("CALL", "call 1: view, while it runs"),
+    ]
+    assert during.holders[:2] == after.holders
+
+
 def test_names_of_a_module_outlive_its_frame():
     """The recorder tells them again after the frame is left; they end when they are unbound."""
     b = TraceBuilder()

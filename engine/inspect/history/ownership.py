@@ -38,7 +38,7 @@ def storage_owners(history: History, storage: int, m: int) -> Owners:
         )
         for row in tables.holds.where_at("id", storage, m)
     )
-    return _adding_up(holders, tables.storage_counts, storage, m)
+    return _adding_up(history, holders, tables.storage_counts, storage, m)
 
 
 def _impl_owners(history: History, tensor: int, m: int) -> Owners:
@@ -51,7 +51,7 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
         kind, holder = coded(HOLDERS, int(tables.uses.kind[row])), int(tables.uses.holder[row])
         name = _holder_name(history, kind, holder, m)
         holders.append(Holder(kind, name, 1, holder, int(tables.uses.since[row])))
-    return _adding_up(tuple(holders), tables.tensor_counts, tensor, m)
+    return _adding_up(history, tuple(holders), tables.tensor_counts, tensor, m)
 
 
 def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
@@ -88,19 +88,35 @@ def _last_step(path: str) -> str:
     return found[0] if found else path
 
 
-def _adding_up(holders: tuple[Holder, ...], counts: Table, key: int, m: int) -> Owners:
-    """The use count comes with every event that changes it, so it is known exactly."""
+def _adding_up(
+    history: History, holders: tuple[Holder, ...], counts: Table, key: int, m: int
+) -> Owners:
+    """The use count comes with every event that changes it.
+
+    A count seen while an operator ran has that operator's own references in it, which come and go
+    without an event: they are the operator's while it runs, and gone afterwards.
+    """
+    known = sum(holder.count for holder in holders)
     row = counts.last("id", key, m)
     if row < 0:
-        return Owners(len(holders), holders, -1)
-    return _with_rest(holders, int(counts.count[row]), int(counts.since[row]))
+        return Owners(known, holders, -1)
+    count, seen = int(counts.count[row]), int(counts.since[row])
+    calls = history.tables.calls
+    running = calls.at(seen)
+    if not len(running) or count <= known:
+        return _with_rest(holders, count, seen)
+    if calls.until[running[0]] <= m:
+        return Owners(known, holders, seen)
+    call = int(calls.id[running[0]])
+    name = f"{_holder_name(history, 'CALL', call, m)}, while it runs"
+    return Owners(count, (*holders, Holder("CALL", name, count - known, call, seen)), seen)
 
 
 def _with_rest(holders: tuple[Holder, ...], count: int, seen: int) -> Owners:
-    rest = count - sum(holder.count for holder in holders)
-    if rest > 0:
-        holders = (*holders, Holder("ELSEWHERE", ELSEWHERE, rest))
-    return Owners(count, holders, seen)
+    known = sum(holder.count for holder in holders)
+    if count > known:
+        holders = (*holders, Holder("ELSEWHERE", ELSEWHERE, count - known))
+    return Owners(max(count, known), holders, seen)
 
 
 def _holder_name(history: History, kind: str, holder: int, m: int) -> str:
