@@ -71,7 +71,7 @@ class Parser {
     return a;
   }
 
-  // Tensor(a!)[]? : base, alias mark, list, optional.
+  // Tensor(a!)?[]? : base, alias mark, optional items, list, optional.
   void type(Argument& a) {
     a.type = word("a type");
     if (eat('(')) {
@@ -80,12 +80,15 @@ class Parser {
       a.viewed = !a.written;
       expect(')');
     }
+    if (eat('?')) a.type += "?";  // of the items: Tensor?[]
+    const bool optional_items = eat('?');
+    if (optional_items) a.type += "?";
     if (eat('[')) {
       while (std::isdigit(static_cast<unsigned char>(peek()))) ++at_;
       expect(']');
       a.type += "[]";
+      if (eat('?')) a.type += "?";
     }
-    if (eat('?')) a.type += "?";
   }
 
   // Up to the ',' or ')' that ends the argument; brackets and quotes nest.
