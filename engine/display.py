@@ -135,7 +135,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
     if device.type != "cpu":
         found.append(f"device='{device}'")
     bare = tensor.is_meta or tensor.numel() == 0
-    if tensor.is_meta or not _options.edgeitems or (bare and tensor.dim() != 1):
+    if tensor.is_meta or (tensor.dim() != 1 if bare else not _options.edgeitems):
         found.append(f"size={tuple(tensor.shape)}")
     # Elements tell int64 and bool from the default dtype; without elements nothing does.
     evident = (get_default_dtype(),) if bare else (get_default_dtype(), int64, bool_)
@@ -148,12 +148,14 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Appends the suffixes, each on the last line if it fits there."""
     width = len(text) - text.rfind("\n") + 1  # as PyTorch counts: two more than the characters
     for suffix in suffixes:
-        if width + len(suffix) + 2 > _options.linewidth:
+        # Lines break where PyTorch's do, although `engine.` is a letter longer than `torch.`.
+        length = len(suffix) - suffix.count("engine.")
+        if width + length + 2 > _options.linewidth:
             text += ",\n" + " " * indent + suffix
-            width = indent + len(suffix)
+            width = indent + length
         else:
             text += ", " + suffix
-            width += len(suffix) + 2
+            width += length + 2
     return text + ")"
 
 

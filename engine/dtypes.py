@@ -235,9 +235,13 @@ class Size(tuple[int, ...]):
         return f"engine.Size([{', '.join(map(str, self))}])"
 
     def __add__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented
         return _size(tuple.__add__(self, tuple(other)))
 
     def __radd__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented  # `list += size` extends the list
         return _size(tuple(other) + tuple(self))
 
     def __mul__(self, times: SupportsIndex) -> Size:

@@ -1,8 +1,9 @@
 """x[...] and x[...] = value: NumPy's and PyTorch's indexing.
 
 An index is read left to right into (1) view steps, one per int, slice, None and Ellipsis, and (2) index
-tensors (masks, lists, arrays), which stay on the dimension where they stood. The steps of (1) are
-applied as one `as_strided` when there are several; (2) goes to `index` or `index_put_`.
+tensors (masks, lists, arrays), which stay on the dimension where they stood. The steps of (1) become
+one `as_strided`; (2) goes to `index` or `index_put_`. An index that is all (1) is read in C
+(engine/_native/basic_index.c); what comes past that is mixed, or wrong.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from engine.tensor import Tensor, wrap
 Advanced: TypeAlias = list[Tensor | None]
 _new = object.__new__
 _select = lib.uh_select
+_basic = lib.uh_basic_index
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
@@ -37,21 +39,25 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     >>> x[x > 3]
     tensor([4, 5])
     """
-    if index.__class__ is int and -_MAX <= index <= _MAX:  # x[1], the usual call
-        handle = _select(self._h, 0, index)
+    if index.__class__ is int:  # x[1], the usual call
+        try:
+            handle = _select(self._h, 0, index)
+        except OverflowError:
+            raise IndexError(f"index: index {index} does not fit 64 bits") from None
         if not handle:
             raise_last()
         found = _new(Tensor)
         found._h = handle
         return found
+    handle = _basic(self._h, id(index))
+    if handle:
+        found = _new(Tensor)
+        found._h = handle
+        return found
     view, advanced = _resolve(self, index)
-    if advanced:
-        return ops.index(view, advanced) if _one_index_op else ops.index_Tensor(view, advanced)
-    return view
+    return ops.index(view, advanced) if advanced else view
 
 
-_MAX = 2**63 - 1
-_one_index_op = hasattr(ops, "index")
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -63,7 +69,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if not isinstance(value, (Tensor, bool, int, float)):
         value = _value(self, value)
-    view, advanced = _resolve(self, index)
+    handle = _basic(self._h, id(index))
+    view, advanced = (wrap(handle), []) if handle else _resolve(self, index)
     if not advanced:
         _write(view, value)
         return
@@ -76,20 +83,22 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = ops.scalar_tensor(value, dtype=view.dtype, device=view.device)
     elif value.dtype is not view.dtype:
         value = value.to(view.dtype)
-    ops.index_put_(view, advanced, value)
+    ops.index_put_(view, advanced, _without_leading_ones(value, value.dim()))
 
 
 def _write(view: Tensor, value: Tensor | bool | int | float) -> None:
     if not isinstance(value, Tensor):
         ops.fill__Scalar(view, value)
         return
-    # As NumPy and PyTorch: leading dimensions of size 1 that the target lacks are dropped.
-    extra = value.dim() - view.dim()
-    if extra > 0 and all(size == 1 for size in value.shape[:extra]):
-        value = value.view(value.shape[extra:]) if value.is_contiguous() else value.reshape(
-            value.shape[extra:]
-        )
-    ops.copy_(view, value)
+    ops.copy_(view, _without_leading_ones(value, value.dim() - view.dim()))
+
+
+def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:
+    """As NumPy and PyTorch: a value may have more dimensions than its place, if they are of size 1."""
+    extra = 0
+    while extra < at_most and value.shape[extra] == 1:
+        extra += 1
+    return value.reshape(value.shape[extra:]) if extra > 0 else value
 
 
 def _widened(mask: Tensor, ndim: int) -> Tensor:
@@ -139,8 +148,6 @@ def _consumes(item: Any) -> int:
 
 def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
     """The view that the basic items make, and the index tensors that remain, by dimension of it."""
-    if index.__class__ is slice:
-        return _slice(self, index), []
     items = [_normal(item) for item in _items(index)]
     needed = sum(map(_consumes, items))
     ndim = self.dim()
@@ -163,8 +170,8 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
     dim, steps, left = 0, 0, ndim - needed
     for item in items:
         if item is ...:
-            sizes += source_sizes[dim : dim + left]
-            strides += source_strides[dim : dim + left]
+            sizes.extend(source_sizes[dim : dim + left])
+            strides.extend(source_strides[dim : dim + left])
             advanced += [None] * left
             dim, left = dim + left, 0
             continue
@@ -185,9 +192,9 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
                     advanced.append(_bool_index(self, bool(item)))
                     steps += 1
                     continue
-            sizes += source_sizes[dim : dim + width]
-            strides += source_strides[dim : dim + width]
-            advanced += [item] + [None] * (width - 1)
+            sizes.extend(source_sizes[dim : dim + width])
+            strides.extend(source_strides[dim : dim + width])
+            advanced.append(item)  # a mask stands for all its dimensions
             dim += width
             continue
         size, step = source_sizes[dim], source_strides[dim]
@@ -283,16 +290,6 @@ def _bound(value: Any) -> Any:
 def _new_stride(sizes: Sequence[int], strides: Sequence[int], dim: int) -> int:
     """The stride that unsqueeze gives a new dimension before `dim`."""
     return sizes[dim] * strides[dim] if dim < len(sizes) else 1
-
-
-def _slice(self: Tensor, item: slice) -> Tensor:
-    """x[a:b:c], one native call."""
-    if self.dim() == 0:
-        raise IndexError("slice: cannot slice a 0-dim tensor")
-    step = 1 if item.step is None else _bound(item.step)
-    if step < 1:
-        raise ValueError(f"slice: step must be greater than zero, got {step}")
-    return ops.slice_Tensor(self, 0, _bound(item.start), _bound(item.stop), step)
 
 
 def _view(
