@@ -125,7 +125,7 @@ class Group:
         target = Target("name", tensor.id, self.storage.id, name=name.text)
         style = "name lit" if tensor.lit else "name"
         after = grid.put(x, y, name.text, style, target, room)
-        if not name.here and x + room - after > 4:
+        if name.function and not name.here and x + room - after > 4:
             after = grid.put(
                 after, y, f" in {name.function.strip('<>')}", "dim", target, x + room - after
             )
