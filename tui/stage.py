@@ -176,6 +176,18 @@ class Stage:
         self.select(Target("name" if "name" in given else "tensor", **given))
         return ""
 
+    def select_newest(self, after: int) -> None:
+        """Select the tensor that was given a name last, if that was after the moment `after`."""
+        names = self.history.tables.names
+        first = int(names.since.searchsorted(after, "right"))
+        named = [
+            row for row in range(first, len(names)) if names.tensor[row] and names.until[row] > self.last
+        ]
+        if named:
+            row = named[-1]
+            name = self.history.string(int(names.name[row]))
+            self.select(Target("name", tensor=int(names.tensor[row]), name=name))
+
     # Jumping and returning
 
     def remember(self) -> None:

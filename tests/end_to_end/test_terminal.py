@@ -137,3 +137,68 @@ def test_without_colour_and_in_ascii(terminal: Terminal, tmp_path: Path) -> None
     assert screen.isascii()
     terminal.type("q")
     terminal.until("ENDED 0")
+
+
+PROGRAM = """\
+import engine as torch
+name = input("who? ")
+x = torch.arange(6).view(2, 3)
+y = x.t()
+print("hello", name, tuple(y.shape))
+raise SystemExit(7)
+"""
+
+
+def test_run_records_here_and_then_opens(terminal: Terminal, tmp_path: Path) -> None:
+    script = tmp_path / "ask.py"
+    script.write_text(PROGRAM)
+    terminal.start("run", str(script))
+    terminal.until("who?")
+    terminal.type("Ada")
+    terminal.press("Enter")
+    terminal.until("PyObject", "line 6 ask.py")
+    terminal.type("q")
+    terminal.until("hello Ada (3, 2)", "ENDED 7")
+
+
+def test_a_missing_script_is_pythons_own_message(terminal: Terminal) -> None:
+    terminal.start("run", "nothing.py")
+    terminal.until("can't open file", "nothing.py", "ENDED 2")
+
+
+def test_the_playground_survives_what_is_typed(terminal: Terminal) -> None:
+    terminal.start()
+    terminal.until("Playground")
+    terminal.type("2")
+    terminal.until(">>> import engine as torch")
+
+    def line(text: str) -> None:
+        terminal.type(text)
+        terminal.press("Enter")
+
+    line("x = torch.arange(6).view(2, 3)")
+    line("y = x.t(); y.shape")
+    terminal.until("on y ", "[3, 2]")
+    line("def f(a):")
+    terminal.until("... a line")
+    line("    return a + 1")
+    line("")
+    line("w = f(y)")
+    terminal.until("on w ")
+    line("for i in iter(int, 1): pass")
+    line("")
+    time.sleep(0.3)
+    terminal.press("C-c")
+    terminal.until("KeyboardInterrupt")
+    line("1 / 0")
+    terminal.until("ZeroDivisionError")
+    line("import os; os._exit(3)")
+    terminal.until("ended with exit code 3", "ctrl+r starts a new one")
+    terminal.press("C-r")
+    terminal.until("starting a new Python")
+    line("z = torch.ones(3)")
+    terminal.until("on z ")
+    terminal.press("Escape")
+    time.sleep(0.3)
+    terminal.type("q")
+    terminal.until("ENDED 0")

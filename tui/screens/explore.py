@@ -128,8 +128,9 @@ class ExploreScreen(BaseScreen):
         return list(self.viewer.signs())
 
 
-def title_words(stage: Stage | None, name: str) -> list[Word]:
-    """The status line: what, when, where, and how far one step goes."""
+def title_words(stage: Stage | None, name: str, growing: str = "not closed") -> list[Word]:
+    """The status line: what, when, where, how far one step goes. `growing`: what a recording is called
+    whose end has not been written: it goes on, or its program was killed."""
     words = [Word(" underhood ", "here"), Word(f" {name}", "title")]
     if stage is None or stage.moment < 0:
         return words
@@ -148,5 +149,5 @@ def title_words(stage: Stage | None, name: str) -> list[Word]:
     elif chosen.storage:
         words += [Word("  on ", "dim"), Word(f"storage {chosen.storage}", "lit")]
     if not stage.history.trace.finished:
-        words.append(Word("  not closed", "warn"))
+        words.append(Word(f"  {growing}", "warn"))
     return words

@@ -227,6 +227,8 @@ class LessonScreen(BaseScreen):
         self._show_title()
         if self.course is not None and self.course.right:
             self.query_one("#prose").focus()
+        else:
+            self.query_one("#answer", Input).value = ""  # the answer typed is kept in the progress
 
     def _check(self) -> None:
         if self.course is not None:

@@ -6,6 +6,7 @@ a file. What happened is said, and ctrl+r starts again.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -29,17 +30,30 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.05
 KEPT_LINES = 1000  # of what was typed and said
 STYLES = {"in": "head", "stdout": "", "result": "number", "stderr": "error", "error": "error", "died": "warn"}
-WELCOME = "torch is imported. Try: x = torch.arange(6).view(2, 3)   then: y = x.t()"
+WELCOME = "Try: x = torch.arange(6).view(2, 3)   then: y = x.t()   then: y[0, 0] = 7"
+FIRST = "import engine as torch"
 
 
 class Prompt(Input):
     """One line; a pasted text of several lines is sent whole."""
 
+    async def _on_key(self, event: events.Key) -> None:
+        """Enter hands the line over at once. (As a binding it would come after the keys that were
+        typed behind it, and their text would be part of the line.)"""
+        if event.key != "enter":
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        typed, self.value = self.value, ""
+        self.post_message(self.Submitted(self, typed))
+
     def _on_paste(self, event: events.Paste) -> None:
         if "\n" in event.text.strip():
             event.stop()
             event.prevent_default()
-            self.post_message(self.Submitted(self, self.value + event.text))
+            typed, self.value = self.value + event.text, ""
+            self.post_message(self.Submitted(self, typed))
         else:
             super()._on_paste(event)
 
@@ -62,6 +76,7 @@ class PlaygroundScreen(BaseScreen):
         super().__init__()
         self.session: Session | None = None
         self.said: list[tuple[str, str]] = [("stdout", WELCOME)]
+        self.waiting: deque[str] = deque()  # lines typed while one is running
         self.typed: list[str] = []  # lines of a statement that is not complete yet
         self.past = LineMemory()
         self.more = False  # the process said that the statement is not complete
@@ -106,6 +121,8 @@ class PlaygroundScreen(BaseScreen):
         self.session = session
         self.query_one(Viewer).set_stage(None)
         self.query_one(Viewer).waiting("type a line; what it does to memory appears here")
+        self.waiting.appendleft(FIRST)
+        self._feed()
 
     def _listen(self) -> None:
         """Take in what the process said, and what it recorded."""
@@ -113,6 +130,7 @@ class PlaygroundScreen(BaseScreen):
             return
         for reply in self.session.poll():
             self._hear(reply)
+        self._feed()
         self._grow()
 
     def _hear(self, reply: Reply) -> None:
@@ -132,8 +150,11 @@ class PlaygroundScreen(BaseScreen):
         viewer = self.query_one(Viewer)
         if viewer.stage is None:
             self._open(viewer)
-        elif viewer.stage.refresh():
-            viewer.show()
+        else:
+            before = viewer.stage.last
+            if viewer.stage.refresh():
+                viewer.stage.select_newest(before)
+                viewer.show()
 
     def _open(self, viewer: Viewer) -> None:
         """The recording exists as soon as the first events are written."""
@@ -148,6 +169,7 @@ class PlaygroundScreen(BaseScreen):
             return  # not there yet: the next poll sees it
         if stage.last >= 0:
             stage.grain = "op"
+            stage.select_newest(-1)
             viewer.set_stage(stage)
 
     def on_unmount(self) -> None:
@@ -158,12 +180,18 @@ class PlaygroundScreen(BaseScreen):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        event.input.value = ""
-        text = event.value
-        self.past.add(text)
+        self.past.add(event.value)
+        self.waiting.append(event.value)
+        self._feed()
+
+    def _feed(self) -> None:
+        """Send the next line, unless one is running or Python is starting: it waits its turn."""
+        if not self.waiting or self.session is None or self.session.busy:
+            return
+        text = self.waiting.popleft()
         for number, line in enumerate(text.rstrip("\n").split("\n")):
             self._say("in", ("... " if self.typed or number else ">>> ") + line)
-        if self.session is None or not self.session.alive:
+        if not self.session.alive:
             self._say("died", "no Python is running; ctrl+r starts one")
             return
         if not text.strip() and not self.typed:
@@ -193,6 +221,7 @@ class PlaygroundScreen(BaseScreen):
 
     def action_interrupt(self) -> None:
         """ctrl+c: stop the running line; the third time, its process."""
+        self.waiting.clear()
         if self.session is None or not self.session.busy:
             self.typed.clear()
             self.query_one(Prompt).value = ""
@@ -239,7 +268,7 @@ class PlaygroundScreen(BaseScreen):
         self._show_talk()
 
     def _show_title(self) -> None:
-        self.query_one("#title", Bar).say(title_words(self.query_one(Viewer).stage, "playground"))
+        self.query_one("#title", Bar).say(title_words(self.query_one(Viewer).stage, "playground", "live"))
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tui.stage import Stage
 
 PLAY_SECONDS = 0.25
+MOST_ROWS = 2000  # of a picture that is searched for what to show
 SIDE = "source"  # what stands on the left where there is room
 TWO_FROM = 110  # columns; every view is made to fit 80
 
@@ -46,6 +47,7 @@ class Viewer(Vertical):
         self.stage: Stage | None = None
         self.side = side  # whether there may be a second view
         self._playing: Timer | None = None
+        self._pointing: Canvas | None = None
         self._levels: tuple[int, int, list[float]] = (0, 0, [])
         self._drawn: dict[str, tuple] = {}
 
@@ -126,7 +128,7 @@ class Viewer(Vertical):
         if fresh:
             canvas.spot = None
             canvas.scroll_to(0, 0, animate=False, force=True)
-        canvas.show_picture(picture, row=focus_row(picture))
+        canvas.show_picture(picture, row=None if canvas is self._pointing else focus_row(picture))
 
     def _show_tabs(self) -> None:
         from tui.views import views
@@ -157,10 +159,12 @@ class Viewer(Vertical):
         if self.stage is None:
             return
         self.stage.select(target)
+        self._pointing = self._focused()  # its own cursor moves there: it must not scroll by itself
         if entered:
             self.action_follow()
         else:
             self.show()
+        self._pointing = None
 
     def on_scrubber_moved(self, event: Scrubber.Moved) -> None:
         event.stop()
@@ -349,13 +353,18 @@ class Viewer(Vertical):
 
 
 def focus_row(picture: Picture) -> int | None:
-    """The row a view wants to be seen: the first one that holds a span in the style `here`."""
-    if picture.height > 20_000:  # a view this tall says itself what to show, or scrolls by hand
+    """The row that should be seen: the first that is marked as `here`, else the first that is lit."""
+    if picture.height > MOST_ROWS:  # a view this tall says itself what to show, or scrolls by hand
         return None
+    lit = None
     for y in range(picture.height):
-        if any("here" in span.style.split() for span in picture.line(y)):
-            return y
-    return None
+        for span in picture.line(y):
+            names = span.style.split()
+            if "here" in names:
+                return y
+            if lit is None and "lit" in names:
+                lit = y
+    return lit
 
 
 def viewer_bar(ascii: bool) -> list[Word]:
