@@ -198,7 +198,5 @@ def test_the_playground_survives_what_is_typed(terminal: Terminal) -> None:
     terminal.until("starting a new Python")
     line("z = torch.ones(3)")
     terminal.until("on z ")
-    terminal.press("Escape")
-    time.sleep(0.3)
-    terminal.type("q")
+    terminal.press("C-q")
     terminal.until("ENDED 0")
