@@ -27,7 +27,29 @@ from pathlib import Path
 ROWS, COLUMNS = 40, 120
 QUIET = 0.04
 RUNS = 7
-KEYS = ["]", "[", "}", "{", "j", "k", "4", "j", "l", "5", "l", "j", "6", "7", "j", "2", "j", "j", "1", "j", "3"]
+KEYS = [
+    "]",
+    "[",
+    "}",
+    "{",
+    "j",
+    "k",
+    "4",
+    "j",
+    "l",
+    "5",
+    "l",
+    "j",
+    "6",
+    "7",
+    "j",
+    "2",
+    "j",
+    "j",
+    "1",
+    "j",
+    "3",
+]
 
 
 class Terminal:
@@ -100,9 +122,13 @@ def main() -> None:
             terminal.close()
         print(f"{trace.name} at {COLUMNS}x{ROWS}, {RUNS} runs, {len(lasts)} keys; milliseconds")
         for name, times in (("first frame", frames), ("loaded", loads)):
-            print(f"  {name:<16} median {1e3 * statistics.median(times):6.0f}   worst {1e3 * max(times):6.0f}")
+            print(
+                f"  {name:<16} median {1e3 * statistics.median(times):6.0f}   worst {1e3 * max(times):6.0f}"
+            )
         for name, times in (("key, first byte", firsts), ("key, last byte", lasts)):
-            print(f"  {name:<16} p50 {1e3 * share(times, 0.5):9.1f}   p95 {1e3 * share(times, 0.95):8.1f}")
+            print(
+                f"  {name:<16} p50 {1e3 * share(times, 0.5):9.1f}   p95 {1e3 * share(times, 0.95):8.1f}"
+            )
 
 
 def recorded(home: str) -> Path:

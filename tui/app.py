@@ -55,7 +55,8 @@ BaseScreen.-tiny > TooSmall, BaseScreen.-low > TooSmall { display: block; }
 BaseScreen.-tiny > #body, BaseScreen.-low > #body { display: none; }
 #body { height: 1fr; }
 Canvas {
-    scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
+    scrollbar-background: $surface;
+    scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
     scrollbar-color: $panel; scrollbar-color-hover: $primary; scrollbar-color-active: $primary;
     scrollbar-corner-color: $surface;
 }

@@ -185,7 +185,13 @@ class Course:
         kept = self.runner.reset()
         self.changed()
         self.right = False
-        return [("", "exercise.py is as it was at the beginning." + (f" Yours is kept as {kept}" if kept else ""))]
+        return [
+            (
+                "",
+                "exercise.py is as it was at the beginning."
+                + (f" Yours is kept as {kept}" if kept else ""),
+            )
+        ]
 
     def solution(self) -> str:
         """One right answer, "" until the learner's own is right."""

@@ -54,7 +54,9 @@ def attempted(look: Callable[[], Iterator[Finding]]) -> list[Finding]:
 def _python() -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info >= (3, 11)
-    yield Finding("python", "ok" if good else "bad", version + ("" if good else ": 3.11 or newer is needed"))
+    yield Finding(
+        "python", "ok" if good else "bad", version + ("" if good else ": 3.11 or newer is needed")
+    )
     for name in ("underhood", "numpy", "textual", "rich", "cffi", "scipy-openblas32"):
         try:
             yield Finding(name, "ok", metadata.version(name))
@@ -71,7 +73,9 @@ def _engine() -> Iterator[Finding]:
         yield Finding("engine", "bad", f"does not work: {last}")
         return
     took, isa, threads, _ = json.loads(done.stdout)
-    yield Finding("engine", "ok", f"imported in {1e3 * took:.0f} ms, kernels for {isa}, {threads} threads")
+    yield Finding(
+        "engine", "ok", f"imported in {1e3 * took:.0f} ms, kernels for {isa}, {threads} threads"
+    )
     forced = os.environ.get("UNDERHOOD_ISA")
     if forced:
         yield Finding("UNDERHOOD_ISA", "note", f"forces {forced}")
@@ -84,25 +88,37 @@ def _compiler() -> Iterator[Finding]:
         says = "none found; needed only to build from source: install g++ 12 or clang 15, or newer"
         yield Finding("compiler", "note", says)
         return
-    done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(
+        [found, "--version"], capture_output=True, text=True, timeout=20, check=False
+    )
     yield Finding("compiler", "ok", (done.stdout.splitlines() or [found])[0])
 
 
 def _terminal() -> Iterator[Finding]:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        yield Finding("terminal", "note", "this is none: the explorer needs one, `underhood show` does not")
+        yield Finding(
+            "terminal", "note", "this is none: the explorer needs one, `underhood show` does not"
+        )
     else:
         columns, rows = shutil.get_terminal_size()
         state = "ok" if columns >= 80 and rows >= 24 else "note"
-        yield Finding("terminal", state, f"{columns}x{rows}, TERM={os.environ.get('TERM', '')}; 80x24 or more is good")
+        yield Finding(
+            "terminal",
+            state,
+            f"{columns}x{rows}, TERM={os.environ.get('TERM', '')}; 80x24 or more is good",
+        )
     depth = "24 bit" if os.environ.get("COLORTERM", "") in ("truecolor", "24bit") else "256 or 16"
     plain = "NO_COLOR" in os.environ
-    yield Finding("colours", "ok", "none (NO_COLOR)" if plain else f"{depth} (by COLORTERM and TERM)")
+    yield Finding(
+        "colours", "ok", "none (NO_COLOR)" if plain else f"{depth} (by COLORTERM and TERM)"
+    )
     encoding = sys.stdout.encoding or "unknown"
     try:
         GLYPHS.encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        yield Finding("signs", "note", f"{encoding} cannot show them; use --ascii, or set LANG=C.UTF-8")
+        yield Finding(
+            "signs", "note", f"{encoding} cannot show them; use --ascii, or set LANG=C.UTF-8"
+        )
     else:
         yield Finding("signs", "ok", f"{GLYPHS}| each one cell wide? if not, use --ascii")
 
@@ -114,7 +130,9 @@ def _folders() -> Iterator[Finding]:
         with tempfile.NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
-        yield Finding("traces", "bad", f"{folder} cannot be written: {error.strerror}; set UNDERHOOD_HOME")
+        yield Finding(
+            "traces", "bad", f"{folder} cannot be written: {error.strerror}; set UNDERHOOD_HOME"
+        )
     else:
         kept = places.traces_newest_first(10_000)
         size = sum(path.stat().st_size for path in kept if path.exists())

@@ -183,11 +183,18 @@ LESSONS = (
 LESSON = (
     Key("next_step", "n", "next", "To the next step of the lesson.", True),
     Key("previous_step", "p", "previous", "To the step before.", True),
-    Key("act", "enter,r", "do it", "Run the code, answer the question or check the exercise.", True),
+    Key(
+        "act", "enter,r", "do it", "Run the code, answer the question or check the exercise.", True
+    ),
     Key("hint", "h", "hint", "A hint; again for the next one.", True),
     Key("edit", "v", "edit", "Edit the exercise here; it is saved and checked when you come back."),
     Key("edit_outside", "V", "$EDITOR", "Edit the exercise in your own $EDITOR."),
-    Key("reset", "x", "reset", "Put the exercise back to how it began; your version is kept beside it."),
+    Key(
+        "reset",
+        "x",
+        "reset",
+        "Put the exercise back to how it began; your version is kept beside it.",
+    ),
     Key("solution", "S", "solution", "Show one right answer, once yours is right."),
     Key("look", "o", "look inside", "Open what this step recorded in the full explorer."),
     Key("next_pane", "tab", "pane", "Between the text and the picture.", True),
@@ -197,9 +204,27 @@ LESSON = (
 
 PLAYGROUND = (
     Key("prompt", "i", "prompt", "Back to the prompt from the picture.", True),
-    Key("interrupt", "ctrl+c", "interrupt", "Interrupt the running line; the third time ends its process.", True),
-    Key("restart", "ctrl+r", "restart", "Start the playground's Python anew; the old recording stays.", True),
-    Key("picture", "escape", "picture", "From the prompt to the picture; there, Esc goes back.", True),
+    Key(
+        "interrupt",
+        "ctrl+c",
+        "interrupt",
+        "Interrupt the running line; the third time ends its process.",
+        True,
+    ),
+    Key(
+        "restart",
+        "ctrl+r",
+        "restart",
+        "Start the playground's Python anew; the old recording stays.",
+        True,
+    ),
+    Key(
+        "picture",
+        "escape",
+        "picture",
+        "From the prompt to the picture; there, Esc goes back.",
+        True,
+    ),
 )
 
 GROUPS = {

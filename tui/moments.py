@@ -34,7 +34,9 @@ def last_full_moment(history: History) -> int:
     """The last moment at which the program's own names still exist: just before its outermost frame
     was left. After that everything has been freed and there is nothing to look at."""
     frames, last = history.tables.frames, int(history.end) - 1
-    outer = [int(until) for until, parent in zip(frames.until, frames.parent, strict=True) if not parent]
+    outer = [
+        int(until) for until, parent in zip(frames.until, frames.parent, strict=True) if not parent
+    ]
     ended = [until for until in outer if until <= last]
     return max(0, ended[-1] - 1) if ended and len(ended) == len(outer) else last
 

@@ -18,7 +18,9 @@ def who_wrote(stage: Stage) -> str:
     storage, lo, hi = pointed_at(stage)
     if not storage:
         return "select a cell, a tensor or a storage first"
-    already = history.event(stage.moment).kind == "WRITE"  # then ask about the write before this one
+    already = (
+        history.event(stage.moment).kind == "WRITE"
+    )  # then ask about the write before this one
     writes = history.tables.writes
     rows = writes.until_now("storage", storage, stage.moment - already)
     hits = [row for row in rows[::-1] if writes.lo[row] < hi and writes.hi[row] > lo]
@@ -62,7 +64,9 @@ def who_owns(stage: Stage) -> str:
     stage.remember()
     stage.show_view("object")
     names = " + ".join(f"{holder.name or holder.kind} {holder.count}" for holder in owners.holders)
-    return f"{what} is held {owners.count} times: {names}" if names else f"{what}: no holder is known"
+    return (
+        f"{what} is held {owners.count} times: {names}" if names else f"{what}: no holder is known"
+    )
 
 
 def copy_text(stage: Stage) -> str:

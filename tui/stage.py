@@ -70,7 +70,9 @@ class Stage:
 
     def sentence(self) -> str:
         """This event, in words."""
-        return self.history.event(self.moment).sentence if self.moment >= 0 else "nothing was recorded"
+        return (
+            self.history.event(self.moment).sentence if self.moment >= 0 else "nothing was recorded"
+        )
 
     def activity(self, columns: int) -> list[float]:
         """How much the program did in each of so many equal stretches of the trace: 0 to 1.
@@ -139,10 +141,7 @@ class Stage:
 
     def select(self, target: Target) -> None:
         """Point at what a span stands for. A line keeps the selected tensor, and the other way."""
-        given = {
-            field.name: getattr(target, field.name)
-            for field in fields(Selection)
-        }
+        given = {field.name: getattr(target, field.name) for field in fields(Selection)}
         part = THING if target.tensor or target.storage or target.name else PLACE
         chosen = {name: value for name, value in given.items() if name in part}
         if target.tensor and not target.storage:
@@ -158,7 +157,9 @@ class Stage:
             if not equals:
                 key, value = "name", part
             if key not in {field.name for field in fields(Target)} - {"kind", "index", "event"}:
-                return f"{key!r} cannot be selected; try name=x, tensor=3, storage=2,byte=16 or line=4"
+                return (
+                    f"{key!r} cannot be selected; try name=x, tensor=3, storage=2,byte=16 or line=4"
+                )
             if key != "name" and not value.isdigit():
                 return f"{key} must be a number, not {value!r}"
             given[key] = value if key == "name" else int(value)
@@ -181,7 +182,9 @@ class Stage:
         names = self.history.tables.names
         first = int(names.since.searchsorted(after, "right"))
         named = [
-            row for row in range(first, len(names)) if names.tensor[row] and names.until[row] > self.last
+            row
+            for row in range(first, len(names))
+            if names.tensor[row] and names.until[row] > self.last
         ]
         if named:
             row = named[-1]
@@ -229,7 +232,13 @@ class Stage:
                 return f"call {target.call} is not in this trace"
             self.move(call.since)
             return ""
-        inner = {"name": "object", "object": "storage", "tensor": "strides", "storage": "storage", "byte": "storage"}
+        inner = {
+            "name": "object",
+            "object": "storage",
+            "tensor": "strides",
+            "storage": "storage",
+            "byte": "storage",
+        }
         if self.view == inner.get(target.kind):
             return self.show_view("values" if target.kind == "byte" else "strides")
         return self.show_view(inner.get(target.kind, self.view))
@@ -272,5 +281,3 @@ def open_stage(path: Path, at: str = "", view: str = "", select: str = "") -> St
             raise ValueError(problem)
     stage._past.clear()
     return stage
-
-

@@ -118,7 +118,10 @@ def test_sigterm_gives_the_terminal_back(terminal: Terminal, tmp_path: Path) -> 
     terminal.type("echo still $((6 * 7))")
     terminal.press("Enter")
     terminal.until("still 42")
-    assert terminal.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag}").split() == ["0", "0"]
+    assert terminal.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag}").split() == [
+        "0",
+        "0",
+    ]
 
 
 def test_ctrl_c_is_safe(terminal: Terminal, tmp_path: Path) -> None:

@@ -31,7 +31,9 @@ def screen_text(app: Underhood) -> str:
 
 
 @asynccontextmanager
-async def exploring(path: Path, size: tuple[int, int] = (80, 24), **given: object) -> AsyncIterator[Pilot]:
+async def exploring(
+    path: Path, size: tuple[int, int] = (80, 24), **given: object
+) -> AsyncIterator[Pilot]:
     """The explorer with a loaded trace."""
     app = Underhood("explore", trace=path, **given)
     async with app.run_test(size=size) as pilot:
@@ -80,7 +82,11 @@ async def test_a_step_back_and_a_selection_light_up_everywhere(tmp_path: Path) -
         label = stage.history.label(stage.selection.tensor, stage.moment)
         assert f"on {label}" in screen_text(pilot.app).splitlines()[0]
         source = pilot.app.screen.query_one("#side", Canvas)
-        assert any("lit" in span.style for y in range(source.picture.height) for span in source.picture.line(y))
+        assert any(
+            "lit" in span.style
+            for y in range(source.picture.height)
+            for span in source.picture.line(y)
+        )
 
 
 async def test_every_view_by_its_digit_at_80x24(tmp_path: Path) -> None:
@@ -92,7 +98,11 @@ async def test_every_view_by_its_digit_at_80x24(tmp_path: Path) -> None:
             assert viewer(pilot).stage.view == view.NAME
             canvas = viewer(pilot).main
             drawn = screen_text(pilot.app)
-            shown = next(line for y in range(canvas.picture.height) if (line := "".join(s.text for s in canvas.picture.line(y)).strip()))
+            shown = next(
+                line
+                for y in range(canvas.picture.height)
+                if (line := "".join(s.text for s in canvas.picture.line(y)).strip())
+            )
             assert shown[:40].strip() in drawn
 
 
@@ -159,7 +169,9 @@ async def test_ascii_draws_ascii_only(tmp_path: Path) -> None:
         assert [line for line in text.splitlines() if not line.isascii()] == []
 
 
-async def test_without_colour_what_is_meant_is_still_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_colour_what_is_meant_is_still_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tui.widgets.ink import ink_of, style
 
     monkeypatch.setenv("NO_COLOR", "1")
@@ -168,7 +180,7 @@ async def test_without_colour_what_is_meant_is_still_marked(tmp_path: Path, monk
         for name in ("lit", "here", "cursor", "warn", "error"):
             look = style(name, "mono")
             assert look.color is None
-            assert (look.bold or look.reverse or look.underline)
+            assert look.bold or look.reverse or look.underline
 
 
 async def test_clicks_select_and_the_strip_goes_there(tmp_path: Path) -> None:
@@ -265,3 +277,33 @@ async def test_keys_can_be_remapped(tmp_path: Path) -> None:
         before = stage.grain
         await pilot.press("x")
         assert stage.grain != before
+
+
+async def test_an_example_is_recorded_and_opened(home: Path) -> None:
+    from tui.places import gallery_scripts
+
+    script = next(path for path in gallery_scripts() if path.stem == "free_expand")
+    app = Underhood("explore", script=script)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if app.screen.query_one(Viewer).stage is not None:
+                break
+        stage = app.screen.query_one(Viewer).stage
+        assert stage is not None
+        assert any(name.tensor for name in stage.history.names_at(stage.moment))
+
+
+async def test_a_script_that_fails_opens_where_it_failed(tmp_path: Path) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text("import engine\nx = engine.ones(2)\nraise ValueError('on purpose')\n")
+    app = Underhood("explore", script=script)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if app.screen.query_one(Viewer).stage is not None:
+                break
+        await pilot.pause(0.1)
+        told = [notification.message for notification in app._notifications]
+        assert told == ["broken.py ended with exit code 1: ValueError: on purpose"]
+        assert "line 3 broken.py" in screen_text(app)

@@ -38,7 +38,9 @@ def test_a_byte_count_has_units() -> None:
     assert [byte_count(text) for text in ("7", "64k", "1M", "2G")] == [7, 65536, 1 << 20, 2 << 30]
 
 
-@pytest.mark.parametrize("words", ["--help", "run --help", "show --help", "doctor --help", "--version"])
+@pytest.mark.parametrize(
+    "words", ["--help", "run --help", "show --help", "doctor --help", "--version"]
+)
 def test_help_and_version_leave_with_0(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ending:
         main(words.split())
@@ -46,7 +48,9 @@ def test_help_and_version_leave_with_0(words: str, capsys: pytest.CaptureFixture
     assert "underhood" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", ["flyy", "show --view nothing", "record --values-budget much", "lessons eat"])
+@pytest.mark.parametrize(
+    "words", ["flyy", "show --view nothing", "record --values-budget much", "lessons eat"]
+)
 def test_wrong_usage_is_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ending:
         main(words.split())
@@ -56,24 +60,35 @@ def test_wrong_usage_is_2(words: str, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize("words", ["", "open {trace}", "learn", "run {trace}"])
 def test_without_a_terminal_the_explorer_refuses_and_names_show(words: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tui", *words.format(trace=saved(tmp_path)).split()]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "underhood show" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_show_prints_every_view(view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(saved(tmp_path)), "--view", view, "--width", "80", "--select", "x"]) == 0
+def test_show_prints_every_view(
+    view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["show", str(saved(tmp_path)), "--view", view, "--width", "80", "--select", "x"]) == 0
+    )
     text = capsys.readouterr().out
     assert "line 11 of demo.py" in text.splitlines()[0]
     assert len(text.splitlines()) > 4
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_show_json_is_json_and_ascii_is_ascii(view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_json_is_json_and_ascii_is_ascii(
+    view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     trace = str(saved(tmp_path))
-    assert main(["show", trace, "--view", view, "--json", "--at", "line:9", "--select", "tensor=2"]) == 0
+    assert (
+        main(["show", trace, "--view", view, "--json", "--at", "line:9", "--select", "tensor=2"])
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert told["line"]["line"] == 9
     assert told["selection"]["tensor"] == 2
@@ -110,7 +125,9 @@ def test_files_that_are_no_traces(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "no recording in" in capsys.readouterr().err
 
 
-def test_the_newest_recording_is_the_default(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_newest_recording_is_the_default(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = home / "data" / "traces"
     folder.mkdir(parents=True)
     saved(folder)
@@ -128,13 +145,19 @@ def test_the_parser_knows_every_view_that_exists() -> None:
 def test_show_needs_no_textual(tmp_path: Path) -> None:
     code = "import sys; from tui.cli import main; main(sys.argv[1:]); assert 'textual' not in sys.modules"
     done = subprocess.run(
-        [sys.executable, "-c", code, "show", str(saved(tmp_path))], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, "show", str(saved(tmp_path))],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
 
 def test_the_app_is_imported_without_numpy_and_the_engine() -> None:
-    code = "import sys, tui.app, tui.screens.home, tui.screens.explore; print([m for m in ('numpy', 'engine') if m in sys.modules])"
+    code = (
+        "import sys, tui.app, tui.screens.home, tui.screens.explore;"
+        "print([name for name in ('numpy', 'engine') if name in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -79,7 +79,9 @@ def test_the_exercise_fails_then_passes_and_a_reset_keeps_the_work() -> None:
     assert course.check()[0][0] == "warn"
     assert course.solution() == ""
     path = course.runner.exercise_path()
-    path.write_text((course.lesson.folder / "solution.py").read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(
+        (course.lesson.folder / "solution.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     assert course.check()[0][0] == "good"
     assert course.solution()
     assert "Yours is kept as" in course.reset()[0][1]

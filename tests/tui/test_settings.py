@@ -11,7 +11,11 @@ from tui.settings import LineMemory, Memory, load_settings
 
 @pytest.mark.parametrize(
     ("text", "warning"),
-    [("theme = ", "was not read"), ("colour = 1", "no setting is called 'colour'"), ("ascii = 3", "ascii must be bool")],
+    [
+        ("theme = ", "was not read"),
+        ("colour = 1", "no setting is called 'colour'"),
+        ("ascii = 3", "ascii must be bool"),
+    ],
 )
 def test_a_bad_config_warns_and_the_defaults_hold(tmp_path: Path, text: str, warning: str) -> None:
     path = tmp_path / "config.toml"
@@ -25,7 +29,12 @@ def test_a_good_config_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('ascii = true\ntheme = "nord"\n[keys]\ngrain = "x"\n')
     settings = load_settings(path)
-    assert (settings.ascii, settings.theme, settings.keys, settings.warnings) == (True, "nord", {"grain": "x"}, [])
+    assert (settings.ascii, settings.theme, settings.keys, settings.warnings) == (
+        True,
+        "nord",
+        {"grain": "x"},
+        [],
+    )
 
 
 def test_memory_survives_damage_and_restarts(tmp_path: Path) -> None:

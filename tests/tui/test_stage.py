@@ -37,7 +37,17 @@ def test_lines_forwards_are_lines_backwards(stage: Stage) -> None:
     while not stage.step(-1):
         backwards.append(stage.moment)
     assert backwards[::-1][1:] == forwards
-    assert [stage.go(str(m)) or line_of(stage) for m in forwards[:-1]] == [1, 3, 7, 8, 9, 10, 11, 4, 5]
+    assert [stage.go(str(m)) or line_of(stage) for m in forwards[:-1]] == [
+        1,
+        3,
+        7,
+        8,
+        9,
+        10,
+        11,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("grain", ["event", "op", "line"])
@@ -69,7 +79,12 @@ def test_a_stride_from_events_goes_by_operators(stage: Stage) -> None:
 
 @pytest.mark.parametrize(
     ("where", "says"),
-    [("12x", "no place"), ("9999", "there is no event 9999"), ("line:77", "line 77 never ran"), ("line:x", "no line number")],
+    [
+        ("12x", "no place"),
+        ("9999", "there is no event 9999"),
+        ("line:77", "line 77 never ran"),
+        ("line:x", "no line number"),
+    ],
 )
 def test_a_wrong_place_is_explained_and_nothing_moves(stage: Stage, where: str, says: str) -> None:
     before = stage.moment
@@ -100,9 +115,18 @@ def test_selecting_a_line_keeps_the_tensor_and_the_other_way(stage: Stage) -> No
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("x", ""), ("tensor=2", ""), ("storage=1,byte=8", ""), ("line=9", ""), ("nothing", "no name 'nothing'"),
-     ("tensor=99", "tensor 99 does not exist"), ("size=3", "cannot be selected"), ("byte=x", "must be a number"), ("", "nothing to select")],
-)  # fmt: skip
+    [
+        ("x", ""),
+        ("tensor=2", ""),
+        ("storage=1,byte=8", ""),
+        ("line=9", ""),
+        ("nothing", "no name 'nothing'"),
+        ("tensor=99", "tensor 99 does not exist"),
+        ("size=3", "cannot be selected"),
+        ("byte=x", "must be a number"),
+        ("", "nothing to select"),
+    ],
+)
 def test_selecting_by_text(stage: Stage, text: str, problem: str) -> None:
     said = stage.select_text(text)
     assert problem in said if problem else said == ""

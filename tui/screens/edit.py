@@ -36,7 +36,14 @@ class EditScreen(ModalScreen[bool]):
         area = TextArea(self.saved, show_line_numbers=True, tab_behavior="indent", soft_wrap=False)
         area.border_title = self.path.name
         yield area
-        yield Bar([Word(" Esc", "name"), Word(" save, close and check  "), Word("^s", "name"), Word(" save")])
+        yield Bar(
+            [
+                Word(" Esc", "name"),
+                Word(" save, close and check  "),
+                Word("^s", "name"),
+                Word(" save"),
+            ]
+        )
 
     def on_mount(self) -> None:
         self.query_one(TextArea).focus()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from textual.worker import get_current_worker
 from tui import places
 from tui.keys import SCREEN, bindings
 from tui.screens.base import BaseScreen
+from tui.screens.pace import Pace
 from tui.screens.viewer import Viewer, viewer_bar
 from tui.widgets.bar import Bar, Word
 
@@ -29,9 +32,12 @@ class ExploreScreen(BaseScreen):
     KEYS = (SCREEN,)
     BINDINGS = bindings(SCREEN)
 
-    def __init__(self, trace: Path | None = None, at: str = "", view: str = "", script: Path | None = None):
+    def __init__(
+        self, trace: Path | None = None, at: str = "", view: str = "", script: Path | None = None
+    ):
         super().__init__()
         self.trace, self.at, self.first_view, self.script = trace, at, view, script
+        self._pace = Pace()
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -45,7 +51,9 @@ class ExploreScreen(BaseScreen):
     def on_mount(self) -> None:
         self.viewer.main.focus()
         self._show_title()
-        self.viewer.waiting(f"recording {self.script.name} ..." if self.script else "reading the recording ...")
+        self.viewer.waiting(
+            f"recording {self.script.name} ..." if self.script else "reading the recording ..."
+        )
         self.call_after_refresh(self.run_worker, self._load, thread=True, exclusive=True)
 
     # Reading
@@ -81,18 +89,21 @@ class ExploreScreen(BaseScreen):
         self.trace = folder / f"example-{self.script.stem}.uht"
         self.trace.unlink(missing_ok=True)
         command = [sys.executable, "-m", "tui", "record", "-o", str(self.trace), str(self.script)]
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=RECORD_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            return f"{self.script.name} ran longer than {RECORD_SECONDS:.0f} s and was stopped"
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return f"{self.script.name} ended with exit code {done.returncode}: {last}" if done.returncode else ""
+        worker, end = get_current_worker(), time.monotonic() + RECORD_SECONDS
+        with tempfile.TemporaryFile("w+") as said:
+            program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            while program.poll() is None:
+                if worker.is_cancelled or time.monotonic() > end:  # Esc, or it never ends
+                    program.terminate()
+                    program.wait()
+                    return f"{self.script.name} was stopped after {RECORD_SECONDS:.0f} s"
+                time.sleep(0.02)
+            said.seek(0)
+            lines = [line for line in said.read().splitlines() if "underhood" not in line]
+        if program.returncode == 0:
+            return ""
+        last = lines[-1] if lines else "it said nothing"
+        return f"{self.script.name} ended with exit code {program.returncode}: {last}"
 
     def _loaded(self, stage: Stage | None, problem: str) -> None:
         if stage is None:
@@ -113,8 +124,9 @@ class ExploreScreen(BaseScreen):
     def _grow(self) -> None:
         """The recording may still be going on: take in what came."""
         stage = self.viewer.stage
-        if stage is not None and self.is_current and stage.refresh():
+        if stage is not None and self.is_current and self._pace.due() and stage.refresh():
             self.viewer.show()
+            self._pace.done()
 
     # Saying where we are
 
@@ -135,7 +147,11 @@ def title_words(stage: Stage | None, name: str, growing: str = "not closed") -> 
     if stage is None or stage.moment < 0:
         return words
     line = stage.line()
-    words += [Word("  event ", "dim"), Word(f"{stage.moment:,}", "number"), Word(f" of {stage.last:,}", "dim")]
+    words += [
+        Word("  event ", "dim"),
+        Word(f"{stage.moment:,}", "number"),
+        Word(f" of {stage.last:,}", "dim"),
+    ]
     if line is not None:
         words += [
             Word("  line ", "dim"),
@@ -145,7 +161,10 @@ def title_words(stage: Stage | None, name: str, growing: str = "not closed") -> 
     words += [Word("  step ", "dim"), Word(stage.grain, "name")]
     chosen = stage.selection
     if chosen.tensor:
-        words += [Word("  on ", "dim"), Word(stage.history.label(chosen.tensor, stage.moment), "lit")]
+        words += [
+            Word("  on ", "dim"),
+            Word(stage.history.label(chosen.tensor, stage.moment), "lit"),
+        ]
     elif chosen.storage:
         words += [Word("  on ", "dim"), Word(f"storage {chosen.storage}", "lit")]
     if not stage.history.trace.finished:

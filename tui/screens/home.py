@@ -66,7 +66,8 @@ class HomeScreen(BaseScreen):
 
     def _draw(self) -> None:
         menu = self.query_one(Canvas)
-        menu.show_picture(draw_menu(self.entries, menu.room().width, self.app.glyphs))  # type: ignore[attr-defined]
+        glyphs = self.app.glyphs  # type: ignore[attr-defined]
+        menu.show_picture(draw_menu(self.entries, menu.room().width, glyphs))
         if menu.spot is None:
             menu.action_cursor(0, 1)
 
@@ -84,7 +85,9 @@ class HomeScreen(BaseScreen):
         else:
             step = progress.where(following) + 1
             says = f"{following.number}. {following.title}, step {step} of {len(following.steps)}"
-        self.app.call_from_thread(self._lessons_read, following, says, f"{done} of {len(found)} done")
+        self.app.call_from_thread(
+            self._lessons_read, following, says, f"{done} of {len(found)} done"
+        )
 
     def _lessons_read(self, following: Lesson | None, says: str, done: str) -> None:
         self.lesson = following.name if following else ""
@@ -108,15 +111,18 @@ class HomeScreen(BaseScreen):
     def action_pick(self, key: str) -> None:
         """Open an entry by its key."""
         if key == "continue":
-            self.app.go("lesson", lesson=self.lesson) if self.lesson else self.app.go("lessons")  # type: ignore[attr-defined]
+            self._go("lesson", lesson=self.lesson) if self.lesson else self._go("lessons")
         elif key in ("lessons", "playground"):
-            self.app.go(key)  # type: ignore[attr-defined]
+            self._go(key)
         elif key == "quit":
             self.action_quit()
         elif key.endswith(".py"):
-            self.app.go("explore", script=Path(key))  # type: ignore[attr-defined]
+            self._go("explore", script=Path(key))
         else:
-            self.app.go("explore", trace=Path(key))  # type: ignore[attr-defined]
+            self._go("explore", trace=Path(key))
+
+    def _go(self, name: str, **given: Path | str) -> None:
+        self.app.go(name, **given)  # type: ignore[attr-defined]
 
     def action_cursor(self, by: int) -> None:
         """Move in the menu even when it has no focus."""
@@ -160,7 +166,13 @@ def ago(seconds: float) -> str:
 
 def size_text(count: int) -> str:
     """`12 kB`."""
-    return f"{count} B" if count < 1000 else f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+    return (
+        f"{count} B"
+        if count < 1000
+        else f"{count / 1e3:.0f} kB"
+        if count < 1e6
+        else f"{count / 1e6:.1f} MB"
+    )
 
 
 def gallery_entries() -> list[Entry]:
@@ -192,7 +204,11 @@ def draw_menu(entries: list[Entry], width: int, glyphs: Glyphs = UNICODE) -> Pic
         target = Target("name", name=entry.key)
         says = fit(entry.says, max(0, width - title - 6), glyphs.ellipsis)
         lines.append(
-            (Span("    "), Span(fit(entry.title, title, glyphs.ellipsis), "name", target), Span(says, "", target))
+            (
+                Span("    "),
+                Span(fit(entry.title, title, glyphs.ellipsis), "name", target),
+                Span(says, "", target),
+            )
         )
     if not any(entry.section == "Recordings" for entry in entries):
         lines += [(), (Span("  Record your own: ", "dim"), Span("underhood run script.py", "op"))]

@@ -146,7 +146,9 @@ class LessonScreen(BaseScreen):
         lines: list[list[Span]] = []
         for style, text in self.said:
             for line in text.rstrip("\n").split("\n"):
-                lines += wrap([(line, style)], width) if len(line) > width else [[Span(line, style)]]
+                lines += (
+                    wrap([(line, style)], width) if len(line) > width else [[Span(line, style)]]
+                )
         canvas.styles.height = min(VERDICT_ROWS, len(lines)) or 1
         canvas.show_picture(Picture.of(lines))
 

@@ -19,6 +19,7 @@ from tui.keys import PLAYGROUND, bindings
 from tui.render import Picture, Span, clean
 from tui.screens.base import BaseScreen, key_words
 from tui.screens.explore import title_words
+from tui.screens.pace import Pace
 from tui.screens.viewer import Viewer
 from tui.settings import LineMemory
 from tui.widgets.bar import Bar
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05
 KEPT_LINES = 1000  # of what was typed and said
-STYLES = {"in": "head", "stdout": "", "result": "number", "stderr": "error", "error": "error", "died": "warn"}
+STYLES = {
+    "in": "head",
+    "stdout": "",
+    "result": "number",
+    "stderr": "error",
+    "error": "error",
+    "died": "warn",
+}
 WELCOME = "Try: x = torch.arange(6).view(2, 3)   then: y = x.t()   then: y[0, 0] = 7"
 FIRST = "import engine as torch"
 
@@ -81,6 +89,7 @@ class PlaygroundScreen(BaseScreen):
         self.past = LineMemory()
         self.more = False  # the process said that the statement is not complete
         self.interrupts = 0
+        self._pace = Pace()
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -150,11 +159,12 @@ class PlaygroundScreen(BaseScreen):
         viewer = self.query_one(Viewer)
         if viewer.stage is None:
             self._open(viewer)
-        else:
+        elif self._pace.due():
             before = viewer.stage.last
             if viewer.stage.refresh():
                 viewer.stage.select_newest(before)
                 viewer.show()
+                self._pace.done()
 
     def _open(self, viewer: Viewer) -> None:
         """The recording exists as soon as the first events are written."""
@@ -268,7 +278,9 @@ class PlaygroundScreen(BaseScreen):
         self._show_talk()
 
     def _show_title(self) -> None:
-        self.query_one("#title", Bar).say(title_words(self.query_one(Viewer).stage, "playground", "live"))
+        self.query_one("#title", Bar).say(
+            title_words(self.query_one(Viewer).stage, "playground", "live")
+        )
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""

@@ -96,7 +96,9 @@ class Viewer(Vertical):
         if two:
             self._show_in(self.query_one("#side", Canvas), SIDE)
         self._show_tabs()
-        self.query_one("#said", Bar).say([Word(" "), Word(said or stage.sentence(), "title" if said else "")])
+        self.query_one("#said", Bar).say(
+            [Word(" "), Word(said or stage.sentence(), "title" if said else "")]
+        )
         self._show_strip()
         self._changed()
 
@@ -140,7 +142,9 @@ class Viewer(Vertical):
         for known in views().values():
             active = self.stage.view == known.NAME
             title = known.TITLE if width > room or active else known.TITLE.split()[0][:8]
-            words.append(Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view({known.KEY})"))
+            words.append(
+                Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view({known.KEY})")
+            )
         self.query_one("#tabs", Bar).say(words)
 
     def _show_strip(self) -> None:
@@ -300,7 +304,9 @@ class Viewer(Vertical):
         from tui.explain import explanation
 
         text = explanation(self.stage)
-        self.app.push_screen(Sheet(f"Event {self.stage.moment:,}", lambda width: prose(text, width)))
+        self.app.push_screen(
+            Sheet(f"Event {self.stage.moment:,}", lambda width: prose(text, width))
+        )
 
     def action_export(self) -> None:
         """Write the screen as SVG to the current folder."""

@@ -31,4 +31,6 @@ def style(names: str, ink: str) -> Style:
 
 def strip_of(spans: Iterable[Span], ink: str) -> Strip:
     """One line of a picture as Textual draws it."""
-    return Strip([Segment(span.text, style(span.style, ink) if span.style else None) for span in spans])
+    return Strip(
+        [Segment(span.text, style(span.style, ink) if span.style else None) for span in spans]
+    )
