@@ -1,0 +1,261 @@
+"""The engine's figures beside PyTorch's, where that is installed: `python benchmarks/run.py [--json]`.
+
+A figure is a ratio: the median over rounds of our time / PyTorch's, both timed in turn (A B A B) in
+one process on one thread, so that whatever slows the machine slows both. Below 1 is faster.
+The recorder's figures are ratios as well: a recorded program's loop against the same loop unrecorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+Work = Callable[[], Any]
+ROUNDS = 9
+BLOCK = 0.02  # seconds that one timed block lasts about
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table: our seconds, theirs (None: PyTorch is not here), the bound on the ratio."""
+
+    name: str
+    ours: float
+    theirs: float | None
+    ratio: float | None
+    bound: float | None
+
+    def __str__(self) -> str:
+        line = f"{self.name:<34} {show_time(self.ours)}"
+        if self.theirs is None or self.ratio is None:
+            return line
+        verdict = "" if self.bound is None else f"  {'ok' if self.ratio <= self.bound else 'OVER'}"
+        bound = "" if self.bound is None else f"  (at most {self.bound})"
+        return f"{line} {show_time(self.theirs)} {self.ratio:7.2f}{bound}{verdict}"
+
+
+def show_time(seconds: float) -> str:
+    for unit, size in (("s ", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:8.2f} {unit}"
+    return f"{seconds * 1e9:8.0f} ns"
+
+
+def timed(work: Work, times: int) -> float:
+    """Seconds of one call, over a block of `times` calls."""
+    begin = time.perf_counter()
+    for _ in range(times):
+        work()
+    return (time.perf_counter() - begin) / times
+
+
+def compare(name: str, make: Callable[[Any], Work], peers: list[Any], bound: float) -> Figure:
+    """Our time and PyTorch's, in turn."""
+    works = [make(module) for module in peers]
+    for work in works:
+        timed(work, 2)
+    times = max(1, round(BLOCK / max(timed(works[0], 3), 1e-8)))
+    rounds = [[timed(work, times) for work in works] for _ in range(ROUNDS)]
+    ours = statistics.median(r[0] for r in rounds)
+    if len(peers) == 1:
+        return Figure(name, ours, None, None, bound)
+    ratio = statistics.median(r[0] / r[1] for r in rounds)
+    return Figure(name, ours, statistics.median(r[1] for r in rounds), ratio, bound)
+
+
+# ---- calls on small tensors: what is timed is the way from Python to the kernel and back
+
+
+def call_add(m: Any) -> Work:
+    x, y = m.ones(4), m.ones(4)
+    return lambda: x + y
+
+
+def call_t(m: Any) -> Work:
+    x = m.ones(4, 4)
+    return lambda: x.t()
+
+
+def call_index(m: Any) -> Work:
+    x = m.ones(4, 4)
+    return lambda: x[1]
+
+
+def call_zeros(m: Any) -> Work:
+    return lambda: m.zeros(4)
+
+
+def call_mul_(m: Any) -> Work:
+    x = m.ones(4)
+    return lambda: x.mul_(1.0)
+
+
+CALLS = {
+    "x + y": call_add,
+    "x.t()": call_t,
+    "x[1]": call_index,
+    "zeros(4)": call_zeros,
+    "x.mul_(1.0)": call_mul_,
+}
+
+
+# ---- loops over 4,000,000 floats, and matrix products
+
+
+def unary(name: str) -> Callable[[Any], Work]:
+    def make(m: Any) -> Work:
+        x = m.linspace(0.1, 4.0, 4_000_000)
+        function = getattr(m, name)
+        return lambda: function(x)
+
+    return make
+
+
+def binary(name: str) -> Callable[[Any], Work]:
+    def make(m: Any) -> Work:
+        x, y = m.linspace(0.1, 4.0, 4_000_000), m.linspace(-1.0, 1.0, 4_000_000)
+        function = getattr(m, name)
+        return lambda: function(x, y)
+
+    return make
+
+
+POINTWISE = {
+    **{name: (binary(name), 1.0) for name in ("add", "mul", "maximum")},
+    **{name: (unary(name), 0.5) for name in ("exp", "tanh", "erf")},
+    **{name: (unary(name), 1.0) for name in ("sqrt", "sigmoid", "log", "sin", "neg", "sum")},
+}
+
+
+def matmul(m: Any) -> Work:
+    x = m.linspace(-1.0, 1.0, 1024 * 1024).view(1024, 1024)
+    y = x.t().contiguous()
+    return lambda: x @ y
+
+
+def has_avx512() -> bool:
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and "avx512f" in cpu.read_text()
+
+
+def engine_figures() -> Iterator[Figure]:
+    import engine
+
+    peers: list[Any] = [engine]
+    if importlib.util.find_spec("torch"):
+        peers.append(importlib.import_module("torch"))
+    for module in peers:
+        module.set_num_threads(1)
+    for name, make in CALLS.items():
+        yield compare(name, make, peers, 0.6)
+    for name, (make, bound) in POINTWISE.items():
+        yield compare(f"{name}, 4e6 floats", make, peers, bound)
+    yield compare("matmul 1024 x 1024", matmul, peers, 0.6 if has_avx512() else 1.0)
+
+
+# ---- processes: importing, and programs under the recorder
+
+
+def import_time(module: str) -> float:
+    """Seconds of a Python process that imports `module` and ends, the best of many."""
+    command = [sys.executable, "-c", f"import {module}"]
+    times = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        subprocess.run(command, check=True)
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+LOOP = """\
+    import time
+    import engine
+
+    def steps(n):
+        x = engine.ones(4)
+        for _ in range(n):
+            y = x + 1.0
+            z = y * x
+            x = z.t()
+            x = engine.ones(4)
+
+    steps(100)
+    begin = time.perf_counter()
+    steps(2000)
+    print(time.perf_counter() - begin)
+"""
+MODES = {
+    "operators only": ({"lines": False, "values": False}, 2.0),
+    "with lines and names": ({"lines": True, "values": False}, 4.0),
+    "with values": ({"lines": True, "values": True}, 6.0),
+}
+
+
+def recorder_figures() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "loop.py"
+        script.write_text(textwrap.dedent(LOOP))
+        for name, (options, bound) in MODES.items():
+            rounds = [
+                (recorded(script, **options), unrecorded(script)) for _ in range(ROUNDS // 2 + 1)
+            ]
+            ours, theirs = (statistics.median(side) for side in zip(*rounds, strict=True))
+            ratio = statistics.median(ours / theirs for ours, theirs in rounds)
+            yield Figure(f"recorded, {name}", ours, theirs, ratio, bound)
+
+
+def unrecorded(script: Path) -> float:
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def recorded(script: Path, **options: bool) -> float:
+    """The loop's time as the program itself saw it; a process of its own records it."""
+    code = (
+        "import sys; from engine.inspect.recorder import record_program; "
+        f"sys.exit(record_program([{str(script)!r}], sys.argv[1], **{options!r}))"
+    )
+    trace = script.with_suffix(".uht")
+    trace.unlink(missing_ok=True)
+    command = [sys.executable, "-c", code, str(trace)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[0])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args()
+    figures = []
+
+    def tell(figure: Figure) -> None:
+        figures.append(figure)
+        if not options.json:
+            print(figure, flush=True)
+
+    if not options.json:
+        print(f"{'':<34} {'ours':>11} {'theirs':>11} {'ratio':>7}")
+    for group in (engine_figures, recorder_figures):
+        for figure in group():
+            tell(figure)
+    tell(Figure("python -c 'import engine'", import_time("engine"), None, None, None))
+    if options.json:
+        print(json.dumps([asdict(figure) for figure in figures], indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,89 @@
+"""Habits that a machine can check: file sizes, line lengths, named notes, documented operators."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT, files, line_of, name_of, text_of, told, under
+
+CODE = files(".py", ".cpp", ".h", ".c", ".yaml", ".inc", ".md", ".txt")
+MOST_LINES = 500
+MOST_COLUMNS = 120  # what a page shows; the aim, and what the formatters make, is 100
+_NOTE = re.compile(r"Note \[([^\]\n]+)\](:?)")
+
+
+def test_files_are_short_enough_to_read() -> None:
+    broken = [
+        f"{name_of(path)}: {lines} lines; split it by meaning (at most {MOST_LINES})"
+        for path in files(".py", ".cpp", ".h", ".c", ".toml", ".yaml")
+        if (lines := len(text_of(path).splitlines())) > MOST_LINES
+    ]
+    assert not broken, told(broken)
+
+
+@pytest.mark.parametrize("suffix", [".py", ".cpp", ".h", ".c"])
+def test_lines_fit_the_page(suffix: str) -> None:
+    broken = [
+        f"{name_of(path)}:{number}: {len(line)} columns (at most {MOST_COLUMNS})"
+        for path in files(suffix)
+        for number, line in enumerate(text_of(path).splitlines(), 1)
+        if len(line) > MOST_COLUMNS
+    ]
+    assert not broken, told(broken)
+
+
+def test_every_note_that_is_named_exists_once() -> None:
+    """`Note [Name]: ...` explains an idea once; everywhere else it is named without the colon."""
+    written: Counter[str] = Counter()
+    named: dict[str, str] = {}
+    for path in CODE:
+        if path.is_relative_to(ROOT / "tests"):
+            continue
+        text = text_of(path)
+        for match in _NOTE.finditer(text):
+            if match[2]:
+                written[match[1]] += 1
+            else:
+                named.setdefault(match[1], f"{name_of(path)}:{line_of(text, match.start())}")
+    broken = [f"{place}: Note [{n}] is written nowhere" for n, place in named.items() if not written[n]]
+    broken += [f"Note [{n}] is written {many} times" for n, many in written.items() if many > 1]
+    assert not broken, told(broken)
+
+
+def declarations() -> list[tuple[Path, dict[str, object]]]:
+    yaml = pytest.importorskip("yaml", reason="PyYAML reads the declarations")
+    return [
+        (path, entry) for path in under("csrc/ops", ".yaml") for entry in yaml.safe_load(text_of(path))
+    ]
+
+
+def test_every_operator_is_documented() -> None:
+    broken = [
+        f"{name_of(path)}: {entry['schema']}: no doc"
+        for path, entry in declarations()
+        if not str(entry.get("doc", "")).strip() and entry.get("python") != []
+    ]
+    assert not broken, told(broken)
+
+
+def test_operators_are_declared_once() -> None:
+    heads = Counter(str(entry["schema"]).split("(")[0] for _, entry in declarations())
+    twice = [name for name, many in heads.items() if many > 1]
+    assert not twice, f"declared more than once: {', '.join(twice)}"
+
+
+def test_no_test_is_left_out_for_good() -> None:
+    """A test either holds or is not there; what a machine lacks is a skipif with its reason."""
+    mark = re.compile(r"pytest\.mark\.(xfail|skip)\b")
+    broken = [
+        f"{name_of(path)}:{line_of(text, match.start())}: {match[0]}"
+        for path in under("tests", ".py")
+        if path != Path(__file__)
+        for text in [text_of(path)]
+        for match in mark.finditer(text)
+    ]
+    assert not broken, told(broken)

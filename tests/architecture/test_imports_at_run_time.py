@@ -1,0 +1,37 @@
+"""What `import engine` and the explorer's drawing really load, seen from a fresh process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.architecture.sources import ROOT
+
+
+def loaded(code: str) -> set[str]:
+    """The modules in sys.modules after `code`."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules, sep='\\n')"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def engine_loads() -> set[str]:
+    return loaded("import engine; engine.zeros(2) + 1; repr(engine.ones(2).t())")
+
+
+@pytest.mark.parametrize("module", ["numpy", "textual", "rich", "engine.inspect", "sqlite3", "torch"])
+def test_import_engine_does_not_load(module: str, engine_loads: set[str]) -> None:
+    assert module not in engine_loads, f"import engine loads {module}"
+
+
+def test_drawing_does_not_load_textual() -> None:
+    modules = loaded("import tui.render, tui.views, tui.views.memory, tui.show")
+    assert not {"textual", "rich"} & modules

@@ -1,0 +1,128 @@
+"""csrc: base < events < memory < tensor < dispatch < { ops | autograd } < jit < introspect < capi."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT, Use, includes, name_of, told, under
+
+LAYERS = (
+    ("base",),
+    ("events",),
+    ("memory",),
+    ("tensor",),
+    ("dispatch",),
+    ("ops", "autograd"),
+    ("jit",),
+    ("introspect",),
+    ("capi",),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+# What the generator writes, by the folder whose part it is. ops.h only declares calls through the dispatcher.
+GENERATED = {
+    "generated/ops.h": "dispatch",
+    "generated/kernels.h": "ops",
+    "generated/pointwise_table.h": "ops",
+    "generated/underhood_ops.h": "capi",
+}
+SOURCES = under("csrc", ".h", ".cpp", ".c", ".inc", ".cu")
+
+
+def layer_of(target: str) -> str:
+    """The folder of csrc that an included name belongs to; "" for something outside of it."""
+    return GENERATED.get(target, target).split("/")[0]
+
+
+def uses_of(folder: str) -> list[Use]:
+    inside = [path for path in SOURCES if path.is_relative_to(ROOT / "csrc" / folder)]
+    return [use for path in inside for use in includes(path)]
+
+
+@pytest.mark.parametrize("folder", list(RANK))
+def test_a_layer_includes_only_lower_layers(folder: str) -> None:
+    broken = []
+    for use in uses_of(folder):
+        other = layer_of(use.target)
+        if other in RANK and other != folder and RANK[other] >= RANK[folder]:
+            broken.append(f"{use}: {folder} does not know {other}")
+    assert not broken, told(broken)
+
+
+def test_every_folder_of_csrc_has_its_place() -> None:
+    known = {*RANK, "codegen", "examples"}
+    folders = {path.relative_to(ROOT / "csrc").parts[0] for path in under("csrc") if len(path.parts)}
+    unknown = {f for f in folders if (ROOT / "csrc" / f).is_dir()} - known
+    assert not unknown, f"csrc/{', csrc/'.join(unknown)}: no layer; give it one here and in DESIGN"
+
+
+def test_includes_in_quotes_are_paths_from_csrc() -> None:
+    """`#include "memory/storage.h"`: the layer is read from the line itself."""
+    broken = []
+    for path in SOURCES:
+        if path.is_relative_to(ROOT / "csrc" / "examples"):
+            continue
+        for use in includes(path):
+            if use.target not in GENERATED and not (ROOT / "csrc" / use.target).is_file():
+                broken.append(f"{use}: no such file below csrc, and not one that csrc/codegen writes")
+    assert not broken, told(broken)
+
+
+def test_headers_do_not_include_each_other_in_a_circle() -> None:
+    graph = {
+        path.relative_to(ROOT / "csrc").as_posix(): [use.target for use in includes(path)]
+        for path in SOURCES
+    }
+    done: set[str] = set()
+
+    def visit(name: str, way: tuple[str, ...]) -> None:
+        assert name not in way, f"circle: {' -> '.join([*way[way.index(name) :], name])}"
+        if name in done or name not in graph:
+            return
+        for target in graph[name]:
+            visit(target, (*way, name))
+        done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_the_core_does_not_know_python() -> None:
+    broken = [
+        f"{use}: csrc stays free of Python; the C ABI carries what Python needs"
+        for path in SOURCES
+        for quote in '<"'
+        for use in includes(path, quote)
+        if Path(use.target).name in ("Python.h", "structmember.h", "frameobject.h")
+    ]
+    assert not broken, told(broken)
+
+
+def test_c_inside_engine_uses_the_c_abi_alone() -> None:
+    """engine/_native/*.c sees capi, and the list of event kinds, which is data."""
+    allowed = {"capi/underhood.h", "generated/underhood_ops.h", "events/event_list.inc"}
+    broken = []
+    for path in under("engine", ".c", ".h"):
+        for use in includes(path):
+            if use.target not in allowed and not (path.parent / use.target).is_file():
+                broken.append(f"{use}: engine/_native goes through {', '.join(sorted(allowed))}")
+    assert not broken, told(broken)
+
+
+def test_headers_open_with_what_they_are() -> None:
+    broken = [
+        f"{name_of(path)}:1: a header opens with a comment that says what it is"
+        for path in under("csrc", ".h")
+        if not path.read_text().startswith(("//", "/*"))
+    ]
+    assert not broken, told(broken)
+
+
+def test_headers_are_included_once() -> None:
+    broken = [
+        f"{name_of(path)}: neither #pragma once nor an include guard"
+        for path in under("csrc", ".h")
+        if "#pragma once" not in (text := path.read_text()) and "#ifndef UNDERHOOD" not in text
+    ]
+    assert not broken, told(broken)

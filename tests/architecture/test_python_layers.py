@@ -1,0 +1,153 @@
+"""Who may import whom in engine, tui and lessons. Imports inside functions count; those for types do not."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+
+import pytest
+
+from tests.architecture.sources import Use, imports, module_of, told, under
+
+# engine: _native < { dtypes, tensor, creation, ... } < { autograd, jit } < nn < optim
+ENGINE = {"_native": 0, "autograd": 2, "jit": 2, "nn": 3, "optim": 4}
+PLAIN = 1  # every other module of engine
+SIBLINGS = {frozenset(("autograd", "jit"))}
+
+TUI = {"render": 0, "widgets": 1, "views": 2, "screens": 3, "app": 4, "cli": 4, "__main__": 4}
+
+
+def uses(package: str) -> list[Use]:
+    return [use for path in under(package, ".py") for use in imports(path)]
+
+
+def top(module: str) -> str:
+    return module.split(".")[0]
+
+
+def part(module: str) -> str:
+    """engine.nn.functional -> nn; engine -> ''"""
+    return module.split(".")[1] if "." in module else ""
+
+
+def owner(use: Use) -> str:
+    """The module that the using file is."""
+    return use.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def offences(found: list[Use], rule: str) -> str:
+    return told([f"{use}: {rule}" for use in found])
+
+
+@pytest.mark.parametrize("stranger", ["tui", "lessons", "textual", "rich"])
+def test_engine_never_imports(stranger: str) -> None:
+    """rich is allowed inside the hooks that only rich and Jupyter call: __rich__, _repr_html_."""
+    found = [use for use in uses("engine") if top(use.target) == stranger]
+    assert not found, offences(found, f"engine never imports {stranger}")
+
+
+def test_engine_depends_on_little() -> None:
+    known = {*sys.stdlib_module_names, "engine", "numpy", "platformdirs"}
+    found = [use for use in uses("engine") if top(use.target) not in known]
+    assert not found, offences(found, "engine needs the standard library, NumPy and platformdirs")
+
+
+def engine_rank(module: str) -> int:
+    return ENGINE.get(part(module), PLAIN)
+
+
+def test_engine_layers() -> None:
+    """A module imports its own layer and lower ones."""
+    found = []
+    for use in uses("engine"):
+        me = owner(use)
+        mine, other = part(me), part(use.target)
+        if top(use.target) != "engine" or "inspect" in (mine, other) or me == "engine":
+            continue
+        if "_generated" in (mine, other):
+            continue  # what the build writes: raw calls, below engine.tensor's users
+        if engine_rank(use.target) > engine_rank(me) or frozenset((mine, other)) in SIBLINGS:
+            found.append(use)
+    order = "_native < dtypes, tensor, creation... < autograd, jit < nn < optim"
+    assert not found, offences(found, order)
+
+
+def test_inspect_sits_on_native_only() -> None:
+    found = [
+        use
+        for use in uses("engine")
+        if part(owner(use)) == "inspect"
+        and top(use.target) == "engine"
+        and part(use.target) not in ("inspect", "_native", "_generated")
+    ]
+    assert not found, offences(found, "engine.inspect knows engine._native and itself only")
+
+
+def test_nothing_of_engine_needs_inspect() -> None:
+    found = [
+        use
+        for use in uses("engine")
+        if part(owner(use)) != "inspect" and use.target.startswith("engine.inspect")
+    ]
+    assert not found, offences(found, "engine works without engine.inspect")
+
+
+def test_tui_never_touches_native() -> None:
+    found = [use for use in uses("tui") if use.target.startswith("engine._native")]
+    assert not found, offences(found, "tui asks engine.inspect")
+
+
+def test_tui_uses_engine_through_inspect() -> None:
+    """`engine` itself only for the documentation of its public names."""
+    found = [
+        use
+        for use in uses("tui")
+        if top(use.target) == "engine" and part(use.target) not in ("", "inspect")
+    ]
+    assert not found, offences(found, "tui knows engine.inspect and lessons")
+
+
+def test_lessons_use_engine_only() -> None:
+    known = {"", "inspect"}
+    found = [
+        use
+        for use in uses("lessons")
+        if top(use.target) in ("tui", "textual", "rich", "torch")
+        or (top(use.target) == "engine" and part(use.target) not in known)
+    ]
+    assert not found, offences(found, "lessons know engine and engine.inspect")
+
+
+@cache
+def tui_rank(module: str, way: tuple[str, ...] = ()) -> int:
+    """A folder has its layer; a helper beside them has that of the highest it imports."""
+    if part(module) in TUI:
+        return TUI[part(module)]
+    if module in way:
+        return 0
+    ranks = [
+        tui_rank(use.target, (*way, module))
+        for path in under("tui", ".py")
+        if module_of(path) == module
+        for use in imports(path)
+        if top(use.target) == "tui"
+    ]
+    return max(ranks, default=0)
+
+
+def test_tui_layers() -> None:
+    names = {rank: name for name, rank in reversed(TUI.items())}
+    broken = []
+    for use in uses("tui"):
+        if top(use.target) != "tui":
+            continue
+        mine, other = tui_rank(owner(use)), tui_rank(use.target)
+        if other > mine:
+            broken.append(f"{use}: {names[mine]} does not know {names[other]}")
+    assert not broken, told(broken) + "\n  render < widgets < views < screens < app"
+
+
+@pytest.mark.parametrize("folder", ["tui/render", "tui/views"])
+def test_pictures_are_drawn_without_textual(folder: str) -> None:
+    found = [use for use in uses(folder) if top(use.target) in ("textual", "rich")]
+    assert not found, offences(found, "drawing is pure: `underhood show` runs without Textual")

@@ -1,0 +1,67 @@
+// The schema parser: what it reads, what it refuses, and nonsense.
+#include "capi/underhood.h"
+#include "check.h"
+#include "dispatch/schema.h"
+#include "base/error.h"
+
+namespace uh {
+namespace {
+
+std::vector<std::string> all_schemas() {
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < uh_op_count(); ++i) out.emplace_back(uh_op_schema(i));
+  return out;
+}
+
+TEST(a_schema_is_read_into_its_parts) {
+  const Schema s = parse_schema("add.out(Tensor self, Tensor? other=None, *, int[2] k=[1, 2], Tensor(a!) out) -> (Tensor(a!) r, int)");
+  CHECK_EQ(s.full_name(), "add.out");
+  CHECK_EQ(s.arguments.size(), 4u);
+  CHECK_EQ(s.arguments[1].type, "Tensor?");
+  CHECK_EQ(s.arguments[1].fallback, "None");
+  CHECK_EQ(s.arguments[2].fallback, "[1, 2]");
+  CHECK(s.arguments[2].keyword_only && s.arguments[3].written && s.writes());
+  CHECK_EQ(s.results.size(), 2u);
+}
+
+TEST(every_registered_schema_parses_to_its_own_text) {
+  for (const std::string& text : all_schemas()) CHECK_EQ(parse_schema(text).text, text);
+}
+
+TEST(a_malformed_schema_is_refused_with_the_column) {
+  CHECK_FAILS(parse_schema(""), "expected an operator name at column 1");
+  CHECK_FAILS(parse_schema("f"), "expected '(' at column 2");
+  CHECK_FAILS(parse_schema("f(Tensor) -> Tensor"), "expected an argument name");
+  CHECK_FAILS(parse_schema("f(Tensor self"), "expected ',' or ')'");
+  CHECK_FAILS(parse_schema("f(Tensor self) Tensor"), "expected '->'");
+  CHECK_FAILS(parse_schema("f() -> Tensor x y"), "expected the end");
+  CHECK_FAILS(parse_schema("f(int a=) -> Tensor"), "expected a default value");
+}
+
+// Bytes of a real schema changed, dropped, doubled or swapped for another's: an answer or an Error.
+FUZZ(schema_mutations) {
+  test::Random random(budget.seed);
+  const std::vector<std::string> seeds = all_schemas();
+  const std::string alphabet = "()[]!?*,=->. '\"abzT09_:\n\t\xff";
+  for (int64_t n = 0; !budget.over(); ++n) {
+    std::string text = random.of(seeds);
+    for (int64_t edit = random.in(1, 6); edit > 0 && !text.empty(); --edit) {
+      const auto at = static_cast<size_t>(random.in(0, static_cast<int64_t>(text.size()) - 1));
+      switch (random.in(0, 3)) {
+        case 0: text[at] = alphabet[static_cast<size_t>(random.in(0, static_cast<int64_t>(alphabet.size()) - 1))]; break;
+        case 1: text.erase(at, static_cast<size_t>(random.in(1, 8))); break;
+        case 2: text.insert(at, text.substr(static_cast<size_t>(random.in(0, static_cast<int64_t>(at))), 8)); break;
+        default: text = text.substr(0, at) + random.of(seeds);
+      }
+    }
+    try {
+      const Schema s = parse_schema(text);
+      CHECK(!s.name.empty() && s.text == text, text);
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).rfind("schema: expected", 0) == 0, error.what());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace uh
