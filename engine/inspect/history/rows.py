@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from engine.inspect.events import (
     ALLOCATORS,
     DEVICES,
+    DTYPES,
     FOREVER,
     HOLDERS,
     KEYS,
@@ -65,7 +67,7 @@ class Rows:
         words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
         counter, base, rank = (*words, 0, 0, 0)[:3]
         rank = min(max(rank, 0), max(len(words) - 3, 0) // 2)
-        return TensorFact(
+        fact = TensorFact(
             since=got["since"],
             until=got["until"],
             id=got["id"],
@@ -79,6 +81,15 @@ class Rows:
             counter=counter,
             base=base,
         )
+        return fact if _can_be(fact) else self._nothing(fact)
+
+    def _nothing(self, fact: TensorFact) -> TensorFact:
+        """A description that no tensor can have comes from damage: it is shown without elements."""
+        self.trace.warning = self.trace.warning or (
+            f"{self.trace.path}: damaged: tensor {fact.id} is {fact.dtype}, sizes {fact.sizes}, "
+            f"strides {fact.strides}, offset {fact.offset}, which no tensor can be"
+        )
+        return replace(fact, dtype=DTYPES[1][0], sizes=(0,), strides=(1,), offset=0)
 
     def _storage(self, row: int) -> StorageFact:
         got = _row(self.tables.storages, row)
@@ -159,6 +170,13 @@ class Rows:
     def output(self, row: int) -> OutputFact:
         got = _row(self.tables.output, row)
         return OutputFact(got["since"], got["stream"], self.text(got["since"]))
+
+
+def _can_be(fact: TensorFact) -> bool:
+    """Whether a tensor can have this description: a known dtype, bytes that can be addressed."""
+    known = not fact.dtype.startswith("?")
+    counted = min((fact.offset, *fact.sizes, *fact.strides)) >= 0
+    return known and counted and fact.span[1] < 1 << 62
 
 
 def each(fact: Any, rows: Iterable[Any]) -> tuple[Any, ...]:

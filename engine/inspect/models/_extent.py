@@ -186,15 +186,18 @@ def _meet(one: Extent, other: Extent) -> bool | None:
 
 
 class _Nowhere:
-    """Describes an array at made-up addresses: NumPy decides overlap from them, reading no memory."""
+    """Describes an array at made-up addresses: NumPy decides overlap from them, reading no memory.
+
+    A run of bytes is a dimension: as an item it could not be longer than 2 GiB.
+    """
 
     def __init__(self, runs: Extent, low: int) -> None:
         self.__array_interface__ = {
             "version": 3,
             "data": (_MADE_UP + runs.start - low, True),
-            "typestr": f"|V{runs.itemsize}",
-            "shape": runs.sizes,
-            "strides": runs.strides,
+            "typestr": "|u1",
+            "shape": (*runs.sizes, runs.itemsize),
+            "strides": (*runs.strides, 1),
         }
 
 
