@@ -1,4 +1,5 @@
 // Operators by name: the boxed entry of the C ABI.
+#include <algorithm>
 #include <cstring>
 
 #include "capi/convert.h"
@@ -19,8 +20,13 @@ Value read(const uh_value& v) {
     case kInts: return to_dims(static_cast<const int64_t*>(v.p), v.i);
     case kString: return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
     case kTensors: return to_tensors(static_cast<const uh_handle*>(v.p), v.i);
-    case kDType: return static_cast<DType>(v.i);
-    case kDevice: return static_cast<Device>(v.i);
+    case kDType:
+      check_kind(v.i >= -1 && v.i < kDTypeCount, ErrorKind::kType, "boxed call: no dtype has the code ", v.i);
+      return static_cast<DType>(v.i);
+    case kDevice:
+      check_kind(v.i >= -1 && v.i <= static_cast<int64_t>(Device::kMeta), ErrorKind::kType,
+                 "boxed call: no device has the code ", v.i);
+      return static_cast<Device>(v.i);
     default: fail(ErrorKind::kType, "boxed call: unknown value tag ", v.tag);
   }
 }
@@ -38,6 +44,22 @@ uh_value write(const Value& value) {
     return {kTensors, static_cast<int64_t>(list->size()), 0, give_list(*list)};
   }
   return {kNone, 0, 0, nullptr};
+}
+
+bool is_there(const Tensor& t) { return static_cast<bool>(t); }
+
+// Kernels rely on their schema: what is not optional is there.
+void check_present(const OperatorInfo& op, const Argument& argument, const Value& value) {
+  if (argument.type.back() == '?' || argument.has_default) return;
+  const auto* one = value.get_if<Tensor>();
+  const auto* list = value.get_if<std::vector<Tensor>>();
+  const auto* dtype = value.get_if<DType>();
+  bool present = !value.is_none();
+  if (one) present = is_there(*one);
+  if (list && argument.type == "Tensor[]") present = std::all_of(list->begin(), list->end(), is_there);
+  if (dtype) present = *dtype != DType::kUndefined;
+  check_kind(present, ErrorKind::kType, op.full_name(), ": argument '", argument.name, "' must be ", argument.type,
+             ", got None; schema: ", op.schema_text());
 }
 
 OperatorInfo& find(const char* name) {
@@ -70,11 +92,14 @@ const char* uh_op_kernel(const char* name, int key) {
 int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* ret_results) {
   return guard(-1, [&] {
     OperatorInfo& op = find(name);
-    const size_t wanted = op.schema().arguments.size();
-    check_kind(static_cast<size_t>(n) == wanted, ErrorKind::kType, op.full_name(), ": expected ", wanted,
-               " arguments, got ", n, "; schema: ", op.schema_text());
+    const auto& arguments = op.schema().arguments;
+    check_kind(static_cast<size_t>(n) == arguments.size(), ErrorKind::kType, op.full_name(), ": expected ",
+               arguments.size(), " arguments, got ", n, "; schema: ", op.schema_text());
     Stack stack;
-    for (int64_t i = 0; i < n; ++i) stack.push_back(read(args[i]));
+    for (const Argument& argument : arguments) {
+      stack.push_back(read(args[stack.size()]));
+      check_present(op, argument, stack.back());
+    }
     op.call_boxed(stack);
     check(stack.size() <= 8, op.full_name(), ": returned ", stack.size(), " results; the C ABI carries 8");
     for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write(stack[i]);
