@@ -6,17 +6,19 @@ import asyncio
 import gc
 import signal
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.screen import Screen
 from textual.theme import Theme
 
 from tui.keys import ANYWHERE, bindings
 from tui.render import ASCII, UNICODE, Glyphs
 from tui.settings import Memory, Settings, load_settings
+
+if TYPE_CHECKING:
+    from textual.command import Provider
 
 DARK = Theme(
     name="underhood",

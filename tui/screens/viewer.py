@@ -16,9 +16,7 @@ from textual.timer import Timer
 
 from tui.keys import ANYWHERE, EXPLORE, SCREEN, VIEW_KEYS, bindings
 from tui.render import Picture, Target
-from tui.screens.ask import AskScreen
 from tui.screens.base import key_words
-from tui.screens.sheet import Sheet
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
 from tui.widgets.prose import prose
@@ -200,10 +198,14 @@ class Viewer(Vertical):
             self.show(self.stage.go(where))
 
     def action_go(self) -> None:
+        from tui.screens.ask import AskScreen
+
         ask = AskScreen("go", "go to", "event number, +5, -5, start, end, last or line:12")
         self.app.push_screen(ask, self._go)
 
     def action_search(self) -> None:
+        from tui.screens.ask import AskScreen
+
         def found(text: str | None) -> None:
             if text and self.stage is not None:
                 self.show(self.stage.search(text))
@@ -302,6 +304,7 @@ class Viewer(Vertical):
         if self.stage is None or self.stage.moment < 0:
             return
         from tui.explain import explanation
+        from tui.screens.sheet import Sheet
 
         text = explanation(self.stage)
         self.app.push_screen(
@@ -315,6 +318,8 @@ class Viewer(Vertical):
         self.app.notify(path, title="Written", markup=False)
 
     def action_command(self) -> None:
+        from tui.screens.ask import AskScreen
+
         hint = "a view, go 120, select x, grain op, find text, quit"
         self.app.push_screen(AskScreen("command", ":", hint), self.command)
 

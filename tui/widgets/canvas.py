@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -53,6 +54,7 @@ class Canvas(ScrollView, can_focus=True):
         self.picture = Picture.of([])
         self.spot: Spot | None = None
         self._strips: dict[int, Strip] = {}
+        self._base: Style | None = None  # the widget's own colours
 
     # The picture
 
@@ -94,11 +96,11 @@ class Canvas(ScrollView, can_focus=True):
         return self.scrollable_content_region.size
 
     def render_line(self, y: int) -> Strip:
+        if self._base is None:  # finding it out takes longer than drawing a line
+            self._base = self.rich_style
         left, top = self.scroll_offset
-        strip = self._strip(top + y)
-        return strip.crop_extend(left, left + self.size.width, self.rich_style).apply_style(
-            self.rich_style
-        )
+        strip = self._strip(top + y).crop_extend(left, left + self.size.width, self._base)
+        return strip.apply_style(self._base)
 
     def _strip(self, y: int) -> Strip:
         made = self._strips.get(y)
@@ -192,3 +194,4 @@ class Canvas(ScrollView, can_focus=True):
         super().notify_style_update()
         if hasattr(self, "_strips"):  # Textual calls this before __init__ is through
             self._strips.clear()
+            self._base = None
