@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from engine.inspect.models._extent import Extent
@@ -231,6 +232,7 @@ def _bucket(nbytes: int, itemsize: int) -> int:
     return -(-elements // BUCKETS) * itemsize
 
 
+@lru_cache(maxsize=8192)  # the same tensors are drawn at one moment after the other
 def bar(extent: Extent, nbytes: int, bucket: int) -> tuple[int, ...]:
     """Per `bucket` bytes of a storage: 0 untouched, 1 touched in part, 2 wholly touched."""
     first, last = extent.span
