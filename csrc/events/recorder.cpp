@@ -4,9 +4,11 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -82,10 +84,17 @@ uint32_t thread_number() {
   return number;
 }
 
-// The writer is gone when its heartbeat is old and no process answers to its pid.
+// The writer is gone when its heartbeat is old and no process answers to its pid. A writer that is
+// our own child answers even when it is dead, until somebody waits for it; so it is asked for
+// without being waited for (its owner in Python still wants its exit code).
 bool writer_gone(const RingHeader& h) {
   if (now_ns() - h.heartbeat_ns.load() < 1000000000ull) return false;
-  return kill(static_cast<pid_t>(h.writer_pid.load()), 0) != 0 && errno == ESRCH;
+  const auto pid = static_cast<pid_t>(h.writer_pid.load());
+  siginfo_t ended{};
+  if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    return ended.si_pid == pid;
+  }
+  return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 struct Wanted {
@@ -196,7 +205,8 @@ void open(int fd, uint64_t value_budget) {
   check(at != MAP_FAILED, "record: cannot map the ring: ", std::strerror(errno));
   auto* header = static_cast<RingHeader*>(at);
   const uint64_t want = kHeaderBytes + header->capacity_records * sizeof(Record) + header->capacity_blob;
-  if (header->magic != kRingMagic || want != static_cast<uint64_t>(st.st_size)) {
+  const bool powers = std::has_single_bit(header->capacity_records) && std::has_single_bit(header->capacity_blob);
+  if (header->magic != kRingMagic || want != static_cast<uint64_t>(st.st_size) || !powers) {
     munmap(at, static_cast<size_t>(st.st_size));
     fail(ErrorKind::kRuntime, "record: file descriptor ", fd, " is not a ring: wrong magic or size");
   }

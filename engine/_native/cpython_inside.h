@@ -29,6 +29,14 @@ static inline PyObject *local_at(PyFrameObject *frame, PyCodeObject *code, int i
   return frame->f_frame->localsplus[i];
 }
 
+static inline PyCodeObject *frame_code(PyFrameObject *frame) {
+#if PY_VERSION_HEX >= 0x030D0000
+  return _PyFrame_GetCode(frame->f_frame);
+#else
+  return frame->f_frame->f_code;
+#endif
+}
+
 // The dictionary that a module's or class body's frame keeps its names in, or NULL.
 static inline PyObject *frame_namespace(PyFrameObject *frame) {
   PyObject *names = frame->f_frame->f_locals;
@@ -60,6 +68,12 @@ static inline PyObject **suspended_locals(PyObject *generator, PyCodeObject **co
 static inline uint64_t dict_version(PyObject *dict) { return ((PyDictObject *)dict)->ma_version_tag; }
 
 #else
+
+static inline PyCodeObject *frame_code(PyFrameObject *frame) {
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  Py_DECREF(code);
+  return code;
+}
 
 static inline PyObject *local_at(PyFrameObject *frame, PyCodeObject *code, int i) {
   PyObject *value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(code->co_localsplusnames, i));

@@ -32,7 +32,7 @@ typedef struct {
 
 enum { kMaxModules = 128 };
 
-static _Thread_local ThreadStack t_stack;
+static _Thread_local ThreadStack t_stack __attribute__((tls_model("initial-exec")));
 static uint64_t g_recording;  // number of this recording: what was learnt in another is stale
 static int64_t g_last_frame;
 static PyObject *g_file_of;
@@ -306,8 +306,7 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) 
     stack->recording = g_recording;
     stack->n = 0;
   }
-  PyCodeObject *code = PyFrame_GetCode(frame);
-  Py_DECREF(code);  // the frame holds it
+  PyCodeObject *code = frame_code(frame);
   const CodeInfo *info = user_code(code);
   if (info == &g_interrupted) return -1;
   if (!info) {
@@ -346,6 +345,7 @@ int uh_trace_begin(uintptr_t tensor_type, uintptr_t file_of) {
   g_last_frame = 0;
   g_next_module = 0;
   memset(g_counted, 0, sizeof g_counted);
+  g_tensor_type_name = 0;
   for (int i = 0; i < kMaxModules && g_modules[i]; ++i) {
     scope_free(g_modules[i]);
     free(g_modules[i]);

@@ -107,6 +107,17 @@ static int64_t intern_unicode(PyObject *text) {
   return uh_intern("?", 1);
 }
 
+static size_t decimal(long long number, char *out) {
+  char digits[20];
+  unsigned long long rest = number < 0 ? 0ull - (unsigned long long)number : (unsigned long long)number;
+  size_t n = 0, at = 0;
+  do digits[n++] = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (number < 0) out[at++] = '-';
+  while (n) out[at++] = digits[--n];
+  return at;
+}
+
 // The text of a builtin value; returns its length. Nothing of the user's runs: not even a signal
 // handler, which PyObject_Repr and the repr of an int would give their turn.
 static size_t short_text(PyObject *value, Class cls, char *out) {
@@ -115,7 +126,7 @@ static size_t short_text(PyObject *value, Class cls, char *out) {
   if (cls == kInt) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (!overflow) return (size_t)sprintf(out, "%lld", number);
+    if (!overflow) return decimal(number, out);
     return (size_t)sprintf(out, "int of %zu bits", _PyLong_NumBits(value));
   }
   PyObject *text = NULL;
@@ -150,15 +161,22 @@ enum { kCounted = 4096, kPending = 64 };
 static struct { int64_t tensor; Py_ssize_t count; } g_counted[kCounted];
 static struct { PyObject *object; int64_t tensor; } g_pending[kPending];
 static int g_n_pending;
+static int64_t g_tensor_type_name;  // string id, 0 = not asked yet in this recording
+
+static int64_t type_name(PyTypeObject *type) {
+  if (type == g_tensor_type && g_tensor_type_name) return g_tensor_type_name;
+  const int64_t name = uh_intern(type->tp_name, strlen(type->tp_name));
+  if (type == g_tensor_type) g_tensor_type_name = name;
+  return name;
+}
 
 // Told after the names, so that the count and the names that make it up agree from then on.
 static void tell_objects(void) {
   for (int i = 0; i < g_n_pending; ++i) {
     PyObject *object = g_pending[i].object;
-    const char *type = Py_TYPE(object)->tp_name;
     const Py_ssize_t size = Py_TYPE(object)->tp_basicsize;
     uh_emit_blob(UH_OBJECT, 0, g_pending[i].tensor, (int64_t)(intptr_t)object, Py_REFCNT(object),
-                 uh_intern(type, strlen(type)), object, (size_t)(size < 64 ? size : 64));
+                 type_name(Py_TYPE(object)), object, (size_t)(size < 64 ? size : 64));
   }
   g_n_pending = 0;
 }

@@ -117,7 +117,7 @@ class ProgramRecording:
         taken = 0
         if not self.problem:
             try:
-                taken = self._writer.pump()
+                taken = self._writer.pump(0.02)
             except Exception as error:  # the disk is full, ...: the program must go on without us
                 self.problem = f"the recording stops here: {self.path}: {error}"
                 self._writer.ring["mode"] = 0
@@ -135,7 +135,8 @@ class ProgramRecording:
     def wait(self) -> int:
         """Records to the end of the program; returns its exit code."""
         while self.exit_code is None:
-            if self.step() == 0:
+            self.step()
+            if not self._writer.behind:
                 time.sleep(0.01)
         self.close()
         return self.exit_code
@@ -272,6 +273,11 @@ class record:
             self._ring.close()
             raise
         return self
+
+    @property
+    def writer_pid(self) -> int:
+        """The process that writes the trace."""
+        return self._process.pid
 
     def __exit__(
         self,

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import time
 import zlib
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ APPLICATION_ID: Final = 0x55485431  # 'UHT1'
 USER_VERSION: Final = 1
 POLL_SECONDS: Final = 0.02
 SEGMENT_RECORDS: Final = 1 << 16
+MOST_WAITING: Final = 512 << 20  # bytes copied out of the ring and not packed yet
 
 _SCHEMA: Final = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT);
@@ -39,8 +41,7 @@ CREATE TABLE sources(file INTEGER PRIMARY KEY, path TEXT, text TEXT);
 
 
 class TraceFile:
-    """A trace being written. Segments that came in a hurry are stored unpacked (zlib level 0) and
-    packed when the file is closed."""
+    """A trace that is being written."""
 
     def __init__(self, path: str | Path) -> None:
         # The file itself is made first, exclusively: a trace is never overwritten.
@@ -56,27 +57,23 @@ class TraceFile:
             run(statement)
         run("COMMIT")
         self._texts: dict[int, str] = {}
-        self._hasty: list[int] = []
         self.end = 0
         self.last = np.zeros((), RECORD)
 
     def set_meta(self, entries: Mapping[str, str]) -> None:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(entries.items()))
 
-    def add(self, events: np.ndarray, blobs: bytes, *, hurry: bool = False) -> None:
+    def add(self, events: np.ndarray, blobs: bytes) -> None:
         """Appends records whose blob references are positions in `blobs`, in one transaction."""
-        level = 0 if hurry else 1
         first, count = int(events["n"][0]), len(events)
         row = (
             first,
             count,
             int(events["t"][0]),
             int(events["t"][-1]),
-            zlib.compress(byte_planes(events), level),
-            zlib.compress(blobs, level),
+            zlib.compress(byte_planes(events), 1),
+            zlib.compress(blobs, 1),
         )
-        if hurry:
-            self._hasty.append(first)
         self._db.execute("BEGIN")
         self._db.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?)", row)
         self._add_texts(events, blobs)
@@ -99,18 +96,8 @@ class TraceFile:
             self._db.execute("INSERT OR REPLACE INTO sources VALUES(?, ?, ?)", (number, path, text))
 
     def close(self) -> None:
-        """Packs what was stored in a hurry and folds the log into the one file."""
-        for first in self._hasty:
-            query = "SELECT events, blobs FROM segments WHERE first = ?"
-            packed = [
-                zlib.compress(zlib.decompress(stored), 1)
-                for stored in self._db.execute(query, (first,)).fetchone()
-            ]
-            update = "UPDATE segments SET events = ?, blobs = ? WHERE first = ?"
-            self._db.execute(update, (*packed, first))
+        """Folds the log into the one file."""
         with suppress(sqlite3.OperationalError):  # somebody reads along: the last one folds the log
-            if self._hasty:
-                self._db.execute("VACUUM")
             self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
@@ -139,19 +126,38 @@ class Writer:
         memory = np.frombuffer(ring.memory, np.uint8)
         self._records = memory[HEADER_BYTES : ring.blob_start].view(RECORD)
         self._blob = memory[ring.blob_start :]
+        self._waiting: deque[tuple[np.ndarray, bytes]] = deque()
+        self._waiting_bytes = 0
         ring["writer_pid"] = os.getpid()
         ring["heartbeat"] = time.monotonic_ns()
 
-    def pump(self) -> int:
-        """Takes over everything that is in the ring; returns how many events that was."""
+    @property
+    def behind(self) -> bool:
+        """Whether there is something to do at once."""
+        return bool(self._waiting) or self.ring.pending > SEGMENT_RECORDS
+
+    def pump(self, seconds: float = 1e9) -> int:
+        """Takes over what is in the ring, for about that long; returns how many events that was.
+
+        Packing is slower than a busy program. So when much has come, it is first copied out of the
+        ring, which gives the program its room back, and packed afterwards.
+        """
         ring = self.ring
+        deadline = time.monotonic() + seconds
         taken = 0
-        while ring.pending:
-            hurry = ring.pending > ring.capacity_records // 2
-            events, blobs = self._take()
-            self.file.add(events, blobs, hurry=hurry)
-            taken += len(events)
+        while ring.pending or self._waiting:
+            busy = ring.pending > ring.capacity_records // 4
+            if not self._waiting or (busy and self._waiting_bytes < MOST_WAITING):
+                self._waiting.append(self._take())
+                taken += len(self._waiting[-1][0])
+                self._waiting_bytes += _size(self._waiting[-1])
+            else:
+                segment = self._waiting.popleft()
+                self._waiting_bytes -= _size(segment)
+                self.file.add(*segment)
             ring["heartbeat"] = time.monotonic_ns()
+            if time.monotonic() > deadline:
+                break
         ring["heartbeat"] = time.monotonic_ns()
         return taken
 
@@ -215,6 +221,10 @@ class Writer:
         self.file.add(event, b"")
 
 
+def _size(segment: tuple[np.ndarray, bytes]) -> int:
+    return segment[0].nbytes + len(segment[1])
+
+
 def alive(pid: int) -> bool:
     """Whether a process with this id exists (as far as we may know)."""
     try:
@@ -249,10 +259,11 @@ def main(arguments: list[str] | None = None) -> int:
     while not stop:
         # Asked first, drained after: what the program said before it ended is all in the ring.
         over = ring["state"] == CLOSED or os.getppid() != parent or not alive(options.producer)
-        writer.pump()
+        writer.pump(POLL_SECONDS)
         if over:
             break
-        time.sleep(POLL_SECONDS)
+        if not writer.behind:
+            time.sleep(POLL_SECONDS / 2)
     writer.finish()
     return 0
 

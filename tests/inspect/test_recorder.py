@@ -274,6 +274,24 @@ def test_the_program_goes_on_when_the_recorder_is_killed(tmp_path: Path) -> None
     assert not trace.finished
 
 
+def test_a_block_goes_on_when_its_writer_is_killed(tmp_path: Path) -> None:
+    """The dead writer is a child that nobody has waited for: it must be noticed all the same."""
+    program = """
+        import os, signal, engine
+        from engine.inspect.recorder import record
+        with record("t.uht") as recording:
+            os.kill(recording.writer_pid, signal.SIGKILL)
+            x = engine.zeros(4)
+            for i in range(100_000):
+                x.add_(1.0)
+        print(x.tolist()[0])
+        """
+    (tmp_path / "script.py").write_text(textwrap.dedent(program))
+    code, out, errors = run([sys.executable, "script.py"], tmp_path)
+    assert (code, out) == (0, "100000.0\n")
+    assert "t.uht: the writer process failed: exit code -9" in errors
+
+
 def test_record_as_a_context_manager(tmp_path: Path) -> None:
     import engine
 
