@@ -15,27 +15,28 @@ import importlib
 import math
 from typing import Any
 
-from engine import dtypes as _dtypes
-from engine._generated import ops as _raw
 from engine import creation as _creation
+from engine import dtypes as _dtypes
 from engine import overloads as _overloads
-from engine.display import get_printoptions, printoptions, set_printoptions
+from engine._generated import ops as _raw
+from engine.display import get_printoptions as get_printoptions
+from engine.display import printoptions as printoptions
+from engine.display import set_printoptions as set_printoptions
 from engine.dtypes import *  # noqa: F403
 from engine.indexing import getitem as _getitem
 from engine.indexing import setitem as _setitem
-from engine.random import (
-    Generator,
-    default_generator,
-    fork_rng,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-)
-from engine.storage import UntypedStorage
-from engine.tensor import Tensor
-from engine.threads import get_num_threads, set_num_threads
+from engine.random import Generator as Generator
+from engine.random import default_generator as default_generator
+from engine.random import fork_rng as fork_rng
+from engine.random import get_rng_state as get_rng_state
+from engine.random import initial_seed as initial_seed
+from engine.random import manual_seed as manual_seed
+from engine.random import seed as seed
+from engine.random import set_rng_state as set_rng_state
+from engine.storage import UntypedStorage as UntypedStorage
+from engine.tensor import Tensor as Tensor
+from engine.threads import get_num_threads as get_num_threads
+from engine.threads import set_num_threads as set_num_threads
 
 __version__ = "0.1.0"
 

@@ -15,7 +15,7 @@ from engine.data import from_array, from_bytes, from_nested, is_array
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype
 from engine.numpy_bridge import from_numpy, share
 from engine.random import Generator, default_generator
-from engine.tensor import Tensor, wrap
+from engine.tensor import Tensor
 
 __all__ = [
     "arange",
@@ -45,6 +45,8 @@ __all__ = [
     "zeros_like",
 ]
 
+_new = object.__new__
+_zeros = lib.uh_zeros
 Device: TypeAlias = device | str | None
 Number: TypeAlias = bool | int | float
 
@@ -133,6 +135,11 @@ def asarray(
 # ---- from sizes
 
 
+def _need(size: tuple[Any, ...], function: str) -> None:
+    if not size:
+        raise TypeError(f"{function}: missing the argument 'size': ints, or a tuple of ints")
+
+
 def _finish(made: Tensor, out: Tensor | None, requires_grad: bool, function: str) -> Tensor:
     """What all factories do last: into `out` where there is one."""
     if out is not None:
@@ -164,6 +171,7 @@ def empty(
     >>> engine.empty(2, 3).shape
     engine.Size([2, 3])
     """
+    _need(size, "empty")
     made = ops.empty(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
@@ -185,13 +193,16 @@ def zeros(
     >>> engine.zeros(2, dtype=engine.int64)
     tensor([0, 0])
     """
-    if dtype is None and device is None and out is None and not requires_grad:
+    if size and dtype is None and device is None and out is None and not requires_grad:
         try:  # zeros(2, 3), the usual call, straight to the C function
-            handle = lib.uh_zeros(size, len(size), -1, -1)
+            handle = _zeros(size, len(size), -1, -1)
         except (TypeError, OverflowError):
             handle = 0
         if handle:
-            return wrap(handle)
+            made = _new(Tensor)
+            made._h = handle
+            return made
+    _need(size, "zeros")
     made = ops.zeros(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
@@ -213,6 +224,7 @@ def ones(
     >>> engine.ones(2)
     tensor([1., 1.])
     """
+    _need(size, "ones")
     made = ops.ones(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
@@ -446,7 +458,8 @@ def randint(
     tensor([3, 3])
     """
     if high is None or isinstance(high, (tuple, list)):  # randint(high, size)
-        low, high, size = 0, low, size if high is None else high
+        size = size if high is None else high
+        low, high = 0, low
     if size is None:
         raise TypeError("randint: missing the argument 'size', a tuple of ints")
     with (generator or default_generator).drawing():

@@ -7,6 +7,7 @@ takes it calls the deleter when done. The capsule itself calls it when nobody ev
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
@@ -46,7 +47,9 @@ _CODES = {d: pair for pair, d in _TYPES.items()}
 _holders = itertools.count(1)
 
 
-def to_capsule(tensor: Tensor, stream: Any, dl_device: Any, copy: bool | None) -> Any:
+def to_capsule(
+    tensor: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None
+) -> Any:
     """What `Tensor.__dlpack__` returns."""
     if stream is not None:
         raise RuntimeError(f"__dlpack__: cpu tensors have no streams, got stream={stream!r}")
@@ -57,7 +60,8 @@ def to_capsule(tensor: Tensor, stream: Any, dl_device: Any, copy: bool | None) -
     shared = tensor.clone() if copy else tensor
     code, bits = _CODES[tensor.dtype]
     made: list[Any] = []
-    if lib.uh_dlpack_give(shared._h, next(_holders), code, bits, id(made)) != 0:
+    versioned = max_version is not None and tuple(max_version) >= (1, 0)
+    if lib.uh_dlpack_give(shared._h, next(_holders), code, bits, versioned, id(made)) != 0:
         raise MemoryError("__dlpack__: no memory for the capsule")
     return made[0]
 
@@ -79,7 +83,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if type(ext_tensor).__name__ == "PyCapsule":
         capsule = ext_tensor
     elif hasattr(ext_tensor, "__dlpack__"):
-        capsule = ext_tensor.__dlpack__()
+        try:
+            capsule = ext_tensor.__dlpack__(max_version=(1, 0))
+        except TypeError:  # a producer from before version 1 of the protocol
+            capsule = ext_tensor.__dlpack__()
     else:
         kind = type(ext_tensor).__name__
         raise TypeError(f"from_dlpack: expected an array with __dlpack__ or a capsule, got {kind}")
@@ -96,8 +103,15 @@ def _from_capsule(capsule: Any) -> Tensor:
     try:
         kind, sizes, strides = _checked(view)
     except BaseException:
-        lib.uh_dlpack_release(view.managed)
+        view.release(view.managed)
         raise
+    if view.read_only:
+        warnings.warn(
+            "from_dlpack: the memory is read-only, and tensors do not know read-only memory: "
+            "writing to this tensor would change it all the same; copy=True avoids that",
+            UserWarning,
+            stacklevel=3,
+        )
     last = sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
     nbytes = 0 if 0 in sizes else (last + 1) * kind.itemsize
     handle = lib.uh_from_foreign(
@@ -107,7 +121,7 @@ def _from_capsule(capsule: Any) -> Tensor:
         strides,
         len(sizes),
         kind.code,
-        ffi.addressof(lib, "uh_dlpack_release"),
+        view.release,
         view.managed,
     )
     if not handle:
@@ -123,6 +137,8 @@ def _checked(view: Any) -> tuple[dtype, list[int], list[int]]:
             f"from_dlpack: no dtype for DLPack type code {view.code} with {view.bits} bits "
             f"and {view.lanes} lanes"
         )
+    if view.major_version > 1:
+        raise BufferError(f"from_dlpack: version {view.major_version} of DLPack is not known")
     if view.device_type != _CPU:
         raise BufferError(
             f"from_dlpack: the memory is on DLPack device type {view.device_type}, not the cpu"

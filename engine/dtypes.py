@@ -24,10 +24,10 @@ __all__ = [
     "get_default_dtype",
     "half",
     "iinfo",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "layout",
     "long",
     "memory_format",
@@ -149,7 +149,7 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
-    def __reduce__(self) -> tuple[type, tuple[str, int | None]]:
+    def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
         return device, (self.type, self.index)
 
 

@@ -43,7 +43,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         try:
             handle = _select(self._h, 0, index)
         except OverflowError:
-            raise IndexError(f"index: index {index} does not fit 64 bits") from None
+            return _resolve(self, index)[0]  # says which index and what the size is
         if not handle:
             raise_last()
         found = _new(Tensor)

@@ -65,8 +65,8 @@ def share(array: Any, function: str) -> Tensor:
     from engine.tensor import wrap
 
     if not isinstance(array, np.ndarray):
-        kind = type(array)
-        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        got = type(array)
+        name = got.__name__ if got.__module__ == "builtins" else f"{got.__module__}.{got.__name__}"
         raise TypeError(f"{function}: expected np.ndarray (got {name})")
     kind = dtype_of_array(array, function)
     strides = element_strides(array, kind.itemsize, function)

@@ -113,8 +113,8 @@ def div(
     """
     name = _division(rounding_mode)
     if out is None:
-        return getattr(ops, name)(input, other)  # type: ignore[no-any-return]
-    return getattr(ops, f"{name}_out")(input, other, out=out)  # type: ignore[no-any-return]
+        return getattr(ops, name)(input, other)
+    return getattr(ops, f"{name}_out")(input, other, out=out)
 
 
 @method
@@ -122,7 +122,7 @@ def div_(
     input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None
 ) -> Tensor:
     """`div` in place."""
-    return getattr(ops, f"{_division(rounding_mode)}_")(input, other)  # type: ignore[no-any-return]
+    return getattr(ops, f"{_division(rounding_mode)}_")(input, other)
 
 
 @both
@@ -167,6 +167,13 @@ def _inplace_power(self: Tensor, other: Any) -> Tensor:
 METHODS.update(__pow__=_power, __rpow__=_reverse_power, __ipow__=_inplace_power)
 
 
+def _matrix_product(self: Tensor, other: Any) -> Tensor:
+    return ops.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+METHODS["__matmul__"] = _matrix_product
+
+
 @both
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Rounds to the nearest number with `decimals` digits after the point, halves to even."""
@@ -178,7 +185,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     scaled = input * scale if decimals > 0 else input / scale
     rounded = ops.round(scaled)
     made = rounded / scale if decimals > 0 else rounded * scale
-    return made if out is None else out.copy_(made)  # type: ignore[no-any-return]
+    return made if out is None else out.copy_(made)
 
 
 @method
@@ -206,7 +213,7 @@ def clamp(input: Tensor, min: Limit = None, max: Limit = None, *, out: Tensor | 
         return ops.clamp(input, min, max) if out is None else ops.clamp_out(input, min, max, out=out)
     made = input if min is None else ops.maximum(input, min)
     made = made if max is None else ops.minimum(made, max)
-    return made if out is None else out.copy_(made)  # type: ignore[no-any-return]
+    return made if out is None else out.copy_(made)
 
 
 @method
@@ -218,13 +225,13 @@ def clamp_(input: Tensor, min: Limit = None, max: Limit = None) -> Tensor:
 @both
 def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
     """Limits every element from below."""
-    return clamp(input, min)  # type: ignore[no-any-return]
+    return clamp(input, min)
 
 
 @both
 def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
     """Limits every element from above."""
-    return clamp(input, None, max)  # type: ignore[no-any-return]
+    return clamp(input, None, max)
 
 
 @function
@@ -267,6 +274,9 @@ class Extreme(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+    def __repr__(self) -> str:
+        return f"engine.return_types.extreme(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
 def _extreme(name: str, elementwise: str, word: str) -> Callable[..., Any]:
@@ -420,7 +430,7 @@ def isclose(
     same = ops.eq(input, other)
     if not input.dtype.is_floating_point:
         gap = (input.double() - other.double()).abs()
-        return same | (gap <= atol + rtol * other.double().abs())  # type: ignore[no-any-return]
+        return same | (gap <= atol + rtol * other.double().abs())
     near = ops.isfinite(other) & ((input - other).abs() <= atol + rtol * other.abs())
     found = same | near
     if equal_nan:
@@ -468,7 +478,7 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
         return DTYPES[lib.uh_result_type(tensor1._h, tensor2._h)]
     one, number = (tensor1, tensor2) if isinstance(tensor1, Tensor) else (tensor2, tensor1)
     assert isinstance(one, Tensor)
-    return ops.mul(ops.empty((0,), dtype=one.dtype, device="meta"), number).dtype  # type: ignore[no-any-return]
+    return ops.mul(ops.empty((0,), dtype=one.dtype, device="meta"), number).dtype
 
 
 @method

@@ -42,7 +42,6 @@ class Tensor:
     """
 
     __slots__ = ("__weakref__", "_h")
-    __array_priority__ = 1000  # array + tensor asks the tensor
 
     _h: int
 
@@ -263,9 +262,9 @@ class Tensor:
         found = lib.uh_item(self._h)
         kind = found.kind
         if kind == 2:
-            return found.d  # type: ignore[no-any-return]
+            return found.d
         if kind == 1:
-            return found.i  # type: ignore[no-any-return]
+            return found.i
         if kind == 0:
             return bool(found.i)
         raise_last()
@@ -381,7 +380,7 @@ class Tensor:
 
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol (Python 3.12 and later): memoryview(x). Before: memoryview(x.numpy())."""
-        return memoryview(self.numpy())
+        return memoryview(self.numpy())  # type: ignore[arg-type]
 
     def __dlpack__(
         self,
@@ -394,7 +393,7 @@ class Tensor:
         """A DLPack capsule over the memory, for `other_library.from_dlpack(x)`."""
         from engine.dlpack import to_capsule
 
-        return to_capsule(self, stream, dl_device, copy)
+        return to_capsule(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(1, 0): DLPack's name of main memory."""
@@ -403,11 +402,11 @@ class Tensor:
         return (1, 0)
 
     def __copy__(self) -> Tensor:
-        return self.detach()  # type: ignore[no-any-return]
+        return self.detach()
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         if id(self) in memo:
-            return memo[id(self)]  # type: ignore[no-any-return]
+            return memo[id(self)]
         if self.is_meta:
             made = self.clone()
         else:
@@ -418,7 +417,7 @@ class Tensor:
                 memo[key] = self.as_strided((count,), (1,), 0).clone()
             made = memo[key].as_strided(self.shape, self.stride(), self.storage_offset())
         memo[id(self)] = made
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickled as dtype, sizes and the elements' bytes: loading runs no code of the data's."""
@@ -444,12 +443,12 @@ class Tensor:
         return self._copied(kind, place, format_)
 
     def _copied(
-        self, kind: dtype | None, place: device | None, format_: memory_format | None = None
+        self, kind: Any, place: Any, format_: memory_format | None = None
     ) -> Tensor:
         from engine._generated.ops import _to_copy
 
         dense = format_ is not None and format_ is not preserve_format
-        return _to_copy(self, dtype=kind, device=place, contiguous=dense)  # type: ignore[no-any-return]
+        return _to_copy(self, dtype=kind, device=place, contiguous=dense)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Without an argument PyTorch's name of the tensor type, else the tensor in that dtype."""
@@ -474,6 +473,14 @@ class Tensor:
     if TYPE_CHECKING:  # the operators: installed from the generated tables
 
         def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
 

@@ -53,10 +53,10 @@ def ints(value: Any) -> tuple[Any, int]:
     """A sequence of ints (or one int) as (array, length); None becomes (NULL, -1)."""
     if value is None:
         return ffi.NULL, -1
-    if isinstance(value, numbers.Integral):
-        return (int(value),), 1
     if isinstance(value, Tensor):
         value = value.tolist()
+    if isinstance(value, numbers.Integral):
+        return (int(value),), 1
     if isinstance(value, (str, bytes)):
         raise TypeError("expected a sequence of ints, got a string")
     values = [v.__index__() for v in value]

@@ -59,10 +59,7 @@ def wanted_word(kind: str) -> str:
     optional = kind.endswith("?")
     kind = kind.rstrip("?")
     listed = re.fullmatch(r"(\w+\??)\[\d*\]", kind)
-    if listed:
-        word = f"sequence of {wanted_word(listed[1])}"
-    else:
-        word = _PYTHON_WORDS.get(kind, kind)
+    word = f"sequence of {wanted_word(listed[1])}" if listed else _PYTHON_WORDS.get(kind, kind)
     return f"{word} or None" if optional else word
 
 

@@ -6,7 +6,9 @@
 
 #include <stdlib.h>
 
-// ---- the DLPack ABI, version 0: https://dmlc.github.io/dlpack/latest/c_api.html
+// ---- the DLPack ABI: https://dmlc.github.io/dlpack/latest/c_api.html
+// Version 0 capsules hold a DLManagedTensor; since version 1 consumers that ask for it get a
+// DLManagedTensorVersioned, whose flags say whether they may write.
 
 typedef struct {
   int32_t device_type;  // 1 = CPU
@@ -35,10 +37,21 @@ typedef struct DLManagedTensor {
   void (*deleter)(struct DLManagedTensor *self);
 } DLManagedTensor;
 
+typedef struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void *context;
+  void (*deleter)(struct DLManagedTensorVersioned *self);
+  uint64_t flags;  // bit 0: read only
+  DLTensor tensor;
+} DLManagedTensorVersioned;
+
 enum { kHolderDlpack = 8 };
 
-static const char kFresh[] = "dltensor";      // a capsule nobody has taken yet
+// Capsules that nobody has taken yet, and taken ones; plain and versioned.
+static const char kFresh[] = "dltensor";
 static const char kTaken[] = "used_dltensor";
+static const char kFreshVersioned[] = "dltensor_versioned";
+static const char kTakenVersioned[] = "used_dltensor_versioned";
 
 // ---- references on Python objects
 
@@ -59,25 +72,41 @@ void uh_object_drop(void *object) {
 // ---- giving memory away
 
 typedef struct {
-  DLManagedTensor managed;  // first: the consumer's pointer is ours
+  union {  // first: the consumer's pointer is ours
+    DLManagedTensor plain;
+    DLManagedTensorVersioned versioned;
+  } managed;
   uh_handle storage;
   int64_t holder;
   int64_t dims[];  // sizes, then strides
 } Given;
 
-static void give_back(DLManagedTensor *managed) {
-  Given *given = (Given *)managed;
+static void give_back(Given *given) {
   uh_storage_drop(given->storage, kHolderDlpack, given->holder);
   free(given);
 }
+static void give_back_plain(DLManagedTensor *managed) { give_back((Given *)managed); }
+static void give_back_versioned(DLManagedTensorVersioned *managed) { give_back((Given *)managed); }
 
+// A capsule that dies unconsumed gives the memory back; a taken one has another name by then.
 static void destroy_capsule(PyObject *capsule) {
-  if (!PyCapsule_IsValid(capsule, kFresh)) return;  // taken: its consumer calls the deleter
-  DLManagedTensor *managed = PyCapsule_GetPointer(capsule, kFresh);
-  managed->deleter(managed);
+  const int plain = PyCapsule_IsValid(capsule, kFresh);
+  if (!plain && !PyCapsule_IsValid(capsule, kFreshVersioned)) return;
+  give_back(PyCapsule_GetPointer(capsule, plain ? kFresh : kFreshVersioned));
 }
 
-int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, uintptr_t list) {
+static void describe(DLTensor *tensor, uh_handle self, int code, int bits, int64_t *dims, int64_t ndim) {
+  tensor->data = (void *)(uintptr_t)uh_data_ptr(self);
+  tensor->device.device_type = 1;
+  tensor->ndim = (int32_t)ndim;
+  tensor->dtype.code = (uint8_t)code;
+  tensor->dtype.bits = (uint8_t)bits;
+  tensor->dtype.lanes = 1;
+  tensor->shape = dims;
+  tensor->strides = dims + ndim;
+}
+
+int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versioned, uintptr_t list) {
   const int64_t ndim = uh_ndim(self);
   Given *given = calloc(1, sizeof(Given) + 2 * (size_t)ndim * sizeof(int64_t));
   if (!given) return -1;
@@ -85,21 +114,18 @@ int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, uintptr_t
   uh_strides(self, given->dims + ndim);
   given->holder = holder;
   given->storage = uh_storage_hold(self, kHolderDlpack, holder);
-  DLTensor *tensor = &given->managed.tensor;
-  tensor->data = (void *)(uintptr_t)uh_data_ptr(self);
-  tensor->device.device_type = 1;
-  tensor->ndim = (int32_t)ndim;
-  tensor->dtype.code = (uint8_t)code;
-  tensor->dtype.bits = (uint8_t)bits;
-  tensor->dtype.lanes = 1;
-  tensor->shape = given->dims;
-  tensor->strides = given->dims + ndim;
-  given->managed.deleter = give_back;
-
+  if (versioned) {
+    given->managed.versioned.major = 1;
+    given->managed.versioned.deleter = give_back_versioned;
+    describe(&given->managed.versioned.tensor, self, code, bits, given->dims, ndim);
+  } else {
+    given->managed.plain.deleter = give_back_plain;
+    describe(&given->managed.plain.tensor, self, code, bits, given->dims, ndim);
+  }
   const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject *capsule = PyCapsule_New(given, kFresh, destroy_capsule);
+  PyObject *capsule = PyCapsule_New(given, versioned ? kFreshVersioned : kFresh, destroy_capsule);
   const int failed = !capsule || PyList_Append((PyObject *)list, capsule) != 0;
-  if (!capsule) give_back(&given->managed);
+  if (!capsule) give_back(given);
   if (failed) PyErr_Clear();
   Py_XDECREF(capsule);
   PyGILState_Release(gil);
@@ -108,16 +134,35 @@ int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, uintptr_t
 
 // ---- taking memory in
 
+static void release_plain(void *managed) {
+  DLManagedTensor *taken = managed;
+  if (taken->deleter) taken->deleter(taken);
+}
+static void release_versioned(void *managed) {
+  DLManagedTensorVersioned *taken = managed;
+  if (taken->deleter) taken->deleter(taken);
+}
+
+// The capsule's pointer if it has the name `fresh`; it is called `taken` from then on.
+static void *take_as(PyObject *capsule, const char *fresh, const char *taken) {
+  if (!PyCapsule_IsValid(capsule, fresh)) return NULL;
+  void *managed = PyCapsule_GetPointer(capsule, fresh);
+  PyCapsule_SetName(capsule, taken);
+  return managed;
+}
+
 int uh_dlpack_take(uintptr_t capsule, uh_dlpack_view *ret_view) {
-  PyObject *object = (PyObject *)capsule;
   const PyGILState_STATE gil = PyGILState_Ensure();
-  DLManagedTensor *managed =
-      PyCapsule_IsValid(object, kFresh) ? PyCapsule_GetPointer(object, kFresh) : NULL;
-  if (managed) PyCapsule_SetName(object, kTaken);
+  DLManagedTensor *plain = take_as((PyObject *)capsule, kFresh, kTaken);
+  DLManagedTensorVersioned *versioned =
+      plain ? NULL : take_as((PyObject *)capsule, kFreshVersioned, kTakenVersioned);
   PyGILState_Release(gil);
-  if (!managed) return -1;
-  const DLTensor *tensor = &managed->tensor;
-  ret_view->managed = managed;
+  if (!plain && !versioned) return -1;
+  const DLTensor *tensor = plain ? &plain->tensor : &versioned->tensor;
+  ret_view->managed = plain ? (void *)plain : (void *)versioned;
+  ret_view->release = plain ? release_plain : release_versioned;
+  ret_view->read_only = versioned ? (int)(versioned->flags & 1) : 0;
+  ret_view->major_version = versioned ? (int)versioned->major : 0;
   ret_view->data = (uintptr_t)tensor->data + tensor->byte_offset;
   ret_view->device_type = tensor->device.device_type;
   ret_view->device_id = tensor->device.device_id;
@@ -128,9 +173,4 @@ int uh_dlpack_take(uintptr_t capsule, uh_dlpack_view *ret_view) {
   ret_view->shape = tensor->shape;
   ret_view->strides = tensor->strides;
   return 0;
-}
-
-void uh_dlpack_release(void *managed) {
-  DLManagedTensor *taken = managed;
-  if (taken->deleter) taken->deleter(taken);
 }

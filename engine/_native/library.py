@@ -12,6 +12,7 @@ children see their own environment:
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ def _load() -> tuple[Any, Any]:
     wanted = openblas_environment(before, cpu_flags())
     os.environ.update(wanted)
     try:
-        from engine._native import _ffi
+        _ffi: Any = importlib.import_module("engine._native._ffi")
     except ImportError as error:
         raise ImportError(_NOT_BUILT.format(error=error)) from error
     finally:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.tensor import Tensor
-
 from engine._native import ffi, lib
+from engine.tensor import Tensor
 
 
 def tensor_id(x: Tensor) -> int:

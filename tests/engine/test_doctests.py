@@ -1,0 +1,27 @@
+"""The examples in docstrings are true."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import engine
+
+MODULES = [
+    f"engine.{module.name}" for module in pkgutil.iter_modules(engine.__path__) if not module.ispkg
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module, extraglobs={"engine": engine})
+    assert failed == 0
+
+
+def test_examples_of_operators():
+    from engine._generated import ops
+
+    failed, _ = doctest.testmod(ops, extraglobs={"engine": engine})
+    assert failed == 0
