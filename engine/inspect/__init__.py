@@ -7,6 +7,8 @@ from typing import Any
 
 _HOMES = {
     "History": "engine.inspect.history",
+    "record": "engine.inspect.recorder",
+    "record_program": "engine.inspect.recorder",
     "Trace": "engine.inspect.trace",
     "TraceError": "engine.inspect.trace",
     "Selection": "engine.inspect.selection",
