@@ -36,7 +36,7 @@ def install() -> None:
 def uninstall() -> None:
     """Stops in the calling thread; other threads stop by themselves when the recording is over."""
     if threading.gettrace() is _begin_in_thread:
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
     lib.uh_trace_end()
 
 

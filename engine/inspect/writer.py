@@ -71,7 +71,7 @@ class TraceFile:
             count,
             int(events["t"][0]),
             int(events["t"][-1]),
-            zlib.compress(byte_planes(events), 1),
+            zlib.compress(byte_planes(events).tobytes(), 1),
             zlib.compress(blobs, 1),
         )
         self._db.execute("BEGIN")
@@ -208,7 +208,8 @@ class Writer:
                 self._end_program(exit_code)
         self.file.set_meta(meta)
         self.file.close()
-        self._records = self._blob = np.empty(0, np.uint8)
+        self._records = np.empty(0, RECORD)
+        self._blob = np.empty(0, np.uint8)
 
     def _end_program(self, exit_code: int) -> None:
         event = np.zeros(1, RECORD)

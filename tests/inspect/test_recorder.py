@@ -308,12 +308,14 @@ def test_record_as_a_context_manager(tmp_path: Path) -> None:
 
 
 def test_recording_twice_and_in_vain(tmp_path: Path) -> None:
-    with record(tmp_path / "a.uht", lines=False):
-        with pytest.raises(RuntimeError, match="already being recorded"):
-            record(tmp_path / "b.uht").__enter__()
+    with (
+        record(tmp_path / "a.uht", lines=False),
+        pytest.raises(RuntimeError, match="already being recorded"),
+    ):
+        record(tmp_path / "b.uht").__enter__()
     with pytest.raises(FileExistsError, match=r"a\.uht exists already"):
         record(tmp_path / "a.uht")
-    with pytest.raises(FileNotFoundError, match="the folder .* does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist"):
         record(tmp_path / "no" / "a.uht")
     with record(tmp_path / "c.uht"):
         pass
