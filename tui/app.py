@@ -115,6 +115,10 @@ class Underhood(App[int]):
         if self.settings.keys:
             self.set_keymap(self.settings.keys)
 
+    def get_default_screen(self) -> Screen[Any]:
+        """The first screen is the lowest one: no empty screen is drawn before it."""
+        return make_screen(self._first, **self._given)
+
     def _known_theme(self) -> str:
         for name in (self.settings.theme, self.memory.get("theme", "")):
             if name in self.available_themes:
@@ -128,7 +132,6 @@ class Underhood(App[int]):
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave_cleanly, number)
         self.theme_changed_signal.subscribe(self, self._remember_theme)
-        self.go(self._first, **self._given)
         for warning in self.settings.warnings:
             self.notify(warning, title="Settings", severity="warning", markup=False)
 
@@ -147,8 +150,9 @@ class Underhood(App[int]):
             self.memory.put("theme", theme.name)
 
     def go(self, name: str, instead: bool = False, **given: Any) -> None:
-        """Open a screen by name, on top of the present one or instead of it."""
-        show = self.switch_screen if instead else self.push_screen
+        """Open a screen by name, on top of the present one or instead of it (the lowest one stays:
+        Textual cannot switch it)."""
+        show = self.switch_screen if instead and len(self.screen_stack) > 1 else self.push_screen
         show(make_screen(name, **given))
 
     def action_safe(self) -> None:

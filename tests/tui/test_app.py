@@ -307,3 +307,12 @@ async def test_a_script_that_fails_opens_where_it_failed(tmp_path: Path) -> None
         told = [notification.message for notification in app._notifications]
         assert told == ["broken.py ended with exit code 1: ValueError: on purpose"]
         assert "line 3 broken.py" in screen_text(app)
+
+
+async def test_escape_from_the_first_screen_leads_home(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path)) as pilot:
+        await pilot.press("escape")
+        await pilot.pause(0.2)
+        assert "Playground" in screen_text(pilot.app)
+        await pilot.press("escape")
+        assert not pilot.app.is_running or pilot.app.return_code == 0

@@ -44,10 +44,10 @@ class BaseScreen(Screen[None]):
 
     def action_leave(self) -> None:
         """One level back; the lowest screen gives way to home."""
-        if len(self.app.screen_stack) > 2:
+        if len(self.app.screen_stack) > 1:
             self.dismiss()
         else:
-            self.app.go("home", instead=True)  # type: ignore[attr-defined]
+            self.app.go("home")  # type: ignore[attr-defined]
 
     def action_quit(self) -> None:
         """Leave Underhood."""

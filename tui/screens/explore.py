@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from tui import places
 from tui.keys import SCREEN, bindings
 from tui.screens.base import BaseScreen
 from tui.screens.pace import Pace
-from tui.screens.viewer import Viewer, viewer_bar
+from tui.screens.viewer import SIDE, Viewer, viewer_bar
 from tui.widgets.bar import Bar, Word
 
 if TYPE_CHECKING:
@@ -67,18 +69,18 @@ class ExploreScreen(BaseScreen):
                 stage = self._opened(self.trace)
             except Exception as error:  # whatever a file or a broken build does, the explorer stays
                 problem = problem or str(error) or type(error).__name__
-        if not get_current_worker().is_cancelled:
-            self.app.call_from_thread(self._loaded, stage, problem)
+        if get_current_worker().is_cancelled:
+            return
+        self.app.call_from_thread(self._loaded, stage, problem)
+        if stage is not None:
+            warm(stage)
 
     def _opened(self, trace: Path) -> Stage:
-        """The trace, with each view drawn once, so that no first key has to fold anything."""
-        from tui.render import UNICODE
+        """The trace, with what is shown first drawn once, so that handing it over takes no time."""
         from tui.stage import open_stage
-        from tui.views import views
 
         stage = open_stage(trace, self.at, self.first_view)
-        for name in views():
-            stage.picture(name, 80, 24, UNICODE)
+        warm(stage, (stage.view, SIDE))
         return stage
 
     def _record(self) -> str:
@@ -138,6 +140,16 @@ class ExploreScreen(BaseScreen):
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""
         return list(self.viewer.signs())
+
+
+def warm(stage: Stage, names: Iterable[str] = ()) -> None:
+    """Draw views (all, if none is named) for nobody, so that no first key has to fold anything."""
+    from tui.render import UNICODE
+    from tui.views import views
+
+    for name in names or views():
+        with suppress(Exception):  # whoever looks at that view will be told
+            stage.picture(name, 80, 24, UNICODE)
 
 
 def title_words(stage: Stage | None, name: str, growing: str = "not closed") -> list[Word]:

@@ -303,7 +303,7 @@ class LessonScreen(BaseScreen):
         if course.move(1):
             self._arrive()
         elif following := course.following():
-            self.app.switch_screen(LessonScreen(following))
+            self.app.go("lesson", instead=True, lesson=following)  # type: ignore[attr-defined]
         else:
             self._tell([("good", "That was the last lesson."), ("dim", "Esc goes back.")])
 
