@@ -65,7 +65,7 @@ EXPAND = Bad(lambda m: m.ones(2, 3).expand(4, 3), RuntimeError, r"(?s)expanded s
 SELECT = Bad(lambda m: m.ones(3).select(0, 3), IndexError, "out of (range|bounds)")
 NOT_MASK = Bad(lambda m: m.ones(2).masked_fill_(m.ones(2), 1), RuntimeError, "only supports boolean masks")
 VALUE = Bad(lambda m: m.ones(2, dtype=m.uint8).fill_(300), RuntimeError, "cannot be converted to type uint8_t without overflow")
-FILL_EXPANDED = Bad(lambda m: m.ones(1).expand(2).fill_(0), RuntimeError, "more than one element of the written-to tensor")
+COPY_EXPANDED = Bad(lambda m: m.ones(1).expand(2).copy_(m.ones(2)), RuntimeError, "more than one element of the written-to tensor")
 COPY_SHAPE = Bad(lambda m: m.ones(2).copy_(m.ones(3)), RuntimeError, r"(?i)3.*2|2.*3")
 
 ROWS = [
@@ -74,7 +74,7 @@ ROWS = [
     Row("zeros_like", np.zeros_like, PLAIN),
     Row("ones_like", np.ones_like, PLAIN),
     Row("full_like", lambda x, v: np.full_like(x, v), one(((2, 3), (1,)), ((0,), (1,)))),
-    Row("masked_fill", _masked_fill, _masks, bad=(NOT_MASK, VALUE, FILL_EXPANDED, COPY_SHAPE)),
+    Row("masked_fill", _masked_fill, _masks, bad=(NOT_MASK, VALUE, COPY_EXPANDED, COPY_SHAPE)),
     Row("cat", _cat, lists((((2, 3), (4, 3)), 0), (((2, 3), (2, 1)), -1), (((2,), (0,), (3,)), 0), (((0, 3), (2, 3)), 0),
         (((2, 3, 4), (2, 1, 4)), 1)), out=True, bad=(EMPTY_LIST, SIZES, RANKS)),
     Row("stack", np.stack, lists((((2, 3), (2, 3)), 0), (((2, 3), (2, 3)), 1), (((2, 3), (2, 3)), -1), (((), ()), 0),

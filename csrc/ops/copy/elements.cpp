@@ -127,6 +127,9 @@ void copy_elements(const Strided& to, const Strided& from) {
 
 void fill_elements(const Tensor& self, const ElementBytes& value) {
   if (self.numel() == 0) return;
+  if (self.is_contiguous() && self.numel() <= kGrain) {
+    return copy_loops().fill[size_class(itemsize(self.dtype()))](self.data(), 1, value.data(), self.numel());
+  }
   const Geometry<1> g = make_geometry<1>(self.sizes(), {IntSpan(self.strides())});
   const Elements dst = operand(Strided(self));
   const auto fill = copy_loops().fill[size_class(dst.item)];

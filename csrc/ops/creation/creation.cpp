@@ -1,4 +1,6 @@
 // The operators of creation.yaml that only set every element to one value.
+#include <cstring>
+
 #include "generated/kernels.h"
 #include "ops/copy/copy.h"
 
@@ -18,6 +20,16 @@ Tensor filled(Tensor out, const Scalar& value) {
   return out;
 }
 
+// The bytes of 0 are zeros in every dtype: small tensors need no more than memset.
+Tensor zeroed(Tensor out) {
+  constexpr size_t kSmall = 4096;
+  const auto bytes = static_cast<size_t>(out.numel() * itemsize(out.dtype()));
+  if (out.is_meta() || bytes > kSmall || !out.is_contiguous()) return filled(std::move(out), 0);
+  if (bytes) std::memset(out.data(), 0, bytes);
+  record_write(out);
+  return out;
+}
+
 }  // namespace
 
 Tensor empty_sized(KeySet, const Dims& size, DType dtype, Device device) {
@@ -29,7 +41,7 @@ Tensor empty_strided_sized(KeySet, const Dims& size, const Dims& stride, DType d
 }
 
 Tensor zeros(KeySet, const Dims& size, DType dtype, Device device) {
-  return filled(empty(size, float_unless(dtype), cpu_unless(device)), 0);
+  return zeroed(empty(size, float_unless(dtype), cpu_unless(device)));
 }
 
 Tensor ones(KeySet, const Dims& size, DType dtype, Device device) {
@@ -46,7 +58,7 @@ Tensor empty_like_tensor(KeySet, const Tensor& self, DType dtype, Device device)
 }
 
 Tensor zeros_like(KeySet, const Tensor& self, DType dtype, Device device) {
-  return filled(empty_like(self, like(dtype, self), like(device, self)), 0);
+  return zeroed(empty_like(self, like(dtype, self), like(device, self)));
 }
 
 Tensor ones_like(KeySet, const Tensor& self, DType dtype, Device device) {
@@ -62,7 +74,7 @@ Tensor new_empty(KeySet, const Tensor& self, const Dims& size, DType dtype, Devi
 }
 
 Tensor new_zeros(KeySet, const Tensor& self, const Dims& size, DType dtype, Device device) {
-  return filled(empty(size, like(dtype, self), like(device, self)), 0);
+  return zeroed(empty(size, like(dtype, self), like(device, self)));
 }
 
 Tensor new_ones(KeySet, const Tensor& self, const Dims& size, DType dtype, Device device) {

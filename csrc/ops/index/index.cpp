@@ -188,7 +188,6 @@ Tensor gather(KeySet, const Tensor& self, int64_t dim, const Tensor& index) {
   if (out.is_meta() || out.numel() == 0) return out;
   const int64_t size = self.ndim() ? self.size(d) : 1, along = self.ndim() ? self.stride(d) : 0;
   const Tensor places = as_contiguous(index, DType::kInt64);
-  check_indices(places.data_as<int64_t>(), places.numel(), 0, size, d, ErrorKind::kRuntime);
   // Rows run along the gathered dimension, so that a row of self is one table.
   Dims sizes = out.sizes(), dense = out.strides(), own = self.strides();
   int64_t n = 1, step = 1;
@@ -205,9 +204,17 @@ Tensor gather(KeySet, const Tensor& self, int64_t dim, const Tensor& index) {
   const auto take = copy_loops().take[size_class(item)];
   parallel_for(0, lines, std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
     Odometer<2> at(g, g.sizes.size(), lo);
+    std::vector<int64_t> line;
     for (int64_t i = lo; i < hi; ++i, at.step()) {
+      const int64_t* index_line = places.data_as<int64_t>() + at.offsets()[0];
+      if (step != 1) {
+        line.resize(static_cast<size_t>(n));
+        copy_loops().move[3](line.data(), 1, index_line, step, n);
+        index_line = line.data();
+      }
+      check_indices(index_line, n, 0, size, d, ErrorKind::kRuntime);
       take(out.data() + at.offsets()[0] * item, step, self.data() + at.offsets()[1] * item, along,
-           places.data_as<int64_t>() + at.offsets()[0], step, n);
+           index_line, 1, n);
     }
   });
   record_write(out);

@@ -63,13 +63,20 @@ struct Min {
 constexpr int64_t kLanes = 64;
 constexpr int64_t kBlock = 4096;  // elements that meet in T before they go to the accumulator
 
-// x[0] op ... op x[n-1] for n a multiple of kLanes.
+// x[0] op ... op x[n-1] for n >= kLanes; the rest that fills no lanes is padded with the identity.
 template <class Op, class T, class Acc>
 inline Acc fold_block(const T* x, int64_t n) {
   T lane[kLanes];
   std::memcpy(lane, x, sizeof lane);
-  for (int64_t i = kLanes; i < n; i += kLanes) {
+  int64_t i = kLanes;
+  for (; i + kLanes <= n; i += kLanes) {
     for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], x[i + l]);
+  }
+  if (i < n) {
+    T rest[kLanes];
+    for (int64_t l = 0; l < kLanes; ++l) rest[l] = Op::template identity<T>();
+    std::memcpy(rest, x + i, static_cast<size_t>(n - i) * sizeof(T));
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], rest[l]);
   }
   Acc wide[kLanes / 2];
   for (int64_t l = 0; l < kLanes / 2; ++l) {
@@ -87,7 +94,7 @@ void run(void* acc_, const void* x_, int64_t n) {
   const auto* x = static_cast<const T*>(x_);
   int64_t i = 0;
   while (n - i >= kLanes) {
-    const int64_t m = (n - i < kBlock ? n - i : kBlock) / kLanes * kLanes;
+    const int64_t m = n - i < kBlock + kLanes ? n - i : kBlock;  // leaves no short rest
     acc = Op::template apply<Acc>(acc, fold_block<Op, T, Acc>(x + i, m));
     i += m;
   }

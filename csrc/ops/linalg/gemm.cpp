@@ -114,10 +114,24 @@ bool is_step(int64_t stride) { return stride >= 1 && stride <= INT32_MAX; }
 constexpr int64_t kSmall = 1024;
 constexpr int64_t kShort = 64;  // the plain loop adds one by one: not for long sums
 
+bool is_small(int64_t m, int64_t n, int64_t k) { return k <= kShort && m * n * k <= kSmall; }
+
+// Two small matrices need nothing of what follows: most of the time would go into preparing it.
+bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
+  if (a.ndim() != 2 || b.ndim() != 2 || !is_small(a.size(0), b.size(1), a.size(1))) return false;
+  const auto run = [&](auto loop, auto* c) {
+    using T = std::remove_pointer_t<decltype(c)>;
+    loop(c, a.data_as<T>(), a.stride(0), a.stride(1), b.data_as<T>(), b.stride(0), b.stride(1), a.size(0), b.size(1), a.size(1));
+    return true;
+  };
+  if (out.dtype() == DType::kFloat32) return run(gemm_loops().small_float, out.data_as<float>());
+  return out.dtype() == DType::kFloat64 && run(gemm_loops().small_double, out.data_as<double>());
+}
+
 template <class T>
 void one_product(const Product& p, const T* a, const T* b, T* c) {
   const Matrices &x = p.a, &y = p.b;
-  if (x.columns <= kShort && x.rows * y.columns * x.columns <= kSmall) {
+  if (is_small(x.rows, y.columns, x.columns)) {
     const auto small = [] {
       if constexpr (std::is_same_v<T, float>) return gemm_loops().small_float;
       else return gemm_loops().small_double;
@@ -203,6 +217,7 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
   if (out.numel() == 0) return;
   const DType dtype = out.dtype();
   if (a.numel() == 0) return fill_elements(out, ElementBytes{});  // a sum of nothing
+  if (multiplied_small(out, a, b)) return;
   if (is_reduced_floating(dtype)) {
     const Tensor wide = empty(out.sizes(), DType::kFloat32);
     multiply(wide, as_contiguous(a, DType::kFloat32), a_reading, as_contiguous(b, DType::kFloat32), b_reading, batch);

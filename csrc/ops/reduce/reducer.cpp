@@ -164,6 +164,14 @@ void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, F
                DType compute, double divisor) {
   if (out.numel() == 0) return;
   const Fold& fold = reduce_loops().fold[static_cast<int>(op)][static_cast<int>(compute)];
+  const bool direct = self.dtype() == read_as && read_as == compute;
+  if (direct && self.is_contiguous() && out.numel() == 1 && self.numel() <= kSlice && self.numel() == dims.count(self)) {
+    alignas(8) ElementBytes acc;  // one short run: no plan is needed
+    fold.identity(acc.data(), 1);
+    fold.run(acc.data(), self.data(), self.numel());
+    if (divisor >= 0) divide(acc.data(), 1, divisor);
+    return cast_run(out.data(), out.dtype(), acc.data(), fold.accumulator, 1);
+  }
   const Plan p = make_plan(out, self, dims, read_as, compute);
   const int64_t results = out.numel(), reduced = dims.count(self), row = p.kept.row();
   const int64_t item = itemsize(fold.accumulator);
