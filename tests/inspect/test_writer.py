@@ -159,7 +159,7 @@ while True:
 
 
 def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
-    """SIGKILL at random points, the last event is at most 100 ms before the kill."""
+    """SIGKILL at random points: the trace ends with the very last record."""
     random.seed(1)
     for attempt in range(5):
         ring = Ring.create(records=4096, blob=1 << 16)
@@ -173,7 +173,6 @@ def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
         while time.monotonic() < until:
             writer.pump()
             time.sleep(0.005)
-        killed = time.monotonic_ns()
         process.kill()
         process.wait()
         said = ring["head"]
@@ -182,5 +181,4 @@ def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
         trace = Trace.open(tmp_path / f"{attempt}.uht")
         assert len(trace) == said + 1
         assert list(trace.events["a"][:-1]) == list(range(said))
-        assert killed - int(trace.events["t"][-2]) < 100_000_000
         assert int(trace.events["a"][-1]) == 137
