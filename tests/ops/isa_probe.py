@@ -1,6 +1,6 @@
 """Runs every row of the table and writes the results: one process per instruction set.
 
-    UNDERHOOD_ISA=v2 python isa_probe.py OUT.npz
+UNDERHOOD_ISA=v2 python isa_probe.py OUT.npz
 """
 
 from __future__ import annotations

@@ -49,23 +49,51 @@ def _masked_fill(x: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
 
 
 def _masks(dtype: str) -> Iterator[Sample]:
-    for a, b in (((3, 4), (3, 4)), ((3, 4), (4,)), ((4,), (3, 1)), ((0, 2), (2,)), ((100,), (100,))):
+    for a, b in (
+        ((3, 4), (3, 4)),
+        ((3, 4), (4,)),
+        ((4,), (3, 1)),
+        ((0, 2), (2,)),
+        ((100,), (100,)),
+    ):
         yield Sample((array(dtype, *a), array("bool", *b, seed=3), 1), {}, f"{a}{b}")
 
 
-EMPTY_LIST = Bad(lambda m: m.cat([]), (ValueError, RuntimeError), "expected a non-empty list of Tensors")  # type: ignore[arg-type]
-SIZES = Bad(lambda m: m.cat([m.ones(2, 3), m.ones(2, 4)]), RuntimeError,
-            "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1")
-RANKS = Bad(lambda m: m.cat([m.ones(2, 3), m.ones(2)]), RuntimeError, "must have same number of dimensions: got 2 and 1")
-UNEQUAL = Bad(lambda m: m.stack([m.ones(2), m.ones(3)]), RuntimeError,
-              r"expects each tensor to be equal size, but got \[2\] at entry 0 and \[3\] at entry 1")
+EMPTY_LIST = Bad(
+    lambda m: m.cat([]), (ValueError, RuntimeError), "expected a non-empty list of Tensors"
+)  # type: ignore[arg-type]
+SIZES = Bad(
+    lambda m: m.cat([m.ones(2, 3), m.ones(2, 4)]),
+    RuntimeError,
+    "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1",
+)
+RANKS = Bad(
+    lambda m: m.cat([m.ones(2, 3), m.ones(2)]),
+    RuntimeError,
+    "must have same number of dimensions: got 2 and 1",
+)
+UNEQUAL = Bad(
+    lambda m: m.stack([m.ones(2), m.ones(3)]),
+    RuntimeError,
+    r"expects each tensor to be equal size, but got \[2\] at entry 0 and \[3\] at entry 1",
+)
 VIEW = Bad(lambda m: m.ones(2, 3).t().view(6), RuntimeError, "(?i)view")
 COUNT = Bad(lambda m: m.ones(2, 3).reshape(4), RuntimeError, r"\[4\].*invalid for input of size 6")
 EXPAND = Bad(lambda m: m.ones(2, 3).expand(4, 3), RuntimeError, r"(?s)expanded size.*4.*2")
 SELECT = Bad(lambda m: m.ones(3).select(0, 3), IndexError, "out of (range|bounds)")
-NOT_MASK = Bad(lambda m: m.ones(2).masked_fill_(m.ones(2), 1), RuntimeError, "only supports boolean masks")
-VALUE = Bad(lambda m: m.ones(2, dtype=m.uint8).fill_(300), RuntimeError, "cannot be converted to type uint8_t without overflow")
-COPY_EXPANDED = Bad(lambda m: m.ones(1).expand(2).copy_(m.ones(2)), RuntimeError, "more than one element of the written-to tensor")
+NOT_MASK = Bad(
+    lambda m: m.ones(2).masked_fill_(m.ones(2), 1), RuntimeError, "only supports boolean masks"
+)
+VALUE = Bad(
+    lambda m: m.ones(2, dtype=m.uint8).fill_(300),
+    RuntimeError,
+    "cannot be converted to type uint8_t without overflow",
+)
+COPY_EXPANDED = Bad(
+    lambda m: m.ones(1).expand(2).copy_(m.ones(2)),
+    RuntimeError,
+    "more than one element of the written-to tensor",
+)
 COPY_SHAPE = Bad(lambda m: m.ones(2).copy_(m.ones(3)), RuntimeError, r"(?i)3.*2|2.*3")
 
 ROWS = [

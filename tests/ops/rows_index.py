@@ -24,7 +24,9 @@ def _gather(dtype: str) -> Iterator[Sample]:
     yield Sample((x, 0, indices([[0, 2, 1, 0], [2, 2, 0, 1]])), {}, "0")
     yield Sample((x, 1, indices([[3, 0], [1, 1], [2, 3]])), {}, "1")
     yield Sample((x, -1, indices(np.zeros((3, 0)))), {}, "none")
-    yield Sample((array(dtype, 40, 50), 1, indices(np.arange(800).reshape(40, 20) % 50)), {}, "large")
+    yield Sample(
+        (array(dtype, 40, 50), 1, indices(np.arange(800).reshape(40, 20) % 50)), {}, "large"
+    )
 
 
 def _take(dtype: str) -> Iterator[Sample]:
@@ -33,7 +35,13 @@ def _take(dtype: str) -> Iterator[Sample]:
 
 
 def _masked(dtype: str) -> Iterator[Sample]:
-    for a, b in (((3, 4), (3, 4)), ((3, 4), (4,)), ((4,), (3, 1)), ((0, 2), (2,)), ((2000,), (2000,))):
+    for a, b in (
+        ((3, 4), (3, 4)),
+        ((3, 4), (4,)),
+        ((4,), (3, 1)),
+        ((0, 2), (2,)),
+        ((2000,), (2000,)),
+    ):
         yield Sample((array(dtype, *a), array("bool", *b, seed=3)), {}, f"{a}{b}")
 
 
@@ -52,16 +60,40 @@ def _masked_select(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return x[mask]
 
 
-OUTSIDE = Bad(lambda m: m.ones(3)[m.tensor([0, 3])], IndexError, "index 3 is out of bounds for dimension 0 with size 3")
-MASK = Bad(lambda m: m.ones(3)[m.tensor([True, False])], IndexError, r"he shape of the mask \[2\] at index 0 does not match")
-SHAPES = Bad(lambda m: m.ones(3, 3)[m.tensor([0, 1]), m.tensor([0, 1, 2])], IndexError,
-             r"could not be broadcast together with shapes \[2\], \[3\]")
-MANY = Bad(lambda m: m.ones(3)[m.tensor([0]), m.tensor([0])], IndexError, "too many indices for tensor of dimension 1")
+OUTSIDE = Bad(
+    lambda m: m.ones(3)[m.tensor([0, 3])],
+    IndexError,
+    "index 3 is out of bounds for dimension 0 with size 3",
+)
+MASK = Bad(
+    lambda m: m.ones(3)[m.tensor([True, False])],
+    IndexError,
+    r"he shape of the mask \[2\] at index 0 does not match",
+)
+SHAPES = Bad(
+    lambda m: m.ones(3, 3)[m.tensor([0, 1]), m.tensor([0, 1, 2])],
+    IndexError,
+    r"could not be broadcast together with shapes \[2\], \[3\]",
+)
+MANY = Bad(
+    lambda m: m.ones(3)[m.tensor([0]), m.tensor([0])],
+    IndexError,
+    "too many indices for tensor of dimension 1",
+)
 FLOAT = Bad(lambda m: m.ones(3)[m.tensor([0.0])], IndexError, "tensors used as indices must be")
-GATHER = Bad(lambda m: m.ones(3).gather(0, m.tensor([3])), (RuntimeError, IndexError), "index 3 is out of bounds for dimension 0 with size 3")  # type: ignore[arg-type]
-LARGE = Bad(lambda m: m.ones(2, 2).gather(0, m.zeros(1, 3, dtype=m.int64)), RuntimeError,
-            r"Size does not match at dimension 1 expected index \[1, 3\]")
-PUT = Bad(lambda m: m.ones(3).index_put_((m.tensor([0, 1]),), m.ones(3)), RuntimeError, "shape mismatch")
+GATHER = Bad(
+    lambda m: m.ones(3).gather(0, m.tensor([3])),
+    (RuntimeError, IndexError),
+    "index 3 is out of bounds for dimension 0 with size 3",
+)  # type: ignore[arg-type]
+LARGE = Bad(
+    lambda m: m.ones(2, 2).gather(0, m.zeros(1, 3, dtype=m.int64)),
+    RuntimeError,
+    r"Size does not match at dimension 1 expected index \[1, 3\]",
+)
+PUT = Bad(
+    lambda m: m.ones(3).index_put_((m.tensor([0, 1]),), m.ones(3)), RuntimeError, "shape mismatch"
+)
 
 ROWS = [
     Row("index_select", lambda x, d, i: np.take(x, i, d), _select, ALL, bad=(OUTSIDE, MASK, SHAPES, MANY, FLOAT, PUT)),

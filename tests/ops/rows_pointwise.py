@@ -12,22 +12,36 @@ from table import ALL, EXACT, FLOATS, INTS, NUMBERS, Bad, Row, Sample, array
 SHAPES = ((), (5,), (3, 4), (2, 1, 3), (0, 3), (257,))
 
 
-def unary(low: float = -4, high: float = 4, nonzero: bool = False) -> Callable[[str], Iterator[Sample]]:
+def unary(
+    low: float = -4, high: float = 4, nonzero: bool = False
+) -> Callable[[str], Iterator[Sample]]:
     def samples(dtype: str) -> Iterator[Sample]:
         for shape in SHAPES:
-            yield Sample((array(dtype, *shape, low=low, high=high, nonzero=nonzero),), {}, str(shape))
+            yield Sample(
+                (array(dtype, *shape, low=low, high=high, nonzero=nonzero),), {}, str(shape)
+            )
 
     return samples
 
 
 def binary(
-    nonzero: bool = False, low: float = -4, high: float = 4, right: tuple[float, float] | None = None
+    nonzero: bool = False,
+    low: float = -4,
+    high: float = 4,
+    right: tuple[float, float] | None = None,
 ) -> Callable[[str], Iterator[Sample]]:
     """Equal shapes, broadcasting both ways, a 0-d tensor and a number on the right."""
     lo, hi = right or (low, high)
 
     def samples(dtype: str) -> Iterator[Sample]:
-        pairs = (((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 3, 4), ()), ((0, 3), (1, 3)), ((300,), (300,)))
+        pairs = (
+            ((3, 4), (3, 4)),
+            ((3, 4), (4,)),
+            ((3, 1), (1, 4)),
+            ((2, 3, 4), ()),
+            ((0, 3), (1, 3)),
+            ((300,), (300,)),
+        )
         for a, b in pairs:
             x = array(dtype, *a, seed=1, low=low, high=high)
             y = array(dtype, *b, seed=2, low=lo, high=hi, nonzero=nonzero)
@@ -40,7 +54,9 @@ def binary(
 
 def each(f: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
     """A scalar function of the math module over an array."""
-    return lambda x: np.vectorize(f, otypes=[np.float64])(np.asarray(x, np.float64)).reshape(np.shape(x))
+    return lambda x: np.vectorize(f, otypes=[np.float64])(np.asarray(x, np.float64)).reshape(
+        np.shape(x)
+    )
 
 
 def as_float(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,10 +67,26 @@ def fraction(x: np.ndarray) -> np.ndarray:
     return x - np.trunc(x)
 
 
-MISMATCH = Bad(lambda m: m.ones(3) + m.ones(4), RuntimeError, r"size of tensor a \(3\) must match the size of tensor b \(4\)")
-OVERLAP = Bad(lambda m: m.ones(1).expand(3).add_(1), RuntimeError, "more than one element of the written-to tensor")
-PARTIAL = Bad(lambda m: (lambda x: x[1:].add_(x[:-1]))(m.ones(4)), RuntimeError, "some elements of the input tensor")
-CAST = Bad(lambda m: m.ones(3, dtype=m.int64).mul_(1.5), RuntimeError, "can't be cast to the desired output type")
+MISMATCH = Bad(
+    lambda m: m.ones(3) + m.ones(4),
+    RuntimeError,
+    r"size of tensor a \(3\) must match the size of tensor b \(4\)",
+)
+OVERLAP = Bad(
+    lambda m: m.ones(1).expand(3).add_(1),
+    RuntimeError,
+    "more than one element of the written-to tensor",
+)
+PARTIAL = Bad(
+    lambda m: (lambda x: x[1:].add_(x[:-1]))(m.ones(4)),
+    RuntimeError,
+    "some elements of the input tensor",
+)
+CAST = Bad(
+    lambda m: m.ones(3, dtype=m.int64).mul_(1.5),
+    RuntimeError,
+    "can't be cast to the desired output type",
+)
 BOOL_SUB = Bad(lambda m: m.tensor([True]) - m.tensor([True]), RuntimeError, "bool")
 INT_POWER = Bad(lambda m: m.tensor([2]).pow(-1), RuntimeError, "negative integer powers")
 ZERO_DIVISION = Bad(lambda m: m.tensor([1]) // 0, (RuntimeError, ZeroDivisionError), "(?i)zero")  # type: ignore[arg-type]
@@ -147,4 +179,3 @@ ROWS += [
     Row("clamp", _clamp_reference, _clamp, NUMBERS, inplace=True, out=True, bad=(NO_LIMIT,)),
     Row("where", np.where, _where, ALL, out=True, bad=(NOT_BOOL,)),
 ]
-

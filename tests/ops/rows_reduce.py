@@ -41,11 +41,15 @@ def reference(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _add(x: np.ndarray, axis: Any, keepdims: bool) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims, dtype=np.int64 if x.dtype.kind in "biu" else None)
+    return np.sum(
+        x, axis=axis, keepdims=keepdims, dtype=np.int64 if x.dtype.kind in "biu" else None
+    )
 
 
 def _multiply(x: np.ndarray, axis: Any, keepdims: bool) -> Any:
-    return np.prod(x, axis=axis, keepdims=keepdims, dtype=np.int64 if x.dtype.kind in "biu" else None)
+    return np.prod(
+        x, axis=axis, keepdims=keepdims, dtype=np.int64 if x.dtype.kind in "biu" else None
+    )
 
 
 def _mean(x: np.ndarray, axis: Any, keepdims: bool) -> Any:
@@ -72,14 +76,32 @@ def _plain(dtype: str) -> Iterator[Sample]:
     return (s for s in samples(empty=False)(dtype) if "dim" not in s.kwargs)
 
 
-RANGE = Bad(lambda m: m.ones(2, 3).sum(2), IndexError, r"(?i)dimension out of range.*\[-2, 1\], but got 2")
+RANGE = Bad(
+    lambda m: m.ones(2, 3).sum(2), IndexError, r"(?i)dimension out of range.*\[-2, 1\], but got 2"
+)
 TWICE = Bad(lambda m: m.ones(2, 3).sum((0, 0)), RuntimeError, "dim 0 appears multiple times")
 INT_MEAN = Bad(lambda m: m.ones(2, dtype=m.int64).mean(), RuntimeError, "Got: Long")
-EMPTY_MAX = Bad(lambda m: m.ones(0).max(), RuntimeError, r"max\(\): Expected reduction dim to be specified")
-EMPTY_DIM = Bad(lambda m: m.ones(0, 2).max(0), IndexError, r"max\(\): Expected reduction dim 0 to have non-zero size")
-EMPTY_AMAX = Bad(lambda m: m.ones(0, 2).amax(0), IndexError, r"amax\(\): Expected reduction dim 0 to have non-zero")
-EMPTY_ARGMAX = Bad(lambda m: m.ones(0).argmax(), IndexError, r"argmax\(\): Expected reduction dim to be specified")
-BOOL_ARGMAX = Bad(lambda m: m.tensor([True]).argmax(), (NotImplementedError, RuntimeError), "(?i)not implemented for 'Bool'")  # type: ignore[arg-type]
+EMPTY_MAX = Bad(
+    lambda m: m.ones(0).max(), RuntimeError, r"max\(\): Expected reduction dim to be specified"
+)
+EMPTY_DIM = Bad(
+    lambda m: m.ones(0, 2).max(0),
+    IndexError,
+    r"max\(\): Expected reduction dim 0 to have non-zero size",
+)
+EMPTY_AMAX = Bad(
+    lambda m: m.ones(0, 2).amax(0),
+    IndexError,
+    r"amax\(\): Expected reduction dim 0 to have non-zero",
+)
+EMPTY_ARGMAX = Bad(
+    lambda m: m.ones(0).argmax(), IndexError, r"argmax\(\): Expected reduction dim to be specified"
+)
+BOOL_ARGMAX = Bad(
+    lambda m: m.tensor([True]).argmax(),
+    (NotImplementedError, RuntimeError),
+    "(?i)not implemented for 'Bool'",
+)  # type: ignore[arg-type]
 
 ROWS = [
     Row("sum", reference(_add), samples(), ALL, "sum", out=True, bad=(RANGE, TWICE)),

@@ -100,7 +100,9 @@ def array(
         if nonzero:
             values[values == 0] = 0.5
     else:
-        values = np.asarray(rng.integers(max(low, 0 if dtype == "uint8" else -100), high + 1, shape))
+        values = np.asarray(
+            rng.integers(max(low, 0 if dtype == "uint8" else -100), high + 1, shape)
+        )
         if nonzero:
             values[values == 0] = 1
     return Array(values.astype(numpy_dtype(dtype)), dtype)

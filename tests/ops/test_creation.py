@@ -13,7 +13,9 @@ import engine
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("args", [(5,), (2, 7), (0, 10, 3), (7, 0, -2), (3, 3), (0, 100)])
 def test_arange(args: tuple[int, ...], dtype: str) -> None:
-    assert_same(engine.arange(*args, dtype=getattr(engine, dtype)), np.arange(*args), f"arange{args}")
+    assert_same(
+        engine.arange(*args, dtype=getattr(engine, dtype)), np.arange(*args), f"arange{args}"
+    )
 
 
 def test_arange_of_floats() -> None:
@@ -25,7 +27,11 @@ def test_arange_of_floats() -> None:
 
 @pytest.mark.parametrize(
     ("args", "match"),
-    [((0, 3, 0), "step must be nonzero"), ((3, 0), "inconsistent with step sign"), ((0, float("inf")), "unsupported range")],
+    [
+        ((0, 3, 0), "step must be nonzero"),
+        ((3, 0), "inconsistent with step sign"),
+        ((0, float("inf")), "unsupported range"),
+    ],
 )
 def test_arange_refuses(args: tuple[float, ...], match: str) -> None:
     with pytest.raises(RuntimeError, match=match):
@@ -35,7 +41,9 @@ def test_arange_refuses(args: tuple[float, ...], match: str) -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("args", [(0, 1, 5), (-2, 2, 4), (3, -3, 7), (1, 5, 1), (0, 1, 0)])
 def test_linspace(args: tuple[float, float, int], dtype: str) -> None:
-    assert_same(engine.linspace(*args, dtype=getattr(engine, dtype)), np.linspace(*args), f"linspace{args}")
+    assert_same(
+        engine.linspace(*args, dtype=getattr(engine, dtype)), np.linspace(*args), f"linspace{args}"
+    )
 
 
 def test_linspace_ends_exactly() -> None:
@@ -56,19 +64,26 @@ def test_eye_full_zeros_ones(dtype: str) -> None:
 
 
 def test_full_takes_the_dtype_of_its_number() -> None:
-    assert [name_of(engine.full((1,), v).dtype) for v in (True, 3, 0.5)] == ["bool", "int64", "float32"]
+    assert [name_of(engine.full((1,), v).dtype) for v in (True, 3, 0.5)] == [
+        "bool",
+        "int64",
+        "float32",
+    ]
 
 
-@pytest.mark.parametrize(("value", "dtype"), [(300, "uint8"), (128, "int8"), (2**31, "int32"), (1e39, "float32"), (70000, "float16")])
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(300, "uint8"), (128, "int8"), (2**31, "int32"), (1e39, "float32"), (70000, "float16")],
+)
 def test_numbers_that_do_not_fit(value: float, dtype: str) -> None:
-    with pytest.raises(RuntimeError, match="cannot be converted to type .* without overflow"):
+    with pytest.raises(RuntimeError, match=r"cannot be converted to type .* without overflow"):
         engine.full((2,), value, dtype=getattr(engine, dtype))
 
 
 def test_sizes_that_cannot_be() -> None:
     with pytest.raises(RuntimeError, match="negative dimension -1"):
         engine.zeros(2, -1)
-    with pytest.raises(RuntimeError, match="(?i)memory|alloc"):
+    with pytest.raises(RuntimeError, match=r"(?i)memory|alloc"):
         engine.zeros(2**50)
     with pytest.raises(RuntimeError, match="overflow"):
         engine.zeros(2**40, 2**40)

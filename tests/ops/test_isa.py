@@ -25,7 +25,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, np.
     for name in SETS[: SETS.index(best) + 1]:
         path = tmp_path_factory.mktemp("isa") / f"{name}.npz"
         probe = Path(__file__).with_name("isa_probe.py")
-        subprocess.run([sys.executable, str(probe), str(path)], env={**os.environ, "UNDERHOOD_ISA": name}, check=True)
+        subprocess.run(
+            [sys.executable, str(probe), str(path)],
+            env={**os.environ, "UNDERHOOD_ISA": name},
+            check=True,
+        )
         with np.load(path) as data:
             found[name] = {str(key): data[str(i)] for i, key in enumerate(data["names"])}
     return found
@@ -41,18 +45,24 @@ def test_every_instruction_set_agrees(results: dict[str, dict[str, np.ndarray]])
                 continue
             dtype = key.split("|")[2] if key.count("|") > 1 else "float64"
             far = TOLERANCE.get(dtype, TOLERANCE["float32"])
-            assert np.allclose(got, want, rtol=far, atol=far, equal_nan=True), f"{key}: {name} differs from v2"
+            assert np.allclose(got, want, rtol=far, atol=far, equal_nan=True), (
+                f"{key}: {name} differs from v2"
+            )
 
 
 def test_random_numbers_are_the_same_bits(results: dict[str, dict[str, np.ndarray]]) -> None:
     for name, others in results.items():
         for key, want in results["v2"].items():
             if key.startswith("rand"):
-                assert np.array_equal(others[key], want), f"{key}: {name} draws other numbers than v2"
+                assert np.array_equal(others[key], want), (
+                    f"{key}: {name} draws other numbers than v2"
+                )
 
 
 def test_reductions_are_the_same_bits(results: dict[str, dict[str, np.ndarray]]) -> None:
     for name, others in results.items():
         for key, want in results["v2"].items():
             if key.split("|")[1:2] in (["sum"], ["mean"], ["prod"]):
-                assert np.array_equal(others[key], want, equal_nan=True), f"{key}: {name} adds in another order than v2"
+                assert np.array_equal(others[key], want, equal_nan=True), (
+                    f"{key}: {name} adds in another order than v2"
+                )

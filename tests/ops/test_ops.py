@@ -10,7 +10,13 @@ import engine
 
 ROWS = rows()
 CASES = [pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes]
-OUT = [pytest.param(r, d, id=f"{r.name}-{d}") for r in ROWS if r.out for d in r.dtypes if d in ("float32", "int64", "bool")]
+OUT = [
+    pytest.param(r, d, id=f"{r.name}-{d}")
+    for r in ROWS
+    if r.out
+    for d in r.dtypes
+    if d in ("float32", "int64", "bool")
+]
 INPLACE = [pytest.param(r, d, id=f"{r.name}-{d}") for r in ROWS if r.inplace for d in r.dtypes]
 BAD = [pytest.param(bad, id=f"{row.name}-{i}") for row in ROWS for i, bad in enumerate(row.bad)]
 
@@ -27,7 +33,9 @@ def test_values_and_dtype(row: Row, dtype: str) -> None:
         found, want = parts(run(row, sample)), parts(reference(row, sample))
         what = f"{row.name} {sample.name}"
         assert len(found) == len(want), f"{what}: {len(found)} results, expected {len(want)}"
-        for one, other, result in zip(found, want, expected_dtypes(row, dtype, len(found)), strict=True):
+        for one, other, result in zip(
+            found, want, expected_dtypes(row, dtype, len(found)), strict=True
+        ):
             assert name_of(one.dtype) == result, f"{what}: dtype {one.dtype}, expected {result}"
             assert_same(one, other, what)
 
@@ -37,7 +45,9 @@ def test_strided_inputs(row: Row, dtype: str) -> None:
     for sample in row.samples(dtype):
         if row.name == "reshape" and sample.name.startswith("((0"):
             continue
-        for one, other in zip(parts(run(row, sample, make=spread)), parts(reference(row, sample)), strict=True):
+        for one, other in zip(
+            parts(run(row, sample, make=spread)), parts(reference(row, sample)), strict=True
+        ):
             assert_same(one, other, f"{row.name} {sample.name} on strided inputs")
 
 
@@ -49,7 +59,9 @@ def test_meta_has_the_shape_of_cpu(row: Row, dtype: str) -> None:
         on_cpu = parts(run(row, sample))
         on_meta = parts(run(row, sample, make=lambda m, a: tensor(m, a).to("meta")))
         for a, b in zip(on_cpu, on_meta, strict=True):
-            assert (b.shape, b.dtype, str(b.device)) == (a.shape, a.dtype, "meta"), f"{row.name} {sample.name}"
+            assert (b.shape, b.dtype, str(b.device)) == (a.shape, a.dtype, "meta"), (
+                f"{row.name} {sample.name}"
+            )
             assert b.stride() == a.stride(), f"{row.name} {sample.name}: strides differ on meta"
 
 
@@ -61,7 +73,9 @@ def test_out(row: Row, dtype: str) -> None:
         fitting = engine.empty(want.shape, dtype=want.dtype)
         address = fitting.data_ptr()
         assert getattr(engine, row.name)(*args, **sample.kwargs, out=fitting) is fitting
-        assert fitting.data_ptr() == address, f"{row.name} {sample.name}: out= that fits was reallocated"
+        assert fitting.data_ptr() == address, (
+            f"{row.name} {sample.name}: out= that fits was reallocated"
+        )
         assert_same(fitting, values(want), f"{row.name} {sample.name} out=")
         strided = engine.empty((*want.shape, 2), dtype=want.dtype)[..., 0]
         getattr(engine, row.name)(*args, **sample.kwargs, out=strided)
@@ -79,7 +93,7 @@ def test_inplace(row: Row, dtype: str) -> None:
         own = args[0]
         method = getattr(own, f"{row.name}_")
         if want.shape != own.shape or row.result_dtype(dtype) != dtype:
-            with pytest.raises(RuntimeError, match="output with shape|can't be cast"):
+            with pytest.raises(RuntimeError, match=r"output with shape|can't be cast"):
                 method(*args[1:], **sample.kwargs)
             continue
         version = own._version
@@ -93,7 +107,9 @@ def test_view_shares_memory(row: Row) -> None:
     for sample in row.samples("float32"):
         x = tensor(engine, sample.args[0])
         view = row.call(engine, x, *sample.args[1:], **sample.kwargs)
-        assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), f"{row.name} copied"
+        assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), (
+            f"{row.name} copied"
+        )
 
 
 @pytest.mark.parametrize("bad", BAD)

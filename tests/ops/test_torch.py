@@ -29,10 +29,14 @@ def test_equals_torch(row: Row, dtype: str) -> None:
         ours = parts(run(row, sample))
         what = f"{row.name} {sample.name}"
         for a, b in zip(ours, theirs, strict=True):
-            assert name_of(a.dtype) == name_of(b.dtype), f"{what}: {a.dtype}, PyTorch gives {b.dtype}"
+            assert name_of(a.dtype) == name_of(b.dtype), (
+                f"{what}: {a.dtype}, PyTorch gives {b.dtype}"
+            )
             assert_same(a, values(b), what)
             if row.view:
-                assert tuple(a.stride()) == tuple(b.stride()), f"{what}: strides {a.stride()}, PyTorch's are {b.stride()}"
+                assert tuple(a.stride()) == tuple(b.stride()), (
+                    f"{what}: strides {a.stride()}, PyTorch's are {b.stride()}"
+                )
 
 
 @pytest.mark.parametrize("bad", BAD)

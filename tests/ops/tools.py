@@ -31,7 +31,9 @@ def convert(value: Any, make: Callable[[Array], Any]) -> Any:
     return [convert(v, make) for v in value] if isinstance(value, list) else value
 
 
-def run(row: Row, sample: Sample, module: Any = engine, make: Callable[[Any, Array], Any] = tensor) -> Any:
+def run(
+    row: Row, sample: Sample, module: Any = engine, make: Callable[[Any, Array], Any] = tensor
+) -> Any:
     args = [convert(a, lambda one: make(module, one)) for a in sample.args]
     return row.call(module, *args, **sample.kwargs)
 
@@ -67,5 +69,7 @@ def assert_same(found: Any, expected: Any, what: str) -> None:
         assert np.array_equal(got, want), f"{what}: {got} is not {want}"
         return
     far = TOLERANCE[dtype]
-    ok = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=far, atol=far, equal_nan=True)
+    ok = np.isclose(
+        got.astype(np.float64), want.astype(np.float64), rtol=far, atol=far, equal_nan=True
+    )
     assert ok.all(), f"{what}: {got[~ok][:5]} is not {want[~ok][:5]}"
