@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from engine._generated import ops
 from engine._native import lib
+from engine._native.errors import raise_last
 from engine.data import from_array, from_bytes, from_nested, is_array
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype
 from engine.numpy_bridge import from_numpy, share
@@ -178,7 +179,31 @@ def empty(
     return _finish(made, out, requires_grad, "empty")
 
 
-def zeros(
+def zeros(*size: Any, **options: Any) -> Tensor:
+    """A tensor of the given size filled with 0.
+
+    Options as for `ones`: out, dtype, layout, device, requires_grad, pin_memory.
+
+    >>> import engine
+    >>> engine.zeros(2, dtype=engine.int64)
+    tensor([0, 0])
+    """
+    # zeros(2, 3), the usual call, straight to the C function. Options are taken together because
+    # every keyword-only parameter with a default costs this call a dictionary look-up.
+    if size and not options:
+        try:
+            handle = _zeros(size, len(size), -1, -1)
+        except (TypeError, OverflowError):
+            return _zeros_with_options(*size)
+        if not handle:
+            raise_last()
+        made = _new(Tensor)
+        made._h = handle
+        return made
+    return _zeros_with_options(*size, **options)
+
+
+def _zeros_with_options(
     *size: Any,
     out: Tensor | None = None,
     dtype: dtype | None = None,
@@ -187,25 +212,8 @@ def zeros(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of the given size filled with 0.
-
-    >>> import engine
-    >>> engine.zeros(2, dtype=engine.int64)
-    tensor([0, 0])
-    """
-    if size and dtype is None and device is None and out is None and not requires_grad:
-        try:  # zeros(2, 3), the usual call, straight to the C function
-            handle = _zeros(size, len(size), -1, -1)
-        except (TypeError, OverflowError):
-            handle = 0
-        if handle:
-            made = _new(Tensor)
-            made._h = handle
-            return made
     _need(size, "zeros")
     made = ops.zeros(*size, dtype=dtype, device=device)
-    if out is None and not requires_grad:
-        return made
     return _finish(made, out, requires_grad, "zeros")
 
 

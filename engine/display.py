@@ -11,7 +11,6 @@ import math
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine._native import ffi, lib
@@ -37,15 +36,18 @@ _STRUCT_CODES = {
 }
 
 
-@dataclass
 class PrintOptions:
     """How tensors are printed; see `set_printoptions`."""
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    precision: int
+    threshold: float
+    edgeitems: int
+    linewidth: int
+    sci_mode: bool | None
+
+    def __init__(self) -> None:
+        self.precision, self.threshold, self.edgeitems, self.linewidth = 4, 1000, 3, 80
+        self.sci_mode = None
 
 
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -89,7 +91,7 @@ def set_printoptions(
 
 def get_printoptions() -> dict[str, Any]:
     """The options in force, as keyword arguments for `set_printoptions`."""
-    return asdict(_options)
+    return dict(vars(_options))
 
 
 @contextmanager
