@@ -90,7 +90,7 @@ class Pool {
     t_inside = false;
   }
 
-  std::mutex mutex_;        // held for the length of one loop
+  std::mutex mutex_;  // held for the length of one loop
   std::mutex error_mutex_;
   std::vector<std::unique_ptr<Worker>> workers_;
   detail::ChunkFn fn_ = nullptr;

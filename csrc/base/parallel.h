@@ -31,7 +31,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
   if (begin >= end) return;
   const int64_t n = end - begin;
   if (n <= grain) return body(begin, end);
-  const int64_t chunks = std::min<int64_t>(get_num_threads(), (n + grain - 1) / std::max<int64_t>(grain, 1));
+  const int64_t chunks =
+      std::min<int64_t>(get_num_threads(), (n + grain - 1) / std::max<int64_t>(grain, 1));
   if (chunks <= 1 || detail::inside_parallel()) return body(begin, end);
   const int64_t step = (n + chunks - 1) / chunks;
   struct Context {

@@ -17,16 +17,19 @@ bool fills_its_span(const Tensor& t) {
 void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
   const size_t shift = target.size() - std::min(target.size(), sizes.size());
   bool ok = sizes.size() <= target.size();
-  for (size_t d = 0; ok && d < sizes.size(); ++d) ok = sizes[d] == 1 || sizes[d] == target[d + shift];
+  for (size_t d = 0; ok && d < sizes.size(); ++d)
+    ok = sizes[d] == 1 || sizes[d] == target[d + shift];
   check(ok, op, ": the shape ", shown(sizes), " cannot be broadcast to the shape ", shown(target),
         ": every size must be equal or 1, counted from the right");
 }
 
 void check_no_internal_overlap(const Tensor& self, std::string_view op) {
-  check(!has_internal_overlap(self), op,
-        ": unsupported operation: more than one element of the written-to tensor refers to a single "
-        "memory location (sizes ", self.sizes(), ", strides ", self.strides(),
-        "). Please clone() the tensor before performing the operation.");
+  check(
+      !has_internal_overlap(self), op,
+      ": unsupported operation: more than one element of the written-to tensor refers to a single "
+      "memory location (sizes ",
+      self.sizes(), ", strides ", self.strides(),
+      "). Please clone() the tensor before performing the operation.");
 }
 
 void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::string_view op) {
@@ -36,14 +39,17 @@ void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::st
   if (a.hi <= b.lo || b.hi <= a.lo) return;
   const bool same = a.lo == b.lo && a.hi == b.hi && written.strides() == read.strides();
   check(same, op,
-        ": unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+        ": unsupported operation: some elements of the input tensor and the written-to tensor "
+        "refer to "
         "a single memory location. Please clone() the tensor before performing the operation.");
 }
 
 void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
-  check(category(result.dtype()) <= category(out.dtype()), op, ": result type ", info(result.dtype()).title,
-        " can't be cast to the desired output type ", info(out.dtype()).title);
-  check(out.device() == result.device(), op, ": expected out on ", name(result.device()), " but it is on ", name(out.device()));
+  check(category(result.dtype()) <= category(out.dtype()), op, ": result type ",
+        info(result.dtype()).title, " can't be cast to the desired output type ",
+        info(out.dtype()).title);
+  check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
+        " but it is on ", name(out.device()));
   if (!(out.sizes() == result.sizes())) ops::resize_(out, result.sizes());
   check_no_internal_overlap(out, op);
   if (out.is_meta()) return;

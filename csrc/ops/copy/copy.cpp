@@ -14,7 +14,8 @@ constexpr int64_t kPreserveFormat = 1;
 
 Tensor copied(const Tensor& self, const Tensor& out) {
   if (out.is_meta()) return out;
-  check_kind(!self.is_meta(), ErrorKind::kNotImplemented, "cannot copy out of meta tensor; no data!");
+  check_kind(!self.is_meta(), ErrorKind::kNotImplemented,
+             "cannot copy out of meta tensor; no data!");
   copy_elements(out, self);
   record_write(out);
   return out;
@@ -43,8 +44,8 @@ void copy(KeySet, const Tensor& self, const Tensor& src, bool) {
 
 Tensor clone(KeySet, const Tensor& self, std::optional<int64_t> memory_format) {
   const int64_t format = memory_format.value_or(kPreserveFormat);
-  check(format == kContiguousFormat || format == kPreserveFormat, "clone: unknown memory_format ", format,
-        ": expected contiguous_format (0) or preserve_format (1)");
+  check(format == kContiguousFormat || format == kPreserveFormat, "clone: unknown memory_format ",
+        format, ": expected contiguous_format (0) or preserve_format (1)");
   if (format == kPreserveFormat) return copied(self, empty_like(self, self.dtype()));
   return copied(self, empty(self.sizes(), self.dtype(), self.device()));
 }
@@ -70,8 +71,8 @@ void fill_scalar(KeySet, const Tensor& self, const Scalar& value) {
 }
 
 void fill_tensor(KeySet keys, const Tensor& self, const Tensor& value) {
-  check(value.ndim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.ndim(),
-        " dimensions.");
+  check(value.ndim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
+        value.ndim(), " dimensions.");
   fill_scalar(keys, self, single_value(value, "fill_"));
 }
 
@@ -89,27 +90,30 @@ void masked_fill_inplace(KeySet, const Tensor& self, const Tensor& mask, const S
   const auto fill = copy_loops().masked_fill[size_class(item)];
   parallel_for(0, g.rows(), std::max<int64_t>(1, 32768 / g.row()), [&](int64_t lo, int64_t hi) {
     for_rows(g, lo, hi, [&](const auto& at) {
-      fill(self.data() + at[0] * item, g.row_stride(0), mask.data_as<uint8_t>() + at[1], g.row_stride(1),
-           bytes.data(), g.row());
+      fill(self.data() + at[0] * item, g.row_stride(0), mask.data_as<uint8_t>() + at[1],
+           g.row_stride(1), bytes.data(), g.row());
     });
   });
   record_write(self);
 }
 
-void masked_fill_inplace_tensor(KeySet keys, const Tensor& self, const Tensor& mask, const Tensor& value) {
+void masked_fill_inplace_tensor(KeySet keys, const Tensor& self, const Tensor& mask,
+                                const Tensor& value) {
   masked_fill_inplace(keys, self, mask, single_value(value, "masked_fill_"));
 }
 
 Tensor masked_fill(KeySet keys, const Tensor& self, const Tensor& mask, const Scalar& value) {
   check_mask(mask, "masked_fill");
   const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
-  Tensor out = sizes == self.sizes() ? empty_like(self, self.dtype()) : empty(sizes, self.dtype(), self.device());
+  Tensor out = sizes == self.sizes() ? empty_like(self, self.dtype())
+                                     : empty(sizes, self.dtype(), self.device());
   if (!out.is_meta()) copy_elements(out, self);
   masked_fill_inplace(keys, out, mask, value);
   return out;
 }
 
-Tensor masked_fill_tensor(KeySet keys, const Tensor& self, const Tensor& mask, const Tensor& value) {
+Tensor masked_fill_tensor(KeySet keys, const Tensor& self, const Tensor& mask,
+                          const Tensor& value) {
   return masked_fill(keys, self, mask, single_value(value, "masked_fill"));
 }
 

@@ -1,7 +1,7 @@
 // Moving elements between layouts and dtypes: what kernels of other families use as a tool.
 //
-// None of these go through the dispatcher, check overlap or tell the recorder: the kernel that calls
-// them answers for that.
+// None of these go through the dispatcher, check overlap or tell the recorder: the kernel that
+// calls them answers for that.
 #pragma once
 
 #include <array>
@@ -31,7 +31,9 @@ struct Strided {
 
 // dst[...] = src[...], converted; src must broadcast to dst's sizes (see check_broadcasts_to).
 void copy_elements(const Strided& dst, const Strided& src);
-inline void copy_elements(const Tensor& dst, const Tensor& src) { copy_elements(Strided(dst), Strided(src)); }
+inline void copy_elements(const Tensor& dst, const Tensor& src) {
+  copy_elements(Strided(dst), Strided(src));
+}
 
 // n contiguous elements converted between any two dtypes.
 void cast_run(void* dst, DType to, const void* src, DType from, int64_t n);

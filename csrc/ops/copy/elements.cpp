@@ -10,8 +10,8 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kGrain = 32768;    // elements a thread should have at least
-constexpr int64_t kChunk = 512;      // elements converted at a time, in buffers on the stack
+constexpr int64_t kGrain = 32768;  // elements a thread should have at least
+constexpr int64_t kChunk = 512;    // elements converted at a time, in buffers on the stack
 constexpr int64_t kMaxItem = 8;
 
 struct Elements {
@@ -36,7 +36,8 @@ void convert_row(const Elements& dst, std::byte* to, int64_t dst_stride, const E
   }
 }
 
-// A transposed copy: dst runs along the last dimension, src along another one. Returns that one or -1.
+// A transposed copy: dst runs along the last dimension, src along another one. Returns that one or
+// -1.
 int64_t transposed_dim(const Geometry<2>& g) {
   if (g.row_stride(0) != 1 || g.row_stride(1) <= 1 || g.row() < 8) return -1;
   for (size_t d = 0; d + 1 < g.sizes.size(); ++d) {
@@ -60,7 +61,8 @@ void copy_transposed(const Elements& dst, const Elements& src, Geometry<2> g, si
     for (int64_t i = lo; i < hi; ++i) {
       const int64_t c = (i % bands) * kBand;
       transpose(dst.at(at.offsets()[0] + c * g.strides[0][rank - 2]), g.strides[0][rank - 2],
-                src.at(at.offsets()[1] + c), g.strides[1][rank - 1], g.row(), std::min(kBand, columns - c));
+                src.at(at.offsets()[1] + c), g.strides[1][rank - 1], g.row(),
+                std::min(kBand, columns - c));
       if (i % bands == bands - 1) at.step();
     }
   });
@@ -70,7 +72,9 @@ void copy_transposed(const Elements& dst, const Elements& src, Geometry<2> g, si
 
 void cast_run(void* dst, DType to, const void* src, DType from, int64_t n) {
   const CopyLoops& loops = copy_loops();
-  const auto cast = [&](DType t, DType f) { return loops.cast[static_cast<int>(t)][static_cast<int>(f)]; };
+  const auto cast = [&](DType t, DType f) {
+    return loops.cast[static_cast<int>(t)][static_cast<int>(f)];
+  };
   if (to == from) {
     std::memcpy(dst, src, static_cast<size_t>(n * itemsize(to)));
   } else if (auto direct = cast(to, from)) {
@@ -118,7 +122,8 @@ void copy_elements(const Strided& to, const Strided& from) {
   };
   const int64_t rows = g.rows();
   if (rows == 1) {
-    return parallel_for(0, n, kGrain, [&](int64_t lo, int64_t hi) { row(lo * ds, lo * ss, hi - lo); });
+    return parallel_for(0, n, kGrain,
+                        [&](int64_t lo, int64_t hi) { row(lo * ds, lo * ss, hi - lo); });
   }
   parallel_for(0, rows, std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
     for_rows(g, lo, hi, [&](const auto& at) { row(at[0], at[1], n); });
@@ -128,7 +133,8 @@ void copy_elements(const Strided& to, const Strided& from) {
 void fill_elements(const Tensor& self, const ElementBytes& value) {
   if (self.numel() == 0) return;
   if (self.is_contiguous() && self.numel() <= kGrain) {
-    return copy_loops().fill[size_class(itemsize(self.dtype()))](self.data(), 1, value.data(), self.numel());
+    return copy_loops().fill[size_class(itemsize(self.dtype()))](self.data(), 1, value.data(),
+                                                                 self.numel());
   }
   const Geometry<1> g = make_geometry<1>(self.sizes(), {IntSpan(self.strides())});
   const Elements dst = operand(Strided(self));
@@ -147,8 +153,9 @@ void fill_elements(const Tensor& self, const ElementBytes& value) {
 namespace {
 
 // The C++ names that PyTorch's message uses.
-constexpr std::string_view kTypeNames[] = {"bool",    "uint8_t",  "int8_t",       "int16_t", "int",
-                                           "int64_t", "at::Half", "at::BFloat16", "float",   "double"};
+constexpr std::string_view kTypeNames[] = {"bool",  "uint8_t", "int8_t",   "int16_t",
+                                           "int",   "int64_t", "at::Half", "at::BFloat16",
+                                           "float", "double"};
 
 bool fits(const Scalar& value, DType dtype) {
   const auto within = [&](double limit) {
@@ -157,23 +164,19 @@ bool fits(const Scalar& value, DType dtype) {
   };
   switch (dtype) {
     case DType::kBool:
-    case DType::kFloat64:
-      return true;
-    case DType::kFloat32:
-      return within(std::numeric_limits<float>::max());
-    case DType::kFloat16:
-      return within(65504.0);
-    case DType::kBFloat16:
-      return within(0x1.fep127);
-    default:
-      break;
+    case DType::kFloat64: return true;
+    case DType::kFloat32: return within(std::numeric_limits<float>::max());
+    case DType::kFloat16: return within(65504.0);
+    case DType::kBFloat16: return within(0x1.fep127);
+    default: break;
   }
   return visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
       // A negative number may wrap into an unsigned type, as in C.
       const int64_t hi = std::numeric_limits<T>::max();
-      const int64_t lo = std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min()) : -hi;
+      const int64_t lo =
+          std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min()) : -hi;
       if (value.is_float()) {
         const double v = value.to_double();
         return v >= static_cast<double>(lo) && v <= static_cast<double>(hi);  // false for NaN
@@ -187,8 +190,9 @@ bool fits(const Scalar& value, DType dtype) {
 }  // namespace
 
 ElementBytes element_bytes(const Scalar& value, DType dtype) {
-  check(fits(value, dtype), "value cannot be converted to type ", kTypeNames[static_cast<int>(dtype)],
-        " without overflow: ", value, " is outside of ", name(dtype));
+  check(fits(value, dtype), "value cannot be converted to type ",
+        kTypeNames[static_cast<int>(dtype)], " without overflow: ", value, " is outside of ",
+        name(dtype));
   ElementBytes bytes{};
   visit(dtype, [&](auto zero) {
     const auto element = value.to<decltype(zero)>();
@@ -207,9 +211,12 @@ Tensor as_contiguous(const Tensor& self, DType dtype) {
 Scalar read_scalar(const Tensor& self) {
   return visit(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, bool>) return Scalar(*self.data_as<uint8_t>() != 0);
-    else if constexpr (std::is_integral_v<T>) return Scalar(static_cast<int64_t>(*self.data_as<T>()));
-    else return Scalar(static_cast<double>(*self.data_as<T>()));
+    if constexpr (std::is_same_v<T, bool>)
+      return Scalar(*self.data_as<uint8_t>() != 0);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar(static_cast<int64_t>(*self.data_as<T>()));
+    else
+      return Scalar(static_cast<double>(*self.data_as<T>()));
   });
 }
 

@@ -8,9 +8,13 @@ namespace uh::kernels {
 namespace {
 
 DType float_unless(DType dtype) { return dtype == DType::kUndefined ? default_dtype() : dtype; }
-DType like(DType dtype, const Tensor& self) { return dtype == DType::kUndefined ? self.dtype() : dtype; }
+DType like(DType dtype, const Tensor& self) {
+  return dtype == DType::kUndefined ? self.dtype() : dtype;
+}
 Device cpu_unless(Device device) { return device == Device::kUndefined ? Device::kCPU : device; }
-Device like(Device device, const Tensor& self) { return device == Device::kUndefined ? self.device() : device; }
+Device like(Device device, const Tensor& self) {
+  return device == Device::kUndefined ? self.device() : device;
+}
 
 Tensor filled(Tensor out, const Scalar& value) {
   const ElementBytes bytes = element_bytes(value, out.dtype());
@@ -36,7 +40,8 @@ Tensor empty_sized(KeySet, const Dims& size, DType dtype, Device device) {
   return empty(size, float_unless(dtype), cpu_unless(device));
 }
 
-Tensor empty_strided_sized(KeySet, const Dims& size, const Dims& stride, DType dtype, Device device) {
+Tensor empty_strided_sized(KeySet, const Dims& size, const Dims& stride, DType dtype,
+                           Device device) {
   return empty_strided(size, stride, float_unless(dtype), cpu_unless(device));
 }
 
@@ -50,7 +55,8 @@ Tensor ones(KeySet, const Dims& size, DType dtype, Device device) {
 
 Tensor full(KeySet, const Dims& size, const Scalar& fill_value, DType dtype, Device device) {
   const DType own = fill_value.dtype(default_dtype());
-  return filled(empty(size, dtype == DType::kUndefined ? own : dtype, cpu_unless(device)), fill_value);
+  return filled(empty(size, dtype == DType::kUndefined ? own : dtype, cpu_unless(device)),
+                fill_value);
 }
 
 Tensor empty_like_tensor(KeySet, const Tensor& self, DType dtype, Device device) {

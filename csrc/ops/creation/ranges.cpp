@@ -39,8 +39,9 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
   check(s != 0, "arange: step must be nonzero");
   check(std::isfinite(a) && std::isfinite(b), "arange: unsupported range: ", start, " -> ", end);
-  check((s > 0 && b >= a) || (s < 0 && b <= a), "arange: upper bound and lower bound inconsistent with step sign: start ",
-        start, ", end ", end, ", step ", step);
+  check((s > 0 && b >= a) || (s < 0 && b <= a),
+        "arange: upper bound and lower bound inconsistent with step sign: start ", start, ", end ",
+        end, ", step ", step);
   if (dtype == DType::kInt64 && !start.is_float() && !end.is_float() && !step.is_float()) {
     const auto distance = static_cast<__int128>(end.to_int()) - start.to_int();
     const auto stride = static_cast<__int128>(step.to_int());
@@ -55,11 +56,13 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
 
 }  // namespace
 
-Tensor arange(KeySet, const Scalar& start, const Scalar& end, const Scalar& step, DType dtype, Device device) {
+Tensor arange(KeySet, const Scalar& start, const Scalar& end, const Scalar& step, DType dtype,
+              Device device) {
   const bool floating = start.is_float() || end.is_float() || step.is_float();
   const DType own = floating ? default_dtype() : DType::kInt64;
   const DType target = dtype == DType::kUndefined ? own : dtype;
-  check_kind(target != DType::kBool, ErrorKind::kNotImplemented, "\"arange_cpu\" not implemented for 'Bool'");
+  check_kind(target != DType::kBool, ErrorKind::kNotImplemented,
+             "\"arange_cpu\" not implemented for 'Bool'");
   const int64_t n = arange_length(start, end, step, target);
   Tensor out = empty(IntSpan(&n, 1), target, cpu_unless(device));
   if (out.is_meta()) return out;
@@ -68,15 +71,19 @@ Tensor arange(KeySet, const Scalar& start, const Scalar& end, const Scalar& step
     generate<double>(out, [=](int64_t i) { return a + static_cast<double>(i) * s; });
   } else {
     const auto a = static_cast<uint64_t>(start.to_int()), s = static_cast<uint64_t>(step.to_int());
-    generate<int64_t>(out, [=](int64_t i) { return static_cast<int64_t>(a + static_cast<uint64_t>(i) * s); });
+    generate<int64_t>(
+        out, [=](int64_t i) { return static_cast<int64_t>(a + static_cast<uint64_t>(i) * s); });
   }
   return out;
 }
 
-Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, DType dtype, Device device) {
+Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, DType dtype,
+                Device device) {
   check(steps >= 0, "linspace: number of steps must be non-negative, got ", steps);
-  Tensor out = empty(IntSpan(&steps, 1), dtype == DType::kUndefined ? default_dtype() : dtype, cpu_unless(device));
-  check_kind(out.dtype() != DType::kBool, ErrorKind::kNotImplemented, "\"linspace_cpu\" not implemented for 'Bool'");
+  Tensor out = empty(IntSpan(&steps, 1), dtype == DType::kUndefined ? default_dtype() : dtype,
+                     cpu_unless(device));
+  check_kind(out.dtype() != DType::kBool, ErrorKind::kNotImplemented,
+             "\"linspace_cpu\" not implemented for 'Bool'");
   if (out.is_meta()) return out;
   // From both ends towards the middle: the last element is exactly `end`.
   const auto fill = [&](auto zero) {
@@ -84,7 +91,8 @@ Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, D
     const T a = static_cast<T>(start.to_double()), b = static_cast<T>(end.to_double());
     const T step = steps > 1 ? (b - a) / static_cast<T>(steps - 1) : T(0);
     generate<T>(out, [=](int64_t i) {
-      return i < steps / 2 || steps == 1 ? a + step * static_cast<T>(i) : b - step * static_cast<T>(steps - i - 1);
+      return i < steps / 2 || steps == 1 ? a + step * static_cast<T>(i)
+                                         : b - step * static_cast<T>(steps - i - 1);
     });
   };
   out.dtype() == DType::kFloat32 ? fill(float{}) : fill(double{});
@@ -95,7 +103,8 @@ Tensor eye(KeySet, int64_t n, std::optional<int64_t> columns, DType dtype, Devic
   const int64_t m = columns.value_or(n);
   check(n >= 0, "eye: n must be greater or equal to 0, got ", n);
   check(m >= 0, "eye: m must be greater or equal to 0, got ", m);
-  Tensor out = empty(Dims{n, m}, dtype == DType::kUndefined ? default_dtype() : dtype, cpu_unless(device));
+  Tensor out =
+      empty(Dims{n, m}, dtype == DType::kUndefined ? default_dtype() : dtype, cpu_unless(device));
   if (out.is_meta()) return out;
   fill_elements(out, element_bytes(0, out.dtype()));
   const ElementBytes one = element_bytes(1, out.dtype());

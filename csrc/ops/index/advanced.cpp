@@ -15,7 +15,8 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
   std::vector<Tensor> found;
   int64_t dims = 0;
   for (const Tensor& t : indices) dims += t && is_mask(t) ? t.ndim() : 1;
-  check_kind(dims <= self.ndim(), ErrorKind::kIndex, "too many indices for tensor of dimension ", self.ndim(), ": got ", dims);
+  check_kind(dims <= self.ndim(), ErrorKind::kIndex, "too many indices for tensor of dimension ",
+             self.ndim(), ": got ", dims);
   for (size_t i = 0; i < indices.size(); ++i) {
     const Tensor& t = indices[i];
     if (!t) {
@@ -24,16 +25,20 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
     }
     if (!is_mask(t)) {
       check_kind(t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32, ErrorKind::kIndex,
-                 "tensors used as indices must be long, int, byte or bool tensors, got ", name(t.dtype()));
+                 "tensors used as indices must be long, int, byte or bool tensors, got ",
+                 name(t.dtype()));
       found.push_back(t);
       continue;
     }
     const size_t first = found.size();
     for (size_t d = 0; d < t.sizes().size(); ++d) {
-      check_kind(t.sizes()[d] == self.sizes()[first + d], ErrorKind::kIndex, "The shape of the mask ", t.sizes(),
-                 " at index ", d, " does not match the shape of the indexed tensor ", self.sizes(), " at index ", first + d);
+      check_kind(t.sizes()[d] == self.sizes()[first + d], ErrorKind::kIndex,
+                 "The shape of the mask ", t.sizes(), " at index ", d,
+                 " does not match the shape of the indexed tensor ", self.sizes(), " at index ",
+                 first + d);
     }
-    for (Tensor& column : places_to_indices(set_places(truth_bytes(t)), t.sizes())) found.push_back(std::move(column));
+    for (Tensor& column : places_to_indices(set_places(truth_bytes(t)), t.sizes()))
+      found.push_back(std::move(column));
   }
   found.resize(self.sizes().size());
   return found;
@@ -50,12 +55,14 @@ Dims broadcast_indices(const std::vector<Tensor>& indices) {
     for (const Tensor& t : indices) {
       if (t) shapes += (shapes.empty() ? "" : ", ") + to_string(t.sizes());
     }
-    fail(ErrorKind::kIndex, "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
+    fail(ErrorKind::kIndex,
+         "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
   }
   return sizes;
 }
 
-void add_offsets(std::vector<int64_t>& offsets, const Tensor& index, const Dims& sizes, int64_t size, int64_t stride) {
+void add_offsets(std::vector<int64_t>& offsets, const Tensor& index, const Dims& sizes,
+                 int64_t size, int64_t stride) {
   Tensor full = index;
   if (!(index.sizes() == sizes) || index.dtype() != DType::kInt64 || !index.is_contiguous()) {
     full = empty(sizes, DType::kInt64);
@@ -84,7 +91,8 @@ Dims Advanced::result_sizes() const {
   return sizes;
 }
 
-void check_indices(const int64_t* index, int64_t n, int64_t lo, int64_t size, int64_t dim, ErrorKind kind) {
+void check_indices(const int64_t* index, int64_t n, int64_t lo, int64_t size, int64_t dim,
+                   ErrorKind kind) {
   const auto fold = [&](FoldOp op) {
     const Fold& f = reduce_loops().fold[static_cast<int>(op)][static_cast<int>(DType::kInt64)];
     int64_t value;
@@ -95,8 +103,8 @@ void check_indices(const int64_t* index, int64_t n, int64_t lo, int64_t size, in
   if (n == 0) return;
   if (fold(FoldOp::kMin) >= lo && fold(FoldOp::kMax) < size) return;
   for (int64_t i = 0; i < n; ++i) {
-    check_kind(index[i] >= lo && index[i] < size, kind, "index ", index[i], " is out of bounds for dimension ", dim,
-               " with size ", size);
+    check_kind(index[i] >= lo && index[i] < size, kind, "index ", index[i],
+               " is out of bounds for dimension ", dim, " with size ", size);
   }
 }
 
@@ -128,15 +136,18 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
 }
 
 Advanced resolve_select(const Tensor& self, int64_t dim, const Tensor& index) {
-  check_kind(index.ndim() <= 1, ErrorKind::kIndex, "index_select(): Index is supposed to be a vector, got sizes ", index.sizes());
+  check_kind(index.ndim() <= 1, ErrorKind::kIndex,
+             "index_select(): Index is supposed to be a vector, got sizes ", index.sizes());
   check(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32,
         "index_select(): Expected dtype int32 or int64 for index, got ", name(index.dtype()));
   const auto at = static_cast<size_t>(wrap_dim(dim, self.ndim(), "index_select"));
   Advanced a;
   a.index_sizes = self.ndim() ? Dims{index.numel()} : Dims();
   a.offsets.assign(static_cast<size_t>(index.numel()), 0);
-  const int64_t size = self.ndim() ? self.sizes()[at] : 1, stride = self.ndim() ? self.strides()[at] : 0;
-  check(self.ndim() || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
+  const int64_t size = self.ndim() ? self.sizes()[at] : 1,
+                stride = self.ndim() ? self.strides()[at] : 0;
+  check(self.ndim() || index.numel() == 1,
+        "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
   check_tensor(index, 0, size, dim);
   add_offsets(a.offsets, index, Dims{index.numel()}, size, stride);
   for (size_t d = 0; d < self.sizes().size(); ++d) {

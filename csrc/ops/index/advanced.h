@@ -1,8 +1,8 @@
 // Advanced indexing taken apart: which elements of `self` a list of index tensors means.
 //
-// What: self's dimensions fall into those that are indexed and those that are kept whole. An Advanced
-// has one offset per element of the broadcast index tensors, and the layout of what is kept.
-// Invariant: every offset is inside of self: indices are wrapped and checked here, once.
+// What: self's dimensions fall into those that are indexed and those that are kept whole. An
+// Advanced has one offset per element of the broadcast index tensors, and the layout of what is
+// kept. Invariant: every offset is inside of self: indices are wrapped and checked here, once.
 #pragma once
 
 #include <vector>
@@ -20,12 +20,14 @@ struct Advanced {
   Dims result_sizes() const;
 };
 
-// `indices` has one entry per leading dimension of self, or per mask; an empty Tensor keeps its dimension.
+// `indices` has one entry per leading dimension of self, or per mask; an empty Tensor keeps its
+// dimension.
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices);
 // The same for one 1-d index along `dim`; negative indices are refused.
 Advanced resolve_select(const Tensor& self, int64_t dim, const Tensor& index);
 
 // Throws unless every index lies in [lo, size). n contiguous values.
-void check_indices(const int64_t* index, int64_t n, int64_t lo, int64_t size, int64_t dim, ErrorKind kind);
+void check_indices(const int64_t* index, int64_t n, int64_t lo, int64_t size, int64_t dim,
+                   ErrorKind kind);
 
 }  // namespace uh

@@ -14,7 +14,8 @@ constexpr int64_t kGrain = 32768;
 
 // The result's shape on meta is known only without masks: how many are True is a value.
 void check_values_known(const Tensor& t, std::string_view op) {
-  check_kind(!t.is_meta(), ErrorKind::kNotImplemented, op, ": the size of the result depends on the values of a mask, "
+  check_kind(!t.is_meta(), ErrorKind::kNotImplemented, op,
+             ": the size of the result depends on the values of a mask, "
              "which a meta tensor does not have");
 }
 
@@ -29,12 +30,14 @@ void for_before(const Advanced& a, int64_t dense_step, const F& f) {
   for (int64_t i = 0; i < n; ++i, at.step()) f(at.offsets()[0], at.offsets()[1]);
 }
 
-// Reads (into `dense`) or writes (from it) every chosen element. `dense` has the result's row-major order.
+// Reads (into `dense`) or writes (from it) every chosen element. `dense` has the result's row-major
+// order.
 void transfer(const Tensor& self, const Advanced& a, std::byte* dense, bool write) {
   const auto n = static_cast<int64_t>(a.offsets.size());
   const int64_t item = itemsize(self.dtype()), each = numel_of(a.after);
   if (n == 0 || each == 0) return;
-  const auto g = make_geometry<2>(a.after, {IntSpan(a.after_strides), IntSpan(contiguous_strides(a.after))}, false);
+  const auto g = make_geometry<2>(
+      a.after, {IntSpan(a.after_strides), IntSpan(contiguous_strides(a.after))}, false);
   const auto move = copy_loops().move[size_class(item)];
   const auto take = copy_loops().take[size_class(item)];
   for_before(a, n * each, [&](int64_t own, int64_t other) {
@@ -63,10 +66,12 @@ void transfer(const Tensor& self, const Advanced& a, std::byte* dense, bool writ
 
 template <class T>
 void accumulate_into(const Tensor& self, const Advanced& a, const T* values) {
-  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, std::conditional_t<std::is_same_v<T, double>, double, float>>;
+  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t,
+                                  std::conditional_t<std::is_same_v<T, double>, double, float>>;
   const auto n = static_cast<int64_t>(a.offsets.size());
   const int64_t each = numel_of(a.after);
-  const auto g = make_geometry<2>(a.after, {IntSpan(a.after_strides), IntSpan(contiguous_strides(a.after))}, false);
+  const auto g = make_geometry<2>(
+      a.after, {IntSpan(a.after_strides), IntSpan(contiguous_strides(a.after))}, false);
   for_before(a, n * each, [&](int64_t own, int64_t other) {
     for (int64_t i = 0; i < n && each > 0; ++i) {
       T* const chosen = self.data_as<T>() + own + a.offsets[static_cast<size_t>(i)];
@@ -74,8 +79,11 @@ void accumulate_into(const Tensor& self, const Advanced& a, const T* values) {
       for_rows(g, 0, g.rows(), [&](const auto& at) {
         for (int64_t j = 0; j < g.row(); ++j) {
           T& x = chosen[at[0] + j * g.row_stride(0)];
-          if constexpr (std::is_same_v<T, bool>) x = x || row[at[1] + j * g.row_stride(1)];
-          else x = static_cast<T>(static_cast<Wide>(x) + static_cast<Wide>(row[at[1] + j * g.row_stride(1)]));
+          if constexpr (std::is_same_v<T, bool>)
+            x = x || row[at[1] + j * g.row_stride(1)];
+          else
+            x = static_cast<T>(static_cast<Wide>(x) +
+                               static_cast<Wide>(row[at[1] + j * g.row_stride(1)]));
         }
       });
     }
@@ -91,8 +99,8 @@ Tensor read(const Tensor& self, const Advanced& a) {
 
 // x[mask] with a mask of x's own shape: no offsets are needed.
 bool is_plain_mask(const Tensor& self, const std::vector<Tensor>& indices) {
-  return indices.size() == 1 && indices[0] && indices[0].dtype() == DType::kBool && self.ndim() > 0 &&
-         indices[0].sizes() == self.sizes();
+  return indices.size() == 1 && indices[0] && indices[0].dtype() == DType::kBool &&
+         self.ndim() > 0 && indices[0].sizes() == self.sizes();
 }
 
 Tensor index_meta(const Tensor& self, const std::vector<Tensor>& indices) {
@@ -100,8 +108,10 @@ Tensor index_meta(const Tensor& self, const std::vector<Tensor>& indices) {
   size_t first = self.sizes().size(), last = 0, indexed = 0;
   for (size_t d = 0; d < indices.size(); ++d) {
     if (!indices[d]) continue;
-    check_kind(indices[d].dtype() != DType::kBool && indices[d].dtype() != DType::kUInt8, ErrorKind::kNotImplemented,
-               "index: the size of the result depends on the values of a mask, which a meta tensor does not have");
+    check_kind(indices[d].dtype() != DType::kBool && indices[d].dtype() != DType::kUInt8,
+               ErrorKind::kNotImplemented,
+               "index: the size of the result depends on the values of a mask, which a meta tensor "
+               "does not have");
     shape = broadcast_shapes(shape, indices[d].sizes());
     first = std::min(first, d);
     last = d;
@@ -120,8 +130,9 @@ Tensor index_meta(const Tensor& self, const std::vector<Tensor>& indices) {
 }  // namespace
 
 Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
-  check_kind(static_cast<int64_t>(indices.size()) <= std::max<int64_t>(self.ndim(), 1), ErrorKind::kIndex,
-             "too many indices for tensor of dimension ", self.ndim(), ": got ", indices.size());
+  check_kind(static_cast<int64_t>(indices.size()) <= std::max<int64_t>(self.ndim(), 1),
+             ErrorKind::kIndex, "too many indices for tensor of dimension ", self.ndim(), ": got ",
+             indices.size());
   if (self.is_meta()) return index_meta(self, indices);
   for (const Tensor& t : indices) {
     if (t) check_values_known(t, "index");
@@ -134,9 +145,12 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
   return read(self, resolve_indices(self, indices));
 }
 
-void index_put(KeySet, const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate) {
-  check(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ",
-        info(self.dtype()).title, " for the destination and ", info(values.dtype()).title, " for the source.");
+void index_put(KeySet, const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+               bool accumulate) {
+  check(self.dtype() == values.dtype(),
+        "Index put requires the source and destination dtypes match, got ",
+        info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
+        " for the source.");
   check_no_internal_overlap(self, "index_put_");
   if (self.is_meta()) return;
   if (is_plain_mask(self, indices) && values.numel() == 1 && !accumulate) {
@@ -144,21 +158,24 @@ void index_put(KeySet, const Tensor& self, const std::vector<Tensor>& indices, c
   }
   const Advanced a = resolve_indices(self, indices);
   const Dims sizes = a.result_sizes();
-  check(values.ndim() <= sizes.ndim() || values.numel() == 1, "shape mismatch: value tensor of shape ", values.sizes(),
+  check(values.ndim() <= sizes.ndim() || values.numel() == 1,
+        "shape mismatch: value tensor of shape ", values.sizes(),
         " cannot be broadcast to indexing result of shape ", sizes);
   const Tensor dense = empty(sizes, self.dtype());
   if (values.numel() == 1) {
     fill_elements(dense, element_bytes(read_scalar(values), self.dtype()));
   } else {
     for (int64_t d = 0; d < values.ndim(); ++d) {
-      const int64_t own = values.size(d), target = sizes[static_cast<size_t>(d + sizes.ndim() - values.ndim())];
+      const int64_t own = values.size(d),
+                    target = sizes[static_cast<size_t>(d + sizes.ndim() - values.ndim())];
       check(own == 1 || own == target, "shape mismatch: value tensor of shape ", values.sizes(),
             " cannot be broadcast to indexing result of shape ", sizes);
     }
     copy_elements(dense, values);
   }
   if (accumulate) {
-    visit(self.dtype(), [&](auto zero) { accumulate_into(self, a, dense.data_as<decltype(zero)>()); });
+    visit(self.dtype(),
+          [&](auto zero) { accumulate_into(self, a, dense.data_as<decltype(zero)>()); });
   } else {
     transfer(self, a, dense.data(), true);
   }
@@ -178,11 +195,13 @@ Tensor gather(KeySet, const Tensor& self, int64_t dim, const Tensor& index) {
   check(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32,
         "gather(): Expected dtype int32/int64 for index, got ", name(index.dtype()));
   const auto rank = [](const Tensor& t) { return std::max<int64_t>(t.ndim(), 1); };
-  check(rank(index) == rank(self), "Index tensor must have the same number of dimensions as input tensor: got ",
-        index.ndim(), " and ", self.ndim());
+  check(rank(index) == rank(self),
+        "Index tensor must have the same number of dimensions as input tensor: got ", index.ndim(),
+        " and ", self.ndim());
   for (int64_t k = 0; k < index.ndim() && self.ndim(); ++k) {
-    check(k == d || index.size(k) <= self.size(k), "Size does not match at dimension ", k, " expected index ",
-          index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", d);
+    check(k == d || index.size(k) <= self.size(k), "Size does not match at dimension ", k,
+          " expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
+          " apart from dimension ", d);
   }
   Tensor out = empty(index.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
@@ -222,22 +241,26 @@ Tensor gather(KeySet, const Tensor& self, int64_t dim, const Tensor& index) {
 }
 
 Tensor take(KeySet, const Tensor& self, const Tensor& index) {
-  check(index.dtype() == DType::kInt64, "take(): Expected a long tensor for index, but got ", info(index.dtype()).title);
+  check(index.dtype() == DType::kInt64, "take(): Expected a long tensor for index, but got ",
+        info(index.dtype()).title);
   Tensor out = empty(index.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   check_kind(self.numel() > 0, ErrorKind::kIndex, "take(): tried to take from an empty tensor");
   const int64_t size = self.numel(), item = itemsize(self.dtype());
   const Tensor table = as_contiguous(self), places = as_contiguous(index);
   check_indices(places.data_as<int64_t>(), places.numel(), -size, size, 0, ErrorKind::kIndex);
-  std::vector<int64_t> wrapped(places.data_as<int64_t>(), places.data_as<int64_t>() + places.numel());
+  std::vector<int64_t> wrapped(places.data_as<int64_t>(),
+                               places.data_as<int64_t>() + places.numel());
   for (int64_t& place : wrapped) place += place < 0 ? size : 0;
-  copy_loops().take[size_class(item)](out.data(), 1, table.data(), 1, wrapped.data(), 1, out.numel());
+  copy_loops().take[size_class(item)](out.data(), 1, table.data(), 1, wrapped.data(), 1,
+                                      out.numel());
   record_write(out);
   return out;
 }
 
 Tensor masked_select(KeySet, const Tensor& self, const Tensor& mask) {
-  check(mask.dtype() == DType::kBool, "masked_select: expected BoolTensor for mask, got ", name(mask.dtype()));
+  check(mask.dtype() == DType::kBool, "masked_select: expected BoolTensor for mask, got ",
+        name(mask.dtype()));
   const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
   check_values_known(self, "masked_select");
   const auto spread = [&](const Tensor& t) {

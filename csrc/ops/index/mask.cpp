@@ -16,14 +16,16 @@ std::vector<int64_t> starts(const uint8_t* mask, int64_t n) {
   std::vector<int64_t> start(static_cast<size_t>(blocks) + 1, 0);
   parallel_for(0, blocks, 1, [&](int64_t lo, int64_t hi) {
     for (int64_t b = lo; b < hi; ++b) {
-      start[static_cast<size_t>(b) + 1] = copy_loops().count(mask + b * kBlock, std::min(kBlock, n - b * kBlock));
+      start[static_cast<size_t>(b) + 1] =
+          copy_loops().count(mask + b * kBlock, std::min(kBlock, n - b * kBlock));
     }
   });
   for (size_t b = 1; b < start.size(); ++b) start[b] += start[b - 1];
   return start;
 }
 
-// Makes a 1-d tensor with one element per set byte; part(out, first, n) fills in those of one block.
+// Makes a 1-d tensor with one element per set byte; part(out, first, n) fills in those of one
+// block.
 template <class Part>
 Tensor select(const Tensor& mask, DType dtype, const Part& part) {
   const auto* bytes = mask.data_as<uint8_t>();
@@ -32,7 +34,8 @@ Tensor select(const Tensor& mask, DType dtype, const Part& part) {
   Tensor out = empty(Dims{start.back()}, dtype);
   parallel_for(0, static_cast<int64_t>(start.size()) - 1, 1, [&](int64_t lo, int64_t hi) {
     for (int64_t b = lo; b < hi; ++b) {
-      part(out.data() + start[static_cast<size_t>(b)] * item, b * kBlock, std::min(kBlock, n - b * kBlock));
+      part(out.data() + start[static_cast<size_t>(b)] * item, b * kBlock,
+           std::min(kBlock, n - b * kBlock));
     }
   });
   return out;

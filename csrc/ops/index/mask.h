@@ -10,7 +10,8 @@ namespace uh {
 // Where a tensor of any dtype is not zero, as one byte per element in row-major order.
 Tensor truth_bytes(const Tensor& self);
 
-// The row-major places (not multi-indices) of the set bytes of a contiguous mask, as a 1-d int64 tensor.
+// The row-major places (not multi-indices) of the set bytes of a contiguous mask, as a 1-d int64
+// tensor.
 Tensor set_places(const Tensor& mask);
 
 // Places in a shape -> one 1-d int64 index tensor per dimension.

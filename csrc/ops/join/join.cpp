@@ -16,8 +16,9 @@ DType common_dtype(const std::vector<Tensor>& tensors) {
 
 void check_device(const std::vector<Tensor>& tensors, std::string_view op) {
   for (const Tensor& t : tensors) {
-    check(t.device() == tensors[0].device(), op, ": expected all tensors to be on the same device, but found ",
-          name(tensors[0].device()), " and ", name(t.device()));
+    check(t.device() == tensors[0].device(), op,
+          ": expected all tensors to be on the same device, but found ", name(tensors[0].device()),
+          " and ", name(t.device()));
   }
 }
 
@@ -38,17 +39,20 @@ Tensor cat(KeySet, const std::vector<Tensor>& tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size() && is_skipped(*model); ++i) model = &tensors[position = i];
   if (is_skipped(*model)) model = &tensors[position = 0];
   Dims sizes = model->sizes();
-  check(!sizes.empty(), "zero-dimensional tensor (at position ", position, ") cannot be concatenated");
+  check(!sizes.empty(), "zero-dimensional tensor (at position ", position,
+        ") cannot be concatenated");
   const auto d = static_cast<size_t>(wrap_dim(dim, model->ndim(), "cat"));
   sizes[d] = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (is_skipped(t)) continue;
     check(t.ndim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
-    check(t.ndim() == model->ndim(), "Tensors must have same number of dimensions: got ", model->ndim(), " and ", t.ndim());
+    check(t.ndim() == model->ndim(), "Tensors must have same number of dimensions: got ",
+          model->ndim(), " and ", t.ndim());
     for (size_t k = 0; k < sizes.size(); ++k) {
-      check(k == d || t.sizes()[k] == sizes[k], "Sizes of tensors must match except in dimension ", d,
-            ". Expected size ", sizes[k], " but got size ", t.sizes()[k], " for tensor number ", i, " in the list.");
+      check(k == d || t.sizes()[k] == sizes[k], "Sizes of tensors must match except in dimension ",
+            d, ". Expected size ", sizes[k], " but got size ", t.sizes()[k], " for tensor number ",
+            i, " in the list.");
     }
     sizes[d] += t.sizes()[d];
   }
@@ -109,7 +113,8 @@ Tensor flip(KeySet, const Tensor& self, const Dims& dims) {
 Tensor roll(KeySet keys, const Tensor& self, const Dims& shifts, const std::optional<Dims>& dims) {
   check(!shifts.empty(), "roll: `shifts` required");
   if (!dims || dims->empty()) {
-    check(shifts.size() == 1, "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: 0");
+    check(shifts.size() == 1, "roll: shifts and dimensions must align. shifts: ", shifts.size(),
+          ", dims: 0");
     const int64_t n = self.numel();
     Tensor out = empty(self.sizes(), self.dtype(), self.device());
     if (out.is_meta() || n == 0) return out;
@@ -124,14 +129,18 @@ Tensor roll(KeySet keys, const Tensor& self, const Dims& shifts, const std::opti
     record_write(out);
     return out;
   }
-  check(shifts.size() == dims->size(), "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: ", dims->size());
+  check(shifts.size() == dims->size(),
+        "roll: shifts and dimensions must align. shifts: ", shifts.size(),
+        ", dims: ", dims->size());
   if (shifts.size() > 1) {  // one dimension after the other
     Tensor rolled = self;
-    for (size_t i = 0; i < shifts.size(); ++i) rolled = roll(keys, rolled, {shifts[i]}, Dims{(*dims)[i]});
+    for (size_t i = 0; i < shifts.size(); ++i)
+      rolled = roll(keys, rolled, {shifts[i]}, Dims{(*dims)[i]});
     return rolled;
   }
   const auto d = static_cast<size_t>(wrap_dim((*dims)[0], self.ndim(), "roll"));
-  check_kind(self.ndim() > 0, ErrorKind::kIndex, "roll: dimension specified as ", (*dims)[0], " but tensor has no dimensions");
+  check_kind(self.ndim() > 0, ErrorKind::kIndex, "roll: dimension specified as ", (*dims)[0],
+             " but tensor has no dimensions");
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const int64_t n = self.sizes()[d], split = (n - (shifts[0] % n + n) % n) % n;
@@ -147,8 +156,10 @@ Tensor roll(KeySet keys, const Tensor& self, const Dims& shifts, const std::opti
 }
 
 Tensor repeat(KeySet, const Tensor& self, const Dims& repeats) {
-  check(repeats.size() >= self.sizes().size(), "Number of dimensions of repeat dims can not be smaller than number of "
-        "dimensions of tensor: ", repeats.size(), " < ", self.ndim());
+  check(repeats.size() >= self.sizes().size(),
+        "Number of dimensions of repeat dims can not be smaller than number of "
+        "dimensions of tensor: ",
+        repeats.size(), " < ", self.ndim());
   const size_t shift = repeats.size() - self.sizes().size();
   Dims sizes(repeats.size());
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -168,7 +179,8 @@ Tensor repeat(KeySet, const Tensor& self, const Dims& repeats) {
     in_strides.push_back(0);
     in_strides.push_back(d < shift ? 0 : self.strides()[d - shift]);
   }
-  copy_elements(Strided(out.data(), out.dtype(), split, out_strides), Strided(self.data(), self.dtype(), split, in_strides));
+  copy_elements(Strided(out.data(), out.dtype(), split, out_strides),
+                Strided(self.data(), self.dtype(), split, in_strides));
   record_write(out);
   return out;
 }

@@ -48,7 +48,8 @@ inline float half_to_float(uint16_t h) {
   const uint32_t rest = h & 0x7fffu;
   // Shift exponent and mantissa into place, then let the FPU rescale: 2^112 undoes the bias.
   const float scaled = std::bit_cast<float>(rest << 13) * 0x1p112f;
-  const uint32_t special = rest >= 0x7c00u ? 0x7f800000u | (rest << 13) : std::bit_cast<uint32_t>(scaled);
+  const uint32_t special =
+      rest >= 0x7c00u ? 0x7f800000u | (rest << 13) : std::bit_cast<uint32_t>(scaled);
   return std::bit_cast<float>(sign | special);
 }
 
@@ -72,7 +73,8 @@ void float_from_half(void* dst_, const void* src_, int64_t n) {
 #if defined(__F16C__)
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
+    _mm256_storeu_ps(dst + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
   }
   for (; i < n; ++i) dst[i] = _cvtsh_ss(src[i]);
 #else
@@ -86,7 +88,8 @@ void half_from_float(void* dst_, const void* src_, int64_t n) {
 #if defined(__F16C__)
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
   }
   for (; i < n; ++i) dst[i] = _cvtss_sh(src[i], 0);
 #else
@@ -185,12 +188,13 @@ void take(void* dst_, int64_t dst_stride, const void* table_, int64_t table_stri
   if (dst_stride == 1 && index_stride == 1 && table_stride == 1) {
     for (int64_t i = 0; i < n; ++i) dst[i] = table[index[i]];
   } else {
-    for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = table[index[i * index_stride] * table_stride];
+    for (int64_t i = 0; i < n; ++i)
+      dst[i * dst_stride] = table[index[i * index_stride] * table_stride];
   }
 }
 
-// Every element is stored, and the place only moves on when it is kept: no branch to mispredict. The
-// store after the last kept element would be outside of dst: hence the buffer.
+// Every element is stored, and the place only moves on when it is kept: no branch to mispredict.
+// The store after the last kept element would be outside of dst: hence the buffer.
 template <class T>
 int64_t compress(void* dst_, const void* src_, const uint8_t* mask, int64_t n) {
   constexpr int64_t kBlock = 512;

@@ -17,7 +17,8 @@ struct CopyLoops {
   using Cast = void (*)(void* dst, const void* src, int64_t n);
   Cast cast[kDTypeCount][kDTypeCount];
   // Strides in elements.
-  using Move = void (*)(void* dst, int64_t dst_stride, const void* src, int64_t src_stride, int64_t n);
+  using Move = void (*)(void* dst, int64_t dst_stride, const void* src, int64_t src_stride,
+                        int64_t n);
   Move move[4];
   // dst[c * dst_stride + r] = src[r * src_stride + c]: both unit strides are used, tile by tile.
   using Transpose = void (*)(void* dst, int64_t dst_stride, const void* src, int64_t src_stride,
@@ -43,6 +44,8 @@ struct CopyLoops {
 UH_PER_ISA(CopyLoops, copy_loops)
 
 // Row of the tables above for an element size of 1, 2, 4 or 8 bytes.
-inline int size_class(int64_t bytes) { return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3; }
+inline int size_class(int64_t bytes) {
+  return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+}
 
 }  // namespace uh

@@ -19,9 +19,11 @@ void integers(T* c_, const T* a_, const T* b_, int64_t m, int64_t n, int64_t k) 
     for (int64_t i = 0; i < m; ++i) {
       int64_t p = 0;
       for (; p + 4 <= k; p += 4) {
-        const U a0 = a[i * k + p], a1 = a[i * k + p + 1], a2 = a[i * k + p + 2], a3 = a[i * k + p + 3];
+        const U a0 = a[i * k + p], a1 = a[i * k + p + 1], a2 = a[i * k + p + 2],
+                a3 = a[i * k + p + 3];
         const U *b0 = b + p * n, *b1 = b0 + n, *b2 = b1 + n, *b3 = b2 + n;
-        for (int64_t j = j0; j < j1; ++j) c[i * n + j] += a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+        for (int64_t j = j0; j < j1; ++j)
+          c[i * n + j] += a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
       }
       for (; p < k; ++p) {
         const U a0 = a[i * k + p];
@@ -32,12 +34,13 @@ void integers(T* c_, const T* a_, const T* b_, int64_t m, int64_t n, int64_t k) 
 }
 
 template <class T>
-void small(T* c, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row, int64_t b_column, int64_t m,
-           int64_t n, int64_t k) {
+void small(T* c, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row,
+           int64_t b_column, int64_t m, int64_t n, int64_t k) {
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       T sum = 0;
-      for (int64_t p = 0; p < k; ++p) sum += a[i * a_row + p * a_column] * b[p * b_row + j * b_column];
+      for (int64_t p = 0; p < k; ++p)
+        sum += a[i * a_row + p * a_column] * b[p * b_row + j * b_column];
       c[i * n + j] = sum;
     }
   }

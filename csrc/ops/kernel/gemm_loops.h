@@ -1,4 +1,5 @@
-// Matrix products that BLAS does not do: integers, and matrices so small that calling BLAS costs more.
+// Matrix products that BLAS does not do: integers, and matrices so small that calling BLAS costs
+// more.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ struct GemmLoops {
   void (*int32)(int32_t* c, const int32_t* a, const int32_t* b, int64_t m, int64_t n, int64_t k);
   void (*int64)(int64_t* c, const int64_t* a, const int64_t* b, int64_t m, int64_t n, int64_t k);
   // The same for any strides of a and b (elements); c is row-major.
-  void (*small_float)(float* c, const float* a, int64_t a_row, int64_t a_column, const float* b, int64_t b_row,
-                      int64_t b_column, int64_t m, int64_t n, int64_t k);
-  void (*small_double)(double* c, const double* a, int64_t a_row, int64_t a_column, const double* b, int64_t b_row,
-                       int64_t b_column, int64_t m, int64_t n, int64_t k);
+  void (*small_float)(float* c, const float* a, int64_t a_row, int64_t a_column, const float* b,
+                      int64_t b_row, int64_t b_column, int64_t m, int64_t n, int64_t k);
+  void (*small_double)(double* c, const double* a, int64_t a_row, int64_t a_column, const double* b,
+                       int64_t b_row, int64_t b_column, int64_t m, int64_t n, int64_t k);
 };
 
 UH_PER_ISA(GemmLoops, gemm_loops)

@@ -1,10 +1,10 @@
 // Geometry: how N operands of one shape are walked together, row by row.
 //
 // What: the dimensions of size 1 dropped, the rest ordered so that operand 0's smallest stride is
-// innermost, neighbours merged where every operand allows it. A transposed copy and a plain one then
-// look alike, and a contiguous tensor of any rank is a single row.
-// Invariant: sizes is never empty, and walking all rows visits each index exactly once.
-// Read next: copy/copy.cpp, the simplest user.
+// innermost, neighbours merged where every operand allows it. A transposed copy and a plain one
+// then look alike, and a contiguous tensor of any rank is a single row. Invariant: sizes is never
+// empty, and walking all rows visits each index exactly once. Read next: copy/copy.cpp, the
+// simplest user.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ namespace detail {
 template <size_t N>
 bool is_outer(const Geometry<N>& g, size_t a, size_t b) {
   for (const Dims& strides : g.strides) {
-    if (strides[a] != strides[b] && strides[a] != 0 && strides[b] != 0) return strides[a] > strides[b];
+    if (strides[a] != strides[b] && strides[a] != 0 && strides[b] != 0)
+      return strides[a] > strides[b];
   }
   return true;
 }
@@ -45,7 +46,8 @@ void swap_dims(Geometry<N>& g, size_t a, size_t b) {
 
 // With `reorder` false the rows come in row-major order of the given sizes.
 template <size_t N>
-Geometry<N> make_geometry(IntSpan sizes, const std::array<IntSpan, N>& strides, bool reorder = true) {
+Geometry<N> make_geometry(IntSpan sizes, const std::array<IntSpan, N>& strides,
+                          bool reorder = true) {
   Geometry<N> g;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 1) continue;
@@ -59,7 +61,8 @@ Geometry<N> make_geometry(IntSpan sizes, const std::array<IntSpan, N>& strides, 
   }
   if (reorder) {  // insertion sort: ranks are small, and equal dimensions keep their order
     for (size_t i = 1; i < g.sizes.size(); ++i) {
-      for (size_t j = i; j > 0 && !detail::is_outer(g, j - 1, j); --j) detail::swap_dims(g, j - 1, j);
+      for (size_t j = i; j > 0 && !detail::is_outer(g, j - 1, j); --j)
+        detail::swap_dims(g, j - 1, j);
     }
   }
   size_t last = 0;

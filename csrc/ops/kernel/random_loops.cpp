@@ -1,4 +1,5 @@
-#pragma GCC optimize("fp-contract=off,no-math-errno,no-trapping-math")  // see the header's invariant
+// See the invariant in the header: no fused multiply-add.
+#pragma GCC optimize("fp-contract=off,no-math-errno,no-trapping-math")
 
 #include "ops/kernel/random_loops.h"
 
@@ -9,8 +10,8 @@ namespace {
 
 constexpr int kLanes = RandomLoops::kCounters;
 
-// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011): ten rounds of multiply and mix.
-// Word w of counter lane l comes out as w[w * kLanes + l].
+// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011): ten rounds of multiply and
+// mix. Word w of counter lane l comes out as w[w * kLanes + l].
 inline void philox(uint32_t* __restrict w, uint64_t seed, uint64_t counter) {
   uint32_t x0[kLanes], x1[kLanes], x2[kLanes], x3[kLanes];
   for (int l = 0; l < kLanes; ++l) {
@@ -57,14 +58,18 @@ inline To bit_copy(From from) {
 }
 
 // [0, 1) in steps of 2^-24.
-inline float unit(uint32_t word) { return static_cast<float>(static_cast<int32_t>(word >> 8)) * 0x1p-24f; }
+inline float unit(uint32_t word) {
+  return static_cast<float>(static_cast<int32_t>(word >> 8)) * 0x1p-24f;
+}
 // [0, 1) in steps of 2^-53, from two words.
 inline double unit(uint32_t high, uint32_t low) {
-  const uint64_t bits = (uint64_t{high} << 32 | low) >> 12 | 0x3ff0000000000000u;  // [1, 2), 52 bits
+  const uint64_t bits =
+      (uint64_t{high} << 32 | low) >> 12 | 0x3ff0000000000000u;  // [1, 2), 52 bits
   return bit_copy<double>(bits) - 1.0;
 }
 
-// ln(x) for 0 < x <= 1: x = 2^e * m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m - 1) / (m + 1)).
+// ln(x) for 0 < x <= 1: x = 2^e * m with m in [sqrt(1/2), sqrt(2)), and
+// ln m = 2 atanh((m - 1) / (m + 1)).
 inline float log_unit(float x) {
   const uint32_t bits = bit_copy<uint32_t>(x);
   const uint32_t shifted = bits - 0x3f3504f3u;  // the bits of sqrt(1/2)
@@ -116,12 +121,14 @@ inline void circle(T u, T* cosine, T* sine) {
   n = n * s * r + r;
   constexpr int kSign = sizeof(Bits) * 8 - 2;  // moves bit 1 of q to the sign
   const auto turn = static_cast<Bits>(q);
-  const Bits swap = Bits{0} - (turn & 1), cos_bits = bit_copy<Bits>(c), sin_bits = bit_copy<Bits>(n);
+  const Bits swap = Bits{0} - (turn & 1), cos_bits = bit_copy<Bits>(c),
+             sin_bits = bit_copy<Bits>(n);
   *cosine = bit_copy<T>(((sin_bits & swap) | (cos_bits & ~swap)) ^ (((turn + 1) & 2) << kSign));
   *sine = bit_copy<T>(((cos_bits & swap) | (sin_bits & ~swap)) ^ ((turn & 2) << kSign));
 }
 
-void uniform_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, float lo, float width) {
+void uniform_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, float lo,
+                   float width) {
   uint32_t w[RandomLoops::kWords];
   for (int64_t g = 0; g < groups; ++g, out += RandomLoops::kWords, counter += kLanes) {
     philox(w, seed, counter);
@@ -129,7 +136,8 @@ void uniform_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, 
   }
 }
 
-void uniform_double(double* out, uint64_t seed, uint64_t counter, int64_t groups, double lo, double width) {
+void uniform_double(double* out, uint64_t seed, uint64_t counter, int64_t groups, double lo,
+                    double width) {
   uint32_t w[RandomLoops::kWords];
   constexpr int kHalf = RandomLoops::kWords / 2;
   for (int64_t g = 0; g < groups; ++g, out += kHalf, counter += kLanes) {
@@ -139,7 +147,8 @@ void uniform_double(double* out, uint64_t seed, uint64_t counter, int64_t groups
 }
 
 // Box-Muller: the first half of the words gives the radius, the second half the angle.
-void normal_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, float mean, float std) {
+void normal_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, float mean,
+                  float std) {
   uint32_t w[RandomLoops::kWords];
   constexpr int kHalf = RandomLoops::kWords / 2;
   for (int64_t g = 0; g < groups; ++g, out += RandomLoops::kWords, counter += kLanes) {
@@ -156,7 +165,8 @@ void normal_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, f
   }
 }
 
-void normal_double(double* out, uint64_t seed, uint64_t counter, int64_t groups, double mean, double std) {
+void normal_double(double* out, uint64_t seed, uint64_t counter, int64_t groups, double mean,
+                   double std) {
   uint32_t w[RandomLoops::kWords];
   constexpr int kQuarter = RandomLoops::kWords / 4;
   for (int64_t g = 0; g < groups; ++g, out += 2 * kQuarter, counter += kLanes) {

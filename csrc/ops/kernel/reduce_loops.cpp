@@ -19,7 +19,9 @@ struct Wrapping<int64_t> {
 
 struct Sum {
   template <class T>
-  static constexpr T identity() { return T(0); }
+  static constexpr T identity() {
+    return T(0);
+  }
   template <class T>
   static T apply(T a, T b) {
     using W = typename Wrapping<T>::type;
@@ -29,7 +31,9 @@ struct Sum {
 
 struct Prod {
   template <class T>
-  static constexpr T identity() { return T(1); }
+  static constexpr T identity() {
+    return T(1);
+  }
   template <class T>
   static T apply(T a, T b) {
     using W = typename Wrapping<T>::type;
@@ -41,23 +45,33 @@ struct Prod {
 struct Max {
   template <class T>
   static constexpr T identity() {
-    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::lowest();
   }
   template <class T>
-  static bool better(T x, T best) { return x > best; }
+  static bool better(T x, T best) {
+    return x > best;
+  }
   template <class T>
-  static T apply(T a, T b) { return (b > a) | (b != b) ? b : a; }
+  static T apply(T a, T b) {
+    return (b > a) | (b != b) ? b : a;
+  }
 };
 
 struct Min {
   template <class T>
   static constexpr T identity() {
-    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::max();
   }
   template <class T>
-  static bool better(T x, T best) { return x < best; }
+  static bool better(T x, T best) {
+    return x < best;
+  }
   template <class T>
-  static T apply(T a, T b) { return (b < a) | (b != b) ? b : a; }
+  static T apply(T a, T b) {
+    return (b < a) | (b != b) ? b : a;
+  }
 };
 
 constexpr int64_t kLanes = 64;
@@ -80,7 +94,8 @@ inline Acc fold_block(const T* x, int64_t n) {
   }
   Acc wide[kLanes / 2];
   for (int64_t l = 0; l < kLanes / 2; ++l) {
-    wide[l] = Op::template apply<Acc>(static_cast<Acc>(lane[l]), static_cast<Acc>(lane[l + kLanes / 2]));
+    wide[l] =
+        Op::template apply<Acc>(static_cast<Acc>(lane[l]), static_cast<Acc>(lane[l + kLanes / 2]));
   }
   for (int64_t w = kLanes / 4; w > 0; w /= 2) {
     for (int64_t l = 0; l < w; ++l) wide[l] = Op::template apply<Acc>(wide[l], wide[l + w]);
@@ -117,7 +132,8 @@ void columns(void* acc_, const void* x_, int64_t stride, int64_t rows, int64_t n
     }
   }
   for (; r < rows; ++r, x += stride) {
-    for (int64_t j = 0; j < n; ++j) acc[j] = Op::template apply<Acc>(acc[j], static_cast<Acc>(x[j]));
+    for (int64_t j = 0; j < n; ++j)
+      acc[j] = Op::template apply<Acc>(acc[j], static_cast<Acc>(x[j]));
   }
 }
 
@@ -136,7 +152,8 @@ void identity(void* acc_, int64_t n) {
 
 template <class Op, class T, class Acc>
 Fold fold() {
-  return {dtype_of<Acc>::value, run<Op, T, Acc>, columns<Op, T, Acc>, merge<Op, Acc>, identity<Op, Acc>};
+  return {dtype_of<Acc>::value, run<Op, T, Acc>, columns<Op, T, Acc>, merge<Op, Acc>,
+          identity<Op, Acc>};
 }
 
 // First finds the best value of a chunk with the fast fold, then looks for it only if it is news.
@@ -155,7 +172,8 @@ void best_run(void* best_, int64_t* index, const void* x_, int64_t n, int64_t ba
     int64_t j = 0;
     for (; j + kLanes <= m; j += kLanes) {
       int found = 0;
-      for (int64_t l = 0; l < kLanes; ++l) found |= (x[i + j + l] == value) | (x[i + j + l] != x[i + j + l]);
+      for (int64_t l = 0; l < kLanes; ++l)
+        found |= (x[i + j + l] == value) | (x[i + j + l] != x[i + j + l]);
       if (found) break;
     }
     while (!((x[i + j] == value) | (x[i + j] != x[i + j]))) ++j;
@@ -165,8 +183,8 @@ void best_run(void* best_, int64_t* index, const void* x_, int64_t n, int64_t ba
 }
 
 template <class Op, class T>
-void best_columns(void* best_, int64_t* __restrict index, const void* x_, int64_t stride, int64_t rows, int64_t n,
-                  int64_t base) {
+void best_columns(void* best_, int64_t* __restrict index, const void* x_, int64_t stride,
+                  int64_t rows, int64_t n, int64_t base) {
   auto* __restrict best = static_cast<T*>(best_);
   const auto* __restrict x = static_cast<const T*>(x_);
   if (rows > 0 && n > 0 && index[0] < 0) {

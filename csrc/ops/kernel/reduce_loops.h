@@ -1,8 +1,8 @@
 // The inner loops of reductions: fold a run of elements, or fold rows into columns.
 //
 // What: a Fold belongs to one operation and one compute dtype; other dtypes are converted first.
-// Invariant: the order of additions depends on n only, never on the instruction set (64 lanes, added
-// up pairwise) or on threads; float32 sums meet in double, so 10^7 elements keep 7 digits.
+// Invariant: the order of additions depends on n only, never on the instruction set (64 lanes,
+// added up pairwise) or on threads; float32 sums meet in double, so 10^7 elements keep 7 digits.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,14 @@ struct BestFold {
   // Element i of x has index base + i. *index is -1 when there is no value yet.
   void (*run)(void* best, int64_t* index, const void* x, int64_t n, int64_t base);
   // The same for n columns over `rows` rows; row r has index base + r.
-  void (*columns)(void* best, int64_t* index, const void* x, int64_t stride, int64_t rows, int64_t n, int64_t base);
+  void (*columns)(void* best, int64_t* index, const void* x, int64_t stride, int64_t rows,
+                  int64_t n, int64_t base);
 };
 
 struct ReduceLoops {
-  Fold fold[static_cast<int>(FoldOp::kCount)][kDTypeCount];  // [op][compute dtype]; run is null: convert
-  BestFold best[2][kDTypeCount];                             // [0 min, 1 max][compute dtype]
+  Fold fold[static_cast<int>(FoldOp::kCount)]
+           [kDTypeCount];         // [op][compute dtype]; run is null: convert
+  BestFold best[2][kDTypeCount];  // [0 min, 1 max][compute dtype]
 };
 
 UH_PER_ISA(ReduceLoops, reduce_loops)

@@ -12,8 +12,8 @@
 namespace uh {
 namespace {
 
-// Note [BLAS threads]: OpenBLAS keeps its own threads. Before a call their number is set to ours, or
-// to 1 when many products run side by side.
+// Note [BLAS threads]: OpenBLAS keeps its own threads. Before a call their number is set to ours,
+// or to 1 when many products run side by side.
 void set_blas_threads(int n) {
   static std::atomic<int> current{0};
   if (current.load(std::memory_order_relaxed) == n) return;
@@ -40,7 +40,8 @@ Matrices matrices(const Tensor& t, Reading reading, size_t batch_rank) {
     m.rows = t.sizes()[lead];
     m.row_stride = t.strides()[lead];
   }
-  m.batch_strides = broadcast_strides(IntSpan(t.sizes().data(), lead), IntSpan(t.strides().data(), lead), batch_rank);
+  m.batch_strides = broadcast_strides(IntSpan(t.sizes().data(), lead),
+                                      IntSpan(t.strides().data(), lead), batch_rank);
   return m;
 }
 
@@ -52,14 +53,17 @@ struct BlasView {
 
 BlasView blas_view(const Matrices& m) {
   // The stride of a dimension of size 1 is never used: any will do.
-  const auto leading = [](int64_t unit_size, int64_t unit_stride, int64_t size, int64_t stride) -> blasint {
+  const auto leading = [](int64_t unit_size, int64_t unit_stride, int64_t size,
+                          int64_t stride) -> blasint {
     const int64_t least = std::max<int64_t>(unit_size, 1);
     if (unit_size > 1 && unit_stride != 1) return 0;
     if (size <= 1) return static_cast<blasint>(least);
     return stride >= least && stride <= INT32_MAX ? static_cast<blasint>(stride) : 0;
   };
-  if (const blasint l = leading(m.columns, m.column_stride, m.rows, m.row_stride)) return {CblasNoTrans, l};
-  if (const blasint l = leading(m.rows, m.row_stride, m.columns, m.column_stride)) return {CblasTrans, l};
+  if (const blasint l = leading(m.columns, m.column_stride, m.rows, m.row_stride))
+    return {CblasNoTrans, l};
+  if (const blasint l = leading(m.rows, m.row_stride, m.columns, m.column_stride))
+    return {CblasTrans, l};
   return {};
 }
 
@@ -74,26 +78,28 @@ struct Product {
 };
 
 void blas(const Product& p, const float* a, const float* b, float* c) {
-  scipy_cblas_sgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1, a, p.view_a.leading,
-                    b, p.view_b.leading, 0, c, p.n());
+  scipy_cblas_sgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1,
+                    a, p.view_a.leading, b, p.view_b.leading, 0, c, p.n());
 }
 void blas(const Product& p, const double* a, const double* b, double* c) {
-  scipy_cblas_dgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1, a, p.view_a.leading,
-                    b, p.view_b.leading, 0, c, p.n());
+  scipy_cblas_dgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1,
+                    a, p.view_a.leading, b, p.view_b.leading, 0, c, p.n());
 }
 
 // y = m x, where m may be stored transposed.
-void blas_vector(const Matrices& m, BlasView v, const float* a, const float* x, blasint step, float* y) {
+void blas_vector(const Matrices& m, BlasView v, const float* a, const float* x, blasint step,
+                 float* y) {
   const bool stored = v.transpose == CblasNoTrans;
   const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
-  scipy_cblas_sgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1, a, v.leading, x,
-                    step, 0, y, 1);
+  scipy_cblas_sgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1,
+                    a, v.leading, x, step, 0, y, 1);
 }
-void blas_vector(const Matrices& m, BlasView v, const double* a, const double* x, blasint step, double* y) {
+void blas_vector(const Matrices& m, BlasView v, const double* a, const double* x, blasint step,
+                 double* y) {
   const bool stored = v.transpose == CblasNoTrans;
   const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
-  scipy_cblas_dgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1, a, v.leading, x,
-                    step, 0, y, 1);
+  scipy_cblas_dgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1,
+                    a, v.leading, x, step, 0, y, 1);
 }
 float blas_dot(blasint n, const float* x, blasint dx, const float* y, blasint dy) {
   return scipy_cblas_sdot(n, x, dx, y, dy);
@@ -121,7 +127,8 @@ bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
   if (a.ndim() != 2 || b.ndim() != 2 || !is_small(a.size(0), b.size(1), a.size(1))) return false;
   const auto run = [&](auto loop, auto* c) {
     using T = std::remove_pointer_t<decltype(c)>;
-    loop(c, a.data_as<T>(), a.stride(0), a.stride(1), b.data_as<T>(), b.stride(0), b.stride(1), a.size(0), b.size(1), a.size(1));
+    loop(c, a.data_as<T>(), a.stride(0), a.stride(1), b.data_as<T>(), b.stride(0), b.stride(1),
+         a.size(0), b.size(1), a.size(1));
     return true;
   };
   if (out.dtype() == DType::kFloat32) return run(gemm_loops().small_float, out.data_as<float>());
@@ -133,13 +140,17 @@ void one_product(const Product& p, const T* a, const T* b, T* c) {
   const Matrices &x = p.a, &y = p.b;
   if (is_small(x.rows, y.columns, x.columns)) {
     const auto small = [] {
-      if constexpr (std::is_same_v<T, float>) return gemm_loops().small_float;
-      else return gemm_loops().small_double;
+      if constexpr (std::is_same_v<T, float>)
+        return gemm_loops().small_float;
+      else
+        return gemm_loops().small_double;
     }();
-    return small(c, a, x.row_stride, x.column_stride, b, y.row_stride, y.column_stride, x.rows, y.columns, x.columns);
+    return small(c, a, x.row_stride, x.column_stride, b, y.row_stride, y.column_stride, x.rows,
+                 y.columns, x.columns);
   }
   if (x.rows == 1 && y.columns == 1 && is_step(x.column_stride) && is_step(y.row_stride)) {
-    *c = blas_dot(p.k(), a, static_cast<blasint>(x.column_stride), b, static_cast<blasint>(y.row_stride));
+    *c = blas_dot(p.k(), a, static_cast<blasint>(x.column_stride), b,
+                  static_cast<blasint>(y.row_stride));
   } else if (y.columns == 1 && is_step(y.row_stride)) {
     blas_vector(x, p.view_a, a, b, static_cast<blasint>(y.row_stride), c);
   } else if (x.rows == 1 && is_step(x.column_stride)) {
@@ -150,7 +161,8 @@ void one_product(const Product& p, const T* a, const T* b, T* c) {
   }
 }
 
-// Batch members that share b become more rows of a: (batch, m, k) (k, n) is one (batch * m, k) (k, n).
+// Batch members that share b become more rows of a: (batch, m, k) (k, n) is one (batch * m, k) (k,
+// n).
 void fold_batch(Matrices& a, Matrices& b, Dims& batch) {
   while (!batch.empty() && b.batch_strides.back() == 0 && batch.back() > 0) {
     const int64_t step = a.batch_strides.back();
@@ -166,19 +178,22 @@ void fold_batch(Matrices& a, Matrices& b, Dims& batch) {
 
 template <class T>
 void multiply_floats(T* out, Matrices a, Matrices b, Dims batch) {
-  check(std::max({a.rows, a.columns, b.columns}) <= INT32_MAX, "matmul: sizes over 2^31 - 1 are not supported, got (",
-        a.rows, ", ", a.columns, ") @ (", b.rows, ", ", b.columns, ")");
+  check(std::max({a.rows, a.columns, b.columns}) <= INT32_MAX,
+        "matmul: sizes over 2^31 - 1 are not supported, got (", a.rows, ", ", a.columns, ") @ (",
+        b.rows, ", ", b.columns, ")");
   const Product p{a, b, blas_view(a), blas_view(b)};
   const int64_t members = numel_of(batch), work = a.rows * a.columns * b.columns;
-  const auto g = make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
+  const auto g =
+      make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
   const auto run = [&](int64_t lo, int64_t hi) {
     Odometer<2> at(g, g.sizes.size(), lo);
     for (int64_t i = lo; i < hi; ++i, at.step()) {
-      one_product(p, a.tensor.data_as<T>() + at.offsets()[0], b.tensor.data_as<T>() + at.offsets()[1],
-                  out + i * a.rows * b.columns);
+      one_product(p, a.tensor.data_as<T>() + at.offsets()[0],
+                  b.tensor.data_as<T>() + at.offsets()[1], out + i * a.rows * b.columns);
     }
   };
-  constexpr int64_t kWorthThreads = 1 << 21;  // multiplications: OpenBLAS splits larger products well
+  constexpr int64_t kWorthThreads = 1
+                                    << 21;  // multiplications: OpenBLAS splits larger products well
   const bool side_by_side = members > 1 && work < kWorthThreads;
   set_blas_threads(side_by_side ? 1 : get_num_threads());
   if (!side_by_side) return run(0, members);
@@ -189,38 +204,45 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch) {
 template <class T>
 void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, const Dims& batch) {
   const int64_t m = a.rows, n = b.columns, k = a.columns;
-  const auto g = make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
+  const auto g =
+      make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
   const auto loop = [] {
-    if constexpr (sizeof(T) == 4) return gemm_loops().int32;
-    else return gemm_loops().int64;
+    if constexpr (sizeof(T) == 4)
+      return gemm_loops().int32;
+    else
+      return gemm_loops().int64;
   }();
   const bool direct = out.dtype() == dtype_of<T>::value;
   const Tensor wide = direct ? out : empty(out.sizes(), dtype_of<T>::value);
   constexpr int64_t kBand = 16;  // rows that one task makes
   const int64_t bands = (m + kBand - 1) / kBand;
-  parallel_for(0, numel_of(batch) * bands, std::max<int64_t>(1, 65536 / std::max<int64_t>(kBand * n * k, 1)),
+  parallel_for(0, numel_of(batch) * bands,
+               std::max<int64_t>(1, 65536 / std::max<int64_t>(kBand * n * k, 1)),
                [&](int64_t lo, int64_t hi) {
-    Odometer<2> at(g, g.sizes.size(), lo / bands);
-    for (int64_t i = lo; i < hi; ++i) {
-      const int64_t first = i % bands * kBand, rows = std::min(kBand, m - first);
-      loop(wide.data_as<T>() + (i / bands * m + first) * n, a.tensor.data_as<T>() + at.offsets()[0] + first * k,
-           b.tensor.data_as<T>() + at.offsets()[1], rows, n, k);
-      if (i % bands == bands - 1) at.step();
-    }
-  });
+                 Odometer<2> at(g, g.sizes.size(), lo / bands);
+                 for (int64_t i = lo; i < hi; ++i) {
+                   const int64_t first = i % bands * kBand, rows = std::min(kBand, m - first);
+                   loop(wide.data_as<T>() + (i / bands * m + first) * n,
+                        a.tensor.data_as<T>() + at.offsets()[0] + first * k,
+                        b.tensor.data_as<T>() + at.offsets()[1], rows, n, k);
+                   if (i % bands == bands - 1) at.step();
+                 }
+               });
   if (!direct) copy_elements(out, wide);
 }
 
 }  // namespace
 
-void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b, Reading b_reading, Dims batch) {
+void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b,
+              Reading b_reading, Dims batch) {
   if (out.numel() == 0) return;
   const DType dtype = out.dtype();
   if (a.numel() == 0) return fill_elements(out, ElementBytes{});  // a sum of nothing
   if (multiplied_small(out, a, b)) return;
   if (is_reduced_floating(dtype)) {
     const Tensor wide = empty(out.sizes(), DType::kFloat32);
-    multiply(wide, as_contiguous(a, DType::kFloat32), a_reading, as_contiguous(b, DType::kFloat32), b_reading, batch);
+    multiply(wide, as_contiguous(a, DType::kFloat32), a_reading, as_contiguous(b, DType::kFloat32),
+             b_reading, batch);
     return copy_elements(out, wide);
   }
   if (!is_floating(dtype)) {
@@ -234,8 +256,10 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
   if (!blas_view(x).leading) x = matrices(as_contiguous(a), a_reading, batch.size());
   if (!blas_view(y).leading) y = matrices(as_contiguous(b), b_reading, batch.size());
   fold_batch(x, y, batch);
-  if (dtype == DType::kFloat32) multiply_floats(out.data_as<float>(), x, y, batch);
-  else multiply_floats(out.data_as<double>(), x, y, batch);
+  if (dtype == DType::kFloat32)
+    multiply_floats(out.data_as<float>(), x, y, batch);
+  else
+    multiply_floats(out.data_as<double>(), x, y, batch);
 }
 
 }  // namespace uh

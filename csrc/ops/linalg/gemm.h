@@ -8,8 +8,10 @@ namespace uh {
 // How the last dimensions of an operand are read: a matrix, or a vector that stands for one.
 enum class Reading { kMatrix, kRow, kColumn };
 
-// out[batch] = a[batch] b[batch]. `batch` is the broadcast shape of the operands' leading dimensions;
-// `out` is contiguous and holds batch x rows of a x columns of b elements. All have the same dtype.
-void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b, Reading b_reading, Dims batch);
+// out[batch] = a[batch] b[batch]. `batch` is the broadcast shape of the operands' leading
+// dimensions; `out` is contiguous and holds batch x rows of a x columns of b elements. All have the
+// same dtype.
+void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b,
+              Reading b_reading, Dims batch);
 
 }  // namespace uh

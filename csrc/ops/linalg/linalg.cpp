@@ -7,22 +7,27 @@ namespace uh::kernels {
 namespace {
 
 // The C++ names that PyTorch's messages use.
-constexpr std::string_view kTypeNames[] = {"bool", "unsigned char", "signed char", "short", "int",
-                                           "long", "c10::Half", "c10::BFloat16", "float", "double"};
+constexpr std::string_view kTypeNames[] = {"bool",  "unsigned char", "signed char", "short",
+                                           "int",   "long",          "c10::Half",   "c10::BFloat16",
+                                           "float", "double"};
 
 void check_dtypes(const Tensor& a, const Tensor& b, std::string_view names) {
-  check(a.dtype() == b.dtype(), "expected ", names, " to have the same dtype, but got: ",
-        kTypeNames[static_cast<int>(a.dtype())], " != ", kTypeNames[static_cast<int>(b.dtype())]);
-  check_kind(a.dtype() != DType::kBool, ErrorKind::kNotImplemented, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
+  check(a.dtype() == b.dtype(), "expected ", names,
+        " to have the same dtype, but got: ", kTypeNames[static_cast<int>(a.dtype())],
+        " != ", kTypeNames[static_cast<int>(b.dtype())]);
+  check_kind(a.dtype() != DType::kBool, ErrorKind::kNotImplemented,
+             "\"addmm_impl_cpu_\" not implemented for 'Bool'");
 }
 
 std::string shape_text(int64_t rows, int64_t columns) { return message(rows, "x", columns); }
 
 void check_inner(int64_t m, int64_t k, int64_t other_k, int64_t n) {
-  check(k == other_k, "mat1 and mat2 shapes cannot be multiplied (", shape_text(m, k), " and ", shape_text(other_k, n), ")");
+  check(k == other_k, "mat1 and mat2 shapes cannot be multiplied (", shape_text(m, k), " and ",
+        shape_text(other_k, n), ")");
 }
 
-Tensor product(const Dims& sizes, const Tensor& a, Reading a_reading, const Tensor& b, Reading b_reading, Dims batch) {
+Tensor product(const Dims& sizes, const Tensor& a, Reading a_reading, const Tensor& b,
+               Reading b_reading, Dims batch) {
   Tensor out = empty(sizes, a.dtype(), a.device());
   if (out.is_meta()) return out;
   multiply(out, a, a_reading, b, b_reading, std::move(batch));
@@ -44,15 +49,16 @@ Tensor bmm(KeySet, const Tensor& self, const Tensor& mat2) {
   check(self.ndim() == 3, "batch1 must be a 3D tensor, got sizes ", self.sizes());
   check(mat2.ndim() == 3, "batch2 must be a 3D tensor, got sizes ", mat2.sizes());
   check(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1),
-        "Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ", self.size(2),
-        "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
+        "Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ",
+        self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
   check_dtypes(self, mat2, "batch1 and batch2");
-  return product({self.size(0), self.size(1), mat2.size(2)}, self, Reading::kMatrix, mat2, Reading::kMatrix, {self.size(0)});
+  return product({self.size(0), self.size(1), mat2.size(2)}, self, Reading::kMatrix, mat2,
+                 Reading::kMatrix, {self.size(0)});
 }
 
 Tensor mv(KeySet, const Tensor& self, const Tensor& vec) {
-  check(self.ndim() == 2 && vec.ndim() == 1, "vector + matrix @ vector expected, got ", self.ndim(), ", ", vec.ndim(),
-        ": mv takes a matrix and a vector");
+  check(self.ndim() == 2 && vec.ndim() == 1, "vector + matrix @ vector expected, got ", self.ndim(),
+        ", ", vec.ndim(), ": mv takes a matrix and a vector");
   check(self.size(1) == vec.size(0), "size mismatch, got input (", self.size(0), "), mat (",
         shape_text(self.size(0), self.size(1)), "), vec (", vec.size(0), ")");
   check_dtypes(self, vec, "mat and vec");
@@ -60,30 +66,36 @@ Tensor mv(KeySet, const Tensor& self, const Tensor& vec) {
 }
 
 Tensor dot(KeySet, const Tensor& self, const Tensor& tensor) {
-  check(self.ndim() == 1 && tensor.ndim() == 1, "1D tensors expected, but got ", self.ndim(), "D and ", tensor.ndim(), "D tensors");
-  check(self.dtype() == tensor.dtype(), "dot : expected both vectors to have same dtype, but found ",
-        info(self.dtype()).title, " and ", info(tensor.dtype()).title);
-  check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented, "\"dot\" not implemented for 'Bool'");
-  check(self.size(0) == tensor.size(0), "inconsistent tensor size, expected tensor ", self.sizes(), " and src ",
-        tensor.sizes(), " to have the same number of elements, but got ", self.size(0), " and ", tensor.size(0),
-        " elements respectively");
+  check(self.ndim() == 1 && tensor.ndim() == 1, "1D tensors expected, but got ", self.ndim(),
+        "D and ", tensor.ndim(), "D tensors");
+  check(self.dtype() == tensor.dtype(),
+        "dot : expected both vectors to have same dtype, but found ", info(self.dtype()).title,
+        " and ", info(tensor.dtype()).title);
+  check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented,
+             "\"dot\" not implemented for 'Bool'");
+  check(self.size(0) == tensor.size(0), "inconsistent tensor size, expected tensor ", self.sizes(),
+        " and src ", tensor.sizes(), " to have the same number of elements, but got ", self.size(0),
+        " and ", tensor.size(0), " elements respectively");
   return product({}, self, Reading::kRow, tensor, Reading::kColumn, {});
 }
 
 Tensor matmul(KeySet keys, const Tensor& self, const Tensor& other) {
   const int64_t da = self.ndim(), db = other.ndim();
-  check(da > 0 && db > 0, "both arguments to matmul need to be at least 1D, but they are ", da, "D and ", db, "D");
+  check(da > 0 && db > 0, "both arguments to matmul need to be at least 1D, but they are ", da,
+        "D and ", db, "D");
   if (da == 1 && db == 1) return dot(keys, self, other);
   if (da == 2 && db == 1) return mv(keys, self, other);
   if (da == 2 && db == 2) return mm(keys, self, other);
   const Reading a_reading = da == 1 ? Reading::kRow : Reading::kMatrix;
   const Reading b_reading = db == 1 ? Reading::kColumn : Reading::kMatrix;
   const int64_t m = da == 1 ? 1 : self.size(da - 2), k = self.size(da - 1);
-  const int64_t other_k = db == 1 ? other.size(0) : other.size(db - 2), n = db == 1 ? 1 : other.size(db - 1);
+  const int64_t other_k = db == 1 ? other.size(0) : other.size(db - 2),
+                n = db == 1 ? 1 : other.size(db - 1);
   check_inner(m, k, other_k, n);
   check_dtypes(self, other, "m1 and m2");
-  const Dims batch = broadcast_shapes(IntSpan(self.sizes().data(), static_cast<size_t>(std::max<int64_t>(da - 2, 0))),
-                                      IntSpan(other.sizes().data(), static_cast<size_t>(std::max<int64_t>(db - 2, 0))));
+  const Dims batch = broadcast_shapes(
+      IntSpan(self.sizes().data(), static_cast<size_t>(std::max<int64_t>(da - 2, 0))),
+      IntSpan(other.sizes().data(), static_cast<size_t>(std::max<int64_t>(db - 2, 0))));
   Dims sizes = batch;
   if (da > 1) sizes.push_back(m);
   if (db > 1) sizes.push_back(n);

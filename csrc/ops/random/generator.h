@@ -1,8 +1,8 @@
 // The source of random numbers: a seed and a counter, shared by all threads.
 //
-// Note [Reproducible random numbers]: Philox turns (seed, counter) into four 32-bit words without any
-// other state. A kernel reserves as many counter values as it needs, once, and element i's numbers
-// depend only on its own counter: not on threads, their number, or the instruction set.
+// Note [Reproducible random numbers]: Philox turns (seed, counter) into four 32-bit words without
+// any other state. A kernel reserves as many counter values as it needs, once, and element i's
+// numbers depend only on its own counter: not on threads, their number, or the instruction set.
 // Invariant: two reservations never overlap, so no two elements of a run share their numbers.
 #pragma once
 

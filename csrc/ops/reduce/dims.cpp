@@ -20,8 +20,10 @@ ReducedDims::ReducedDims(const Tensor& self, const std::optional<Dims>& dims, st
 Dims ReducedDims::result_sizes(const Tensor& self, bool keepdim) const {
   Dims sizes;
   for (size_t d = 0; d < reduced_.size(); ++d) {
-    if (!has(d)) sizes.push_back(self.sizes()[d]);
-    else if (keepdim) sizes.push_back(1);
+    if (!has(d))
+      sizes.push_back(self.sizes()[d]);
+    else if (keepdim)
+      sizes.push_back(1);
   }
   return sizes;
 }
@@ -34,8 +36,9 @@ int64_t ReducedDims::count(const Tensor& self) const {
 
 void ReducedDims::check_not_empty(const Tensor& self, std::string_view op) const {
   for (size_t d = 0; d < reduced_.size(); ++d) {
-    check_kind(!has(d) || self.sizes()[d] != 0, ErrorKind::kIndex, op, "(): Expected reduction dim ", d,
-               " to have non-zero size, got a tensor of sizes ", self.sizes());
+    check_kind(!has(d) || self.sizes()[d] != 0, ErrorKind::kIndex, op,
+               "(): Expected reduction dim ", d, " to have non-zero size, got a tensor of sizes ",
+               self.sizes());
   }
 }
 
@@ -46,16 +49,12 @@ DType sum_compute_dtype(DType dtype) {
 
 DType extreme_compute_dtype(DType dtype) {
   switch (dtype) {
-    case DType::kBool:
-      return DType::kUInt8;
+    case DType::kBool: return DType::kUInt8;
     case DType::kInt8:
-    case DType::kInt16:
-      return DType::kInt32;
+    case DType::kInt16: return DType::kInt32;
     case DType::kFloat16:
-    case DType::kBFloat16:
-      return DType::kFloat32;
-    default:
-      return dtype;
+    case DType::kBFloat16: return DType::kFloat32;
+    default: return dtype;
   }
 }
 

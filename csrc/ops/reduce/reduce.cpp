@@ -11,8 +11,8 @@ DType given(DType dtype, DType otherwise) { return dtype == DType::kUndefined ? 
 // What sum and prod give for an input: integers are counted in int64.
 DType sum_dtype(DType dtype) { return is_floating(dtype) ? dtype : DType::kInt64; }
 
-Tensor folded(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op, DType dtype,
-              std::string_view name, bool mean = false) {
+Tensor folded(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op,
+              DType dtype, std::string_view name, bool mean = false) {
   const ReducedDims dims(self, dim, name);
   Tensor out = empty(dims.result_sizes(self, keepdim), dtype, self.device());
   if (out.is_meta()) return out;
@@ -22,7 +22,8 @@ Tensor folded(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, 
   return out;
 }
 
-Tensor extreme(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op, std::string_view name) {
+Tensor extreme(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op,
+               std::string_view name) {
   const ReducedDims dims(self, dim, name);
   dims.check_not_empty(self, name);
   Tensor out = empty(dims.result_sizes(self, keepdim), self.dtype(), self.device());
@@ -33,7 +34,8 @@ Tensor extreme(const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
 }
 
 // all is the minimum of truth values, any their maximum.
-Tensor truth(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op, std::string_view name) {
+Tensor truth(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op,
+             std::string_view name) {
   const ReducedDims dims(self, dim, name);
   const DType result = self.dtype() == DType::kUInt8 ? DType::kUInt8 : DType::kBool;
   Tensor out = empty(dims.result_sizes(self, keepdim), result, self.device());
@@ -48,7 +50,8 @@ Tensor truth(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, F
 }
 
 Tensor extreme_of_all(const Tensor& self, FoldOp op, std::string_view name) {
-  check(self.numel() > 0, name, "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+  check(self.numel() > 0, name,
+        "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
         "reduction dim with the 'dim' argument.");
   return extreme(self, std::nullopt, false, op, name);
 }
@@ -71,7 +74,8 @@ std::tuple<Tensor, Tensor> extreme_along(const Tensor& self, int64_t dim, bool k
 
 Tensor index_of_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdim, bool max) {
   const char* name = max ? "argmax" : "argmin";
-  check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented, "\"", name, "_cpu\" not implemented for 'Bool'");
+  check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented, "\"", name,
+             "_cpu\" not implemented for 'Bool'");
   if (dim) {
     const int64_t d = wrap_dim(*dim, self.ndim(), name);
     const ReducedDims dims(self, Dims{d}, name);
@@ -82,7 +86,8 @@ Tensor index_of_extreme(const Tensor& self, std::optional<int64_t> dim, bool kee
     record_write(out);
     return out;
   }
-  check_kind(self.numel() > 0, ErrorKind::kIndex, name, "(): Expected reduction dim to be specified for input.numel() "
+  check_kind(self.numel() > 0, ErrorKind::kIndex, name,
+             "(): Expected reduction dim to be specified for input.numel() "
              "== 0. Specify the reduction dim with the 'dim' argument.");
   Tensor out = empty(keepdim ? Dims(self.sizes().size(), 1) : Dims(), DType::kInt64, self.device());
   if (out.is_meta()) return out;
@@ -105,7 +110,8 @@ Tensor prod(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool kee
 
 Tensor mean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype) {
   const DType target = given(dtype, self.dtype());
-  check(is_floating(target), "mean(): could not infer output dtype. ", dtype == DType::kUndefined ? "Input" : "Optional",
+  check(is_floating(target), "mean(): could not infer output dtype. ",
+        dtype == DType::kUndefined ? "Input" : "Optional",
         " dtype must be either a floating point or complex dtype. Got: ", info(target).title);
   return folded(self, dim, keepdim, FoldOp::kSum, target, "mean", true);
 }
@@ -140,31 +146,40 @@ Tensor argmin(KeySet, const Tensor& self, std::optional<int64_t> dim, bool keepd
   return index_of_extreme(self, dim, keepdim, false);
 }
 
-void sum_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype, const Tensor& out) {
+void sum_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+             DType dtype, const Tensor& out) {
   write_out(out, sum(keys, self, dim, keepdim, dtype), "sum");
 }
-void prod_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype, const Tensor& out) {
+void prod_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+              DType dtype, const Tensor& out) {
   write_out(out, prod(keys, self, dim, keepdim, dtype), "prod");
 }
-void mean_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype, const Tensor& out) {
+void mean_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+              DType dtype, const Tensor& out) {
   write_out(out, mean(keys, self, dim, keepdim, dtype), "mean");
 }
-void amax_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, const Tensor& out) {
+void amax_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+              const Tensor& out) {
   write_out(out, amax(keys, self, dim, keepdim), "amax");
 }
-void amin_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, const Tensor& out) {
+void amin_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+              const Tensor& out) {
   write_out(out, amin(keys, self, dim, keepdim), "amin");
 }
-void reduce_all_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, const Tensor& out) {
+void reduce_all_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                    const Tensor& out) {
   write_out(out, reduce_all(keys, self, dim, keepdim), "all");
 }
-void reduce_any_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, const Tensor& out) {
+void reduce_any_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                    const Tensor& out) {
   write_out(out, reduce_any(keys, self, dim, keepdim), "any");
 }
-void argmax_out(KeySet keys, const Tensor& self, std::optional<int64_t> dim, bool keepdim, const Tensor& out) {
+void argmax_out(KeySet keys, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
+                const Tensor& out) {
   write_out(out, argmax(keys, self, dim, keepdim), "argmax");
 }
-void argmin_out(KeySet keys, const Tensor& self, std::optional<int64_t> dim, bool keepdim, const Tensor& out) {
+void argmin_out(KeySet keys, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
+                const Tensor& out) {
   write_out(out, argmin(keys, self, dim, keepdim), "argmin");
 }
 

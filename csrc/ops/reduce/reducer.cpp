@@ -11,11 +11,11 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kChunk = 4096;        // elements converted at a time
-constexpr int64_t kSlice = 1 << 16;     // elements that one task folds when there are few results
+constexpr int64_t kChunk = 4096;     // elements converted at a time
+constexpr int64_t kSlice = 1 << 16;  // elements that one task folds when there are few results
 constexpr int64_t kFewTasks = 16;
-constexpr int64_t kColumns = 1024;      // columns folded side by side: their accumulators stay in L1
-constexpr int64_t kGrain = 32768;       // elements a thread should have at least
+constexpr int64_t kColumns = 1024;  // columns folded side by side: their accumulators stay in L1
+constexpr int64_t kGrain = 32768;   // elements a thread should have at least
 
 // Bytes for the accumulators: small counts need no heap.
 class Scratch {
@@ -30,9 +30,10 @@ class Scratch {
   std::unique_ptr<std::byte[]> heap_;
 };
 
-// A reduction taken apart: `kept` walks input and output, `reduced` walks the input below one result.
+// A reduction taken apart: `kept` walks input and output, `reduced` walks the input below one
+// result.
 struct Plan {
-  Geometry<2> kept;     // operand 0 the input, 1 the output
+  Geometry<2> kept;  // operand 0 the input, 1 the output
   Geometry<1> reduced;
   const std::byte* data;
   DType dtype, read_as, compute;
@@ -56,7 +57,8 @@ struct Plan {
 };
 
 // Folds elements [lo, hi) of the reduced space below the result at `offset` into one accumulator.
-void fold_elements(const Plan& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t lo, int64_t hi) {
+void fold_elements(const Plan& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t lo,
+                   int64_t hi) {
   const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kChunk * 8];
@@ -77,8 +79,10 @@ void fold_elements(const Plan& p, const Fold& fold, std::byte* acc, int64_t offs
 }
 
 // The same for n neighbouring results at once, over rows [lo, hi) of the reduced space.
-void fold_columns(const Plan& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n, int64_t lo, int64_t hi) {
-  const int64_t row = p.reduced.row(), down = p.reduced.row_stride(0), across = p.kept.row_stride(0);
+void fold_columns(const Plan& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n,
+                  int64_t lo, int64_t hi) {
+  const int64_t row = p.reduced.row(), down = p.reduced.row_stride(0),
+                across = p.kept.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kColumns * 8];
   const bool whole = p.direct() && across == 1;
@@ -90,12 +94,14 @@ void fold_columns(const Plan& p, const Fold& fold, std::byte* acc, int64_t offse
       fold.columns(acc, p.at(base + first * down), down, end - first, n);
       continue;
     }
-    for (; first < end; ++first) fold.columns(acc, p.load(buffer, base + first * down, across, n), 0, 1, n);
+    for (; first < end; ++first)
+      fold.columns(acc, p.load(buffer, base + first * down, across, n), 0, 1, n);
   }
 }
 
 // Accumulators, in the order of the kept space, become elements of the output.
-void store_results(const Plan& p, const Tensor& out, DType acc_dtype, const std::byte* acc, int64_t results) {
+void store_results(const Plan& p, const Tensor& out, DType acc_dtype, const std::byte* acc,
+                   int64_t results) {
   const int64_t item = itemsize(out.dtype()), acc_item = itemsize(acc_dtype);
   const int64_t row = p.kept.row(), stride = p.kept.row_stride(1);
   const auto move = copy_loops().move[size_class(item)];
@@ -116,7 +122,8 @@ void store_results(const Plan& p, const Tensor& out, DType acc_dtype, const std:
   }
 }
 
-Plan make_plan(const Tensor& out, const Tensor& self, const ReducedDims& dims, DType read_as, DType compute) {
+Plan make_plan(const Tensor& out, const Tensor& self, const ReducedDims& dims, DType read_as,
+               DType compute) {
   Dims kept_sizes, kept_in, kept_out, reduced_sizes, reduced_in;
   const bool keepdim = out.ndim() == self.ndim();
   size_t out_dim = 0;
@@ -131,8 +138,13 @@ Plan make_plan(const Tensor& out, const Tensor& self, const ReducedDims& dims, D
       kept_out.push_back(out.strides()[out_dim++]);
     }
   }
-  return {make_geometry<2>(kept_sizes, {kept_in, kept_out}), make_geometry<1>(reduced_sizes, {IntSpan(reduced_in)}),
-          self.data(), self.dtype(), read_as, compute, itemsize(self.dtype())};
+  return {make_geometry<2>(kept_sizes, {kept_in, kept_out}),
+          make_geometry<1>(reduced_sizes, {IntSpan(reduced_in)}),
+          self.data(),
+          self.dtype(),
+          read_as,
+          compute,
+          itemsize(self.dtype())};
 }
 
 // Rows below one result are short and the results lie side by side: fold many results at once.
@@ -144,7 +156,8 @@ bool by_columns(const Plan& p) {
 // the number of threads. Slices of the reduced space are folded apart and merged in order.
 struct Cut {
   int64_t groups, slices, slice;
-  Cut(int64_t groups_, int64_t reduced, int64_t width) : groups(groups_), slices(1), slice(reduced) {
+  Cut(int64_t groups_, int64_t reduced, int64_t width)
+      : groups(groups_), slices(1), slice(reduced) {
     const int64_t least = std::max<int64_t>(64, kSlice / width);
     if (groups < kFewTasks && reduced >= 2 * least) {
       slice = std::max(least, (reduced + 2 * kFewTasks - 1) / (2 * kFewTasks));
@@ -160,12 +173,13 @@ void divide(std::byte* acc, int64_t n, double divisor) {
 
 }  // namespace
 
-void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, FoldOp op, DType read_as,
-               DType compute, double divisor) {
+void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, FoldOp op,
+               DType read_as, DType compute, double divisor) {
   if (out.numel() == 0) return;
   const Fold& fold = reduce_loops().fold[static_cast<int>(op)][static_cast<int>(compute)];
   const bool direct = self.dtype() == read_as && read_as == compute;
-  if (direct && self.is_contiguous() && out.numel() == 1 && self.numel() <= kSlice && self.numel() == dims.count(self)) {
+  if (direct && self.is_contiguous() && out.numel() == 1 && self.numel() <= kSlice &&
+      self.numel() == dims.count(self)) {
     alignas(8) ElementBytes acc;  // one short run: no plan is needed
     fold.identity(acc.data(), 1);
     fold.run(acc.data(), self.data(), self.numel());
@@ -176,8 +190,8 @@ void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, F
   const int64_t results = out.numel(), reduced = dims.count(self), row = p.kept.row();
   const int64_t item = itemsize(fold.accumulator);
   const bool columns = reduced > 0 && by_columns(p);
-  const int64_t width = columns ? std::min(row, kColumns) : 1;    // results per group
-  const int64_t per_row = (row + width - 1) / width;              // groups per row of results
+  const int64_t width = columns ? std::min(row, kColumns) : 1;  // results per group
+  const int64_t per_row = (row + width - 1) / width;            // groups per row of results
   const Cut cut(results / row * per_row, reduced, width);
   Scratch scratch(static_cast<size_t>(results * cut.slices * item));
   std::byte* const acc = scratch.data();
@@ -195,63 +209,74 @@ void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, F
         const int64_t n = std::min(width, row - column);
         std::byte* to = acc + (slice * results + group / per_row * row + column) * item;
         const int64_t offset = at.offsets()[0] + column * p.kept.row_stride(0);
-        if (columns) fold_columns(p, fold, to, offset, n, a, b);
-        else fold_elements(p, fold, to, offset, a, b);
+        if (columns)
+          fold_columns(p, fold, to, offset, n, a, b);
+        else
+          fold_elements(p, fold, to, offset, a, b);
         if (group % per_row == per_row - 1) at.step();
       }
     }
   });
-  for (int64_t slice = 1; slice < cut.slices; ++slice) fold.merge(acc, acc + slice * results * item, results);
+  for (int64_t slice = 1; slice < cut.slices; ++slice)
+    fold.merge(acc, acc + slice * results * item, results);
   if (divisor >= 0) divide(acc, results, divisor);
   store_results(p, out, fold.accumulator, acc, results);
 }
 
-void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim, bool max) {
+void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
+               bool max) {
   const DType compute = extreme_compute_dtype(self.dtype());
   const BestFold& best = reduce_loops().best[max ? 1 : 0][static_cast<int>(compute)];
   const Dims one{dim};
-  const Plan p = make_plan(indices, self, ReducedDims(self, self.ndim() ? std::optional(one) : std::nullopt, ""), self.dtype(), compute);
+  const Plan p = make_plan(indices, self,
+                           ReducedDims(self, self.ndim() ? std::optional(one) : std::nullopt, ""),
+                           self.dtype(), compute);
   const int64_t n = p.reduced.row(), down = p.reduced.row_stride(0);
-  const int64_t row = p.kept.row(), across = p.kept.row_stride(0), out_stride = p.kept.row_stride(1);
+  const int64_t row = p.kept.row(), across = p.kept.row_stride(0),
+                out_stride = p.kept.row_stride(1);
   const bool columns = by_columns(p);
   const int64_t width = columns ? std::min<int64_t>(row, kColumns) : 1;
   const int64_t per_row = (row + width - 1) / width;
-  const auto store = [&](int64_t offset, const std::byte* found, const int64_t* index, int64_t count) {
+  const auto store = [&](int64_t offset, const std::byte* found, const int64_t* index,
+                         int64_t count) {
     const auto move_index = copy_loops().move[3];
     move_index(indices.data_as<int64_t>() + offset, out_stride, index, 1, count);
     if (!values) return;
     alignas(64) std::byte buffer[kColumns * 8];
     cast_run(buffer, values.dtype(), found, compute, count);
     const int64_t size = itemsize(values.dtype());
-    copy_loops().move[size_class(size)](values.data() + offset * size, out_stride, buffer, 1, count);
+    copy_loops().move[size_class(size)](values.data() + offset * size, out_stride, buffer, 1,
+                                        count);
   };
   const int64_t groups = p.kept.rows() * per_row;
-  parallel_for(0, groups, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * width)), [&](int64_t lo, int64_t hi) {
-    alignas(64) std::byte found[kColumns * 8];
-    alignas(64) std::byte buffer[kChunk * 8];
-    int64_t index[kColumns];
-    Odometer<2> at(p.kept, p.kept.sizes.size() - 1, lo / per_row);
-    for (int64_t group = lo; group < hi; ++group) {
-      const int64_t column = group % per_row * width;
-      const int64_t count = std::min(width, row - column);
-      const int64_t offset = at.offsets()[0] + column * across;
-      std::fill_n(index, count, -1);
-      if (!columns) {
-        for (int64_t i = 0; i < n; i += kChunk) {
-          const int64_t m = std::min(kChunk, n - i);
-          best.run(found, index, p.load(buffer, offset + i * down, down, m), m, i);
-        }
-      } else if (p.direct() && across == 1) {
-        best.columns(found, index, p.at(offset), down, n, count, 0);
-      } else {
-        for (int64_t i = 0; i < n; ++i) {
-          best.columns(found, index, p.load(buffer, offset + i * down, across, count), 0, 1, count, i);
-        }
-      }
-      store(at.offsets()[1] + column * out_stride, found, index, count);
-      if (group % per_row == per_row - 1) at.step();
-    }
-  });
+  parallel_for(0, groups, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * width)),
+               [&](int64_t lo, int64_t hi) {
+                 alignas(64) std::byte found[kColumns * 8];
+                 alignas(64) std::byte buffer[kChunk * 8];
+                 int64_t index[kColumns];
+                 Odometer<2> at(p.kept, p.kept.sizes.size() - 1, lo / per_row);
+                 for (int64_t group = lo; group < hi; ++group) {
+                   const int64_t column = group % per_row * width;
+                   const int64_t count = std::min(width, row - column);
+                   const int64_t offset = at.offsets()[0] + column * across;
+                   std::fill_n(index, count, -1);
+                   if (!columns) {
+                     for (int64_t i = 0; i < n; i += kChunk) {
+                       const int64_t m = std::min(kChunk, n - i);
+                       best.run(found, index, p.load(buffer, offset + i * down, down, m), m, i);
+                     }
+                   } else if (p.direct() && across == 1) {
+                     best.columns(found, index, p.at(offset), down, n, count, 0);
+                   } else {
+                     for (int64_t i = 0; i < n; ++i) {
+                       best.columns(found, index, p.load(buffer, offset + i * down, across, count),
+                                    0, 1, count, i);
+                     }
+                   }
+                   store(at.offsets()[1] + column * out_stride, found, index, count);
+                   if (group % per_row == per_row - 1) at.step();
+                 }
+               });
 }
 
 void best_in_row(const Tensor& index, const Tensor& self, bool max) {
@@ -259,7 +284,8 @@ void best_in_row(const Tensor& index, const Tensor& self, bool max) {
   const ReduceLoops& loops = reduce_loops();
   const BestFold& best = loops.best[max ? 1 : 0][static_cast<int>(compute)];
   const int64_t n = self.numel(), item = itemsize(self.dtype());
-  const int64_t parts = std::clamp<int64_t>(n / kSlice, 1, 2 * kFewTasks), step = (n + parts - 1) / parts;
+  const int64_t parts = std::clamp<int64_t>(n / kSlice, 1, 2 * kFewTasks),
+                step = (n + parts - 1) / parts;
   std::array<ElementBytes, 2 * kFewTasks> found{};
   std::array<int64_t, 2 * kFewTasks> where;
   where.fill(-1);

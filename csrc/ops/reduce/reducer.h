@@ -9,7 +9,8 @@
 
 namespace uh {
 
-// The dimensions a reduction removes, as flags per dimension. No dims, or an empty list: all of them.
+// The dimensions a reduction removes, as flags per dimension. No dims, or an empty list: all of
+// them.
 class ReducedDims {
  public:
   ReducedDims(const Tensor& self, const std::optional<Dims>& dims, std::string_view op);
@@ -31,12 +32,13 @@ DType extreme_compute_dtype(DType dtype);  // uint8, int32, int64, float32, floa
 
 // out[...] = fold over the removed dimensions of self, elements read as `read_as` and then computed
 // in `compute`. A `divisor` that is not negative divides the accumulators (mean).
-void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, FoldOp op, DType read_as,
-               DType compute, double divisor = -1);
+void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, FoldOp op,
+               DType read_as, DType compute, double divisor = -1);
 
 // values[...] and indices[...] of the best element along `dim`; `values` may be empty. Both must be
 // contiguous and have self's sizes without `dim` (or with size 1 there).
-void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim, bool max);
+void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
+               bool max);
 // The index of the best element of a contiguous, non-empty tensor, as if it were one row.
 void best_in_row(const Tensor& index, const Tensor& self, bool max);
 
