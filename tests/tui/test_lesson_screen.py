@@ -141,3 +141,13 @@ async def test_an_unknown_lesson_is_a_message() -> None:
         assert "there is no lesson 'cooking'" in screen.said[0][1]
         await pilot.press("n", "enter", "h", "v", "o")
         assert screen.course is None
+
+
+async def test_a_lesson_that_is_the_first_screen_is_laid_out() -> None:
+    """The lowest screen is not pushed, and Textual loads `CSS` only for screens that are."""
+    app = Underhood("lesson", lesson="strides")
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = app.screen
+        await until(pilot, lambda: screen.course is not None)
+        assert not screen.query_one(Input).display
+        assert screen.query_one("#prose").size.height > 20

@@ -16,7 +16,7 @@ class AskScreen(ModalScreen[str | None]):
     """Asks for one line and dismisses with it; up and down bring back earlier answers."""
 
     SCOPED_CSS = False
-    CSS = """
+    DEFAULT_CSS = """
     AskScreen { background: transparent; }
     #ask { dock: bottom; height: 1; background: $panel; }
     #ask Label { width: auto; padding: 0 1; color: $accent; text-style: bold; }

@@ -22,7 +22,7 @@ class EditScreen(ModalScreen[bool]):
         Binding("ctrl+c", "close", priority=True),
     ]
     SCOPED_CSS = False
-    CSS = """
+    DEFAULT_CSS = """
     EditScreen TextArea { border: round $primary; height: 1fr; }
     EditScreen Bar { background: $panel; }
     """

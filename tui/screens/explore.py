@@ -180,5 +180,5 @@ def title_words(stage: Stage | None, name: str, growing: str = "not closed") -> 
     elif chosen.storage:
         words += [Word("  on ", "dim"), Word(f"storage {chosen.storage}", "lit")]
     if not stage.history.trace.finished:
-        words.append(Word(f"  {growing}", "warn"))
+        words += [Word("  "), Word(growing, "warn")]
     return words

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 WATCH_SECONDS = 0.5
 READABLE = 84  # columns: longer lines of prose tire the eye
 VERDICT_ROWS = 9
+SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes between them
 
 
 class LessonScreen(BaseScreen):
@@ -41,7 +42,7 @@ class LessonScreen(BaseScreen):
     KEYS = (LESSON,)
     BINDINGS = bindings(LESSON)
     SCOPED_CSS = False
-    CSS = """
+    DEFAULT_CSS = """
     #lesson { height: 1fr; }
     #left { width: 1fr; }
     #prose { height: 1fr; border: round $panel; padding: 0 1; overflow-x: hidden; }
@@ -52,8 +53,6 @@ class LessonScreen(BaseScreen):
     .asking #answer { display: block; }
     LessonScreen Viewer { display: none; }
     LessonScreen.picture Viewer { display: block; }
-    LessonScreen.picture #left { width: 46%; }
-    LessonScreen.-narrow.picture #left { width: 1fr; }
     LessonScreen.-narrow.picture Viewer { display: none; }
     LessonScreen.-narrow.looking Viewer { display: block; }
     LessonScreen.-narrow.looking #left { display: none; }
@@ -132,6 +131,9 @@ class LessonScreen(BaseScreen):
     def _show_stage(self, stage: Stage | None) -> None:
         """The picture on the right; without one the text has the whole width."""
         self.set_class(stage is not None, "picture")
+        wide = stage is not None and self.size.width >= SIDE_BY_SIDE
+        left = max(38, min(64, self.size.width - 82))  # the views fit 80 columns
+        self.query_one("#left").styles.width = left if wide else "1fr"
         self.query_one(Viewer).set_stage(stage)
 
     def _tell(self, said: Said) -> None:

@@ -72,7 +72,7 @@ class PlaygroundScreen(BaseScreen):
     KEYS = (PLAYGROUND,)
     BINDINGS = bindings(PLAYGROUND)
     SCOPED_CSS = False
-    CSS = """
+    DEFAULT_CSS = """
     #talk { height: 7; background: $surface; }
     .-low #talk { height: 4; }
     #line { height: 1; background: $panel; }

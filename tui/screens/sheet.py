@@ -21,7 +21,7 @@ class Sheet(ModalScreen[None]):
         for key in ("escape", "q", "question_mark", "f1", "ctrl+c", "e")
     ]
     SCOPED_CSS = False
-    CSS = """
+    DEFAULT_CSS = """
     Sheet { align: center middle; }
     Sheet Canvas {
         width: 90%; max-width: 100; height: 80%;
