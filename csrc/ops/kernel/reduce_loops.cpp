@@ -1,3 +1,6 @@
+// -O3 unrolls the 64 lanes: they then stay in registers (measured: a third faster in cache).
+#pragma GCC optimize("O3")
+
 #include "ops/kernel/reduce_loops.h"
 
 #include <cstring>
