@@ -19,11 +19,10 @@ void check_dtypes(const Tensor& a, const Tensor& b, std::string_view names) {
              "\"addmm_impl_cpu_\" not implemented for 'Bool'");
 }
 
-std::string shape_text(int64_t rows, int64_t columns) { return message(rows, "x", columns); }
-
+// Parts are streamed only when the check fails: making text costs more than a small product.
 void check_inner(int64_t m, int64_t k, int64_t other_k, int64_t n) {
-  check(k == other_k, "mat1 and mat2 shapes cannot be multiplied (", shape_text(m, k), " and ",
-        shape_text(other_k, n), ")");
+  check(k == other_k, "mat1 and mat2 shapes cannot be multiplied (", m, "x", k, " and ", other_k,
+        "x", n, ")");
 }
 
 Tensor product(const Dims& sizes, const Tensor& a, Reading a_reading, const Tensor& b,
@@ -60,7 +59,7 @@ Tensor mv(KeySet, const Tensor& self, const Tensor& vec) {
   check(self.ndim() == 2 && vec.ndim() == 1, "vector + matrix @ vector expected, got ", self.ndim(),
         ", ", vec.ndim(), ": mv takes a matrix and a vector");
   check(self.size(1) == vec.size(0), "size mismatch, got input (", self.size(0), "), mat (",
-        shape_text(self.size(0), self.size(1)), "), vec (", vec.size(0), ")");
+        self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
   check_dtypes(self, vec, "mat and vec");
   return product({self.size(0)}, self, Reading::kMatrix, vec, Reading::kColumn, {});
 }
