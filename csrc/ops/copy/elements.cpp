@@ -23,6 +23,15 @@ struct Elements {
 
 Elements operand(const Strided& s) { return {s.data, s.dtype, itemsize(s.dtype)}; }
 
+bool is_row_major(const Strided& s) {
+  int64_t expected = 1;
+  for (size_t d = s.sizes.size(); d-- > 0;) {
+    if (s.sizes[d] != 1 && s.strides[d] != expected) return false;
+    expected *= s.sizes[d];
+  }
+  return true;
+}
+
 // One row of a converting copy with any strides.
 void convert_row(const Elements& dst, std::byte* to, int64_t dst_stride, const Elements& src,
                  const std::byte* from, int64_t src_stride, int64_t n) {
@@ -105,7 +114,13 @@ void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t str
 }
 
 void copy_elements(const Strided& to, const Strided& from) {
-  if (numel_of(to.sizes) == 0) return;
+  const int64_t count = numel_of(to.sizes);
+  if (count == 0) return;
+  if (count <= kGrain && to.dtype == from.dtype && to.sizes == from.sizes && is_row_major(to) &&
+      is_row_major(from)) {
+    std::memcpy(to.data, from.data, static_cast<size_t>(count * itemsize(to.dtype)));
+    return;
+  }
   const Dims from_strides = broadcast_strides(from.sizes, from.strides, to.sizes.size());
   const Geometry<2> g = make_geometry<2>(to.sizes, {to.strides, from_strides});
   const Elements dst = operand(to), src = operand(from);
