@@ -1,10 +1,18 @@
-"""The arguments of `Tensor.to`, which come in any order and by any name."""
+"""Conversions: the arguments of `Tensor.to`, and `x.float()`, `x.int()` and their like."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from engine.dtypes import as_device, as_dtype, device, dtype, memory_format
+from engine.dtypes import (
+    DTYPES,
+    as_device,
+    as_dtype,
+    device,
+    dtype,
+    memory_format,
+    preserve_format,
+)
 from engine.tensor import Tensor
 
 _OPTIONS = {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
@@ -44,3 +52,42 @@ def parse_to(
 
 def _optional(convert: Any, value: Any) -> Any:
     return None if value is None else convert(value, "to")
+
+
+def is_channels_last(x: Tensor) -> bool:
+    """Whether a (N, C, H, W) tensor lies in memory as (N, H, W, C)."""
+    if x.dim() != 4:
+        return False
+    expected, sizes, strides = 1, x.shape, x.stride()
+    for dim in (1, 3, 2, 0):
+        if sizes[dim] != 1 and strides[dim] != expected:
+            return False
+        expected *= sizes[dim]
+    return True
+
+
+def _cast(name: str, kind: dtype) -> Any:
+    def cast(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+        return self if self.dtype is kind else self._copied(kind, None)
+
+    cast.__name__, cast.__qualname__ = name, f"Tensor.{name}"
+    cast.__doc__ = f"The tensor as {kind}: itself when it is that already."
+    return cast
+
+
+# x.float(), x.int(), ...: PyTorch's names of the dtypes.
+CASTS = {
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+}
+METHODS = {
+    name: _cast(name, next(d for d in DTYPES if d.name == kind)) for name, kind in CASTS.items()
+}

@@ -1,7 +1,7 @@
-"""New tensors: from data, from sizes, from ranges, from random numbers.
+"""New tensors: from data, from sizes, from ranges.
 
 The factories here take PyTorch's keyword arguments and hand the work to the operators of
-csrc/ops/creation.yaml and random.yaml.
+csrc/ops/creation.yaml. Random ones are in draws.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from engine._native.errors import raise_last
 from engine.data import from_array, from_bytes, from_nested, is_array
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype
 from engine.numpy_bridge import from_numpy, share
-from engine.random import Generator, default_generator
 from engine.tensor import Tensor
 
 __all__ = [
@@ -33,13 +32,6 @@ __all__ = [
     "linspace",
     "ones",
     "ones_like",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
     "scalar_tensor",
     "tensor",
     "zeros",
@@ -141,7 +133,7 @@ def _need(size: tuple[Any, ...], function: str) -> None:
         raise TypeError(f"{function}: missing the argument 'size': ints, or a tuple of ints")
 
 
-def _finish(made: Tensor, out: Tensor | None, requires_grad: bool, function: str) -> Tensor:
+def finish(made: Tensor, out: Tensor | None, requires_grad: bool, function: str) -> Tensor:
     """What all factories do last: into `out` where there is one."""
     if out is not None:
         if out.numel() == 0 and made.numel() != 0:
@@ -176,7 +168,7 @@ def empty(
     made = ops.empty(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
-    return _finish(made, out, requires_grad, "empty")
+    return finish(made, out, requires_grad, "empty")
 
 
 def zeros(*size: Any, **options: Any) -> Tensor:
@@ -214,7 +206,7 @@ def _zeros_with_options(
 ) -> Tensor:
     _need(size, "zeros")
     made = ops.zeros(*size, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "zeros")
+    return finish(made, out, requires_grad, "zeros")
 
 
 def ones(
@@ -236,7 +228,7 @@ def ones(
     made = ops.ones(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
-    return _finish(made, out, requires_grad, "ones")
+    return finish(made, out, requires_grad, "ones")
 
 
 def full(
@@ -258,7 +250,7 @@ def full(
     """
     number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     made = ops.full(size, number, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "full")
+    return finish(made, out, requires_grad, "full")
 
 
 def empty_strided(
@@ -278,7 +270,7 @@ def empty_strided(
     (1, 2)
     """
     made = ops.empty_strided(size, stride, dtype=dtype, device=device)
-    return _finish(made, None, requires_grad, "empty_strided")
+    return finish(made, None, requires_grad, "empty_strided")
 
 
 def scalar_tensor(
@@ -292,10 +284,10 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor holding `s`, of the default float dtype unless one is given."""
     made = ops.scalar_tensor(s, dtype=dtype, device=device)
-    return _finish(made, None, requires_grad, "scalar_tensor")
+    return finish(made, None, requires_grad, "scalar_tensor")
 
 
-def _like(function: Any, name: str, doc: str) -> Any:
+def like_factory(function: Any, name: str, doc: str) -> Any:
     """One of the `*_like` factories over its operator, with PyTorch's keyword arguments."""
 
     def like(
@@ -315,9 +307,9 @@ def _like(function: Any, name: str, doc: str) -> Any:
     return like
 
 
-empty_like = _like(ops.empty_like, "empty_like", "An uninitialised tensor with")
-zeros_like = _like(ops.zeros_like, "zeros_like", "Zeros with")
-ones_like = _like(ops.ones_like, "ones_like", "Ones with")
+empty_like = like_factory(ops.empty_like, "empty_like", "An uninitialised tensor with")
+zeros_like = like_factory(ops.zeros_like, "zeros_like", "Zeros with")
+ones_like = like_factory(ops.ones_like, "ones_like", "Ones with")
 
 
 def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Tensor:
@@ -327,7 +319,7 @@ def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Ten
     return made
 
 
-_full_like = _like(ops.full_like, "full_like", "A filled tensor with")
+_full_like = like_factory(ops.full_like, "full_like", "A filled tensor with")
 
 
 # ---- from ranges
@@ -360,7 +352,7 @@ def arange(
     made = ops.arange(start, end, step, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
-    return _finish(made, out, requires_grad, "arange")
+    return finish(made, out, requires_grad, "arange")
 
 
 def linspace(
@@ -381,7 +373,7 @@ def linspace(
     tensor([0.0000, 0.5000, 1.0000])
     """
     made = ops.linspace(start, end, steps, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "linspace")
+    return finish(made, out, requires_grad, "linspace")
 
 
 def eye(
@@ -402,104 +394,4 @@ def eye(
             [0., 1.]])
     """
     made = ops.eye(n, m, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "eye")
-
-
-# ---- from random numbers
-
-
-def rand(
-    *size: Any,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Numbers drawn evenly from [0, 1).
-
-    >>> import engine
-    >>> bool((engine.rand(100) < 1).all())
-    True
-    """
-    with (generator or default_generator).drawing():
-        made = ops.rand(*size, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "rand")
-
-
-def randn(
-    *size: Any,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
-    with (generator or default_generator).drawing():
-        made = ops.randn(*size, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "randn")
-
-
-def randint(
-    low: int,
-    high: int | Sequence[int] | None = None,
-    size: Sequence[int] | None = None,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Whole numbers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
-
-    Dtype: int64 unless given. Raises: RuntimeError when there is no number to draw.
-
-    >>> import engine
-    >>> engine.randint(3, 4, (2,))
-    tensor([3, 3])
-    """
-    if high is None or isinstance(high, (tuple, list)):  # randint(high, size)
-        size = size if high is None else high
-        low, high = 0, low
-    if size is None:
-        raise TypeError("randint: missing the argument 'size', a tuple of ints")
-    with (generator or default_generator).drawing():
-        made = ops.randint(low, high, size, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "randint")
-
-
-def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """The numbers 0 to n - 1 in random order."""
-    with (generator or default_generator).drawing():
-        made = ops.randperm(n, dtype=dtype, device=device)
-    return _finish(made, out, requires_grad, "randperm")
-
-
-rand_like = _like(ops.rand_like, "rand_like", "Even draws from [0, 1) with")
-randn_like = _like(ops.randn_like, "randn_like", "Normal draws with")
-_randint_like = _like(ops.randint_like, "randint_like", "Whole numbers with")
-
-
-def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
-    """Whole numbers drawn evenly from [low, high), or [0, low), like `input`."""
-    if high is None:
-        low, high = 0, low
-    made: Tensor = _randint_like(input, low, high, **options)
-    return made
+    return finish(made, out, requires_grad, "eye")

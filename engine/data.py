@@ -216,3 +216,28 @@ def _whole(item: Any, kind: dtype, function: str) -> int:
         raise RuntimeError(
             f"{function}: value {value} cannot be converted to type {kind.name} without overflow"
         ) from None
+
+
+# ---- and back
+
+
+def nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """A flat list cut into nested ones, innermost dimension first."""
+    if 0 in shape:
+        return _empty_nest(shape)
+    for size in reversed(shape[1:]):
+        flat = [flat[i : i + size] for i in range(0, len(flat), size)]
+    return flat
+
+
+def _empty_nest(shape: tuple[int, ...]) -> list[Any]:
+    return [_empty_nest(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
+
+
+def rebuild(kind: dtype, sizes: tuple[int, ...], memory: bytes | None) -> Tensor:
+    """The inverse of `Tensor.__reduce_ex__`."""
+    if memory is None:
+        from engine.creation import empty
+
+        return empty(sizes, dtype=kind, device="meta")
+    return from_bytes(memory, kind, sizes)

@@ -161,7 +161,9 @@ class Tensor:
     def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
         """Whether the elements lie in row-major order without gaps."""
         if memory_format is not None and memory_format.name.startswith("channels_last"):
-            return _is_channels_last(self)
+            from engine.casts import is_channels_last
+
+            return is_channels_last(self)
         return bool(lib.uh_is_contiguous(self._h))
 
     def is_floating_point(self) -> bool:
@@ -285,8 +287,10 @@ class Tensor:
         flat = ffi.unpack(values, count) if count else []
         if kind is bool_:
             flat = [value != 0 for value in flat]
+        from engine.data import nest
+
         shape = self.shape
-        return _nest(flat, shape) if shape else flat[0]
+        return nest(flat, shape) if shape else flat[0]
 
     def __bool__(self) -> bool:
         count = lib.uh_numel(self._h)
@@ -421,11 +425,13 @@ class Tensor:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickled as dtype, sizes and the elements' bytes: loading runs no code of the data's."""
+        from engine.data import rebuild
+
         if self.is_meta:
-            return _rebuild, (self.dtype, tuple(self.shape), None)
+            return rebuild, (self.dtype, tuple(self.shape), None)
         dense = self.contiguous()
         memory = ffi.buffer(ffi.cast("char *", dense.data_ptr()), dense.nbytes)
-        return _rebuild, (self.dtype, tuple(self.shape), bytes(memory))
+        return rebuild, (self.dtype, tuple(self.shape), bytes(memory))
 
     # ---- another dtype, another place
 
@@ -493,65 +499,3 @@ def wrap(handle: int) -> Tensor:
     made = _new(Tensor)
     made._h = handle
     return made
-
-
-def _nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
-    """A flat list cut into nested ones, innermost dimension first."""
-    if 0 in shape:
-        return _empty_nest(shape)
-    for size in reversed(shape[1:]):
-        flat = [flat[i : i + size] for i in range(0, len(flat), size)]
-    return flat
-
-
-def _empty_nest(shape: tuple[int, ...]) -> list[Any]:
-    return [_empty_nest(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
-
-
-def _is_channels_last(x: Tensor) -> bool:
-    """Whether a (N, C, H, W) tensor lies in memory as (N, H, W, C)."""
-    if x.dim() != 4:
-        return False
-    expected, sizes, strides = 1, x.shape, x.stride()
-    for dim in (1, 3, 2, 0):
-        if sizes[dim] != 1 and strides[dim] != expected:
-            return False
-        expected *= sizes[dim]
-    return True
-
-
-def _rebuild(kind: dtype, sizes: tuple[int, ...], memory: bytes | None) -> Tensor:
-    """The inverse of `Tensor.__reduce_ex__`."""
-    if memory is None:
-        from engine.creation import empty
-
-        return empty(sizes, dtype=kind, device="meta")
-    from engine.data import from_bytes
-
-    return from_bytes(memory, kind, sizes)
-
-
-def _cast(name: str, kind: dtype) -> Any:
-    def cast(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
-        return self if self.dtype is kind else self._copied(kind, None)
-
-    cast.__name__, cast.__qualname__ = name, f"Tensor.{name}"
-    cast.__doc__ = f"The tensor as {kind}: itself when it is that already."
-    return cast
-
-
-# x.float(), x.int(), ...: PyTorch's names of the dtypes.
-CASTS = {
-    "bool": "bool",
-    "byte": "uint8",
-    "char": "int8",
-    "short": "int16",
-    "int": "int32",
-    "long": "int64",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "float": "float32",
-    "double": "float64",
-}
-for _name, _kind in CASTS.items():
-    setattr(Tensor, _name, _cast(_name, next(d for d in DTYPES if d.name == _kind)))

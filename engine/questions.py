@@ -1,0 +1,91 @@
+"""Questions about whole tensors, answered by a line of other operators or without any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine._generated import ops
+from engine._native import lib
+from engine.dtypes import DTYPES, dtype
+from engine.overloads import Number, both, function, method
+from engine.tensor import Tensor
+
+# ---- comparing whole tensors
+
+
+@both
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape and equal elements; NaN equals nothing."""
+    if input.shape != other.shape:
+        return False
+    return bool(ops.eq(input, other).all())
+
+
+@both
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """Where |input - other| <= atol + rtol * |other|; infinities are close to themselves only."""
+    same = ops.eq(input, other)
+    if not input.dtype.is_floating_point:
+        gap = (input.double() - other.double()).abs()
+        return same | (gap <= atol + rtol * other.double().abs())
+    near = ops.isfinite(other) & ((input - other).abs() <= atol + rtol * other.abs())
+    found = same | near
+    if equal_nan:
+        found = found | (ops.isnan(input) & ops.isnan(other))
+    return found
+
+
+@both
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, see `isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+# ---- questions
+
+
+@function
+def is_tensor(obj: object) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+@function
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+@function
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating one."""
+    return input.is_floating_point()
+
+
+@function
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
+    """The dtype that an operator of these two computes in."""
+    from engine.creation import tensor
+
+    if not isinstance(tensor1, Tensor) and not isinstance(tensor2, Tensor):
+        return tensor([tensor1, tensor2]).dtype
+    if isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor):
+        return DTYPES[lib.uh_result_type(tensor1._h, tensor2._h)]
+    one, number = (tensor1, tensor2) if isinstance(tensor1, Tensor) else (tensor2, tensor1)
+    assert isinstance(one, Tensor)
+    return ops.mul(ops.empty((0,), dtype=one.dtype, device="meta"), number).dtype
+
+
+@method
+def new_tensor(
+    input: Tensor, data: Any, *, dtype: dtype | None = None, device: Any = None, **options: Any
+) -> Tensor:
+    """A tensor with a copy of `data`, of this tensor's dtype and device unless told otherwise."""
+    from engine.creation import tensor
+
+    place = input.device if device is None else device
+    return tensor(data, dtype=dtype or input.dtype, device=place, **options)
