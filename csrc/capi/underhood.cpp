@@ -34,7 +34,9 @@ void initialise() {
 
 using namespace uh;  // NOLINT: this file is nothing but calls into uh
 
-void uh_initialise(void) { initialise(); }
+int uh_initialise(void) {
+  return guard(-1, [] { initialise(); return 0; });
+}
 
 int uh_last_error_kind(void) { return static_cast<int>(t_kind); }
 const char* uh_last_error(void) { return t_text.c_str(); }

@@ -28,7 +28,7 @@ typedef struct {
   uh_handle* items; /* each a new reference */
 } uh_list;
 
-void uh_initialise(void); /* registers the operators; called once at import */
+int uh_initialise(void); /* registers the operators; called once at import */
 
 /* ---- errors: valid until the next failing call of the same thread */
 int uh_last_error_kind(void); /* 1 Runtime 2 Value 3 Type 4 Index 5 NotImplemented 6 Memory 7 Buffer 8 internal */

@@ -12,12 +12,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import capi  # noqa: E402
-import cpp_ops  # noqa: E402
-import events  # noqa: E402
-import pointwise  # noqa: E402
-import python_ops  # noqa: E402
-from model import DeclarationError, load  # noqa: E402
+import capi
+import cpp_ops
+import events
+import pointwise
+import python_ops
+from model import DeclarationError, load
 
 
 def write(path: Path, text: str) -> None:

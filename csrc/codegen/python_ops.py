@@ -8,10 +8,11 @@ from model import Argument, Operator
 HEAD = '''"""Operators. Generated from csrc/ops yaml by csrc/codegen/python_ops.py. Do not edit."""
 # ruff: noqa
 from engine._native import lib
-from engine._native.convert import (
+from engine.convert import (
     device_code, dtype_code, given, handles, ints, number, operand, read_scalar, take_list, take_tuple,
 )
-from engine._native.errors import argument_error, raise_last
+from engine._native.errors import raise_last
+from engine.arguments import argument_error
 from engine.tensor import Tensor
 
 _new = object.__new__
@@ -27,6 +28,7 @@ OPERATORS = {
     "__floordiv__": ("floor_divide", False), "__rfloordiv__": ("floor_divide", True),
     "__mod__": ("remainder", False), "__rmod__": ("remainder", True),
     "__pow__": ("pow", False), "__rpow__": ("pow", True),
+    "__matmul__": ("matmul", False), "__rmatmul__": ("matmul", True),
     "__and__": ("bitwise_and", False), "__rand__": ("bitwise_and", True),
     "__or__": ("bitwise_or", False), "__ror__": ("bitwise_or", True),
     "__xor__": ("bitwise_xor", False), "__rxor__": ("bitwise_xor", True),

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "ops/kernel/pointwise.h"
+#include "ops/kernel/vector_math.h"
 
 #if defined(UH_HAVE_LIBMVEC)
 #define UH_SIMD __attribute__((simd("notinbranch"), const, nothrow))
@@ -38,12 +39,19 @@ namespace uh::UH_ISA::m {
 #define UH_UNARY(name)                                 \
   inline float name(float x) { return ::name##f(x); }  \
   inline double name(double x) { return ::name(x); }
-UH_UNARY(exp) UH_UNARY(exp2) UH_UNARY(expm1) UH_UNARY(log) UH_UNARY(log2) UH_UNARY(log10) UH_UNARY(log1p)
+UH_UNARY(exp2) UH_UNARY(expm1) UH_UNARY(log) UH_UNARY(log2) UH_UNARY(log10) UH_UNARY(log1p)
 UH_UNARY(sin) UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos) UH_UNARY(atan)
-UH_UNARY(sinh) UH_UNARY(cosh) UH_UNARY(tanh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh)
-UH_UNARY(erf) UH_UNARY(erfc) UH_UNARY(sqrt) UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs)
+UH_UNARY(sinh) UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh)
+UH_UNARY(erfc) UH_UNARY(sqrt) UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs)
 UH_UNARY(rint)
 #undef UH_UNARY
+
+inline float exp(float x) { return exp_float(x); }
+inline double exp(double x) { return ::exp(x); }
+inline float tanh(float x) { return tanh_float(x); }
+inline double tanh(double x) { return ::tanh(x); }
+inline float erf(float x) { return erf_float(x); }
+inline double erf(double x) { return ::erf(x); }
 
 inline float atan2(float y, float x) { return ::atan2f(y, x); }
 inline double atan2(double y, double x) { return ::atan2(y, x); }
