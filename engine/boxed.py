@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from engine._native import ffi, lib
-from engine._native.errors import accepts, type_word, wanted_word
+from engine.arguments import accepts, type_word, wanted_word
 from engine.dtypes import DTYPES, as_device, as_dtype
 from engine.tensor import Tensor, wrap
 

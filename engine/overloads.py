@@ -166,13 +166,6 @@ def _inplace_power(self: Tensor, other: Any) -> Tensor:
 METHODS.update(__pow__=_power, __rpow__=_reverse_power, __ipow__=_inplace_power)
 
 
-def _matrix_product(self: Tensor, other: Any) -> Tensor:
-    return ops.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
-
-
-METHODS["__matmul__"] = _matrix_product
-
-
 @both
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Rounds to the nearest number with `decimals` digits after the point, halves to even."""

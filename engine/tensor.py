@@ -192,10 +192,9 @@ class Tensor:
 
     def is_set_to(self, tensor: Tensor) -> bool:
         """Whether both describe the same elements of one Storage in the same way."""
-        mine, theirs = self._h, tensor._h
         return bool(
-            lib.uh_storage_id(mine) == lib.uh_storage_id(theirs)
-            and lib.uh_offset(mine) == lib.uh_offset(theirs)
+            lib.uh_storage_id(self._h) == lib.uh_storage_id(tensor._h)
+            and self.storage_offset() == tensor.storage_offset()
             and self.shape == tensor.shape
             and self.stride() == tensor.stride()
         )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Sequence
 from typing import NoReturn
 
 from engine._native.library import ffi, lib
@@ -31,99 +28,3 @@ def last_error() -> Exception:
 def raise_last() -> NoReturn:
     """Raises this thread's last error; to be called when a C function has returned its failure."""
     raise last_error()
-
-
-def type_word(value: object) -> str:
-    """A value's type as messages name it, with what a list holds."""
-    name = type(value).__name__
-    if isinstance(value, (list, tuple)) and value:
-        inner = sorted({type(item).__name__ for item in value})
-        return f"{name} of {' and '.join(inner)}"
-    return name
-
-
-_PYTHON_WORDS = {
-    "Tensor": "Tensor",
-    "Scalar": "number",
-    "int": "int",
-    "float": "float",
-    "bool": "bool",
-    "str": "str",
-    "ScalarType": "engine.dtype",
-    "Device": "engine.device",
-}
-
-
-def wanted_word(kind: str) -> str:
-    """A schema's type in Python's words: `int[]?` is `sequence of int or None`."""
-    optional = kind.endswith("?")
-    kind = kind.rstrip("?")
-    listed = re.fullmatch(r"(\w+\??)\[\d*\]", kind)
-    word = f"sequence of {wanted_word(listed[1])}" if listed else _PYTHON_WORDS.get(kind, kind)
-    return f"{word} or None" if optional else word
-
-
-def accepts(kind: str, value: object) -> bool:
-    """Whether `value` could be given for a schema's type."""
-    from engine.dtypes import device, dtype
-    from engine.tensor import Tensor
-
-    if kind.endswith("?"):
-        return value is None or accepts(kind[:-1], value)
-    listed = re.fullmatch(r"(\w+\??)\[\d*\]", kind)
-    if listed:
-        return isinstance(value, (list, tuple, range)) and all(
-            accepts(listed[1], item) for item in value
-        )
-    if kind == "int":
-        return hasattr(value, "__index__") and not isinstance(value, bool)
-    if kind in ("float", "Scalar"):
-        return isinstance(value, (bool, int, float)) or (
-            isinstance(value, Tensor) and value.dim() == 0
-        )
-    classes: dict[str, type | tuple[type, ...]] = {
-        "Tensor": Tensor,
-        "bool": bool,
-        "str": str,
-        "ScalarType": dtype,
-        "Device": (device, str),
-    }
-    return isinstance(value, classes.get(kind, object))
-
-
-def _parameters(schema: str) -> list[tuple[str, str]]:
-    """The (type, name) pairs of a schema's arguments, without annotations and defaults."""
-    inner = schema[schema.index("(") + 1 : schema.rindex(") ->")]
-    inner = re.sub(r"(?<=\w)\([a-z]!?\)", "", inner)
-    pairs = []
-    for part in re.split(r",\s*(?![^\[(]*[\])])", inner):
-        words = part.split("=")[0].split()
-        if len(words) == 2:
-            pairs.append((words[0], words[1]))
-    return pairs
-
-
-def argument_error(name: str, schema: str, args: Sequence[object]) -> Exception:
-    """The exception for a call whose arguments do not fit: it names the first that does not.
-
-    To be called while the error of their conversion is handled. `args` are the given arguments in
-    the schema's order.
-    """
-    cause = sys.exception()
-    parameters = _parameters(schema)
-    # Pointwise operators take numbers where their schema says Tensor; the others ask for `_h`.
-    numbers_too = not isinstance(cause, AttributeError)
-    for position, ((kind, parameter), value) in enumerate(zip(parameters, args, strict=False)):
-        number = numbers_too and position > 0 and kind == "Tensor"
-        if accepts(kind, value) or (number and accepts("Scalar", value)):
-            continue
-        wanted = wanted_word(kind) + (" or number" if number else "")
-        return TypeError(
-            f"{name}: argument {parameter!r} (position {position + 1}) must be {wanted}, "
-            f"got {type_word(value)}"
-        )
-    given = ", ".join(type_word(value) for value in args)
-    if isinstance(cause, OverflowError):
-        shown = ", ".join(repr(value) for value in args if isinstance(value, (int, tuple, list)))
-        return RuntimeError(f"{name}: {cause}; a number does not fit 64 bits: {shown}")
-    return TypeError(f"{name}: cannot be called with ({given}): {cause}; the signature is {schema}")

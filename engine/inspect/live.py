@@ -6,9 +6,12 @@ Looking changes nothing: no function here takes a reference, makes a tensor or e
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine._native import ffi, lib
-from engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
 
 
 def tensor_id(x: Tensor) -> int:
