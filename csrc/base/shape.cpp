@@ -18,11 +18,11 @@ int64_t checked_numel(IntSpan sizes, std::string_view op) {
   for (int64_t s : sizes) {
     check(s >= 0, op, ": trying to create tensor with negative dimension ", s, ": ", shown(sizes));
     zero = zero || s == 0;
-    overflow = __builtin_mul_overflow(n, s, &n) || overflow;
+    // Without elements too, as in NumPy: strides are products of the other sizes.
+    overflow = __builtin_mul_overflow(n, s ? s : 1, &n) || overflow;
   }
-  if (zero) return 0;
   check(!overflow, op, ": storage size calculation overflowed with sizes=", shown(sizes));
-  return n;
+  return zero ? 0 : n;
 }
 
 Dims contiguous_strides(IntSpan sizes) {

@@ -159,9 +159,11 @@ void read_all(const TensorImpl* t, V* out) {
     for (int64_t i = 0; i < t->numel(); ++i) {
       out[i] = static_cast<V>(data[at]);
       for (size_t d = n; d-- > 0;) {
-        at += t->strides()[d];
-        if (++index[d] < t->sizes()[d]) break;
-        at -= t->sizes()[d] * t->strides()[d];
+        if (++index[d] < t->sizes()[d]) {
+          at += t->strides()[d];
+          break;
+        }
+        at -= (t->sizes()[d] - 1) * t->strides()[d];
         index[d] = 0;
       }
     }

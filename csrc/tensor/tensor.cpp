@@ -16,12 +16,17 @@ Allocator& allocator_for(Device device) {
 
 // Elements from the first one that a layout touches: the size its Storage needs, in elements.
 int64_t extent(IntSpan sizes, IntSpan strides) {
-  int64_t last = 0;
+  int64_t end = 1;
+  bool overflow = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
+    int64_t reach = 0;
+    overflow = __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+               __builtin_add_overflow(end, reach, &end) || overflow;
   }
-  return last + 1;
+  check(!overflow, "empty_strided: storage size calculation overflowed with sizes=", shown(sizes),
+        " and strides=", shown(strides));
+  return end;
 }
 
 Tensor fresh(Layout layout, int64_t elements, DType dtype, Device device) {

@@ -105,7 +105,7 @@ Tensor eye(KeySet, int64_t n, std::optional<int64_t> columns, DType dtype, Devic
   check(m >= 0, "eye: m must be greater or equal to 0, got ", m);
   Tensor out =
       empty(Dims{n, m}, dtype == DType::kUndefined ? default_dtype() : dtype, cpu_unless(device));
-  if (out.is_meta()) return out;
+  if (out.is_meta() || out.numel() == 0) return out;
   fill_elements(out, element_bytes(0, out.dtype()));
   const ElementBytes one = element_bytes(1, out.dtype());
   const auto fill = copy_loops().fill[size_class(itemsize(out.dtype()))];

@@ -164,7 +164,9 @@ Tensor repeat(KeySet, const Tensor& self, const Dims& repeats) {
   Dims sizes(repeats.size());
   for (size_t d = 0; d < sizes.size(); ++d) {
     check(repeats[d] >= 0, "repeat: negative number of repetitions ", repeats[d], " in ", repeats);
-    sizes[d] = repeats[d] * (d < shift ? 1 : self.sizes()[d - shift]);
+    const int64_t own = d < shift ? 1 : self.sizes()[d - shift];
+    check(!__builtin_mul_overflow(repeats[d], own, &sizes[d]), "repeat: ", repeats[d], " times size ", own,
+          " overflows");
   }
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;

@@ -6,17 +6,15 @@ namespace uh::layouts {
 
 Dims infer_size(IntSpan size, int64_t numel) {
   Dims out(size);
-  int64_t known = 1;
   std::optional<size_t> open;
   for (size_t d = 0; d < size.size(); ++d) {
-    if (size[d] == -1) {
-      check(!open, "view: only one dimension can be inferred, got shape ", shown(size));
-      open = d;
-    } else {
-      check(size[d] >= 0, "view: invalid shape dimension ", size[d], " in ", shown(size));
-      check(!__builtin_mul_overflow(known, size[d], &known), "view: shape ", shown(size), " overflows");
-    }
+    check(size[d] >= -1, "view: invalid shape dimension ", size[d], " in ", shown(size));
+    if (size[d] != -1) continue;
+    check(!open, "view: only one dimension can be inferred, got shape ", shown(size));
+    open = d;
+    out[d] = 1;
   }
+  const int64_t known = checked_numel(out, "view");
   if (open && known == 0) {
     fail(ErrorKind::kRuntime, "cannot reshape tensor of ", numel, " elements into shape ", shown(size),
          " because the unspecified dimension size -1 can be any value and is ambiguous");
@@ -123,6 +121,7 @@ Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
     check(!over, "as_strided: sizes ", shown(size), " with strides ", shown(stride), " overflow");
   }
   const int64_t width = itemsize(self.dtype());
+  check(last < INT64_MAX / width, "as_strided: sizes ", shown(size), " with strides ", shown(stride), " overflow");
   const int64_t available = static_cast<int64_t>(self.storage()->nbytes()) / width;
   check(none || self.is_meta() || last < available, "as_strided: setStorage: sizes ", shown(size), ", strides ",
         shown(stride), ", storage offset ", offset, ", and itemsize ", width, " requiring a storage size of ",
@@ -144,11 +143,14 @@ Layout slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
   const int64_t from = clip(start, 0);
   const int64_t to = std::max(clip(end, size), from);
   out.offset += from * out.strides[d];
-  out.sizes[d] = (to - from + step - 1) / step;
-  if (step != 1) {
-    check(!__builtin_mul_overflow(out.strides[d], step, &out.strides[d]), "slice: step ", step, " overflows");
-  }
+  out.sizes[d] = (to - from) / step + ((to - from) % step != 0);
+  stretch(out, d, step);
   return out;
+}
+
+void stretch(Layout& layout, size_t d, int64_t step) {
+  int64_t stride = 0;
+  if (!__builtin_mul_overflow(layout.strides[d], step, &stride)) layout.strides[d] = stride;
 }
 
 Layout narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {

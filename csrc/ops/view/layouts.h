@@ -24,4 +24,8 @@ Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
 Layout slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
 Layout narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
 
+// Every step-th element of dimension d: its stride grows. A product beyond 64 bits only comes from a
+// step over the whole dimension, whose stride is then never walked: it stays as it is.
+void stretch(Layout& layout, size_t d, int64_t step);
+
 }  // namespace uh::layouts

@@ -57,9 +57,10 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   check(layout.strides[last] == 1 || layout.sizes[last] <= 1, "view: self.stride(-1) must be 1 to view ",
         name(self.dtype()), " as ", name(dtype), " (different element sizes), but got ", layout.strides[last]);
   auto rescale = [&](int64_t& n, const char* what) {
-    check(n * from % to == 0, "view: ", what, " (", n, ") * ", from, " must be divisible by ", to, " to view ",
-          name(self.dtype()), " as ", name(dtype));
-    n = n * from / to;
+    int64_t bytes = 0;
+    check(!__builtin_mul_overflow(n, from, &bytes) && bytes % to == 0, "view: ", what, " (", n, ") * ", from,
+          " must be divisible by ", to, " to view ", name(self.dtype()), " as ", name(dtype));
+    n = bytes / to;
   };
   rescale(layout.sizes[last], "self.size(-1)");
   rescale(layout.offset, "self.storage_offset()");
@@ -119,6 +120,7 @@ Tensor expand(KeySet, const Tensor& self, const Dims& size, bool) {
       out.strides[i] = stretched ? 0 : self.stride(d - shift);
     }
   }
+  checked_numel(out.sizes, "expand");
   return alias(self, std::move(out));
 }
 
@@ -156,6 +158,7 @@ Tensor diagonal(KeySet, const Tensor& self, int64_t offset, int64_t dim1, int64_
   check(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   Layout out = self.impl()->layout();
   const int64_t rows = out.sizes[a], columns = out.sizes[b];
+  offset = std::clamp(offset, -rows, columns);  // beyond the corners every diagonal is empty
   const int64_t length = std::max<int64_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
   if (length > 0) out.offset += offset >= 0 ? offset * out.strides[b] : -offset * out.strides[a];
   const int64_t stride = out.strides[a] + out.strides[b];
@@ -177,10 +180,11 @@ Tensor unfold(KeySet, const Tensor& self, int64_t dimension, int64_t size, int64
   const int64_t stride = self.ndim() ? out.strides[d] : 1;
   if (self.ndim()) {
     out.sizes[d] = (have - size) / step + 1;
-    out.strides[d] = stride * step;
+    layouts::stretch(out, d, step);
   }
   out.sizes.push_back(size);
   out.strides.push_back(stride);
+  checked_numel(out.sizes, "unfold");
   return alias(self, std::move(out));
 }
 
@@ -238,11 +242,12 @@ std::vector<Tensor> split_with_sizes(KeySet, const Tensor& self, const Dims& siz
   check(self.ndim() > 0, "split: expects at least a 1-dimensional tensor");
   const size_t d = dim_of(self, dim, "split_with_sizes");
   int64_t total = 0;
+  bool overflow = false;
   for (int64_t s : sizes) {
     check(s >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", sizes);
-    total += s;
+    overflow = __builtin_add_overflow(total, s, &total) || overflow;
   }
-  check(total == self.sizes()[d], "split_with_sizes expects split_sizes to sum exactly to ", self.sizes()[d],
+  check(!overflow && total == self.sizes()[d], "split_with_sizes expects split_sizes to sum exactly to ", self.sizes()[d],
         " (input tensor's size at dimension ", dim, "), but got split_sizes=", sizes);
   std::vector<Tensor> pieces;
   int64_t start = 0;
@@ -259,7 +264,7 @@ std::vector<Tensor> split(KeySet keys, const Tensor& self, int64_t split_size, i
   const int64_t size = self.sizes()[dim_of(self, dim, "split")];
   check(split_size > 0 || size == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   Dims sizes;
-  for (int64_t at = 0; at < size; at += split_size) sizes.push_back(std::min(split_size, size - at));
+  for (int64_t left = size; left > 0; left -= sizes.back()) sizes.push_back(std::min(split_size, left));
   if (sizes.empty()) sizes.push_back(0);
   return split_with_sizes(keys, self, sizes, dim);
 }
@@ -268,7 +273,8 @@ std::vector<Tensor> chunk(KeySet keys, const Tensor& self, int64_t chunks, int64
   check(self.ndim() > 0, "chunk expects at least a 1-dimensional tensor");
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t size = self.sizes()[dim_of(self, dim, "chunk")];
-  const int64_t each = (size + chunks - 1) / chunks;
+  const int64_t each = size / chunks + (size % chunks != 0);
+  check(each > 0 || chunks <= 1 << 20, "chunk: ", chunks, " pieces of an empty dimension are too many");
   if (each == 0) return split_with_sizes(keys, self, Dims(static_cast<size_t>(chunks), 0), dim);
   return split(keys, self, each, dim);
 }
