@@ -62,7 +62,8 @@ def _inplace_or_view(op: Operator) -> str | None:
     head = f"{op.cpp_result} {op.cpp_name}_ad(KeySet keys, {op.cpp_parameters}) {{"
     if op.is_view:
         self = next(a.name for a in op.arguments if a.viewed)
-        return f"{head}\n  auto result = {call};\n  mark_view({self}, result, ops::{op.cpp_name}_op);\n  return result;\n}}"
+        mark = f"mark_view({self}, result, ops::{op.cpp_name}_op);"
+        return f"{head}\n  auto result = {call};\n  {mark}\n  return result;\n}}"
     if op.written:
         bumps = "".join(f"\n  {a.name}.impl()->bump_version(current_call());" for a in op.written)
         if op.results:

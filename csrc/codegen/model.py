@@ -197,7 +197,14 @@ def parse_schema(text: str, operands: bool) -> tuple[str, str, tuple[Argument, .
             raise DeclarationError(f"{text!r}: unknown type {type_!r} of argument {m['name']!r}")
         alias = m["alias"] or ""
         arguments.append(
-            Argument(type_, m["name"], m["default"], keyword_only, alias.endswith("!)"), alias != "" and "!" not in alias)
+            Argument(
+                type_,
+                m["name"],
+                m["default"],
+                keyword_only,
+                written=alias.endswith("!)"),
+                viewed=alias != "" and "!" not in alias,
+            )
         )
     if sum(a.type == "Operand" for a in arguments) == 1:
         arguments = [replace(a, type="Tensor") if a.type == "Operand" else a for a in arguments]
@@ -216,7 +223,8 @@ def parse_schema(text: str, operands: bool) -> tuple[str, str, tuple[Argument, .
     return name, overload or "", tuple(arguments), tuple(results)
 
 
-_KEYS = {"schema", "kernel", "kernels", "python", "varargs", "doc", "pointwise", "expr", "forms", "bool", "int", "float"}
+_KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels"}
+_KEYS |= {"pointwise", "expr", "forms", "bool", "int", "float"}
 
 
 def _entry(entry: dict, family: str) -> list[Operator]:

@@ -161,7 +161,10 @@ def with_out(op: Operator, out: Operator) -> str:
     names = [py_name(a) for a in op.arguments]
     spread = [f"*{n}" if n == op.varargs else n for n in names]
     star = "" if any(a.keyword_only for a in op.arguments) or op.varargs else "*, "
-    keyword = [f"{py_name(a)}={py_name(a)}" if a.keyword_only else s for a, s in zip(op.arguments, spread)]
+    keyword = [
+        f"{py_name(a)}={py_name(a)}" if a.keyword_only else s
+        for a, s in zip(op.arguments, spread, strict=True)
+    ]
     return (
         f"def {op.name}_with_out({signature(op)}, {star}out=None):\n{_docstring(op, '    ')}"
         f"    if out is None: return {op.cpp_name}({', '.join(keyword)})\n"

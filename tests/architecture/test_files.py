@@ -13,6 +13,7 @@ from tests.architecture.sources import ROOT, files, line_of, name_of, text_of, t
 CODE = files(".py", ".cpp", ".h", ".c", ".yaml", ".inc", ".md", ".txt")
 MOST_LINES = 500
 MOST_COLUMNS = 120  # what a page shows; the aim, and what the formatters make, is 100
+TABLE_COLUMNS = 140  # tests/ops/rows_*.py: a table, an operator a line
 _NOTE = re.compile(r"Note \[([^\]\n]+)\](:?)")
 
 
@@ -27,12 +28,12 @@ def test_files_are_short_enough_to_read() -> None:
 
 @pytest.mark.parametrize("suffix", [".py", ".cpp", ".h", ".c"])
 def test_lines_fit_the_page(suffix: str) -> None:
-    broken = [
-        f"{name_of(path)}:{number}: {len(line)} columns (at most {MOST_COLUMNS})"
-        for path in files(suffix)
-        for number, line in enumerate(text_of(path).splitlines(), 1)
-        if len(line) > MOST_COLUMNS
-    ]
+    broken = []
+    for path in files(suffix):
+        most = TABLE_COLUMNS if path.name.startswith("rows_") else MOST_COLUMNS
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if len(line) > most:
+                broken.append(f"{name_of(path)}:{number}: {len(line)} columns (at most {most})")
     assert not broken, told(broken)
 
 

@@ -1,4 +1,5 @@
-// Boxed calls: any operator by its name, with arguments that fit its schema and with ones that do not.
+// Boxed calls: any operator by its name, with arguments that fit its schema and with ones that do
+// not.
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -15,9 +16,10 @@ namespace {
 
 enum Tag { kNone, kTensor, kInt, kFloat, kBool, kInts, kString, kTensors, kDType, kDevice };
 
-const std::vector<int64_t> kExtremes = {INT64_MIN, INT64_MAX, int64_t{1} << 62, int64_t{1} << 40,
-                                        int64_t{1} << 31, -7, 100};
-const std::vector<double> kReals = {0.0, 1.0, -1.5, 1e300, -1e300, 1e-320, HUGE_VAL, -HUGE_VAL, __builtin_nan("")};
+const std::vector<int64_t> kExtremes = {
+    INT64_MIN, INT64_MAX, int64_t{1} << 62, int64_t{1} << 40, int64_t{1} << 31, -7, 100};
+const std::vector<double> kReals = {
+    0.0, 1.0, -1.5, 1e300, -1e300, 1e-320, HUGE_VAL, -HUGE_VAL, __builtin_nan("")};
 
 // The arguments of one call and what they point to.
 class Arguments {
@@ -65,7 +67,8 @@ class Arguments {
   }
   uh_value anything() {
     switch (random_.in(0, 9)) {
-      case kTensor: return {kTensor, random_.one_in(3) ? 0 : static_cast<int64_t>(tensor()), 0, nullptr};
+      case kTensor:
+        return {kTensor, random_.one_in(3) ? 0 : static_cast<int64_t>(tensor()), 0, nullptr};
       case kInt: return {kInt, number(), 0, nullptr};
       case kFloat: return {kFloat, 0, random_.of(kReals), nullptr};
       case kBool: return {kBool, random_.in(0, 1), 0, nullptr};
@@ -115,19 +118,31 @@ class Arguments {
       sizes[d] = random_.one_in(12) ? 0 : random_.one_in(2) ? usual : random_.in(1, 4);
       n *= sizes[d];
     }
-    for (int64_t i = 0; i < n; ++i) values[i] = random_.one_in(10) ? random_.of(kReals) : static_cast<double>(random_.in(-4, 4));
+    for (int64_t i = 0; i < n; ++i)
+      values[i] = random_.one_in(10) ? random_.of(kReals) : static_cast<double>(random_.in(-4, 4));
     const auto f64 = static_cast<int>(DType::kFloat64);
     uh_handle made = uh_from_data(values, f64, sizes, rank, dtype);
     if (!made) throw test::Failure(uh_last_error());
     handles_.push_back(made);
-    if (rank >= 2 && random_.one_in(3)) made = changed("transpose.int", {{kTensor, static_cast<int64_t>(made), 0, nullptr}, {kInt, 0, 0, nullptr}, {kInt, rank - 1, 0, nullptr}});
-    if (rank >= 1 && random_.one_in(4)) made = changed("slice.Tensor", {{kTensor, static_cast<int64_t>(made), 0, nullptr}, {kInt, 0, 0, nullptr}, {kInt, random_.in(0, 1), 0, nullptr}, {kNone, 0, 0, nullptr}, {kInt, random_.in(1, 2), 0, nullptr}});
-    if (random_.one_in(15)) made = changed("unsqueeze", {{kTensor, static_cast<int64_t>(made), 0, nullptr}, {kInt, 0, 0, nullptr}});
+    if (rank >= 2 && random_.one_in(3))
+      made = changed("transpose.int", {{kTensor, static_cast<int64_t>(made), 0, nullptr},
+                                       {kInt, 0, 0, nullptr},
+                                       {kInt, rank - 1, 0, nullptr}});
+    if (rank >= 1 && random_.one_in(4))
+      made = changed("slice.Tensor", {{kTensor, static_cast<int64_t>(made), 0, nullptr},
+                                      {kInt, 0, 0, nullptr},
+                                      {kInt, random_.in(0, 1), 0, nullptr},
+                                      {kNone, 0, 0, nullptr},
+                                      {kInt, random_.in(1, 2), 0, nullptr}});
+    if (random_.one_in(15))
+      made = changed("unsqueeze",
+                     {{kTensor, static_cast<int64_t>(made), 0, nullptr}, {kInt, 0, 0, nullptr}});
     return made;
   }
   uh_handle changed(const char* op, const std::vector<uh_value>& args) {
     uh_value result[8];
-    if (uh_call_boxed(op, args.data(), static_cast<int64_t>(args.size()), result) != 1) throw test::Failure(uh_last_error());
+    if (uh_call_boxed(op, args.data(), static_cast<int64_t>(args.size()), result) != 1)
+      throw test::Failure(uh_last_error());
     handles_.push_back(static_cast<uh_handle>(result[0].i));
     return handles_.back();
   }
@@ -165,7 +180,8 @@ bool call(const OperatorInfo& op, test::Random& random) {
   const int n = uh_call_boxed(op.full_name().c_str(), arguments.data(), arguments.size(), results);
   for (int i = 0; i < n; ++i) release(results[i]);
   if (n >= 0) return true;
-  CHECK(uh_last_error_kind() != static_cast<int>(ErrorKind::kInternal), op.schema_text(), ": ", uh_last_error(), " with ", arguments.text());
+  CHECK(uh_last_error_kind() != static_cast<int>(ErrorKind::kInternal), op.schema_text(), ": ",
+        uh_last_error(), " with ", arguments.text());
   CHECK(std::strlen(uh_last_error()) > 0, op.schema_text(), ": failed without a word");
   return false;
 }
@@ -178,7 +194,8 @@ FUZZ(every_operator_with_random_arguments) {
   for (int64_t round = 0; !budget.over(); ++round) {
     std::optional<test::Recording> recording;
     if (round % 4 == 3) recording.emplace(1 << 12, 1 << 18, 3);
-    for (size_t i = 0; i < operators.size() && !budget.over(); ++i) succeeded[i] += call(*operators[i], random);
+    for (size_t i = 0; i < operators.size() && !budget.over(); ++i)
+      succeeded[i] += call(*operators[i], random);
   }
   CHECK_EQ(pool_allocator().stats().live_bytes, before);
 }
@@ -200,10 +217,13 @@ TEST(a_boxed_call_names_what_is_wrong) {
 TEST(a_library_defines_and_runs_an_operator) {
   Library library("native_test");
   library.define("twice(int x) -> int");
-  library.implement("twice", Key::kCPU, [](KeySet, Stack& stack) {
-    const auto x = from_value<int64_t>(stack[0]);
-    stack.assign(1, Value(2 * x));
-  }, "twice_cpu");
+  library.implement(
+      "twice", Key::kCPU,
+      [](KeySet, Stack& stack) {
+        const auto x = from_value<int64_t>(stack[0]);
+        stack.assign(1, Value(2 * x));
+      },
+      "twice_cpu");
   const uh_value argument{kInt, 21, 0, nullptr};
   uh_value results[8];
   CHECK_EQ(uh_call_boxed("native_test::twice", &argument, 1, results), 1);

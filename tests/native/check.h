@@ -52,13 +52,15 @@ struct Test {
 std::vector<Test>& tests();
 
 struct Register {
-  Register(const char* name, std::function<void(const Budget&)> body) { tests().push_back({name, body}); }
+  Register(const char* name, std::function<void(const Budget&)> body) {
+    tests().push_back({name, body});
+  }
 };
 
 // TEST(name) { ... }: a fact. FUZZ(name) { while (!budget.over()) ... }: a search for a broken one.
-#define UH_TEST(name)                                       \
-  static void name(const ::uh::test::Budget& budget);       \
-  static const ::uh::test::Register register_##name(#name, name); \
+#define UH_TEST(name)                                                                              \
+  static void name(const ::uh::test::Budget& budget);                                              \
+  static const ::uh::test::Register register_##name(#name, name);                                  \
   static void name([[maybe_unused]] const ::uh::test::Budget& budget)
 #define TEST(name) UH_TEST(name)
 #define FUZZ(name) UH_TEST(fuzz_##name)
@@ -71,29 +73,30 @@ template <class... Parts>
   throw Failure(out.str());
 }
 
-#define CHECK(ok, ...)                                                                  \
-  do {                                                                                  \
-    if (!(ok)) ::uh::test::failed(__FILE__, __LINE__, "not so: " #ok " " __VA_OPT__(, ) __VA_ARGS__); \
+#define CHECK(ok, ...)                                                                             \
+  do {                                                                                             \
+    if (!(ok))                                                                                     \
+      ::uh::test::failed(__FILE__, __LINE__, "not so: " #ok " " __VA_OPT__(, ) __VA_ARGS__);       \
   } while (false)
-#define CHECK_EQ(left, right)                                                             \
-  do {                                                                                    \
-    const auto left_ = (left);                                                            \
-    const auto right_ = (right);                                                          \
-    if (!(left_ == right_))                                                               \
-      ::uh::test::failed(__FILE__, __LINE__, #left " is ", left_, ", not " #right " = ", right_); \
+#define CHECK_EQ(left, right)                                                                      \
+  do {                                                                                             \
+    const auto left_ = (left);                                                                     \
+    const auto right_ = (right);                                                                   \
+    if (!(left_ == right_))                                                                        \
+      ::uh::test::failed(__FILE__, __LINE__, #left " is ", left_, ", not " #right " = ", right_);  \
   } while (false)
 
 // Runs `body`, which must throw an Error whose text holds `part`.
-#define CHECK_FAILS(body, part)                                                       \
-  do {                                                                                \
-    std::string said_ = "nothing";                                                    \
-    try {                                                                             \
-      body;                                                                           \
-    } catch (const ::uh::Error& error_) {                                             \
-      said_ = error_.what();                                                          \
-    }                                                                                 \
-    if (said_.find(part) == std::string::npos)                                        \
-      ::uh::test::failed(__FILE__, __LINE__, #body ": wanted '", part, "', said: ", said_); \
+#define CHECK_FAILS(body, part)                                                                    \
+  do {                                                                                             \
+    std::string said_ = "nothing";                                                                 \
+    try {                                                                                          \
+      body;                                                                                        \
+    } catch (const ::uh::Error& error_) {                                                          \
+      said_ = error_.what();                                                                       \
+    }                                                                                              \
+    if (said_.find(part) == std::string::npos)                                                     \
+      ::uh::test::failed(__FILE__, __LINE__, #body ": wanted '", part, "', said: ", said_);        \
   } while (false)
 
 }  // namespace uh::test

@@ -1,4 +1,5 @@
-// native_tests [--seconds S] [--seed N] [name...]: runs every test, or those whose name holds a word.
+// native_tests [--seconds S] [--seed N] [name...]: runs every test, or those whose name holds a
+// word.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,8 @@ static bool run(const Test& test, const Budget& budget) {
   try {
     test.body(budget);
   } catch (const std::exception& error) {
-    std::printf("FAILED (seed %llu)\n  %s\n", static_cast<unsigned long long>(budget.seed), error.what());
+    std::printf("FAILED (seed %llu)\n  %s\n", static_cast<unsigned long long>(budget.seed),
+                error.what());
     return false;
   }
   std::printf("ok %6.2f s\n", elapsed());
@@ -43,15 +45,19 @@ int main(int argc, char** argv) {
   Budget budget{1, 2.0};
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "--seconds") && i + 1 < argc) budget.seconds = std::atof(argv[++i]);
-    else if (!std::strcmp(argv[i], "--seed") && i + 1 < argc) budget.seed = std::strtoull(argv[++i], nullptr, 10);
-    else words.emplace_back(argv[i]);
+    if (!std::strcmp(argv[i], "--seconds") && i + 1 < argc)
+      budget.seconds = std::atof(argv[++i]);
+    else if (!std::strcmp(argv[i], "--seed") && i + 1 < argc)
+      budget.seed = std::strtoull(argv[++i], nullptr, 10);
+    else
+      words.emplace_back(argv[i]);
   }
   uh_initialise();
   int ran = 0, broken = 0;
   for (const Test& test : tests()) {
     bool wanted = words.empty();
-    for (const std::string& word : words) wanted |= std::string(test.name).find(word) != std::string::npos;
+    for (const std::string& word : words)
+      wanted |= std::string(test.name).find(word) != std::string::npos;
     if (!wanted) continue;
     ++ran;
     broken += !run(test, budget);

@@ -116,12 +116,25 @@ TEST(dims_equal_a_vector_through_any_edits) {
       const auto at = static_cast<size_t>(random.in(0, static_cast<int64_t>(model.size())));
       const int64_t value = random.in(-5, 5);
       switch (random.in(0, 4)) {
-        case 0: dims.push_back(value); model.push_back(value); break;
-        case 1: dims.insert(at, value); model.insert(model.begin() + static_cast<std::ptrdiff_t>(at), value); break;
-        case 2:
-          if (at < model.size()) { dims.erase(at); model.erase(model.begin() + static_cast<std::ptrdiff_t>(at)); }
+        case 0:
+          dims.push_back(value);
+          model.push_back(value);
           break;
-        case 3: { Dims copy = dims; dims = std::move(copy); break; }
+        case 1:
+          dims.insert(at, value);
+          model.insert(model.begin() + static_cast<std::ptrdiff_t>(at), value);
+          break;
+        case 2:
+          if (at < model.size()) {
+            dims.erase(at);
+            model.erase(model.begin() + static_cast<std::ptrdiff_t>(at));
+          }
+          break;
+        case 3: {
+          Dims copy = dims;
+          dims = std::move(copy);
+          break;
+        }
         default: dims.resize(at, value); model.resize(at, value);
       }
       dims = *&dims;
@@ -138,7 +151,8 @@ FUZZ(pool_against_a_model) {
   auto give_back = [&](size_t i) {
     auto [p, n] = live[i];
     const auto mark = static_cast<unsigned char>(n);
-    CHECK(std::all_of(p, p + n, [mark](unsigned char c) { return c == mark; }), "a block was handed out twice");
+    CHECK(std::all_of(p, p + n, [mark](unsigned char c) { return c == mark; }),
+          "a block was handed out twice");
     pool_allocator().raw_deallocate(p, n);
     bytes -= static_cast<int64_t>(n);
     live[i] = live.back();
@@ -146,7 +160,8 @@ FUZZ(pool_against_a_model) {
   };
   while (!budget.over()) {
     if (live.empty() || random.in(0, 99) < 55) {
-      const auto n = static_cast<size_t>(random.one_in(4) ? random.in(1, 1 << 16) : random.in(1, 2000));
+      const auto n =
+          static_cast<size_t>(random.one_in(4) ? random.in(1, 1 << 16) : random.in(1, 2000));
       auto* p = static_cast<unsigned char*>(pool_allocator().raw_allocate(n));
       std::memset(p, static_cast<int>(n & 255), n);
       live.emplace_back(p, n);
@@ -154,7 +169,8 @@ FUZZ(pool_against_a_model) {
     } else {
       give_back(static_cast<size_t>(random.in(0, static_cast<int64_t>(live.size()) - 1)));
     }
-    if (live.size() > 300) while (!live.empty()) give_back(live.size() - 1);
+    if (live.size() > 300)
+      while (!live.empty()) give_back(live.size() - 1);
     if (random.one_in(500)) empty_pool();
     CHECK_EQ(pool_allocator().stats().live_bytes - before.live_bytes, bytes);
   }

@@ -21,7 +21,8 @@ int ring_file(uint64_t records, uint64_t blob_bytes) {
   const auto size = static_cast<off_t>(kHeaderBytes + records * sizeof(Record) + blob_bytes);
   if (fd < 0 || ftruncate(fd, size) != 0) throw Failure("no memory for a ring");
   const uint64_t head[3] = {events::kRingMagic, records, blob_bytes};
-  if (pwrite(fd, head, sizeof head, 0) != sizeof head) throw Failure("cannot write a ring's header");
+  if (pwrite(fd, head, sizeof head, 0) != sizeof head)
+    throw Failure("cannot write a ring's header");
   return fd;
 }
 
@@ -63,7 +64,8 @@ void Recording::drain() {
 
 // Everything between tail and head, in order: numbers contiguous, blobs inside their area.
 void Recording::take() {
-  const auto* records = reinterpret_cast<const Record*>(reinterpret_cast<std::byte*>(header_) + kHeaderBytes);
+  const auto* records =
+      reinterpret_cast<const Record*>(reinterpret_cast<std::byte*>(header_) + kHeaderBytes);
   const auto* blobs = reinterpret_cast<const std::byte*>(records + header_->capacity_records);
   const uint64_t head = header_->head.load(std::memory_order_acquire);
   for (; taken_ < head; ++taken_) {
@@ -77,7 +79,8 @@ void Recording::take() {
       std::memcpy(&length, blobs + at, 8);
       const uint64_t whole = 8 + ((length + 7) & ~uint64_t{7});
       if (at + whole > header_->capacity_blob && wrong_.empty()) {
-        wrong_ = "the blob of record " + std::to_string(taken_) + " wraps: " + std::to_string(length) + " bytes";
+        wrong_ = "the blob of record " + std::to_string(taken_) +
+                 " wraps: " + std::to_string(length) + " bytes";
       }
       header_->blob_tail.store(static_cast<uint64_t>(r.e) + whole, std::memory_order_release);
     }

@@ -49,7 +49,9 @@ TEST(a_blob_larger_than_a_quarter_is_cut) {
 }
 
 TEST(emitting_after_the_end_is_nothing) {
-  { const Recording recording(64, 4096, 0); }
+  {
+    const Recording recording(64, 4096, 0);
+  }
   CHECK_EQ(events::emit(events::Kind::kLINE), 0u);
   CHECK_EQ(events::emit_blob(events::Kind::kSOURCE, 1, 0, 0, 0, "x", 1), 0u);
 }
@@ -70,8 +72,11 @@ TEST(threads_write_one_contiguous_stream) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
       for (int i = 0; i < 2000; ++i) {
-        if (i % 5) events::emit(events::Kind::kLINE, t, i);
-        else events::emit_blob(events::Kind::kSOURCE, t, i, 0, 0, "abcdefghijk", static_cast<size_t>(i % 12));
+        if (i % 5)
+          events::emit(events::Kind::kLINE, t, i);
+        else
+          events::emit_blob(events::Kind::kSOURCE, t, i, 0, 0, "abcdefghijk",
+                            static_cast<size_t>(i % 12));
       }
     });
   }
@@ -83,20 +88,24 @@ FUZZ(rings_of_any_size) {
   test::Random random(budget.seed);
   while (!budget.over()) {
     const uint64_t blob = uint64_t{64} << random.in(0, 8);
-    Recording recording(uint64_t{1} << random.in(0, 6), blob, static_cast<uint64_t>(random.in(0, 3)));
+    Recording recording(uint64_t{1} << random.in(0, 6), blob,
+                        static_cast<uint64_t>(random.in(0, 3)));
     const std::string bytes(2 * blob, 'b');
     uint64_t sent = 1;  // the thread's own
     for (int64_t i = random.in(0, 200); i > 0; --i, ++sent) {
       const auto n = static_cast<size_t>(random.in(0, static_cast<int64_t>(bytes.size())));
-      if (random.one_in(2)) events::emit(events::Kind::kLINE, i);
-      else events::emit_blob(events::Kind::kSOURCE, i, 0, 0, 0, bytes.data(), n);
+      if (random.one_in(2))
+        events::emit(events::Kind::kLINE, i);
+      else
+        events::emit_blob(events::Kind::kSOURCE, i, 0, 0, 0, bytes.data(), n);
     }
     const uint64_t came = recording.finish();
     CHECK(came == sent || (sent == 1 && came == 0), "sent ", sent, ", came ", came);
   }
 }
 
-// Bytes of the header changed before opening: refused, or usable; never a write outside the mapping.
+// Bytes of the header changed before opening: refused, or usable; never a write outside the
+// mapping.
 FUZZ(headers_with_wrong_capacities) {
   test::Random random(budget.seed);
   while (!budget.over()) {

@@ -1,8 +1,8 @@
 // The schema parser: what it reads, what it refuses, and nonsense.
-#include "capi/underhood.h"
-#include "check.h"
 #include "dispatch/schema.h"
 #include "base/error.h"
+#include "capi/underhood.h"
+#include "check.h"
 
 namespace uh {
 namespace {
@@ -14,7 +14,9 @@ std::vector<std::string> all_schemas() {
 }
 
 TEST(a_schema_is_read_into_its_parts) {
-  const Schema s = parse_schema("add.out(Tensor self, Tensor? other=None, *, int[2] k=[1, 2], Tensor(a!) out) -> (Tensor(a!) r, int)");
+  const Schema s = parse_schema(
+      "add.out(Tensor self, Tensor? other=None, *, int[2] k=[1, 2], Tensor(a!) out) -> (Tensor(a!) "
+      "r, int)");
   CHECK_EQ(s.full_name(), "add.out");
   CHECK_EQ(s.arguments.size(), 4u);
   CHECK_EQ(s.arguments[1].type, "Tensor?");
@@ -48,9 +50,15 @@ FUZZ(schema_mutations) {
     for (int64_t edit = random.in(1, 6); edit > 0 && !text.empty(); --edit) {
       const auto at = static_cast<size_t>(random.in(0, static_cast<int64_t>(text.size()) - 1));
       switch (random.in(0, 3)) {
-        case 0: text[at] = alphabet[static_cast<size_t>(random.in(0, static_cast<int64_t>(alphabet.size()) - 1))]; break;
+        case 0:
+          text[at] = alphabet[static_cast<size_t>(
+              random.in(0, static_cast<int64_t>(alphabet.size()) - 1))];
+          break;
         case 1: text.erase(at, static_cast<size_t>(random.in(1, 8))); break;
-        case 2: text.insert(at, text.substr(static_cast<size_t>(random.in(0, static_cast<int64_t>(at))), 8)); break;
+        case 2:
+          text.insert(at,
+                      text.substr(static_cast<size_t>(random.in(0, static_cast<int64_t>(at))), 8));
+          break;
         default: text = text.substr(0, at) + random.of(seeds);
       }
     }

@@ -23,7 +23,8 @@ struct Model {
   // The model whose element at `index` is this one's at from(index).
   Model of(Index shape, const std::function<Index(const Index&)>& from) const {
     Model out{std::move(shape), {}};
-    const int64_t n = std::accumulate(out.sizes.begin(), out.sizes.end(), int64_t{1}, std::multiplies<>());
+    const int64_t n =
+        std::accumulate(out.sizes.begin(), out.sizes.end(), int64_t{1}, std::multiplies<>());
     Index index(out.sizes.size(), 0);
     for (int64_t i = 0; i < n; ++i) {
       out.values.push_back(at(from(index)));
@@ -43,8 +44,10 @@ std::vector<int64_t> read(const Tensor& t) {
 }
 
 void same(const Tensor& t, const Model& m, const char* op) {
-  CHECK(std::equal(t.sizes().begin(), t.sizes().end(), m.sizes.begin(), m.sizes.end()), op, " sizes ", t.sizes());
-  CHECK(read(t) == m.values, op, " sizes ", t.sizes(), " strides ", t.strides(), " offset ", t.offset());
+  CHECK(std::equal(t.sizes().begin(), t.sizes().end(), m.sizes.begin(), m.sizes.end()), op,
+        " sizes ", t.sizes());
+  CHECK(read(t) == m.values, op, " sizes ", t.sizes(), " strides ", t.strides(), " offset ",
+        t.offset());
 }
 
 struct Pair {
@@ -84,11 +87,15 @@ void step(Pair& p, test::Random& random) {
       Index shape = sizes;
       std::swap(shape[d], shape[e]);
       p.t = ops::transpose(p.t, dim, static_cast<int64_t>(e));
-      p.m = p.m.of(shape, [&](Index i) { std::swap(i[d], i[e]); return i; });
+      p.m = p.m.of(shape, [&](Index i) {
+        std::swap(i[d], i[e]);
+        return i;
+      });
       return same(p.t, p.m, "transpose");
     }
     case 1: {
-      const int64_t step = random.in(1, 3), from = random.in(-n - 1, n + 1), to = random.in(-n - 1, n + 1);
+      const int64_t step = random.in(1, 3), from = random.in(-n - 1, n + 1),
+                    to = random.in(-n - 1, n + 1);
       const int64_t lo = std::clamp(from < 0 ? from + n : from, int64_t{0}, n);
       const int64_t hi = std::clamp(to < 0 ? to + n : to, int64_t{0}, n);
       p.t = ops::slice(p.t, dim, from, to, step);
@@ -124,13 +131,18 @@ void step(Pair& p, test::Random& random) {
       Index shape = with(sizes, d, (n - size) / hop + 1);
       shape.push_back(size);
       p.t = ops::unfold(p.t, dim, size, hop);
-      p.m = p.m.of(shape, [&](Index i) { i[d] = i[d] * hop + i.back(); i.pop_back(); return i; });
+      p.m = p.m.of(shape, [&](Index i) {
+        i[d] = i[d] * hop + i.back();
+        i.pop_back();
+        return i;
+      });
       return same(p.t, p.m, "unfold");
     }
     case 6: {
       if (rank < 2) return;
       const size_t e = d == 0 ? 1 : d - 1;
-      const int64_t k = random.in(-3, 3), rows = sizes[d] + std::min<int64_t>(k, 0), columns = sizes[e] - std::max<int64_t>(k, 0);
+      const int64_t k = random.in(-3, 3), rows = sizes[d] + std::min<int64_t>(k, 0),
+                    columns = sizes[e] - std::max<int64_t>(k, 0);
       Index shape = without(without(sizes, std::max(d, e)), std::min(d, e));
       shape.push_back(std::max<int64_t>(0, std::min(rows, columns)));
       p.t = ops::diagonal(p.t, k, dim, static_cast<int64_t>(e));
@@ -164,8 +176,9 @@ FUZZ(chains_of_views_against_copies) {
     for (int64_t s : sizes) n *= s;
     std::vector<int64_t> values(static_cast<size_t>(n));
     std::iota(values.begin(), values.end(), 0);
-    const uh_handle made = uh_from_data(values.data(), static_cast<int>(DType::kInt64), sizes.data(),
-                                        static_cast<int64_t>(sizes.size()), static_cast<int>(DType::kInt64));
+    const uh_handle made =
+        uh_from_data(values.data(), static_cast<int>(DType::kInt64), sizes.data(),
+                     static_cast<int64_t>(sizes.size()), static_cast<int>(DType::kInt64));
     Pair p{Tensor(Ref<TensorImpl>::adopt(reinterpret_cast<TensorImpl*>(made))), {sizes, values}};
     const Tensor base = p.t;
     for (int64_t steps = random.in(1, 6); steps > 0; --steps) step(p, random);
@@ -173,14 +186,18 @@ FUZZ(chains_of_views_against_copies) {
   }
 }
 
-// Any layout at all: accepted exactly when every element lies inside the Storage, and then readable.
+// Any layout at all: accepted exactly when every element lies inside the Storage, and then
+// readable.
 FUZZ(as_strided_stays_inside) {
   test::Random random(budget.seed);
-  const std::vector<int64_t> extremes = {INT64_MIN, INT64_MAX, -1, int64_t{1} << 62, int64_t{1} << 32};
+  const std::vector<int64_t> extremes = {INT64_MIN, INT64_MAX, -1, int64_t{1} << 62,
+                                         int64_t{1} << 32};
   const Tensor base = ops::zeros(Dims{24}, DType::kInt16, Device::kCPU);
   while (!budget.over()) {
     Dims sizes, strides;
-    auto number = [&](int64_t high) { return random.one_in(12) ? random.of(extremes) : random.in(0, high); };
+    auto number = [&](int64_t high) {
+      return random.one_in(12) ? random.of(extremes) : random.in(0, high);
+    };
     for (int64_t r = random.in(0, 6); r > 0; --r) {
       sizes.push_back(number(4));
       strides.push_back(number(6));
@@ -203,7 +220,8 @@ FUZZ(as_strided_stays_inside) {
       accepted = false;
     }
     const bool fits = nothing || count < (static_cast<__int128>(1) << 63);
-    if (sane && inside && fits && !nothing) CHECK(accepted, "refused: ", sizes, strides, " ", offset);
+    if (sane && inside && fits && !nothing)
+      CHECK(accepted, "refused: ", sizes, strides, " ", offset);
     if (accepted) CHECK(sane && inside, "accepted: ", sizes, strides, " ", offset);
   }
 }
