@@ -7,46 +7,43 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.inspect.layout import Extent
+from engine.inspect.models._words import writer
 from tui.stage import Stage
-
-EVERYTHING = 2**62  # past the end of any storage
 
 
 def who_wrote(stage: Stage) -> str:
     """To the last write of the selected cell or tensor; again: to the one before that."""
     history = stage.history
-    storage, lo, hi = pointed_at(stage)
+    storage, place = pointed_at(stage)
     if not storage:
         return "select a cell, a tensor or a storage first"
-    already = (
-        history.event(stage.moment).kind == "WRITE"
-    )  # then ask about the write before this one
-    writes = history.tables.writes
-    rows = writes.until_now("storage", storage, stage.moment - already)
-    hits = [row for row in rows[::-1] if writes.lo[row] < hi and writes.hi[row] > lo]
-    if not hits:
-        return f"nothing wrote to this part of storage {storage} before event {stage.moment:,}"
+    # on a write already: ask about the one before it
+    again = history.event(stage.moment).kind == "WRITE"
+    write = history.last_write(storage, -1 if place is None else place, stage.moment - again)
+    if write is None:
+        part = f"this part of storage {storage}" if place else f"storage {storage}"
+        return f"nothing wrote to {part} before event {stage.moment:,}"
     stage.remember()
-    stage.move(int(writes.since[hits[0]]))
-    number, line = int(writes.call[hits[0]]), stage.line()
-    place = {"file": line.file, "line": line.line} if line else {"file": 0, "line": 0}
-    stage.selection = replace(stage.selection, call=number, **place)
-    call = history.call(number) if number else None
-    by = f"operator {call.op}" if call else "something outside the engine"
+    stage.move(write.moment)
+    line = stage.line()
+    here = {"file": line.file, "line": line.line} if line else {"file": 0, "line": 0}
+    stage.selection = replace(stage.selection, call=write.call, **here)
     where = f" on line {line.line}" if line else ""
+    by = writer(history, write)
     return f"written by {by}{where}; w again for the write before, Backspace returns"
 
 
-def pointed_at(stage: Stage) -> tuple[int, int, int]:
-    """(storage, first byte, byte after the last) of what is selected; storage 0: nothing is."""
+def pointed_at(stage: Stage) -> tuple[int, Extent | None]:
+    """The storage and the place in it that is selected; storage 0: nothing is; no place: all of it."""
     chosen = stage.selection
     tensor = stage.history.tensor(chosen.tensor, stage.moment) if chosen.tensor else None
     if chosen.byte >= 0 and chosen.storage:
-        return chosen.storage, chosen.byte, chosen.byte + (tensor.itemsize if tensor else 1)
+        size = tensor.itemsize if tensor else 1
+        return chosen.storage, Extent.stretch(chosen.byte, chosen.byte + size)
     if tensor is not None:
-        lo, hi = tensor.span
-        return tensor.storage, lo, max(hi, lo + 1)
-    return chosen.storage, 0, EVERYTHING
+        return tensor.storage, tensor.extent if tensor.numel else None
+    return chosen.storage, None
 
 
 def who_owns(stage: Stage) -> str:

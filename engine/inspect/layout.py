@@ -1,191 +1,220 @@
-"""Where a tensor's elements lie: exact answers about as_strided layouts of any rank.
+"""A tensor laid over memory, in bytes: which elements touch which bytes, both ways.
 
-Element (i0, i1, ...) lies at address `offset + i0*strides[0] + i1*strides[1] + ...`, counted in
-elements of the storage. Strides are never negative. Questions such as "do these two tensors meet?"
-are equations with bounded unknowns (`_reaches`), so they cost the same for ten elements and for ten
-million.
+Going from an index to its byte is a sum of products. Going back is not: with stride 0 (expand) or
+overlapping windows (unfold) one byte belongs to many elements, and in a hole it belongs to none. The
+search here walks the dimensions from the largest stride down and enters only those steps from which
+the wanted bytes can still be reached, so asking about one row of cells costs the same in a storage
+of ten elements and of ten million.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice, pairwise
-from math import gcd, prod
+from itertools import islice
+from math import prod
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-Layout = tuple[Sequence[int], Sequence[int], int, int]
-"""(sizes, strides, offset, bytes of an element)."""
-
-
-def element_addresses(sizes: Sequence[int], strides: Sequence[int], offset: int) -> np.ndarray:
-    """The address of every element, in an array of the tensor's shape."""
-    addresses = np.full((), offset, np.int64)
-    for size, stride in zip(sizes, strides, strict=True):
-        addresses = addresses[..., None] + np.arange(size, dtype=np.int64) * stride
-    return addresses
+MAX_MARKED = 1 << 18  # runs of bytes that are marked one by one to count holes and overlaps
+MAX_HITS = 4096  # elements that are listed over one stretch of bytes
+MAX_WORK = 1_000_000  # steps NumPy may take to decide whether two layouts have a byte in common
+_MADE_UP = 1 << 20
 
 
-def span(sizes: Sequence[int], strides: Sequence[int], offset: int) -> tuple[int, int]:
-    """(lowest address, one past the highest); (offset, offset) for a tensor without elements."""
-    if prod(sizes) == 0:
-        return (offset, offset)
-    reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-    return (offset, offset + reach + 1)
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An element that lies at byte `start`; `times` > 1 when stride-0 dimensions repeat it there."""
+
+    start: int
+    index: tuple[int, ...]
+    times: int
 
 
-def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether elements follow each other in the order of their indices (PyTorch's rule)."""
-    if prod(sizes) == 0:
-        return True
-    expected = 1
-    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The elements of one tensor as bytes: element `i` is at `start + sum(i[d] * strides[d])`."""
 
+    start: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]  # in bytes
+    itemsize: int
 
-def runs(sizes: Sequence[int], strides: Sequence[int], offset: int) -> list[tuple[int, int]]:
-    """The addresses that are used, as rising stretches [lo, hi) that do not touch each other."""
-    if prod(sizes) == 0:
-        return []
-    found = np.array([[offset, offset + 1]], np.int64)
-    for stride, size in sorted(zip(strides, sizes, strict=True)):
-        if len(found) == 1 and stride <= found[0, 1] - found[0, 0]:
-            found[0, 1] += (size - 1) * stride
-        elif size > 1 and stride:
-            steps = np.arange(size, dtype=np.int64) * stride
-            found = _merged((found[None] + steps[:, None, None]).reshape(-1, 2))
-    return [(lo, hi) for lo, hi in found.tolist()]
+    @classmethod
+    def of(
+        cls,
+        offset: int,
+        sizes: Sequence[int],
+        strides: Sequence[int],
+        itemsize: int,
+    ) -> Extent:
+        """From PyTorch's description, which counts in elements."""
+        in_bytes = tuple(stride * itemsize for stride in strides)
+        return cls(offset * itemsize, tuple(sizes), in_bytes, itemsize)
 
+    @classmethod
+    def stretch(cls, lo: int, hi: int) -> Extent:
+        """All bytes of [lo, hi), as one element."""
+        return cls(lo, (), (), hi - lo)
 
-def holes(sizes: Sequence[int], strides: Sequence[int], offset: int) -> list[tuple[int, int]]:
-    """The stretches between the first and the last element that no element uses."""
-    used = runs(sizes, strides, offset)
-    return [(left[1], right[0]) for left, right in pairwise(used)]
+    def moved(self, by: int) -> Extent:
+        """The same elements so many bytes further on."""
+        return replace(self, start=self.start + by)
 
+    @property
+    def numel(self) -> int:
+        return prod(self.sizes)
 
-def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether two different indices lie at the same address (expand, sliding windows)."""
-    if prod(sizes) == 0:
-        return False
-    dims = [(step, size - 1) for size, step in zip(sizes, strides, strict=True) if size > 1]
-    for place, (stride, most) in enumerate(dims):
-        # Two indices that are equal in the dimensions before this one and differ in it by 1..most:
-        # the later ones must bring the address back, each by -most..most.
-        rest = dims[place + 1 :]
-        middle = sum(step * last for step, last in rest)
-        terms = _terms([(stride, most - 1), *((step, 2 * last) for step, last in rest)])
-        if _reaches(terms, middle - stride):
-            return True
-    return False
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first byte of the tensor and the one after its last; (start, start) when empty."""
+        if self.numel == 0:
+            return self.start, self.start
+        reach = sum((n - 1) * s for n, s in zip(self.sizes, self.strides, strict=True))
+        return self.start, self.start + reach + self.itemsize
 
+    def byte(self, index: Sequence[int]) -> int:
+        """Where the element at `index` starts."""
+        return self.start + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
-def overlap(one: Layout, two: Layout) -> bool:
-    """Whether two tensors over one storage share at least one byte."""
-    if prod(one[0]) == 0 or prod(two[0]) == 0:
-        return False
-    # A byte of `one` equals a byte of `two`: every index of `two` is counted down from its highest,
-    # so that all unknowns add up.
-    last = span(*two[:3])[1] * two[3] - 1
-    terms = [(1, one[3] - 1), (1, two[3] - 1)]
-    for sizes, strides, _, width in (one, two):
-        terms += [(step * width, n - 1) for n, step in zip(sizes, strides, strict=True)]
-    return _reaches(_terms(terms), last - one[2] * one[3])
-
-
-def index_of_address(
-    sizes: Sequence[int], strides: Sequence[int], offset: int, address: int
-) -> Iterator[tuple[int, ...]]:
-    """Every index whose element lies at the address, in rising order; there may be very many."""
-    if prod(sizes) == 0:
-        return
-    dims = list(zip(strides, sizes, strict=True))
-    terms = [_terms([(step, size - 1) for step, size in dims[d:]]) for d in range(len(dims) + 1)]
-
-    def walk(depth: int, left: int) -> Iterator[tuple[int, ...]]:
-        if depth == len(dims):
-            yield ()
+    def elements(self, lo: int, hi: int) -> Iterator[Hit]:
+        """The elements with a byte in [lo, hi). Stride-0 dimensions are counted, not walked."""
+        if self.numel == 0 or lo >= hi:
             return
-        stride, size = dims[depth]
-        for i in range(size):
-            if left < i * stride:
+        order = sorted(
+            (d for d, n in enumerate(self.sizes) if n > 1 and self.strides[d]),
+            key=lambda d: (-self.strides[d], d),
+        )
+        reach = [0]  # how far the dimensions after this one can still get
+        for d in reversed(order):
+            reach.append(reach[-1] + (self.sizes[d] - 1) * self.strides[d])
+        reach.reverse()
+        index = [0] * len(self.sizes)
+        repeated = (n for n, s in zip(self.sizes, self.strides, strict=True) if not s)
+        times, first = prod(repeated), lo - self.itemsize + 1
+
+        def walk(depth: int, at: int) -> Iterator[Hit]:
+            if depth == len(order):
+                yield Hit(at, tuple(index), times)
                 return
-            if _reaches(terms[depth + 1], left - i * stride):
-                yield from ((i, *rest) for rest in walk(depth + 1, left - i * stride))
+            d = order[depth]
+            stride, rest = self.strides[d], reach[depth + 1]
+            lowest = max(0, -((at + rest - first) // stride))
+            highest = min(self.sizes[d] - 1, (hi - 1 - at) // stride)
+            for i in range(lowest, highest + 1):
+                index[d] = i
+                yield from walk(depth + 1, at + i * stride)
+            index[d] = 0
 
-    if _reaches(terms[0], address - offset):
-        yield from walk(0, address - offset)
+        if self.start < hi and self.start + reach[0] >= first:
+            yield from walk(0, self.start)
 
+    def hits(self, lo: int, hi: int) -> tuple[list[Hit], bool]:
+        """The first MAX_HITS of `elements`, and whether these are all."""
+        found = list(islice(self.elements(lo, hi), MAX_HITS + 1))
+        return found[:MAX_HITS], len(found) <= MAX_HITS
 
-def indices_at(
-    sizes: Sequence[int], strides: Sequence[int], offset: int, address: int, most: int = 1000
-) -> tuple[tuple[int, ...], ...]:
-    """The first `most` indices at the address."""
-    return tuple(islice(index_of_address(sizes, strides, offset, address), most))
-
-
-def _merged(stretches: np.ndarray) -> np.ndarray:
-    """Stretches in rising order, those that touch or overlap made into one."""
-    stretches = stretches[np.argsort(stretches[:, 0], kind="stable")]
-    ends = np.maximum.accumulate(stretches[:, 1])
-    first = np.concatenate([[True], stretches[1:, 0] > ends[:-1]])
-    last = np.concatenate([first[1:], [True]])
-    return np.stack([stretches[first, 0], ends[last]], axis=1)
-
-
-Terms = tuple[tuple[int, int], ...]
-"""(coefficient, highest value of its unknown), coefficients falling, none twice, none zero."""
-
-
-def _terms(pairs: Sequence[tuple[int, int]]) -> Terms:
-    highest: dict[int, int] = {}
-    for coefficient, most in pairs:
-        if coefficient and most:
-            highest[coefficient] = highest.get(coefficient, 0) + most
-    return tuple(sorted(highest.items(), reverse=True))
-
-
-@lru_cache(maxsize=1 << 16)
-def _reaches(terms: Terms, target: int) -> bool:
-    """Whether coefficient*unknown, summed, can be `target` with each unknown in 0..highest.
-
-    Takes the largest coefficient first: only few of its values leave a rest that the smaller ones
-    can still make up, and that their common divisor divides. Ends at once where the smaller ones
-    make every multiple of that divisor.
-    """
-    if target == 0:
+    @property
+    def nested(self) -> bool:
+        """Each dimension steps over all that the smaller ones reach: no byte can be hit twice."""
+        end = self.itemsize
+        for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
+            if size > 1:
+                if stride < end:
+                    return False
+                end += (size - 1) * stride
         return True
-    if not terms or target < 0:
-        return False
-    reach = sum(coefficient * most for coefficient, most in terms)
-    divisor = gcd(*(coefficient for coefficient, _ in terms))
-    if target > reach or target % divisor:
-        return False
-    if _has_no_gap(terms):
-        return True
-    (coefficient, most), rest = terms[0], terms[1:]
-    rest_reach = reach - coefficient * most
-    low = max(0, -((rest_reach - target) // coefficient))
-    high = min(most, target // coefficient)
-    divisor = gcd(*(smaller for smaller, _ in rest))
-    # coefficient*x = target (modulo divisor) has one solution in each `period`
-    common = gcd(coefficient, divisor)
-    if target % common:
-        return False
-    period = divisor // common
-    first = target // common * pow(coefficient // common, -1, period) % period
-    start = low + (first - low) % period
-    return any(_reaches(rest, target - coefficient * x) for x in range(start, high + 1, period))
 
+    def merged(self) -> Extent:
+        """The same bytes as longer and fewer runs: dimensions that leave no gap are absorbed."""
+        run = self.itemsize
+        kept: list[tuple[int, int]] = []
+        for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
+            if size == 0:
+                return Extent(self.start, (0,), (run,), run)
+            if stride <= run and not kept:
+                run += (size - 1) * stride
+            elif size > 1:
+                kept.append((size, stride))
+        return Extent(self.start, tuple(n for n, _ in kept), tuple(s for _, s in kept), run)
 
-def _has_no_gap(terms: Terms) -> bool:
-    """Whether the sums are all multiples of the smallest coefficient, from 0 to the highest sum."""
-    step, reach = terms[-1][0], 0
-    for coefficient, most in reversed(terms):
-        if coefficient % step or coefficient > reach + step:
+    def starts(self) -> np.ndarray | None:
+        """Every different element start, rising; nothing if marking them would take too long."""
+        import numpy as np
+
+        at = np.array([self.start] if self.numel else [], dtype=np.int64)
+        for size, stride in zip(self.sizes, self.strides, strict=True):
+            if size > 1 and stride:
+                if at.size * size > MAX_MARKED:
+                    return None
+                at = np.unique((at[:, None] + np.arange(size, dtype=np.int64) * stride).ravel())
+        return at
+
+    def distinct(self) -> int | None:
+        """How many different bytes the tensor touches; nothing if that was not counted."""
+        return _distinct(self)
+
+    @property
+    def repeats(self) -> bool | None:
+        """Whether some byte belongs to more than one element; nothing if that was not decided."""
+        if self.numel == 0 or self.nested:
             return False
-        reach += coefficient * most
-    return True
+        distinct = self.distinct()
+        return None if distinct is None else distinct < self.numel * self.itemsize
+
+    def meets(self, other: Extent) -> bool | None:
+        """Whether the two have a byte in common: exactly, or nothing if that is too hard to say."""
+        (lo, hi), (other_lo, other_hi) = self.span, other.span
+        return max(lo, other_lo) < min(hi, other_hi) and _meet(self, other)
+
+
+@lru_cache(maxsize=4096)
+def _distinct(extent: Extent) -> int | None:
+    runs = extent.merged()
+    if runs.nested:
+        return runs.numel * runs.itemsize
+    starts = runs.starts()
+    return None if starts is None else covered(starts, starts + runs.itemsize)
+
+
+@lru_cache(maxsize=4096)
+def _meet(one: Extent, other: Extent) -> bool | None:
+    import numpy as np
+
+    low = min(one.start, other.start)
+    here, there = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (one, other))
+    try:
+        # NumPy's stubs know of two special limits only; any number of steps is one
+        return bool(np.shares_memory(here, there, MAX_WORK))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return None
+
+
+class _Nowhere:
+    """Describes an array at made-up addresses: NumPy decides overlap from them, reading no memory.
+
+    A run of bytes is a dimension: as an item it could not be longer than 2 GiB.
+    """
+
+    def __init__(self, runs: Extent, low: int) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (_MADE_UP + runs.start - low, True),
+            "typestr": "|u1",
+            "shape": (*runs.sizes, runs.itemsize),
+            "strides": (*runs.strides, 1),
+        }
+
+
+def covered(starts: np.ndarray, ends: np.ndarray) -> int:
+    """How many bytes the stretches [start, end), sorted by start, cover together."""
+    import numpy as np
+
+    if not len(starts):
+        return 0
+    reached = np.maximum.accumulate(ends)  # how far the stretches up to each have come
+    gaps = (starts[1:] - reached[:-1]).clip(min=0)
+    return int(reached[-1] - starts[0] - gaps.sum())

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
 from trace_builder import T, TraceBuilder
 
-from engine.inspect.events import NUMBER
+from engine.inspect.events import DTYPES, NUMBER
 from engine.inspect.trace import Trace
 
 NAMES = {number: name for name, number in NUMBER.items()}
@@ -25,6 +26,7 @@ class Replay:
         self.trace = trace
         self.moment = -1
         self.tensors: dict[int, tuple] = {}
+        self.dtypes: dict[int, int] = {}
         self.storages: dict[int, tuple] = {}
         self.blocks: Counter = Counter()
         self.holds: Counter = Counter()
@@ -85,6 +87,7 @@ class Replay:
         counter, base, rank, *rest = self.words()
         sizes, strides = tuple(rest[:rank]), tuple(rest[rank:])
         self.tensors[tensor] = (storage, offset, sizes, strides, counter, base)
+        self.dtypes[tensor] = layout & 0xFF
 
     tensor_meta = tensor_new
 
@@ -129,7 +132,20 @@ class Replay:
 
     def write(self, storage, tensor, lo, hi, call):
         self.memory[storage][1][lo:hi] = False
-        self.writers[storage].update(dict.fromkeys(range(lo, hi), self.moment))
+        written = set(range(lo, hi))
+        if tensor in self.tensors:
+            written &= self.touched(tensor)
+        self.writers[storage].update(dict.fromkeys(written, self.moment))
+
+    def touched(self, tensor: int) -> set[int]:
+        """Every byte of every element, one by one."""
+        _, offset, sizes, strides, _, _ = self.tensors[tensor]
+        width = DTYPES[self.dtypes[tensor]][1]
+        return {
+            (offset + sum(i * s for i, s in zip(index, strides, strict=True))) * width + byte
+            for index in product(*map(range, sizes))
+            for byte in range(width)
+        }
 
     def values(self, storage, lo, hi, mode, _):
         data, known = self.memory[storage]

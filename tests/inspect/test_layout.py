@@ -1,102 +1,115 @@
-"""Layouts of any rank: every answer equals brute force over all elements."""
+"""Index to byte and byte to index: the search against walking every element, on random layouts."""
 
 from __future__ import annotations
 
-import itertools
-import time
-from math import prod
+from collections import Counter, defaultdict
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from engine.inspect.layout import (
-    element_addresses,
-    holes,
-    indices_at,
-    is_contiguous,
-    overlap,
-    overlaps_itself,
-    runs,
-    span,
-)
+from engine.inspect.layout import Extent, covered
 
-size = st.sampled_from([0, *([1, 2, 2, 3, 3] * 8)])
-dimension = st.tuples(size, st.integers(0, 12))
-layout = st.tuples(st.lists(dimension, max_size=6), st.integers(0, 20)).map(
-    lambda drawn: ([n for n, _ in drawn[0]], [s for _, s in drawn[0]], drawn[1])
-)
-width = st.sampled_from([1, 2, 4, 8])
+LAYOUTS = 5000
 
 
-def brute(sizes, strides, offset):
-    """{address: [indices]} by walking every index."""
-    found: dict[int, list] = {}
-    for index in itertools.product(*map(range, sizes)):
-        address = offset + sum(i * s for i, s in zip(index, strides, strict=True))
-        found.setdefault(address, []).append(index)
-    return found
+def random_extent(rng: np.random.Generator) -> Extent:
+    """Any rank up to 6, at most about 500 elements; zero sizes, zero strides and overlaps occur."""
+    rank = int(rng.integers(0, 7))
+    most = {0: 1, 1: 40, 2: 12, 3: 7, 4: 5, 5: 3, 6: 3}[rank]
+    sizes = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.06 else 1, most + 1, rank))
+    step = int(rng.choice([1, 2, 4, 9, 30]))
+    strides = tuple(int(s) for s in rng.integers(0, step + 1, rank))
+    itemsize = int(rng.choice([1, 2, 4, 8]))
+    return Extent.of(int(rng.integers(0, 6)), sizes, strides, itemsize).moved(
+        int(rng.integers(-3, 9))
+    )
 
 
-@settings(max_examples=2000, deadline=None)
-@given(layout)
-def test_one_layout_equals_brute_force(drawn):
-    sizes, strides, offset = drawn
-    found = brute(sizes, strides, offset)
-    addresses = element_addresses(sizes, strides, offset)
-    assert addresses.shape == tuple(sizes)
-    assert sorted(set(addresses.ravel().tolist())) == sorted(found)
-    assert [a for lo, hi in runs(*drawn) for a in range(lo, hi)] == sorted(found)
-    assert overlaps_itself(sizes, strides) == any(len(at) > 1 for at in found.values())
-    lo, hi = span(*drawn)
-    assert (lo, hi) == ((min(found), max(found) + 1) if found else (offset, offset))
-    empty = [a for first, last in holes(*drawn) for a in range(first, last)]
-    assert empty == sorted(set(range(lo, hi)) - set(found))
-    for address in {*list(found)[:5], lo - 1, hi, (lo + hi) // 2, *empty[:3]}:
-        assert list(indices_at(*drawn, address, most=10**6)) == found.get(address, [])
+def walked(extent: Extent) -> dict[tuple[int, ...], int]:
+    """Every index and its first byte, one by one."""
+    return {
+        index: extent.start + sum(i * s for i, s in zip(index, extent.strides, strict=True))
+        for index in product(*map(range, extent.sizes))
+    }
 
 
-@settings(max_examples=1500, deadline=None)
-@given(layout, width, layout, width)
-def test_two_tensors_meet_exactly_when_their_bytes_do(one, one_width, two, two_width):
-    def touched(drawn, size):
-        return {address * size + byte for address in brute(*drawn) for byte in range(size)}
-
-    met = bool(touched(one, one_width) & touched(two, two_width))
-    assert overlap((*one, one_width), (*two, two_width)) == met
-    assert overlap((*two, two_width), (*one, one_width)) == met
+def touched_bytes(extent: Extent) -> set[int]:
+    """Every byte of every element, one by one."""
+    return {
+        byte for start in walked(extent).values() for byte in range(start, start + extent.itemsize)
+    }
 
 
-@given(layout)
-def test_contiguous_is_when_addresses_count_up(drawn):
-    sizes, strides, offset = drawn
-    addresses = element_addresses(*drawn).ravel()
-    expected = bool((addresses == offset + np.arange(prod(sizes))).all())
-    assert is_contiguous(sizes, strides) == expected
+def first_index(extent: Extent, index: tuple[int, ...]) -> tuple[int, ...]:
+    """The index that stands for all that differ from it in stride-0 dimensions only."""
+    return tuple(i if s else 0 for i, s in zip(index, extent.strides, strict=True))
+
+
+def test_random_layouts_equal_brute_force() -> None:
+    rng = np.random.default_rng(20)
+    for _ in range(LAYOUTS):
+        extent = random_extent(rng)
+        bytes_of_index = walked(extent)
+        repeats = Counter(first_index(extent, index) for index in bytes_of_index)
+        owners = defaultdict(set)
+        for index, start in bytes_of_index.items():
+            for byte in range(start, start + extent.itemsize):
+                owners[byte].add(first_index(extent, index))
+        lo, hi = extent.span
+        assert (lo, hi) == ((min(owners), max(owners) + 1) if owners else (extent.start,) * 2)
+        assert extent.distinct() == len(owners), extent
+        touched = sum(times * extent.itemsize for times in repeats.values())
+        assert extent.repeats is (touched > len(owners)), extent
+        other = random_extent(rng)
+        assert extent.meets(other) is bool(owners.keys() & touched_bytes(other)), (extent, other)
+        if extent.nested and owners:
+            assert all(len(found) == 1 for found in owners.values()), extent
+        for byte in {*rng.integers(lo - 3, hi + 4, 6).tolist(), lo, hi - 1, hi}:
+            hits = list(extent.elements(byte, byte + 1))
+            assert {hit.index for hit in hits} == owners.get(byte, set()), (extent, byte)
+            assert len(hits) == len({hit.index for hit in hits})
+            assert all(hit.times == repeats[hit.index] for hit in hits)
+            assert all(hit.start == extent.byte(hit.index) for hit in hits)
+        span = lo + (hi - lo) // 3, hi - (hi - lo) // 4
+        row = {hit.index for hit in extent.elements(*span)}
+        assert row == set().union(*(owners.get(byte, set()) for byte in range(*span)))
+
+
+def test_a_row_of_a_huge_tensor_costs_nothing() -> None:
+    extent = Extent.of(0, (10_000, 1_000), (1_000, 1), 4)
+    hits = list(extent.elements(20_000_000, 20_000_064))
+    assert [hit.index for hit in hits] == [(5_000, j) for j in range(16)]
+    assert extent.distinct() == 40_000_000
+
+
+def test_what_is_too_much_to_count_is_not_guessed() -> None:
+    assert Extent.of(0, (3_000, 3_000), (2, 3), 4).distinct() is None
+    assert Extent.of(0, (3_000, 3_000), (1, 1), 4).distinct() == 4 * 5_999  # one run: no counting
+    assert Extent.of(0, (5, 1 << 40), (1, 0), 4).distinct() == 20  # broadcasting is free
+
+
+def test_interleaved_halves_of_ten_million_elements_do_not_meet() -> None:
+    even, odd = (Extent.of(offset, (5_000_000,), (2,), 4) for offset in (0, 1))
+    assert even.meets(odd) is False
+    assert even.meets(Extent.of(0, (10_000_000,), (1,), 4)) is True
+
+
+@pytest.mark.parametrize(("starts", "itemsize", "bytes_"), [([0, 4, 6], 4, 10), ([], 4, 0)])
+def test_covered_counts_shared_bytes_once(starts: list[int], itemsize: int, bytes_: int) -> None:
+    assert covered(np.array(starts), np.array(starts) + itemsize) == bytes_
 
 
 @pytest.mark.parametrize(
     ("one", "two", "met"),
     [
-        (((4000, 5000), (10000, 2), 0, 4), ((4000, 5000), (10000, 2), 1, 4), False),
-        (((4000, 5000), (10000, 2), 0, 4), ((4000, 5000), (10000, 3), 1, 4), True),
-        (((10**6,), (0,), 7, 4), ((10**6,), (3,), 0, 4), False),
-        (((10**6,), (0,), 9, 4), ((10**6,), (3,), 0, 4), True),
-        (((10**6,), (1,), 0, 8), ((10**6,), (1,), 10**6 * 2, 4), False),
-        (((10**6,), (1,), 0, 8), ((10**6,), (1,), 10**6 * 2 - 1, 4), True),
-        (((99, 98, 97), (7919, 104729, 1299709), 0, 4), ((50, 60), (611953, 15485863), 1, 4), None),
+        ((0, (4000, 5000), (10000, 2), 4), (1, (4000, 5000), (10000, 2), 4), False),
+        ((0, (4000, 5000), (10000, 2), 4), (1, (4000, 5000), (10000, 3), 4), True),
+        ((7, (10**6,), (0,), 4), (0, (10**6,), (3,), 4), False),
+        ((9, (10**6,), (0,), 4), (0, (10**6,), (3,), 4), True),
+        ((0, (10**6,), (1,), 8), (2 * 10**6, (10**6,), (1,), 4), False),
+        ((0, (10**6,), (1,), 8), (2 * 10**6 - 1, (10**6,), (1,), 4), True),
     ],
 )
-def test_large_layouts_are_decided_at_once(one, two, met):
-    start = time.perf_counter()
-    decided = overlap(one, two)
-    assert time.perf_counter() - start < 2.0
-    if met is None:
-        both = [element_addresses(*drawn[:3]).ravel() for drawn in (one, two)]
-        met = bool(np.isin(*both).any())
-    assert decided == met
-
-
-def test_an_address_under_an_expanded_tensor_gives_its_first_indices():
-    assert indices_at((10**9, 2), (0, 1), 0, 1, most=3) == ((0, 1), (1, 1), (2, 1))
+def test_large_layouts_are_decided_at_once(one: tuple, two: tuple, met: bool) -> None:
+    assert Extent.of(*one).meets(Extent.of(*two)) is met

@@ -123,7 +123,9 @@ def lie(records: np.ndarray, chooser: random.Random) -> None:
     """A few fields of a few records become something else; the file itself stays sound."""
     for _ in range(chooser.randint(1, 12)):
         at = chooser.randrange(len(records))
-        name = chooser.choice(["kind", "a", "b", "c", "d", "e", "a", "b", "c", "d", "thread", "flags"])
+        name = chooser.choice(
+            ["kind", "a", "b", "c", "d", "e", "a", "b", "c", "d", "thread", "flags"]
+        )
         value = chooser.choice([*HOSTILE, chooser.randrange(100)])
         if name in ("kind", "flags"):
             value &= 0xFFFF if chooser.random() < 0.2 else 0x3F

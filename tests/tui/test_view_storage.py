@@ -15,7 +15,7 @@ from tui.views.storage import draw
 
 EXPECTED = """\
  storage 1  24 bytes at 0x50000000  cpu  version 2  6 cells of float32
- last written by mul_, line 4, event 49: bytes 4 to 20 through z
+ last written by operator mul_, line 4, event 49: bytes 4 to 20 through z
  cell 4   byte 16   0x50000010   40.0   x[1,1]   y[1,1]   z[1]
 
  tensor               strides  offset  layout      unused  meets

@@ -104,9 +104,7 @@ def _written(model: StorageModel) -> list[tuple[str, str]]:
         return [("the meta device keeps sizes and strides only: there are no values", "dim")]
     if write is None:
         return [("not written yet: its bytes are whatever the memory held", "dim")]
-    who = [("from outside the engine", "warn")]
-    if write.call:
-        who = [("by ", "dim"), (write.op or f"call {write.call}", "op")]
+    who = [("by ", "dim"), (write.by, "warn" if write.foreign else "op")]
     where = f", line {write.line}" if write.line else ""
     through = f" through {write.label}" if write.label else ""
     return [

@@ -33,7 +33,7 @@ from engine.inspect.history.rows import Rows, each
 from engine.inspect.history.search import Search
 from engine.inspect.history.tables import Tables
 from engine.inspect.history.values import Bytes
-from engine.inspect.layout import overlap
+from engine.inspect.layout import Extent
 from engine.inspect.trace import Trace
 
 __all__ = ["FOREVER", "History"]
@@ -136,14 +136,11 @@ class History:
         return each(self._rows.block, self.tables.blocks.at(m))
 
     def aliases(self, first: int, second: int, m: int) -> bool:
-        """Whether two tensors share at least one byte at the moment."""
+        """Whether two tensors share a byte at the moment, or it is too hard to rule out."""
         one, two = self.tensor(first, m), self.tensor(second, m)
         if one is None or two is None or one.storage != two.storage or not one.storage:
             return False
-        return overlap(
-            (one.sizes, one.strides, one.offset, one.itemsize),
-            (two.sizes, two.strides, two.offset, two.itemsize),
-        )
+        return one.extent.meets(two.extent) is not False
 
     def version(self, counter: int, m: int) -> int:
         """The value of a version counter; it starts at 0."""
@@ -269,13 +266,13 @@ class History:
         """Bytes [lo, hi) of a storage as far as the trace kept them, and which of them it knows."""
         return self._bytes.read(storage, m, lo, hi)
 
-    def last_write(self, storage: int, byte: int, m: int) -> WriteFact | None:
-        """The newest write that changed this byte."""
-        return self._bytes.last_write(storage, byte, m)
+    def last_write(self, storage: int, place: Extent | int, m: int) -> WriteFact | None:
+        """The newest write to this byte, or to one of the bytes of a place (-1: to any byte)."""
+        return next(self._bytes.writes(storage, m, _extent(place)), None)
 
-    def writes_to(self, storage: int, m: int, byte: int = -1) -> tuple[WriteFact, ...]:
-        """Every write to the storage (or to one byte of it) up to the moment, oldest first."""
-        return self._bytes.writes(storage, m, byte)
+    def writes_to(self, storage: int, m: int, place: Extent | int = -1) -> tuple[WriteFact, ...]:
+        """Every write to the storage (or to a place in it) up to the moment, oldest first."""
+        return tuple(self._bytes.writes(storage, m, _extent(place)))[::-1]
 
     def owners(self, tensor: int, m: int) -> TensorOwners:
         """Who keeps the tensor alive: its Python object's references and its TensorImpl's uses."""
@@ -298,3 +295,10 @@ class History:
     def find(self, text: str, m: int, step: int = 1) -> int | None:
         """The nearest moment after (step 1) or before (-1) m that matches: see search.py."""
         return self._search(text).find(m, step)
+
+
+def _extent(place: Extent | int) -> Extent | None:
+    """A place in a storage: an extent, or the number of one byte; none for -1, all of it."""
+    if isinstance(place, Extent):
+        return place
+    return Extent.stretch(place, place + 1) if place >= 0 else None

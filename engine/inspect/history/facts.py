@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 from engine.inspect.events import itemsize, short_op
+from engine.inspect.layout import Extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,14 @@ class TensorFact(Fact):
         return prod(self.sizes)
 
     @property
+    def extent(self) -> Extent:
+        """Its elements as bytes of its storage."""
+        return Extent.of(self.offset, self.sizes, self.strides, self.itemsize)
+
+    @property
     def span(self) -> tuple[int, int]:
         """The bytes of its storage between its first and past its last element."""
-        if self.numel == 0:
-            return (self.offset * self.itemsize, self.offset * self.itemsize)
-        reach = sum((size - 1) * step for size, step in zip(self.sizes, self.strides, strict=True))
-        return (self.offset * self.itemsize, (self.offset + reach + 1) * self.itemsize)
+        return self.extent.span
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,16 @@ class WriteFact:
     lo: int
     hi: int
     call: int
+    extent: Extent
+    """What was written: the elements of the tensor, or all of [lo, hi) where nobody knows more."""
+
+    def reaches(self, place: Extent) -> bool:
+        """Whether one of these bytes was written; the holes of a strided tensor were not."""
+        lo, hi = place.span
+        lo, hi = max(lo, self.lo), min(hi, self.hi)
+        if place.numel == 1:
+            return any(self.extent.elements(lo, hi))
+        return lo < hi and self.extent.meets(place) is not False
 
     @property
     def foreign(self) -> bool:

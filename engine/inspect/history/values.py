@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.inspect.events import DTYPES
 from engine.inspect.history.facts import WriteFact
+from engine.inspect.layout import Extent
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -95,30 +96,31 @@ class Bytes:
 
     # Writes
 
-    def last_write(self, storage: int, byte: int, m: int) -> WriteFact | None:
-        rows = self._writes(storage, m, byte)
-        return self._write_row(int(rows[-1])) if len(rows) else None
-
-    def writes(self, storage: int, m: int, byte: int) -> tuple[WriteFact, ...]:
-        return tuple(self._write_row(int(row)) for row in self._writes(storage, m, byte))
-
-    def _writes(self, storage: int, m: int, byte: int) -> np.ndarray:
-        """The writes to a storage, or to one byte of it (-1: any)."""
+    def writes(self, storage: int, m: int, place: Extent | None) -> Iterator[WriteFact]:
+        """The writes to a storage, or to one of these bytes of it; newest first."""
         table = self.tables.writes
         rows = table.until_now("storage", storage, m)
-        if byte >= 0:
-            rows = rows[(table.lo[rows] <= byte) & (byte < table.hi[rows])]
-        return rows
+        if place is not None:
+            lo, hi = place.span
+            rows = rows[(table.lo[rows] < hi) & (table.hi[rows] > lo)]
+        for row in rows[::-1]:
+            write = self._write_row(int(row))
+            if place is None or write.reaches(place):
+                yield write
 
     def _write_row(self, row: int) -> WriteFact:
         table = self.tables.writes
+        moment, tensor = int(table.since[row]), int(table.tensor[row])
+        lo, hi = int(table.lo[row]), int(table.hi[row])
+        writer = self.history.tensor(tensor, moment) if tensor else None
         return WriteFact(
-            moment=int(table.since[row]),
+            moment=moment,
             storage=int(table.storage[row]),
-            tensor=int(table.tensor[row]),
-            lo=int(table.lo[row]),
-            hi=int(table.hi[row]),
+            tensor=tensor,
+            lo=lo,
+            hi=hi,
             call=int(table.call[row]),
+            extent=writer.extent if writer else Extent.stretch(lo, hi),
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.models._extent import Extent
+from engine.inspect.layout import Extent
 from engine.inspect.models._numbers import Dtype, decode
 
 if TYPE_CHECKING:

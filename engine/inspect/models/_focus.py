@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.inspect.events import FOREVER
-from engine.inspect.models._extent import Extent
 from engine.inspect.models._layout import Layout, describe
 from engine.inspect.models._numbers import Dtype, dtype_of
 
@@ -35,13 +34,7 @@ def covering(tensors: Sequence[Any], byte: int) -> Any | None:
     """The first of the tensors that has an element over this byte of their storage."""
     if byte < 0:
         return None
-    return next((t for t in tensors if any(extent_of(t).elements(byte, byte + 1))), None)
-
-
-def extent_of(tensor: Any, shift: int = 0) -> Extent:
-    """A tensor's elements as bytes of its storage."""
-    itemsize = dtype_of(tensor.dtype).itemsize
-    return Extent.of(tensor.offset, tensor.sizes, tensor.strides, itemsize, shift)
+    return next((t for t in tensors if any(t.extent.elements(byte, byte + 1))), None)
 
 
 def element_type(tensor: Any) -> Dtype:
@@ -71,7 +64,7 @@ def cursor(tensor: Any, selection: Any) -> tuple[int, ...] | None:
     if fits and all(0 <= i < n for i, n in zip(index, tensor.sizes, strict=True)):
         return tuple(index)
     if selection.byte >= 0 and selection.storage in (0, tensor.storage):
-        hit = next(extent_of(tensor).elements(selection.byte, selection.byte + 1), None)
+        hit = next(tensor.extent.elements(selection.byte, selection.byte + 1), None)
         if hit is not None:
             return hit.index
     return (0,) * len(tensor.sizes)
@@ -82,7 +75,7 @@ def missed(tensor: Any, selection: Any) -> int:
     byte = selection.byte
     if byte < 0 or selection.index is not None or selection.storage not in (0, tensor.storage):
         return -1
-    return -1 if any(extent_of(tensor).elements(byte, byte + 1)) else byte
+    return -1 if any(tensor.extent.elements(byte, byte + 1)) else byte
 
 
 def _alive(history: Any, tensor: int, moment: int) -> Any | None:

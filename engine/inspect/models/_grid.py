@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.inspect.layout import Extent
 from engine.inspect.models._contents import Contents
-from engine.inspect.models._extent import Extent
 from engine.inspect.models._numbers import dtype_of, exact, short
 
 LISTED = 16  # rows and columns that a model lists by itself; `row` makes any others

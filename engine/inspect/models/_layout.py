@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import prod
 
-from engine.inspect.models._extent import Extent
+from engine.inspect.layout import Extent
 
 
 @dataclass(frozen=True, slots=True)

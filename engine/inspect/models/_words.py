@@ -49,6 +49,14 @@ def many(count: int, one: str, more: str = "") -> str:
     return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
+def writer(history: Any, write: Any) -> str:
+    """Who did a write: an operator, the making of the tensor, or somebody that shares the memory."""
+    call = history.call(write.call) if write.call else None
+    if call is not None:
+        return f"operator {call.op}"
+    return "something outside the engine" if write.foreign else "the making of the tensor"
+
+
 def immortal(refcount: int, python: tuple[int, ...] = (3, 12)) -> bool:
     """Whether CPython never changes this reference count.
 

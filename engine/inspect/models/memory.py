@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from engine.inspect.models._extent import Extent
+from engine.inspect.layout import Extent
 from engine.inspect.models._words import holder_word, immortal, python_of, shape_text
 
 BUCKETS = 32  # a bar's cells: how finely the model tells which bytes a tensor touches

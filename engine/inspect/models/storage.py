@@ -9,13 +9,15 @@ having different ones is not enough either (two storages can be made over one Nu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from engine.inspect.history.facts import WriteFact
+from engine.inspect.layout import MAX_MARKED, Extent, Hit, covered
 from engine.inspect.models._contents import Contents
-from engine.inspect.models._extent import MAX_MARKED, Extent, Hit, covered
-from engine.inspect.models._focus import cursor, element_type, extent_of, focus, layout_of
+from engine.inspect.models._focus import cursor, element_type, focus, layout_of
 from engine.inspect.models._numbers import Dtype, dtype_of, exact, short
+from engine.inspect.models._words import writer
 
 MAX_LANES = 32  # tensors that are compared with each other; more are counted
 LISTED = 64  # cells that the model lists by itself; `row` makes any others
@@ -66,24 +68,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class LastWrite:
-    """The newest write: bytes [lo, hi), through a tensor, by an operator or from outside."""
+class LastWrite(WriteFact):
+    """The newest write, with what a person calls those who did it."""
 
-    moment: int
-    lo: int
-    hi: int
-    tensor: int
-    label: str
-    call: int
-    op: str  # "" when the engine did not do it
-    extent: Extent | None  # the elements of that tensor; without one, all of [lo, hi)
+    label: str  # of the tensor it went through
+    by: str  # who did it, in words
     file: int
     line: int
-
-    def reaches(self, lo: int, hi: int) -> bool:
-        """Whether a byte of [lo, hi) was written; the holes of a strided tensor were not."""
-        lo, hi = max(lo, self.lo), min(hi, self.hi)
-        return lo < hi and (self.extent is None or any(self.extent.elements(lo, hi)))
 
 
 @dataclass(frozen=True)
@@ -135,7 +126,7 @@ class StorageModel:
             text="" if value is None else short(dtype, value),
             exact="" if value is None else exact(dtype, value),
             known=value is not None,
-            written=write is not None and write.reaches(byte, end),
+            written=write is not None and write.reaches(Extent.stretch(byte, end)),
             selected=byte <= self.byte < end,
             touches=touches,
         )
@@ -186,7 +177,7 @@ def _placed(history: Any, moment: int, storage: Any) -> list[tuple[Any, int]]:
     placed = [(tensor, 0) for tensor in history.tensors_on(storage.id, moment)]
     for other, shift in _others(history, moment, storage):
         for tensor in history.tensors_on(other, moment):
-            lo, hi = extent_of(tensor, shift).span
+            lo, hi = tensor.extent.moved(shift).span
             if lo < storage.nbytes and hi > 0:
                 placed.append((tensor, shift))
     return sorted(placed, key=lambda pair: pair[0].id)
@@ -216,7 +207,7 @@ def _lanes(
     kept = list(placed[:MAX_LANES])
     if chosen is not None and all(tensor.id != chosen.id for tensor, _ in kept):
         kept[-1:] = [pair for pair in placed if pair[0].id == chosen.id]
-    extents = {tensor.id: extent_of(tensor, shift) for tensor, shift in kept}
+    extents = {tensor.id: tensor.extent.moved(shift) for tensor, shift in kept}
     meets: dict[tuple[int, int], bool | None] = {}
     ids = list(extents)
     for at, one in enumerate(ids):
@@ -264,7 +255,7 @@ def _selected_byte(storage: Any, tensor: Any, selection: Any) -> int:
     if tensor is None or selection.index is None:
         return -1
     index = cursor(tensor, selection)
-    return -1 if index is None else extent_of(tensor).byte(index)
+    return -1 if index is None else tensor.extent.byte(index)
 
 
 def _unused(nbytes: int, lanes: Sequence[Lane]) -> int | None:
@@ -286,24 +277,16 @@ def _unused(nbytes: int, lanes: Sequence[Lane]) -> int | None:
 
 
 def _last_write(history: Any, storage: int, moment: int) -> LastWrite | None:
-    table = history.tables.writes
-    row = table.last("storage", storage, moment)
-    if row < 0:
+    write = history.last_write(storage, -1, moment)
+    if write is None:
         return None
-    tensor, number = int(table.tensor[row]), int(table.call[row])
-    call = history.call(number)
-    writer = history.tensor(tensor, int(table.since[row])) if tensor else None
+    line = history.line_at(write.moment)
     return LastWrite(
-        moment=int(table.since[row]),
-        lo=int(table.lo[row]),
-        hi=int(table.hi[row]),
-        tensor=tensor,
-        label=history.label(tensor, moment) if tensor else "",
-        call=number,
-        op=call.op if call is not None else "",
-        extent=extent_of(writer) if writer is not None else None,
-        file=call.file if call is not None else 0,
-        line=call.line if call is not None else 0,
+        *(getattr(write, field.name) for field in fields(write)),
+        label=history.label(write.tensor, moment) if write.tensor else "",
+        by=writer(history, write),
+        file=line.file if line is not None else 0,
+        line=line.line if line is not None else 0,
     )
 
 

@@ -12,9 +12,9 @@ from itertools import islice, product
 from typing import Any
 
 from engine.inspect.events import short_op
+from engine.inspect.layout import Extent, Hit
 from engine.inspect.models._contents import Contents
-from engine.inspect.models._extent import Extent, Hit
-from engine.inspect.models._focus import cursor, extent_of, focus, layout_of, made_from, missed
+from engine.inspect.models._focus import cursor, focus, layout_of, made_from, missed
 from engine.inspect.models._grid import Grid, GridCell, grid_of
 from engine.inspect.models._layout import Layout
 from engine.inspect.models._numbers import dtype_of, short
@@ -143,7 +143,7 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
     storage = history.storage(tensor.storage, moment)
     if storage is None:
         return StridesModel(why=f"Tensor {tensor.id} has no storage at this moment.")
-    dtype, extent = dtype_of(tensor.dtype), extent_of(tensor)
+    dtype, extent = dtype_of(tensor.dtype), tensor.extent
     at = cursor(tensor, selection)
     contents = Contents.of(history, storage.id, moment, storage.nbytes)
     hole = missed(tensor, selection)

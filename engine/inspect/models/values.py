@@ -11,9 +11,9 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from engine.inspect.layout import Extent
 from engine.inspect.models._contents import Contents, once
-from engine.inspect.models._extent import Extent
-from engine.inspect.models._focus import cursor, extent_of, focus, missed
+from engine.inspect.models._focus import cursor, focus, missed
 from engine.inspect.models._grid import LISTED, Grid, GridCell, grid_of
 from engine.inspect.models._numbers import BY_CODE, Dtype, dtype_of, exact
 
@@ -134,7 +134,7 @@ def project(history: Any, moment: int, selection: Any) -> ValuesModel:
     storage = history.storage(tensor.storage, moment)
     if storage is None:
         return ValuesModel(why=f"Tensor {tensor.id} has no storage at this moment.")
-    dtype, extent = dtype_of(tensor.dtype), extent_of(tensor)
+    dtype, extent = dtype_of(tensor.dtype), tensor.extent
     contents = Contents.of(history, storage.id, moment, storage.nbytes)
     inside = extent.span[0] >= 0 and extent.span[1] <= storage.nbytes
     read = contents.elements(dtype, extent) if inside else None

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
+from engine.inspect.layout import Extent
 from engine.inspect.models import VIEWS, project, to_json
-from engine.inspect.models._extent import Extent
 from engine.inspect.models.memory import LIMIT, bar
 from engine.inspect.selection import Selection
 from tests.inspect.models.story import Story, tell

@@ -33,7 +33,8 @@ def test_the_newest_write_is_only_where_its_tensor_has_elements() -> None:
     made, tensors = history()
     model = project(made, made.end - 1, Selection(tensor=tensors["x"]))
     assert isinstance(model.last_write, LastWrite)
-    assert (model.last_write.op, model.last_write.label, model.last_write.line) == ("mul_", "z", 4)
+    write = model.last_write
+    assert (write.by, write.label, write.line) == ("operator mul_", "z", 4)
     assert [cell.number for cell in model.cells if cell.written] == [1, 4]  # not 2 and 3 between
     assert [cell.text for cell in model.cells] == ["0.", "10.", "2.", "3.", "40.", "5."]
 
@@ -45,7 +46,7 @@ def test_stepping_back_shows_the_earlier_bytes_and_tensors() -> None:
     assert [lane.label for lane in model.lanes] == ["x", "y"]
     assert [cell.text for cell in model.cells] == ["0.", "1.", "2.", "3.", "4.", "5."]
     assert model.last_write is not None
-    assert model.last_write.op == "arange"
+    assert model.last_write.by == "operator arange"
 
 
 def test_selecting_an_index_selects_its_byte() -> None:
@@ -152,3 +153,23 @@ def test_every_dtype_is_read(dtype: str) -> None:
     expected = {"bool": ["True", "False", "True"]}.get(dtype)
     expected = expected or (["1.", "0.", "1."] if "float" in dtype else ["1", "0", "1"])
     assert [cell.text for cell in model_of(builder, tensor=tensor).cells] == expected
+
+
+def test_a_hole_is_never_blamed_on_the_write_around_it() -> None:
+    """`history.last_write` and the marks in the storage's cells are one answer."""
+    made, tensors = history()
+    moment = made.end - 1
+    model = project(made, moment, Selection(tensor=tensors["x"]))
+    newest = model.last_write
+    assert newest is not None
+    by_byte = [made.last_write(model.storage, cell.byte, moment) for cell in model.cells]
+    assert [cell.written for cell in model.cells] == [
+        write is not None and write.moment == newest.moment for write in by_byte
+    ]
+    inside = [
+        write
+        for cell, write in zip(model.cells, by_byte, strict=True)
+        if newest.lo <= cell.byte < newest.hi and not cell.written
+    ]
+    assert inside
+    assert all(write and write.moment < newest.moment for write in inside)
