@@ -77,6 +77,13 @@ def test_operators_are_declared_once() -> None:
     assert not twice, f"declared more than once: {', '.join(twice)}"
 
 
+def test_test_files_have_names_of_their_own() -> None:
+    """pytest imports a test file by its bare name: two of one name end the run before it begins."""
+    many = Counter(path.name for path in under("tests", ".py") if path.name != "conftest.py")
+    twice = [name for name, times in many.items() if times > 1]
+    assert not twice, f"more than one file below tests is called {', '.join(twice)}"
+
+
 def test_no_test_is_left_out_for_good() -> None:
     """A test either holds or is not there; what a machine lacks is a skipif with its reason."""
     mark = re.compile(r"pytest\.mark\.(xfail|skip)\b")
