@@ -21,7 +21,8 @@ Value read(const uh_value& v) {
     case kString: return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
     case kTensors: return to_tensors(static_cast<const uh_handle*>(v.p), v.i);
     case kDType:
-      check_kind(v.i >= -1 && v.i < kDTypeCount, ErrorKind::kType, "boxed call: no dtype has the code ", v.i);
+      check_kind(v.i >= -1 && v.i < kDTypeCount, ErrorKind::kType,
+                 "boxed call: no dtype has the code ", v.i);
       return static_cast<DType>(v.i);
     case kDevice:
       check_kind(v.i >= -1 && v.i <= static_cast<int64_t>(Device::kMeta), ErrorKind::kType,
@@ -32,7 +33,8 @@ Value read(const uh_value& v) {
 }
 
 uh_value write(const Value& value) {
-  if (const auto* t = value.get_if<Tensor>()) return {kTensor, static_cast<int64_t>(give(*t)), 0, nullptr};
+  if (const auto* t = value.get_if<Tensor>())
+    return {kTensor, static_cast<int64_t>(give(*t)), 0, nullptr};
   if (const auto* i = value.get_if<int64_t>()) return {kInt, *i, 0, nullptr};
   if (const auto* d = value.get_if<double>()) return {kFloat, 0, *d, nullptr};
   if (const auto* b = value.get_if<bool>()) return {kBool, *b, 0, nullptr};
@@ -56,10 +58,11 @@ void check_present(const OperatorInfo& op, const Argument& argument, const Value
   const auto* dtype = value.get_if<DType>();
   bool present = !value.is_none();
   if (one) present = is_there(*one);
-  if (list && argument.type == "Tensor[]") present = std::all_of(list->begin(), list->end(), is_there);
+  if (list && argument.type == "Tensor[]")
+    present = std::all_of(list->begin(), list->end(), is_there);
   if (dtype) present = *dtype != DType::kUndefined;
-  check_kind(present, ErrorKind::kType, op.full_name(), ": argument '", argument.name, "' must be ", argument.type,
-             ", got None; schema: ", op.schema_text());
+  check_kind(present, ErrorKind::kType, op.full_name(), ": argument '", argument.name, "' must be ",
+             argument.type, ", got None; schema: ", op.schema_text());
 }
 
 OperatorInfo& find(const char* name) {
@@ -80,7 +83,9 @@ int64_t uh_op_count(void) {
 }
 const char* uh_op_schema(int64_t i) {
   const auto ops = Dispatcher::instance().all();
-  return i >= 0 && i < static_cast<int64_t>(ops.size()) ? ops[static_cast<size_t>(i)]->schema_text().data() : "";
+  return i >= 0 && i < static_cast<int64_t>(ops.size())
+             ? ops[static_cast<size_t>(i)]->schema_text().data()
+             : "";
 }
 const char* uh_op_kernel(const char* name, int key) {
   return guard(static_cast<const char*>(nullptr), [&] {
@@ -93,15 +98,17 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
   return guard(-1, [&] {
     OperatorInfo& op = find(name);
     const auto& arguments = op.schema().arguments;
-    check_kind(static_cast<size_t>(n) == arguments.size(), ErrorKind::kType, op.full_name(), ": expected ",
-               arguments.size(), " arguments, got ", n, "; schema: ", op.schema_text());
+    check_kind(static_cast<size_t>(n) == arguments.size(), ErrorKind::kType, op.full_name(),
+               ": expected ", arguments.size(), " arguments, got ", n,
+               "; schema: ", op.schema_text());
     Stack stack;
     for (const Argument& argument : arguments) {
       stack.push_back(read(args[stack.size()]));
       check_present(op, argument, stack.back());
     }
     op.call_boxed(stack);
-    check(stack.size() <= 8, op.full_name(), ": returned ", stack.size(), " results; the C ABI carries 8");
+    check(stack.size() <= 8, op.full_name(), ": returned ", stack.size(),
+          " results; the C ABI carries 8");
     for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write(stack[i]);
     return static_cast<int>(stack.size());
   });

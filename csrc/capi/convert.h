@@ -26,7 +26,9 @@ inline std::optional<Scalar> to_maybe_scalar(int kind, int64_t i, double d) {
 inline Operand to_operand(uh_handle h, int kind, int64_t i, double d) {
   return h ? Operand(take(h)) : Operand(to_scalar(kind, i, d));
 }
-inline Dims to_dims(const int64_t* values, int64_t n) { return Dims(IntSpan(values, static_cast<size_t>(n))); }
+inline Dims to_dims(const int64_t* values, int64_t n) {
+  return Dims(IntSpan(values, static_cast<size_t>(n)));
+}
 inline std::optional<Dims> to_maybe_dims(const int64_t* values, int64_t n) {
   if (n < 0) return std::nullopt;
   return to_dims(values, n);
@@ -45,13 +47,19 @@ inline std::vector<Tensor> to_tensors(const uh_handle* handles, int64_t n) {
 
 // Hands a tensor to the caller, who will wrap it in a Python object.
 inline uh_handle give(Tensor t) {
-  if (events::on()) [[unlikely]] events::emit(events::Kind::kWRAP, t.id(), t.impl()->use_count());
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kWRAP, t.id(), t.impl()->use_count());
   return reinterpret_cast<uh_handle>(t.leak());
 }
 
 template <class... T>
 void give_tuple(std::tuple<T...> values, uh_handle* ret) {
-  std::apply([&](auto&... v) { size_t i = 0; ((ret[i++] = give(std::move(v))), ...); }, values);
+  std::apply(
+      [&](auto&... v) {
+        size_t i = 0;
+        ((ret[i++] = give(std::move(v))), ...);
+      },
+      values);
 }
 
 inline uh_list* give_list(std::vector<Tensor> values) {
@@ -60,7 +68,9 @@ inline uh_list* give_list(std::vector<Tensor> values) {
   return list;
 }
 
-inline uh_scalar to_c(const Scalar& s) { return {static_cast<int>(s.kind()), s.is_float() ? 0 : s.to_int(), s.to_double()}; }
+inline uh_scalar to_c(const Scalar& s) {
+  return {static_cast<int>(s.kind()), s.is_float() ? 0 : s.to_int(), s.to_double()};
+}
 inline uh_scalar failed_scalar() { return {-2, 0, 0}; }
 
 }  // namespace uh

@@ -35,7 +35,10 @@ void initialise() {
 using namespace uh;  // NOLINT: this file is nothing but calls into uh
 
 int uh_initialise(void) {
-  return guard(-1, [] { initialise(); return 0; });
+  return guard(-1, [] {
+    initialise();
+    return 0;
+  });
 }
 
 int uh_last_error_kind(void) { return static_cast<int>(t_kind); }
@@ -43,7 +46,8 @@ const char* uh_last_error(void) { return t_text.c_str(); }
 
 void uh_release(uh_handle self) {
   TensorImpl* impl = impl_of(self);
-  if (events::on()) [[unlikely]] events::emit(events::Kind::kUNWRAP, impl->id(), impl->use_count() - 1);
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kUNWRAP, impl->id(), impl->use_count() - 1);
   impl->release();
 }
 void uh_decref(uh_handle self) { impl_of(self)->release(); }
@@ -73,14 +77,20 @@ void uh_strides(uh_handle self, int64_t* ret_strides) {
   const Dims& strides = impl_of(self)->strides();
   std::copy(strides.begin(), strides.end(), ret_strides);
 }
-int64_t uh_size(uh_handle self, int64_t dim) { return impl_of(self)->sizes()[static_cast<size_t>(dim)]; }
+int64_t uh_size(uh_handle self, int64_t dim) {
+  return impl_of(self)->sizes()[static_cast<size_t>(dim)];
+}
 int uh_is_contiguous(uh_handle self) { return impl_of(self)->is_contiguous(); }
 uint64_t uh_data_ptr(uh_handle self) {
   const TensorImpl* impl = impl_of(self);
   return impl->numel() && impl->storage()->data() ? reinterpret_cast<uint64_t>(impl->data()) : 0;
 }
-uint64_t uh_storage_data_ptr(uh_handle self) { return reinterpret_cast<uint64_t>(impl_of(self)->storage()->data()); }
-int64_t uh_storage_nbytes(uh_handle self) { return static_cast<int64_t>(impl_of(self)->storage()->nbytes()); }
+uint64_t uh_storage_data_ptr(uh_handle self) {
+  return reinterpret_cast<uint64_t>(impl_of(self)->storage()->data());
+}
+int64_t uh_storage_nbytes(uh_handle self) {
+  return static_cast<int64_t>(impl_of(self)->storage()->nbytes());
+}
 int uh_storage_allocator(uh_handle self) {
   const Allocator* allocator = impl_of(self)->storage()->allocator();
   return allocator ? static_cast<int>(allocator->id()) : 0;
@@ -96,7 +106,8 @@ uh_handle uh_base(uh_handle self) {
 }
 int uh_is_wrapped_number(uh_handle self) { return impl_of(self)->wrapped_number(); }
 
-uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim, int dtype) {
+uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim,
+                       int dtype) {
   return guard(uh_handle{0}, [&] {
     initialise();
     const auto from = static_cast<DType>(source), to = static_cast<DType>(dtype);
@@ -107,8 +118,12 @@ uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64
   });
 }
 
-uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides, int64_t ndim,
-                          int dtype, void (*release)(void*), void* context) {
+uh_handle uh_zeros_1d(int64_t n) {
+  return guard(uh_handle{0}, [&] { return give(ops::zeros(Dims{n}, DType::kUndefined, Device::kUndefined)); });
+}
+
+uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,
+                          int64_t ndim, int dtype, void (*release)(void*), void* context) {
   return guard(uh_handle{0}, [&] {
     initialise();
     struct Owner {
@@ -124,7 +139,8 @@ uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, cons
     auto storage = make_ref<Storage>(std::move(pointer), static_cast<size_t>(nbytes));
     shared_bytes::watch(storage.get());
     Layout layout{to_dims(sizes, ndim), to_dims(strides, ndim), 0};
-    Tensor t(make_ref<TensorImpl>(std::move(storage), std::move(layout), static_cast<DType>(dtype)));
+    Tensor t(
+        make_ref<TensorImpl>(std::move(storage), std::move(layout), static_cast<DType>(dtype)));
     record_write(t);
     return give(std::move(t));
   });
@@ -134,14 +150,27 @@ uh_scalar uh_item(uh_handle self) {
   return guard(failed_scalar(), [&] {
     const TensorImpl* t = impl_of(self);
     check(t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
-    check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime, "Tensor.item() cannot be called on meta tensors");
+    check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime,
+               "Tensor.item() cannot be called on meta tensors");
     return visit(t->dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T value = *reinterpret_cast<const T*>(t->data());
-      if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>) return to_c(Scalar(value));
-      else return to_c(Scalar(static_cast<double>(value)));
+      if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>)
+        return to_c(Scalar(value));
+      else
+        return to_c(Scalar(static_cast<double>(value)));
     });
   });
+}
+
+// NaN is what needs a second look: a real NaN, several elements, an integer dtype or no bytes at all.
+double uh_item_double(uh_handle self) {
+  const TensorImpl* t = impl_of(self);
+  if (t->numel() == 1 && t->device() == Device::kCPU) {
+    if (t->dtype() == DType::kFloat32) return static_cast<double>(*reinterpret_cast<const float*>(t->data()));
+    if (t->dtype() == DType::kFloat64) return *reinterpret_cast<const double*>(t->data());
+  }
+  return __builtin_nan("");
 }
 
 namespace {
@@ -149,7 +178,8 @@ namespace {
 // Every element in row-major order, converted to V.
 template <class V>
 void read_all(const TensorImpl* t, V* out) {
-  check_kind(t->device() != Device::kMeta, ErrorKind::kNotImplemented, "cannot read the values of a meta tensor: it has none");
+  check_kind(t->device() != Device::kMeta, ErrorKind::kNotImplemented,
+             "cannot read the values of a meta tensor: it has none");
   visit(t->dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto* data = reinterpret_cast<const T*>(t->data());
@@ -173,10 +203,16 @@ void read_all(const TensorImpl* t, V* out) {
 }  // namespace
 
 int uh_read_ints(uh_handle self, int64_t* ret_values) {
-  return guard(-1, [&] { read_all(impl_of(self), ret_values); return 0; });
+  return guard(-1, [&] {
+    read_all(impl_of(self), ret_values);
+    return 0;
+  });
 }
 int uh_read_doubles(uh_handle self, double* ret_values) {
-  return guard(-1, [&] { read_all(impl_of(self), ret_values); return 0; });
+  return guard(-1, [&] {
+    read_all(impl_of(self), ret_values);
+    return 0;
+  });
 }
 
 uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder) {
@@ -214,12 +250,17 @@ int uh_set_data(uh_handle self, uh_handle source) {
 
 int uh_get_default_dtype(void) { return static_cast<int>(default_dtype()); }
 int uh_set_default_dtype(int dtype) {
-  return guard(-1, [&] { set_default_dtype(static_cast<DType>(dtype)); return 0; });
+  return guard(-1, [&] {
+    set_default_dtype(static_cast<DType>(dtype));
+    return 0;
+  });
 }
 void uh_set_num_threads(int n) { set_num_threads(n); }
 int uh_get_num_threads(void) { return get_num_threads(); }
 const char* uh_isa(void) { return name(isa()); }
-int uh_promote(int a, int b) { return static_cast<int>(promote(static_cast<DType>(a), static_cast<DType>(b))); }
+int uh_promote(int a, int b) {
+  return static_cast<int>(promote(static_cast<DType>(a), static_cast<DType>(b)));
+}
 int uh_result_type(uh_handle a, uh_handle b) {
   const Operand operands[] = {take(a), take(b)};
   return static_cast<int>(result_type(operands));
@@ -243,15 +284,20 @@ int uh_pool_enabled(void) { return pool_enabled(); }
 void uh_pool_empty(void) { empty_pool(); }
 
 int uh_record_open(int fd, uint64_t value_budget) {
-  return guard(-1, [&] { events::open(fd, value_budget); return 0; });
+  return guard(-1, [&] {
+    events::open(fd, value_budget);
+    return 0;
+  });
 }
 void uh_record_close(void) { events::close(); }
 int uh_recording(void) { return static_cast<int>(events::g_mode.load()); }
 uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
   return events::emit(static_cast<events::Kind>(kind), a, b, c, d, e, static_cast<uint16_t>(flags));
 }
-uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, const void* bytes, size_t n) {
-  return events::emit_blob(static_cast<events::Kind>(kind), a, b, c, d, bytes, n, static_cast<uint16_t>(flags));
+uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d,
+                      const void* bytes, size_t n) {
+  return events::emit_blob(static_cast<events::Kind>(kind), a, b, c, d, bytes, n,
+                           static_cast<uint16_t>(flags));
 }
 int64_t uh_intern(const char* text, size_t n) { return events::intern({text, n}); }
 void uh_check_foreign(void) { shared_bytes::check_all(); }

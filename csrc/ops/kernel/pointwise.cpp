@@ -29,12 +29,16 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
 
 LoopFn loop_for(const PointwiseOp& op, DType dtype) {
   const LoopFn fn = pointwise_loops()[static_cast<size_t>(op.row)][static_cast<size_t>(dtype)];
-  if (fn) [[likely]] return fn;
+  if (fn) [[likely]]
+    return fn;
   if (dtype == DType::kBool && std::string_view(op.name) == "sub") {
-    fail(ErrorKind::kRuntime, "sub: subtraction, the `-` operator, with two bool tensors is not supported; use the `^` or "
+    fail(ErrorKind::kRuntime,
+         "sub: subtraction, the `-` operator, with two bool tensors is not supported; use the `^` "
+         "or "
          "logical_xor() operator instead");
   }
-  fail(op.promotion == Promotion::kIntegral || dtype == DType::kBool ? ErrorKind::kRuntime : ErrorKind::kNotImplemented,
+  fail(op.promotion == Promotion::kIntegral || dtype == DType::kBool ? ErrorKind::kRuntime
+                                                                     : ErrorKind::kNotImplemented,
        "\"", op.name, "\" not implemented for '", info(dtype).title, "'");
 }
 
@@ -56,8 +60,8 @@ Device common_device(const PointwiseOp& op, std::span<const Operand> inputs, con
     if (input.is_number() || (input.tensor.ndim() == 0 && !input.tensor.is_meta())) continue;
     if (device == Device::kUndefined) device = input.tensor.device();
     check(device == input.tensor.device(), op.name,
-          ": expected all tensors to be on the same device, but found at least two devices, ", name(device), " and ",
-          name(input.tensor.device()));
+          ": expected all tensors to be on the same device, but found at least two devices, ",
+          name(device), " and ", name(input.tensor.device()));
   }
   if (device != Device::kUndefined) return device;
   for (const Operand& input : inputs) {
@@ -68,7 +72,8 @@ Device common_device(const PointwiseOp& op, std::span<const Operand> inputs, con
 
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
-// Whether two tensors' bytes may meet at different indices; exact for dense layouts, as PyTorch's check.
+// Whether two tensors' bytes may meet at different indices; exact for dense layouts, as PyTorch's
+// check.
 bool partial_overlap(const Tensor& out, const Tensor& in) {
   if (out.storage() != in.storage() || out.is_same(in)) return false;
   if (!out.is_contiguous() || !in.is_contiguous()) return false;
@@ -79,11 +84,15 @@ bool partial_overlap(const Tensor& out, const Tensor& in) {
 
 void check_written(const PointwiseOp& op, const Tensor& target, std::span<const Operand> inputs) {
   check(!has_internal_overlap(target), op.name,
-        ": unsupported operation: more than one element of the written-to tensor refers to a single memory location "
-        "(sizes ", target.sizes(), ", strides ", target.strides(), "). Please clone() the tensor before performing the operation.");
+        ": unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location "
+        "(sizes ",
+        target.sizes(), ", strides ", target.strides(),
+        "). Please clone() the tensor before performing the operation.");
   for (const Operand& input : inputs) {
     check(input.is_number() || !partial_overlap(target, input.tensor), op.name,
-          ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+          ": unsupported operation: some elements of the input tensor and the written-to tensor "
+          "refer to a single "
           "memory location. Please clone() the tensor before performing the operation.");
   }
 }
@@ -117,7 +126,8 @@ struct Prepared {
   std::array<Slot, 3> slots;
 };
 
-void prepare(const PointwiseOp& op, std::span<const Operand> inputs, DType dtype, Prepared& prepared) {
+void prepare(const PointwiseOp& op, std::span<const Operand> inputs, DType dtype,
+             Prepared& prepared) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType want = op.promotion == Promotion::kWhere && i == 0 ? DType::kBool : dtype;
     if (inputs[i].is_number()) {
@@ -139,7 +149,8 @@ Tensor allocate(std::span<const Operand> inputs, const Dims& shape, DType dtype,
   return empty_strided(shape, dense_strides(shape, space.order()), dtype, device);
 }
 
-void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Tensor& out, const Params& params) {
+void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Tensor& out,
+         const Params& params) {
   if (out.numel() == 0) return;
   auto data_of = [&](size_t i) {
     return inputs[i].is_number() ? reinterpret_cast<char*>(const_cast<std::byte*>(p.slots[i].bytes))
@@ -147,7 +158,8 @@ void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Te
   };
   bool flat = out.is_contiguous();
   for (size_t i = 0; i < inputs.size() && flat; ++i) {
-    flat = inputs[i].is_number() || (p.tensors[i].is_contiguous() && p.tensors[i].sizes() == out.sizes());
+    flat = inputs[i].is_number() ||
+           (p.tensors[i].is_contiguous() && p.tensors[i].sizes() == out.sizes());
   }
   constexpr int64_t kSmall = 32768;
   if (flat && out.numel() <= kSmall) {
@@ -166,7 +178,8 @@ void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Te
   }
   space.reorder(space.order());
   space.collapse();
-  space.for_each([&](char* const* data, const int64_t* strides, int64_t n) { fn(data, strides, n, params); });
+  space.for_each(
+      [&](char* const* data, const int64_t* strides, int64_t n) { fn(data, strides, n, params); });
 }
 
 }  // namespace
@@ -196,25 +209,28 @@ namespace {
 
 // Whether a number leaves a tensor's dtype as it is.
 bool fits(const Scalar& number, DType dtype) {
-  return number.is_float() ? is_floating(dtype) : number.kind() == Scalar::Kind::kBool || dtype != DType::kBool;
+  return number.is_float() ? is_floating(dtype)
+                           : number.kind() == Scalar::Kind::kBool || dtype != DType::kBool;
 }
 
 // The everyday call, at the cost of a few comparisons: CPU tensors of one dtype and one shape, all
 // contiguous, with numbers that do not promote. Returns whether it applied.
-bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs, const Params& params, Tensor& out) {
+bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
+              const Params& params, Tensor& out) {
   if (!inputs[0].tensor || op.promotion == Promotion::kWhere) return false;
   const TensorImpl& first = *inputs[0].tensor.impl();
   const DType dtype = first.dtype();
   constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
-  if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU || first.ndim() == 0 ||
-      (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
+  if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
+      first.ndim() == 0 || (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
     return false;
   }
   for (const Operand& input : inputs.subspan(1)) {
     if (input.is_number()) {
       if (!fits(input.number, dtype)) return false;
     } else if (const TensorImpl& t = *input.tensor.impl();
-               t.dtype() != dtype || !t.is_contiguous() || !(t.sizes() == first.sizes()) || t.device() != Device::kCPU) {
+               t.dtype() != dtype || !t.is_contiguous() || !(t.sizes() == first.sizes()) ||
+               t.device() != Device::kCPU) {
       return false;
     }
   }
@@ -245,8 +261,8 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
 
 }  // namespace
 
-Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs, const Params& params,
-                     const Tensor& target) {
+Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
+                     const Params& params, const Tensor& target) {
   if (form != Form::kOut) {
     Tensor out = target;
     if (run_flat(op, form, inputs, params, out)) return out;
@@ -258,7 +274,8 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
   if (op.promotion == Promotion::kWhere) {
     const Operand& c = inputs[0];
     check(c.is_number() || c.tensor.dtype() == DType::kBool || c.tensor.dtype() == DType::kUInt8,
-          "where: expected condition to be a boolean tensor, but got a tensor with dtype ", c.is_number() ? "number" : info(c.tensor.dtype()).title);
+          "where: expected condition to be a boolean tensor, but got a tensor with dtype ",
+          c.is_number() ? "number" : info(c.tensor.dtype()).title);
   }
   const Dims shape = broadcast_all(inputs);
   const Device device = common_device(op, inputs, target);
@@ -270,7 +287,8 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
     check(can_cast(result, out.dtype()), op.name, ": result type ", info(result).title,
           " can't be cast to the desired output type ", info(out.dtype()).title);
     if (form == Form::kOut && !(out.sizes() == shape)) ops::resize_(out, shape);
-    check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(), " doesn't match the broadcast shape ", shape);
+    check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
+          " doesn't match the broadcast shape ", shape);
     check_written(op, out, inputs);
     written = out.dtype() == result ? out : allocate(inputs, shape, result, device);
   }

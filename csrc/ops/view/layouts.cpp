@@ -16,7 +16,8 @@ Dims infer_size(IntSpan size, int64_t numel) {
   }
   const int64_t known = checked_numel(out, "view");
   if (open && known == 0) {
-    fail(ErrorKind::kRuntime, "cannot reshape tensor of ", numel, " elements into shape ", shown(size),
+    fail(ErrorKind::kRuntime, "cannot reshape tensor of ", numel, " elements into shape ",
+         shown(size),
          " because the unspecified dimension size -1 can be any value and is ambiguous");
   }
   const bool fits = open ? numel % known == 0 : numel == known;
@@ -37,7 +38,8 @@ std::optional<Dims> view_strides(IntSpan old_sizes, IntSpan old_strides, IntSpan
   for (int64_t d = static_cast<int64_t>(old_sizes.size()) - 1; d >= 0; --d) {
     const auto i = static_cast<size_t>(d);
     block *= old_sizes[i];
-    const bool ends = d == 0 || (old_sizes[i - 1] != 1 && old_strides[i - 1] != block * block_stride);
+    const bool ends =
+        d == 0 || (old_sizes[i - 1] != 1 && old_strides[i - 1] != block * block_stride);
     if (!ends) continue;
     while (view_dim >= 0 && (taken < block || sizes[static_cast<size_t>(view_dim)] == 1)) {
       strides[static_cast<size_t>(view_dim)] = taken * block_stride;
@@ -68,8 +70,8 @@ Layout transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
 }
 
 Layout t(const Tensor& self) {
-  check(self.ndim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", self.ndim(), "D with sizes ",
-        self.sizes());
+  check(self.ndim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", self.ndim(),
+        "D with sizes ", self.sizes());
   return self.ndim() < 2 ? self.impl()->layout() : transpose(self, 0, 1);
 }
 
@@ -82,7 +84,8 @@ Layout squeeze(const Tensor& self, const std::optional<Dims>& dim) {
   } else {
     for (int64_t d : *dim) {
       const auto at = static_cast<size_t>(wrap_dim(d, self.ndim(), "squeeze"));
-      check(!chosen[at] || n == 0, "squeeze: dim ", at, " appears multiple times in the list of dims ", *dim);
+      check(!chosen[at] || n == 0, "squeeze: dim ", at,
+            " appears multiple times in the list of dims ", *dim);
       chosen[at] = true;
     }
   }
@@ -106,14 +109,16 @@ Layout unsqueeze(const Tensor& self, int64_t dim) {
 
 Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> given) {
   const int64_t offset = given.value_or(self.offset());
-  check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape: size ", shown(size),
-        ", stride ", shown(stride));
+  check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape: size ",
+        shown(size), ", stride ", shown(stride));
   check(offset >= 0, "as_strided: storage offset must be non-negative, got ", offset);
   checked_numel(size, "as_strided");
   int64_t last = offset;
   bool none = false;
   for (size_t d = 0; d < size.size(); ++d) {
-    check(stride[d] >= 0, "as_strided: negative strides are not supported at the moment, got strides: ", shown(stride));
+    check(stride[d] >= 0,
+          "as_strided: negative strides are not supported at the moment, got strides: ",
+          shown(stride));
     none = none || size[d] == 0;
     int64_t reach = 0;
     const bool over = size[d] > 0 && (__builtin_mul_overflow(size[d] - 1, stride[d], &reach) ||
@@ -121,15 +126,18 @@ Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
     check(!over, "as_strided: sizes ", shown(size), " with strides ", shown(stride), " overflow");
   }
   const int64_t width = itemsize(self.dtype());
-  check(last < INT64_MAX / width, "as_strided: sizes ", shown(size), " with strides ", shown(stride), " overflow");
+  check(last < INT64_MAX / width, "as_strided: sizes ", shown(size), " with strides ",
+        shown(stride), " overflow");
   const int64_t available = static_cast<int64_t>(self.storage()->nbytes()) / width;
-  check(none || self.is_meta() || last < available, "as_strided: setStorage: sizes ", shown(size), ", strides ",
-        shown(stride), ", storage offset ", offset, ", and itemsize ", width, " requiring a storage size of ",
-        none ? 0 : (last + 1) * width, " are out of bounds for storage of size ", self.storage()->nbytes());
+  check(none || self.is_meta() || last < available, "as_strided: setStorage: sizes ", shown(size),
+        ", strides ", shown(stride), ", storage offset ", offset, ", and itemsize ", width,
+        " requiring a storage size of ", none ? 0 : (last + 1) * width,
+        " are out of bounds for storage of size ", self.storage()->nbytes());
   return {Dims(size), Dims(stride), offset};
 }
 
-Layout slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Layout slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
+             std::optional<int64_t> end, int64_t step) {
   check_kind(self.ndim() > 0, ErrorKind::kIndex, "slice() cannot be applied to a 0-dim tensor");
   check_kind(step > 0, ErrorKind::kValue, "slice: step must be greater than zero, got ", step);
   const auto d = static_cast<size_t>(wrap_dim(dim, self.ndim(), "slice"));
@@ -158,10 +166,12 @@ Layout narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   check(length >= 0, "narrow(): length must be non-negative, got ", length);
   const auto d = static_cast<size_t>(wrap_dim(dim, self.ndim(), "narrow"));
   const int64_t size = self.sizes()[d];
-  check_kind(start >= -size && start <= size, ErrorKind::kIndex, "narrow: start out of range (expected to be in range of [",
-             -size, ", ", size, "], but got ", start, ")");
+  check_kind(start >= -size && start <= size, ErrorKind::kIndex,
+             "narrow: start out of range (expected to be in range of [", -size, ", ", size,
+             "], but got ", start, ")");
   const int64_t from = start < 0 ? start + size : start;
-  check(from <= size - length, "narrow: start (", from, ") + length (", length, ") exceeds dimension size (", size, ")");
+  check(from <= size - length, "narrow: start (", from, ") + length (", length,
+        ") exceeds dimension size (", size, ")");
   Layout out = self.impl()->layout();
   out.offset += from * out.strides[d];
   out.sizes[d] = length;

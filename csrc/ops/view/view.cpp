@@ -28,22 +28,26 @@ Dims distinct(const Tensor& self, const Dims& dims, std::string_view op) {
   Dims out(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
     out[i] = wrap_dim(dims[i], self.ndim(), op);
-    check(std::find(out.begin(), out.begin() + i, out[i]) == out.begin() + i, op, ": duplicate dims are not allowed, got ", dims);
+    check(std::find(out.begin(), out.begin() + i, out[i]) == out.begin() + i, op,
+          ": duplicate dims are not allowed, got ", dims);
   }
   return out;
 }
 
 }  // namespace
 
-Tensor as_strided(KeySet, const Tensor& self, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
+Tensor as_strided(KeySet, const Tensor& self, const Dims& size, const Dims& stride,
+                  std::optional<int64_t> offset) {
   return alias(self, layouts::as_strided(self, size, stride, offset));
 }
 
 Tensor view(KeySet, const Tensor& self, const Dims& size) {
   Dims sizes = layouts::infer_size(size, self.numel());
   auto strides = layouts::view_strides(self.sizes(), self.strides(), sizes);
-  check(strides.has_value(), "view: size ", sizes, " is not compatible with input tensor's size ", self.sizes(), " and stride ",
-        self.strides(), " (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
+  check(strides.has_value(), "view: size ", sizes, " is not compatible with input tensor's size ",
+        self.sizes(), " and stride ", self.strides(),
+        " (at least one dimension spans across two contiguous subspaces). Use .reshape(...) "
+        "instead.");
   return alias(self, {std::move(sizes), std::move(*strides), self.offset()});
 }
 
@@ -51,15 +55,17 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   const int64_t from = itemsize(self.dtype()), to = itemsize(dtype);
   Layout layout = self.impl()->layout();
   if (from == to) return alias(self, std::move(layout), dtype, self.impl()->own_counter());
-  check(self.ndim() > 0, "view: self.dim() cannot be 0 to view ", name(self.dtype()), " as ", name(dtype),
-        " (different element sizes)");
+  check(self.ndim() > 0, "view: self.dim() cannot be 0 to view ", name(self.dtype()), " as ",
+        name(dtype), " (different element sizes)");
   const size_t last = layout.sizes.size() - 1;
-  check(layout.strides[last] == 1 || layout.sizes[last] <= 1, "view: self.stride(-1) must be 1 to view ",
-        name(self.dtype()), " as ", name(dtype), " (different element sizes), but got ", layout.strides[last]);
+  check(layout.strides[last] == 1 || layout.sizes[last] <= 1,
+        "view: self.stride(-1) must be 1 to view ", name(self.dtype()), " as ", name(dtype),
+        " (different element sizes), but got ", layout.strides[last]);
   auto rescale = [&](int64_t& n, const char* what) {
     int64_t bytes = 0;
-    check(!__builtin_mul_overflow(n, from, &bytes) && bytes % to == 0, "view: ", what, " (", n, ") * ", from,
-          " must be divisible by ", to, " to view ", name(self.dtype()), " as ", name(dtype));
+    check(!__builtin_mul_overflow(n, from, &bytes) && bytes % to == 0, "view: ", what, " (", n,
+          ") * ", from, " must be divisible by ", to, " to view ", name(self.dtype()), " as ",
+          name(dtype));
     n = bytes / to;
   };
   rescale(layout.sizes[last], "self.size(-1)");
@@ -82,8 +88,11 @@ Tensor transpose(KeySet, const Tensor& self, int64_t dim0, int64_t dim1) {
 }
 
 Tensor permute(KeySet, const Tensor& self, const Dims& dims) {
-  check(dims.ndim() == self.ndim(), "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-        "desired ordering of dimensions i.e. input.dim() = ", self.ndim(), " is not equal to len(dims) = ", dims.ndim());
+  check(dims.ndim() == self.ndim(),
+        "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
+        "of the "
+        "desired ordering of dimensions i.e. input.dim() = ",
+        self.ndim(), " is not equal to len(dims) = ", dims.ndim());
   return alias(self, permuted(self, distinct(self, dims, "permute")));
 }
 
@@ -95,7 +104,8 @@ Tensor numpy_T(KeySet, const Tensor& self) {
 
 Tensor expand(KeySet, const Tensor& self, const Dims& size, bool) {
   check(size.ndim() >= self.ndim(), "expand: the number of sizes provided (", size.ndim(),
-        ") must be greater or equal to the number of dimensions in the tensor (", self.ndim(), "): sizes ", size);
+        ") must be greater or equal to the number of dimensions in the tensor (", self.ndim(),
+        "): sizes ", size);
   Layout out{size, Dims(size.size()), self.offset()};
   const auto shift = static_cast<int64_t>(size.size()) - self.ndim();
   for (int64_t d = 0; d < size.ndim(); ++d) {
@@ -103,13 +113,16 @@ Tensor expand(KeySet, const Tensor& self, const Dims& size, bool) {
     const bool added = d < shift;
     const int64_t have = added ? 1 : self.size(d - shift);
     if (size[i] == -1) {
-      check(!added, "expand: the expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", d);
+      check(!added,
+            "expand: the expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+            "dimension ",
+            d);
       out.sizes[i] = have;
     }
     check(out.sizes[i] >= 0, "expand: invalid size ", size[i], " in ", size);
-    check(have == out.sizes[i] || have == 1, "expand: the expanded size of the tensor (", out.sizes[i],
-          ") must match the existing size (", have, ") at non-singleton dimension ", d, ".  Target sizes: ", size,
-          ".  Tensor sizes: ", self.sizes());
+    check(have == out.sizes[i] || have == 1, "expand: the expanded size of the tensor (",
+          out.sizes[i], ") must match the existing size (", have, ") at non-singleton dimension ",
+          d, ".  Target sizes: ", size, ".  Tensor sizes: ", self.sizes());
     const bool stretched = have == 1 && out.sizes[i] != 1;
     if (added) {
       out.strides[i] = 0;
@@ -124,20 +137,26 @@ Tensor expand(KeySet, const Tensor& self, const Dims& size, bool) {
   return alias(self, std::move(out));
 }
 
-Tensor expand_as(KeySet, const Tensor& self, const Tensor& other) { return ops::expand(self, other.sizes(), false); }
-Tensor view_as(KeySet, const Tensor& self, const Tensor& other) { return ops::view(self, other.sizes()); }
+Tensor expand_as(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::expand(self, other.sizes(), false);
+}
+Tensor view_as(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::view(self, other.sizes());
+}
 
 Tensor squeeze(KeySet, const Tensor& self, const std::optional<Dims>& dim) {
   return alias(self, layouts::squeeze(self, dim));
 }
-Tensor unsqueeze(KeySet, const Tensor& self, int64_t dim) { return alias(self, layouts::unsqueeze(self, dim)); }
+Tensor unsqueeze(KeySet, const Tensor& self, int64_t dim) {
+  return alias(self, layouts::unsqueeze(self, dim));
+}
 
 Tensor select(KeySet, const Tensor& self, int64_t dim, int64_t index) {
   check_kind(self.ndim() > 0, ErrorKind::kIndex, "select() cannot be applied to a 0-dim tensor.");
   const size_t d = dim_of(self, dim, "select");
   const int64_t size = self.sizes()[d];
-  check_kind(index >= -size && index < size, ErrorKind::kIndex, "index ", index, " is out of bounds for dimension ", d,
-             " with size ", size);
+  check_kind(index >= -size && index < size, ErrorKind::kIndex, "index ", index,
+             " is out of bounds for dimension ", d, " with size ", size);
   Layout out = self.impl()->layout();
   out.offset += (index < 0 ? index + size : index) * out.strides[d];
   out.sizes.erase(d);
@@ -149,7 +168,8 @@ Tensor narrow(KeySet, const Tensor& self, int64_t dim, int64_t start, int64_t le
   return alias(self, layouts::narrow(self, dim, start, length));
 }
 
-Tensor slice(KeySet, const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice(KeySet, const Tensor& self, int64_t dim, std::optional<int64_t> start,
+             std::optional<int64_t> end, int64_t step) {
   return alias(self, layouts::slice(self, dim, start, end, step));
 }
 
@@ -159,7 +179,8 @@ Tensor diagonal(KeySet, const Tensor& self, int64_t offset, int64_t dim1, int64_
   Layout out = self.impl()->layout();
   const int64_t rows = out.sizes[a], columns = out.sizes[b];
   offset = std::clamp(offset, -rows, columns);  // beyond the corners every diagonal is empty
-  const int64_t length = std::max<int64_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
+  const int64_t length = std::max<int64_t>(
+      offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
   if (length > 0) out.offset += offset >= 0 ? offset * out.strides[b] : -offset * out.strides[a];
   const int64_t stride = out.strides[a] + out.strides[b];
   for (size_t d : {std::max(a, b), std::min(a, b)}) {
@@ -174,7 +195,8 @@ Tensor diagonal(KeySet, const Tensor& self, int64_t offset, int64_t dim1, int64_
 Tensor unfold(KeySet, const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
   const size_t d = dim_of(self, dimension, "unfold");
   const int64_t have = self.ndim() ? self.sizes()[d] : 1;
-  check(size >= 0 && size <= have, "unfold: maximum size for tensor at dimension ", d, " is ", have, " but size is ", size);
+  check(size >= 0 && size <= have, "unfold: maximum size for tensor at dimension ", d, " is ", have,
+        " but size is ", size);
   check(step > 0, "unfold: step is ", step, " but must be > 0");
   Layout out = self.impl()->layout();
   const int64_t stride = self.ndim() ? out.strides[d] : 1;
@@ -189,11 +211,13 @@ Tensor unfold(KeySet, const Tensor& self, int64_t dimension, int64_t size, int64
 }
 
 Tensor movedim(KeySet, const Tensor& self, const Dims& source, const Dims& destination) {
-  check(source.size() == destination.size(), "movedim: invalid source or destination dims: source (", source,
+  check(source.size() == destination.size(),
+        "movedim: invalid source or destination dims: source (", source,
         " dims) should contain the same number of dims as destination (", destination, " dims)");
   const Dims from = distinct(self, source, "movedim"), to = distinct(self, destination, "movedim");
   Dims order(static_cast<size_t>(self.ndim()), -1);
-  for (size_t i = 0; i < from.size() && !order.empty(); ++i) order[static_cast<size_t>(to[i])] = from[i];
+  for (size_t i = 0; i < from.size() && !order.empty(); ++i)
+    order[static_cast<size_t>(to[i])] = from[i];
   int64_t next = 0;
   for (int64_t& slot : order) {
     if (slot >= 0) continue;
@@ -205,7 +229,8 @@ Tensor movedim(KeySet, const Tensor& self, const Dims& source, const Dims& desti
 
 Tensor flatten(KeySet, const Tensor& self, int64_t start_dim, int64_t end_dim) {
   const size_t from = dim_of(self, start_dim, "flatten"), to = dim_of(self, end_dim, "flatten");
-  check(from <= to, "flatten() has invalid args: start_dim cannot come after end_dim, got ", start_dim, " and ", end_dim);
+  check(from <= to, "flatten() has invalid args: start_dim cannot come after end_dim, got ",
+        start_dim, " and ", end_dim);
   if (self.ndim() == 0) return ops::reshape(self, Dims{1});
   if (from == to) return self;
   Dims shape;
@@ -219,7 +244,9 @@ Tensor flatten(KeySet, const Tensor& self, int64_t start_dim, int64_t end_dim) {
   return ops::reshape(self, shape);
 }
 
-Tensor ravel(KeySet, const Tensor& self) { return ops::view(ops::contiguous(self), Dims{self.numel()}); }
+Tensor ravel(KeySet, const Tensor& self) {
+  return ops::view(ops::contiguous(self), Dims{self.numel()});
+}
 
 Tensor unflatten(KeySet, const Tensor& self, int64_t dim, const Dims& sizes) {
   const size_t d = dim_of(self, dim, "unflatten");
@@ -234,7 +261,8 @@ Tensor unflatten(KeySet, const Tensor& self, int64_t dim, const Dims& sizes) {
     for (int64_t s : inner) shape.push_back(s);
   }
   auto strides = layouts::view_strides(self.sizes(), self.strides(), shape);
-  check(strides.has_value(), "unflatten: sizes ", sizes, " do not fit the strides ", self.strides());
+  check(strides.has_value(), "unflatten: sizes ", sizes, " do not fit the strides ",
+        self.strides());
   return alias(self, {std::move(shape), std::move(*strides), self.offset()});
 }
 
@@ -244,10 +272,14 @@ std::vector<Tensor> split_with_sizes(KeySet, const Tensor& self, const Dims& siz
   int64_t total = 0;
   bool overflow = false;
   for (int64_t s : sizes) {
-    check(s >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", sizes);
+    check(
+        s >= 0,
+        "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
+        sizes);
     overflow = __builtin_add_overflow(total, s, &total) || overflow;
   }
-  check(!overflow && total == self.sizes()[d], "split_with_sizes expects split_sizes to sum exactly to ", self.sizes()[d],
+  check(!overflow && total == self.sizes()[d],
+        "split_with_sizes expects split_sizes to sum exactly to ", self.sizes()[d],
         " (input tensor's size at dimension ", dim, "), but got split_sizes=", sizes);
   std::vector<Tensor> pieces;
   int64_t start = 0;
@@ -260,11 +292,14 @@ std::vector<Tensor> split_with_sizes(KeySet, const Tensor& self, const Dims& siz
 
 std::vector<Tensor> split(KeySet keys, const Tensor& self, int64_t split_size, int64_t dim) {
   check(self.ndim() > 0, "split: expects at least a 1-dimensional tensor");
-  check(split_size >= 0, "split: expects split_size be non-negative, but got split_size=", split_size);
+  check(split_size >= 0,
+        "split: expects split_size be non-negative, but got split_size=", split_size);
   const int64_t size = self.sizes()[dim_of(self, dim, "split")];
-  check(split_size > 0 || size == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+  check(split_size > 0 || size == 0,
+        "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   Dims sizes;
-  for (int64_t left = size; left > 0; left -= sizes.back()) sizes.push_back(std::min(split_size, left));
+  for (int64_t left = size; left > 0; left -= sizes.back())
+    sizes.push_back(std::min(split_size, left));
   if (sizes.empty()) sizes.push_back(0);
   return split_with_sizes(keys, self, sizes, dim);
 }
@@ -274,13 +309,15 @@ std::vector<Tensor> chunk(KeySet keys, const Tensor& self, int64_t chunks, int64
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t size = self.sizes()[dim_of(self, dim, "chunk")];
   const int64_t each = size / chunks + (size % chunks != 0);
-  check(each > 0 || chunks <= 1 << 20, "chunk: ", chunks, " pieces of an empty dimension are too many");
+  check(each > 0 || chunks <= 1 << 20, "chunk: ", chunks,
+        " pieces of an empty dimension are too many");
   if (each == 0) return split_with_sizes(keys, self, Dims(static_cast<size_t>(chunks), 0), dim);
   return split(keys, self, each, dim);
 }
 
 std::vector<Tensor> unbind(KeySet keys, const Tensor& self, int64_t dim) {
-  check_kind(self.ndim() > 0, ErrorKind::kIndex, "unbind: dimension specified as ", dim, " but tensor has no dimensions");
+  check_kind(self.ndim() > 0, ErrorKind::kIndex, "unbind: dimension specified as ", dim,
+             " but tensor has no dimensions");
   const int64_t size = self.sizes()[dim_of(self, dim, "unbind")];
   std::vector<Tensor> items;
   items.reserve(static_cast<size_t>(size));
@@ -297,8 +334,11 @@ void transpose_(KeySet, const Tensor& self, int64_t dim0, int64_t dim1) {
 void squeeze_(KeySet, const Tensor& self, const std::optional<Dims>& dim) {
   self.impl()->set_layout(layouts::squeeze(self, dim));
 }
-void unsqueeze_(KeySet, const Tensor& self, int64_t dim) { self.impl()->set_layout(layouts::unsqueeze(self, dim)); }
-void as_strided_(KeySet, const Tensor& self, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
+void unsqueeze_(KeySet, const Tensor& self, int64_t dim) {
+  self.impl()->set_layout(layouts::unsqueeze(self, dim));
+}
+void as_strided_(KeySet, const Tensor& self, const Dims& size, const Dims& stride,
+                 std::optional<int64_t> offset) {
   self.impl()->set_layout(layouts::as_strided(self, size, stride, offset));
 }
 
@@ -306,13 +346,16 @@ void resize_(KeySet, const Tensor& self, const Dims& size) {
   if (self.sizes() == size) return;
   const int64_t n = checked_numel(size, "resize_");
   int64_t bytes = 0;
-  check(!__builtin_mul_overflow(self.offset() + n, itemsize(self.dtype()), &bytes), "resize_: size ", size, " overflows");
-  if (n > 0 && bytes > static_cast<int64_t>(self.storage()->nbytes())) self.storage()->resize(static_cast<size_t>(bytes));
+  check(!__builtin_mul_overflow(self.offset() + n, itemsize(self.dtype()), &bytes),
+        "resize_: size ", size, " overflows");
+  if (n > 0 && bytes > static_cast<int64_t>(self.storage()->nbytes()))
+    self.storage()->resize(static_cast<size_t>(bytes));
   self.impl()->set_layout({size, contiguous_strides(size), self.offset()});
 }
 
 void set_(KeySet, const Tensor& self, const Tensor& source) {
-  check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", name(self.dtype()), ", got ", name(source.dtype()));
+  check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", name(self.dtype()),
+        ", got ", name(source.dtype()));
   self.impl()->set_storage(source.impl()->storage_ref(), source.impl()->layout());
 }
 
