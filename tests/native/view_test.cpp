@@ -208,7 +208,7 @@ FUZZ(as_strided_stays_inside) {
     for (size_t d = 0; d < sizes.size(); ++d) {
       sane &= sizes[d] >= 0 && strides[d] >= 0;
       nothing |= sizes[d] == 0;
-      last += static_cast<__int128>(sizes[d] - 1) * strides[d];
+      last += (static_cast<__int128>(sizes[d]) - 1) * strides[d];
       if (count < (static_cast<__int128>(1) << 64)) count *= sizes[d];
     }
     inside &= nothing || last < 24;
