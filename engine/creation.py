@@ -40,6 +40,7 @@ __all__ = [
 
 _new = object.__new__
 _zeros = lib.uh_zeros
+_zeros_1d = lib.uh_zeros_1d
 Device: TypeAlias = device | str | None
 Number: TypeAlias = bool | int | float
 
@@ -184,7 +185,7 @@ def zeros(*size: Any, **options: Any) -> Tensor:
     # every keyword-only parameter with a default costs this call a dictionary look-up.
     if size and not options:
         try:
-            handle = _zeros(size, len(size), -1, -1)
+            handle = _zeros(size, len(size), -1, -1) if len(size) > 1 else _zeros_1d(*size)
         except (TypeError, OverflowError):
             return _zeros_with_options(*size)
         if not handle:

@@ -1,4 +1,4 @@
-"""Tensor: the Python object. One slot holds the address of the native TensorImpl.
+"""Tensor: the Python object. Its native base holds the address of the TensorImpl (_TensorBase).
 
 The object owns one reference on the TensorImpl and gives it back when it dies. Everything else lives in
 the core: this class asks. Operators (x.add, x.t, x + y, ...) are installed from the generated
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
+from engine._native.tensor_base import _TensorBase
 from engine._native.errors import raise_last
 from engine.dtypes import (
     DEVICES,
@@ -31,19 +32,18 @@ if TYPE_CHECKING:
     import numpy as np
 
 _new = object.__new__
+_item_double = lib.uh_item_double
 _new_tuple = tuple.__new__
 
 
-class Tensor:
+class Tensor(_TensorBase):
     """An n-dimensional array of one element type, over a Storage that others may share.
 
     Make one with `engine.tensor(data)`, `engine.zeros(sizes)` and their like. `Tensor(2, 3)` (sizes)
     and `Tensor([1, 2])` (data) give the default float dtype.
     """
 
-    __slots__ = ("__weakref__", "_h")
-
-    _h: int
+    __slots__ = ()
 
     def __new__(cls, *args: Any) -> Tensor:
         from engine.creation import empty, tensor
@@ -56,9 +56,6 @@ class Tensor:
         if len(args) > 1:
             raise TypeError(f"Tensor: expected sizes or one nested sequence, got {len(args)} values")
         return tensor(args[0], dtype=get_default_dtype())
-
-    def __del__(self, _release: Any = lib.uh_release) -> None:
-        _release(self._h)
 
     # ---- description
 
@@ -260,6 +257,9 @@ class Tensor:
 
     def item(self) -> bool | int | float:
         """The value of the only element. Raises: RuntimeError when there is not exactly one."""
+        number = _item_double(self._h)
+        if number == number:  # not NaN: the everyday answer, without an object for the C struct
+            return number
         found = lib.uh_item(self._h)
         kind = found.kind
         if kind == 2:

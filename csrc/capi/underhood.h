@@ -69,10 +69,14 @@ int uh_is_wrapped_number(uh_handle self);
 /* ---- making tensors from data */
 /* Copies n elements of dtype `source` from `data` into a new contiguous tensor of dtype `dtype`. */
 uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim, int dtype);
+/* zeros(n) of the default dtype: the usual call, without an array for its one size. */
+uh_handle uh_zeros_1d(int64_t n);
 /* Wraps memory of somebody else; `release(context)` runs exactly once, when the Storage dies. */
 uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,
                           int64_t ndim, int dtype, void (*release)(void*), void* context);
 uh_scalar uh_item(uh_handle self);
+/* The one element of a floating tensor as a double; NaN and uh_item() tell the rest. */
+double uh_item_double(uh_handle self);
 /* All elements in row-major order: bools and ints to int64, floats to double. `ret_` has numel entries. */
 int uh_read_ints(uh_handle self, int64_t* ret_values);
 int uh_read_doubles(uh_handle self, double* ret_values);

@@ -117,6 +117,14 @@ def fast_prototype(op: Operator) -> str:
     return f"uh_handle uh_{op.cpp_name}_tt(uh_handle a, uh_handle b)"
 
 
+def number_prototypes(op: Operator) -> list[tuple[str, str]]:
+    """The same with a float or an int as second operand: (prototype, C++ expression of the number)."""
+    return [
+        (f"uh_handle uh_{op.cpp_name}_td(uh_handle a, double b)", "Scalar(b)"),
+        (f"uh_handle uh_{op.cpp_name}_ti(uh_handle a, int64_t b)", "Scalar(b)"),
+    ]
+
+
 def _default(a: Argument) -> str:
     return f"Scalar(int64_t{{{a.default}}})" if a.default and a.default.isdigit() else "std::nullopt"
 
@@ -128,6 +136,7 @@ def ops_h(ops: list[Operator]) -> str:
         lines.append(prototype(op) + ";")
         if has_fast_form(op):
             lines.append(fast_prototype(op) + ";")
+            lines += [f"{prototype};" for prototype, _ in number_prototypes(op)]
     lines.append("/* cdef end */\n#ifdef __cplusplus\n}\n#endif\n#endif\n")
     return "\n".join(lines)
 
@@ -142,10 +151,9 @@ def ops_cpp(ops: list[Operator]) -> str:
         lines.append(f"{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }});\n}}")
         if has_fast_form(op):
             rest = [_default(a) for a in op.arguments if a.type != "Operand"]
-            call = f"ops::{op.cpp_name}({', '.join(['take(a)', 'take(b)', *rest])})"
-            lines.append(
-                f"{fast_prototype(op)} {{\n  return guard(uh_handle{{0}}, [&] {{ return give({call}); }});\n}}"
-            )
+            for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
+                call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *rest])})"
+                lines.append(f"{head} {{\n  return guard(uh_handle{{0}}, [&] {{ return give({call}); }});\n}}")
     return "\n".join(lines) + "\n"
 
 

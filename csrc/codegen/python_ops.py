@@ -178,11 +178,15 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     lines = [f"def {name}(self, other):"]
     if not swapped and has_fast_form(op):
         lines += [
-            "    if other.__class__ is Tensor:",
-            f"        r = _uh_{op.cpp_name}_tt(self._h, other._h)",
-            "        if not r: raise_last()",
-            "        t = _new(Tensor)\n        t._h = r\n        return t",
+            "    kind = other.__class__",
+            f"    if kind is Tensor: r = _uh_{op.cpp_name}_tt(self._h, other._h)",
+            f"    elif kind is float: r = _uh_{op.cpp_name}_td(self._h, other)",
+            f"    elif kind is int and -_SMALL < other < _SMALL: r = _uh_{op.cpp_name}_ti(self._h, other)",
+            f"    else: return {op.cpp_name}(self, other) if isinstance(other, _OPERANDS) else NotImplemented",
+            "    if not r: raise_last()",
+            "    t = _new(Tensor)\n    t._h = r\n    return t\n\n",
         ]
+        return "\n".join(lines)
     lines += [
         "    if not isinstance(other, _OPERANDS): return NotImplemented",
         f"    return {op.cpp_name}({left}, {right})\n\n",
@@ -192,10 +196,10 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
 
 def ops_py(ops: list[Operator]) -> str:
     by_name = {op.cpp_name: op for op in ops}
-    lines = [HEAD, "import numbers\n_OPERANDS = (Tensor, numbers.Number)\n"]
+    lines = [HEAD, "import numbers\n_OPERANDS = (Tensor, bool, int, float, numbers.Number)\n_SMALL = 1 << 62\n"]
     # Bound once: an attribute of `lib` is a dictionary look-up behind a function call.
     lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]
-    lines += [f"_uh_{op.cpp_name}_tt = lib.uh_{op.cpp_name}_tt" for op in ops if has_fast_form(op)]
+    lines += [f"_uh_{op.cpp_name}_{k} = lib.uh_{op.cpp_name}_{k}" for op in ops if has_fast_form(op) for k in ("tt", "td", "ti")]
     lines += [raw(op) for op in ops]
     functions, methods = {}, {}
     outs = {op.name: op for op in ops if op.overload == "out"}

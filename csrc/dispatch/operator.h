@@ -43,6 +43,10 @@ class OperatorInfo {
 
   std::string_view schema_text() const { return schema_; }
   const Schema& schema() const;  // parsed at first use
+  int64_t recorded_name() const { return recorded_name_.number(schema_); }  // string id of the schema
+  int64_t recorded_kernel(Key key) const {
+    return recorded_kernels_[static_cast<size_t>(key)].number(kernel_name(key));
+  }
   std::string full_name() const { return schema().full_name(); }
   KeySet kernels() const { return kernels_; }  // keys that have a kernel; the others fall through
   std::string_view kernel_name(Key key) const { return names_[static_cast<size_t>(key)]; }
@@ -71,6 +75,8 @@ class OperatorInfo {
   KeySet kernels_;
 
  private:
+  events::InternedText recorded_name_;
+  std::array<events::InternedText, kKeyCount> recorded_kernels_;
   const char* schema_;
   mutable std::optional<Schema> parsed_;
 };

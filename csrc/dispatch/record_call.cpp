@@ -5,12 +5,12 @@
 namespace uh {
 
 void record_hop(const OperatorInfo& op, Key key, KeySet keys) {
-  events::emit(events::Kind::kHOP, current_call(), events::intern(op.schema_text()),
-               static_cast<int64_t>(key), keys.bits(), events::intern(op.kernel_name(key)));
+  events::emit(events::Kind::kHOP, current_call(), op.recorded_name(), static_cast<int64_t>(key), keys.bits(),
+               op.recorded_kernel(key));
 }
 
 CallRecord::CallRecord(const OperatorInfo& op)
-    : op_(events::intern(op.schema_text())), call_(next_id(IdSpace::kCall)) {}
+    : op_(op.recorded_name()), call_(next_id(IdSpace::kCall)) {}
 
 void CallRecord::argument(const Scalar& s) {
   if (s.is_float()) argument(s.to_double());
@@ -20,17 +20,17 @@ void CallRecord::argument(const Scalar& s) {
 
 void CallRecord::argument(const Dims& dims) {
   put(5, dims.ndim());
-  words_.insert(words_.end(), dims.begin(), dims.end());
+  for (int64_t d : dims) words_.push(d);
 }
 
 void CallRecord::argument(const std::vector<Tensor>& list) {
   put(7, static_cast<int64_t>(list.size()));
-  for (const Tensor& t : list) words_.push_back(t ? t.id() : 0);
+  for (const Tensor& t : list) words_.push(t ? t.id() : 0);
 }
 
 void CallRecord::argument(const std::vector<double>& list) {
   put(10, static_cast<int64_t>(list.size()));
-  for (double v : list) words_.push_back(std::bit_cast<int64_t>(v));
+  for (double v : list) words_.push(std::bit_cast<int64_t>(v));
 }
 
 void CallRecord::enter() {
@@ -40,7 +40,7 @@ void CallRecord::enter() {
 }
 
 void CallRecord::leave() {
-  auto id = [&](size_t i) { return i < results_.size() ? results_[i] : 0; };
+  auto id = [&](size_t i) { return i < results_.size() ? results_.data()[i] : 0; };
   events::emit(events::Kind::kOP_EXIT, call_, static_cast<int64_t>(results_.size()), id(0), id(1), id(2));
 }
 

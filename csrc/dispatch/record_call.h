@@ -21,6 +21,28 @@ class OperatorInfo;
 
 void record_hop(const OperatorInfo& op, Key key, KeySet keys);
 
+// Words that rarely outgrow the stack: a recorded call should not allocate.
+class Words {
+ public:
+  void push(int64_t word) {
+    if (n_ < kInline) {
+      inline_[n_++] = word;
+      return;
+    }
+    if (n_ == kInline) spilled_.assign(inline_, inline_ + n_);
+    spilled_.push_back(word);
+    ++n_;
+  }
+  size_t size() const { return n_; }
+  const int64_t* data() const { return n_ > kInline ? spilled_.data() : inline_; }
+
+ private:
+  static constexpr size_t kInline = 32;
+  int64_t inline_[kInline];
+  size_t n_ = 0;
+  std::vector<int64_t> spilled_;
+};
+
 // Lives as long as the call; ends with leave() or failed().
 class CallRecord {
  public:
@@ -45,7 +67,7 @@ class CallRecord {
 
   void enter();
 
-  void result(const Tensor& t) { results_.push_back(t.id()); }
+  void result(const Tensor& t) { results_.push(t.id()); }
   void result(const std::vector<Tensor>& list) {
     for (const Tensor& t : list) result(t);
   }
@@ -61,19 +83,19 @@ class CallRecord {
 
  private:
   void put(int64_t tag) {
-    words_.push_back(tag);
+    words_.push(tag);
     ++n_args_;
   }
   void put(int64_t tag, int64_t payload) {
     put(tag);
-    words_.push_back(payload);
+    words_.push(payload);
   }
 
   int64_t op_;
   int64_t call_;
   int64_t n_args_ = 0;
-  std::vector<int64_t> words_;
-  std::vector<int64_t> results_;
+  Words words_;
+  Words results_;
   std::optional<CallScope> scope_;
 };
 

@@ -23,9 +23,11 @@
 namespace uh::events {
 
 std::atomic<uint32_t> g_mode{0};
+std::atomic<uint32_t> g_generation{0};
 
 namespace {
 
+constexpr uint64_t kLeastBlob = 64;  // a quarter of it, with its length, finds room wherever it begins
 constexpr int64_t kWholeBytes = 4096;
 constexpr int64_t kSampleElements = 64;
 
@@ -60,7 +62,8 @@ struct Ring {
   std::atomic<uint64_t> value_bytes{0};
   uint64_t value_limit = 0;
   std::atomic<uint32_t> next_thread{0};
-  std::atomic<uint32_t> generation{0};
+  uint64_t last_ns = 0;    // time of the latest record that read the clock
+  uint64_t tail_seen = 0;  // the writer's tail when it was last looked at
 };
 
 // Never destroyed: events may come from other threads while the process winds down.
@@ -69,12 +72,27 @@ Ring& ring() {
   return *instance;
 }
 
+// Reading the clock costs as much as the rest of a record, so only what begins or ends something
+// does; what happens inside an operator carries the time of the record before it.
+bool reads_clock(Kind kind) {
+  switch (kind) {
+    case Kind::kALLOCATE: case Kind::kFREE:
+    case Kind::kSTORAGE_NEW: case Kind::kSTORAGE_FREE: case Kind::kHOLD: case Kind::kDROP:
+    case Kind::kTENSOR_NEW: case Kind::kTENSOR_FREE: case Kind::kUSE: case Kind::kUNUSE: case Kind::kVIEW:
+    case Kind::kWRAP: case Kind::kHOP: case Kind::kWRITE: case Kind::kVERSION: case Kind::kVALUES:
+    case Kind::kNAME_BIND: case Kind::kNAME_UNBIND: case Kind::kOBJECT:
+      return false;
+    default:
+      return true;
+  }
+}
+
 // A small number per thread and recording; THREAD tells its name once.
 uint32_t thread_number() {
   thread_local uint32_t number = 0;
   thread_local uint32_t generation = 0;
   Ring& r = ring();
-  const uint32_t current = r.generation.load(std::memory_order_relaxed);
+  const uint32_t current = g_generation.load(std::memory_order_relaxed);
   if (generation == current) return number;
   generation = current;
   number = r.next_thread.fetch_add(1) + 1;
@@ -116,7 +134,10 @@ bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
   RingHeader& h = *r.header;
   std::lock_guard guard(r.lock);
   const uint64_t head = h.head.load(std::memory_order_relaxed);
-  if (head - h.tail.load(std::memory_order_acquire) >= h.capacity_records) return false;
+  if (head - r.tail_seen >= h.capacity_records) {
+    r.tail_seen = h.tail.load(std::memory_order_acquire);
+    if (head - r.tail_seen >= h.capacity_records) return false;
+  }
   int64_t e = w.e;
   if (w.bytes) {
     const uint64_t need = 8 + ((w.length + 7) & ~uint64_t{7});
@@ -130,8 +151,9 @@ bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
     h.blob_head.store(start + need, std::memory_order_relaxed);
     e = static_cast<int64_t>(start);
   }
+  if (reads_clock(w.kind)) r.last_ns = now_ns();
   r.records[head & (h.capacity_records - 1)] =
-      Record{head, now_ns(), thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
+      Record{head, r.last_ns, thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
   number = head;
   h.head.store(head + 1, std::memory_order_release);
   return true;
@@ -159,7 +181,8 @@ uint64_t commit(const Wanted& w) {
 // A forked child shares the mapping: two programs must not write one trace.
 void stop_in_child() { g_mode.store(0); }
 
-// What precedes the sampled elements. Read by engine/inspect, see Note [Sampled values] there.
+// Note [Sampled values]: this head stands before every step-th element of a span that is not kept
+// whole. engine/inspect/history/values.py reads it.
 struct SampleHead {
   int64_t dtype, numel, nans, infs;
   double low, high, mean;  // of the finite elements
@@ -205,8 +228,10 @@ void open(int fd, uint64_t value_budget) {
   check(at != MAP_FAILED, "record: cannot map the ring: ", std::strerror(errno));
   auto* header = static_cast<RingHeader*>(at);
   const uint64_t want = kHeaderBytes + header->capacity_records * sizeof(Record) + header->capacity_blob;
-  const bool powers = std::has_single_bit(header->capacity_records) && std::has_single_bit(header->capacity_blob);
-  if (header->magic != kRingMagic || want != static_cast<uint64_t>(st.st_size) || !powers) {
+  const bool usable = std::has_single_bit(header->capacity_records) &&
+                      std::has_single_bit(header->capacity_blob) &&
+                      header->capacity_blob >= kLeastBlob;
+  if (header->magic != kRingMagic || want != static_cast<uint64_t>(st.st_size) || !usable) {
     munmap(at, static_cast<size_t>(st.st_size));
     fail(ErrorKind::kRuntime, "record: file descriptor ", fd, " is not a ring: wrong magic or size");
   }
@@ -221,7 +246,9 @@ void open(int fd, uint64_t value_budget) {
   r.value_bytes = 0;
   r.value_limit = value_budget;
   r.next_thread = 0;
-  r.generation.fetch_add(1);
+  r.tail_seen = header->tail.load();
+  r.last_ns = now_ns();
+  g_generation.fetch_add(1);
   header->producer_pid = static_cast<uint64_t>(getpid());
   header->state = 1;
   g_mode.store(kOn | static_cast<uint32_t>(header->mode.load()));

@@ -39,6 +39,25 @@ uint64_t emit_blob(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const 
 // The number of a string; emits STRING at its first use in a recording.
 int64_t intern(std::string_view text);
 
+// Counts recordings: numbers interned in one mean nothing in the next.
+extern std::atomic<uint32_t> g_generation;
+
+// A string that is told again and again (an operator's schema): its number, looked up once a recording.
+class InternedText {
+ public:
+  int64_t number(std::string_view text) const {
+    const uint64_t seen = cache_.load(std::memory_order_relaxed);
+    const uint64_t generation = g_generation.load(std::memory_order_relaxed);
+    if (seen >> 32 == generation && seen != 0) return static_cast<int64_t>(seen & 0xffffffffu);
+    const int64_t fresh = intern(text);
+    cache_.store(generation << 32 | static_cast<uint64_t>(fresh), std::memory_order_relaxed);
+    return fresh;
+  }
+
+ private:
+  mutable std::atomic<uint64_t> cache_{0};
+};
+
 // Copies bytes [lo, hi) of a storage into the trace, whole or sampled, within the value budget.
 struct ValueSource {
   int64_t storage;

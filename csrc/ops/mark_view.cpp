@@ -6,7 +6,7 @@ void mark_view(const Tensor& self, const Tensor& view, const OperatorInfo& op) {
   TensorImpl* base = self.impl()->base() ? self.impl()->base() : self.impl();
   view.impl()->set_base(Ref<TensorImpl>::share(base));
   if (events::on()) [[unlikely]] {
-    events::emit(events::Kind::kVIEW, view.id(), self.id(), events::intern(op.schema_text()), current_call());
+    events::emit(events::Kind::kVIEW, view.id(), self.id(), op.recorded_name(), current_call());
   }
 }
 
