@@ -1,4 +1,5 @@
 // View operators against a model that copies: a shape and the values in row-major order.
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -206,9 +207,11 @@ FUZZ(as_strided_stays_inside) {
     bool inside = offset >= 0, nothing = false, sane = true;
     __int128 last = offset, count = 1;
     for (size_t d = 0; d < sizes.size(); ++d) {
-      sane &= sizes[d] >= 0 && strides[d] >= 0;
       nothing |= sizes[d] == 0;
-      last += (static_cast<__int128>(sizes[d]) - 1) * strides[d];
+      sane &= sizes[d] >= 0 && strides[d] >= 0;
+      if (!sane) break;
+      const auto reach = (static_cast<__int128>(sizes[d]) - 1) * strides[d];
+      last = std::min(last + reach, static_cast<__int128>(1) << 126);
       if (count < (static_cast<__int128>(1) << 64)) count *= sizes[d];
     }
     inside &= nothing || last < 24;
