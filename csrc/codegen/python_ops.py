@@ -199,7 +199,8 @@ def ops_py(ops: list[Operator]) -> str:
     lines = [HEAD, "import numbers\n_OPERANDS = (Tensor, bool, int, float, numbers.Number)\n_SMALL = 1 << 62\n"]
     # Bound once: an attribute of `lib` is a dictionary look-up behind a function call.
     lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]
-    lines += [f"_uh_{op.cpp_name}_{k} = lib.uh_{op.cpp_name}_{k}" for op in ops if has_fast_form(op) for k in ("tt", "td", "ti")]
+    fast = [f"{op.cpp_name}_{k}" for op in ops if has_fast_form(op) for k in ("tt", "td", "ti")]
+    lines += [f"_uh_{name} = lib.uh_{name}" for name in fast]
     lines += [raw(op) for op in ops]
     functions, methods = {}, {}
     outs = {op.name: op for op in ops if op.overload == "out"}
