@@ -245,10 +245,9 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
         raise Failure("which program? For example: underhood record script.py")
     name = module[0] if module else words[0]
     arguments = words[2:] if module else words[1:]
-    from engine.inspect.recorder import record_program
-    from tui import places
+    from engine.inspect.recorder import new_trace_path, record_program
 
-    path = Path(options.output) if options.output else places.new_trace_path(name)
+    path = Path(options.output) if options.output else new_trace_path(name)
     budget = {} if options.values_budget is None else {"budget": options.values_budget}
     try:
         return path, record_program([name, *arguments], path, module=bool(module), **budget)

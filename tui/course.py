@@ -6,7 +6,6 @@ processes" take a while and are called in a thread.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ from lessons._runner import (
     load,
     load_all,
 )
-from tui import places
 
 if TYPE_CHECKING:
     from tui.stage import Stage
@@ -36,25 +34,13 @@ TODO = {
 }
 
 
-def learner_folder() -> Path | None:
-    """Where the learner's files are when `UNDERHOOD_HOME` moves everything; None: the usual place."""
-    return places.lessons_folder() if os.environ.get("UNDERHOOD_HOME") else None
-
-
-def load_progress() -> Progress:
-    """What the learner has done so far."""
-    folder = learner_folder()
-    return Progress.load(folder / "progress.json" if folder else None)
-
-
 class Course:
     """One lesson being taken. `right`: the present step has been answered."""
 
     def __init__(self, lesson: Lesson, progress: Progress) -> None:
-        folder = learner_folder()
         self.lesson = lesson
         self.progress = progress
-        self.runner = Runner(lesson, progress, folder / lesson.name if folder else None)
+        self.runner = Runner(lesson, progress)
         self.trace: Path | None = None
         self._seen = 0.0  # when the exercise was last looked at
         self.go(progress.where(lesson))
@@ -62,7 +48,7 @@ class Course:
     @classmethod
     def open(cls, name: str = "") -> Course:
         """The lesson of that name, or the one to go on with; LessonError says why there is none."""
-        progress = load_progress()
+        progress = Progress.load()
         lesson = load(name) if name else progress.next_lesson(load_all())
         if lesson is None:
             raise LessonError("every lesson is done; underhood learn <name> opens one again")

@@ -7,8 +7,6 @@ platform's own data, config and state folders are used.
 from __future__ import annotations
 
 import os
-import re
-import time
 from pathlib import Path
 
 
@@ -28,7 +26,8 @@ def _folder(kind: str) -> Path:
 
 
 def trace_folder() -> Path:
-    """The folder that recordings go to when no `-o` is given."""
+    """The folder that recordings go to when no `-o` is given. (`traces_directory()` of the recorder,
+    said here because the first frame has no time to import the engine.)"""
     return _folder("data") / "traces"
 
 
@@ -40,20 +39,6 @@ def settings_file() -> Path:
 def state_folder() -> Path:
     """The folder for what the explorer remembers: recent traces, prompt history, progress."""
     return _folder("state")
-
-
-def new_trace_path(program: str) -> Path:
-    """A free file name for a recording of `program`, made from its name and the time."""
-    stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(program).stem or "program")
-    folder = trace_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    when = time.strftime("%Y-%m-%d_%H%M%S")
-    path = folder / f"{stem}-{when}.uht"
-    number = 2
-    while path.exists():
-        path = folder / f"{stem}-{when}-{number}.uht"
-        number += 1
-    return path
 
 
 def traces_newest_first(limit: int = 50) -> list[Path]:
@@ -81,8 +66,3 @@ def gallery_scripts() -> list[Path]:
         return []
     roots = [Path(place) / "gallery" for place in spec.submodule_search_locations]
     return sorted(p for root in roots for p in root.glob("*.py") if not p.name.startswith("_"))
-
-
-def lessons_folder() -> Path:
-    """Where a learner's progress and exercises go."""
-    return _folder("data") / "lessons"

@@ -260,16 +260,12 @@ class Stage:
 
     # Growing
 
-    def refresh(self) -> bool:
-        """Take in what the program recorded since; whether there was anything. At the end, stay there."""
-        before = self.last
-        following = self.moment >= before
-        self.history.refresh()
-        if self.last == before:
-            return False
+    def take(self, history: History) -> None:
+        """Go on with what the program recorded since. Whoever was at the end stays at the end."""
+        following = self.moment >= self.last
+        self.history = history
         if following:
             self.move(self.last)
-        return True
 
 
 def open_stage(path: Path, at: str = "", view: str = "", select: str = "") -> Stage:

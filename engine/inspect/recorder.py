@@ -27,9 +27,11 @@ _CHILD = Path(__file__).with_name("child.py")
 
 
 def traces_directory() -> Path:
-    """Where traces go that were not given a path: the user's data folder."""
+    """Where traces go that were not given a path: the user's data folder, or `UNDERHOOD_HOME`."""
     from platformdirs import user_data_path
 
+    if moved := os.environ.get("UNDERHOOD_HOME"):
+        return Path(moved) / "data" / "traces"
     return user_data_path("underhood", appauthor=False) / "traces"
 
 

@@ -12,6 +12,7 @@ import zlib
 from bisect import bisect_right
 from contextlib import closing
 from pathlib import Path
+from threading import Lock
 from urllib.parse import quote
 
 import numpy as np
@@ -45,6 +46,7 @@ class Trace:
         self._strings: dict[int, str] = {}
         self._sources: dict[int, tuple[str, str]] = {}
         self._growing = False
+        self._unpacking = Lock()  # one thread may draw while another takes in what was appended
 
     # Opening
 
@@ -136,6 +138,10 @@ class Trace:
 
     def _blobs(self, segment: int) -> bytes:
         """A segment's blobs, unpacked; the least recently used ones are packed again."""
+        with self._unpacking:
+            return self._unpack_blobs(segment)
+
+    def _unpack_blobs(self, segment: int) -> bytes:
         data = self._unpacked.pop(segment, None)
         if data is None:
             try:

@@ -336,6 +336,7 @@ def test_an_exception_in_the_block_passes_and_is_recorded(tmp_path: Path) -> Non
 def test_default_paths_are_new_and_the_newest_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("UNDERHOOD_HOME", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     first = new_trace_path("dir/train.py")
     assert first.parent == tmp_path / "underhood" / "traces"

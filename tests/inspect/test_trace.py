@@ -73,11 +73,12 @@ def test_a_growing_trace_is_followed(tmp_path):
     trace = Trace.open(path)
     history = History(trace)
     assert (history.end, trace.finished) == (30, False)
-    assert not history.refresh()
+    assert history.grown() is None
     for first in range(30, len(records), 30):
         add_segment(database, records[first : first + 30], blobs)
-        assert history.refresh()
+        before, history = history, history.grown()
         assert history.end == min(first + 30, len(records))
+        assert before.end == first  # whoever draws it goes on undisturbed
     database.execute("INSERT INTO meta VALUES ('closed', 'clean')")
     database.commit()
     database.execute("PRAGMA journal_mode = DELETE")  # a reader does not stand in the way

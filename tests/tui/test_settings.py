@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tui import places
 from tui.settings import LineMemory, Memory, load_settings
 
 
@@ -58,3 +59,14 @@ def test_typed_lines_are_kept_at_once_and_walked_through(tmp_path: Path) -> None
     assert second.move(-1, "") == "x = 1"
     assert second.move(-1, "") == "x = 1"
     assert second.move(5, "") == "half typed"
+
+
+def test_one_variable_moves_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.inspect.recorder import traces_directory
+    from lessons._runner.progress import home
+
+    for moved in ("", str(tmp_path)):
+        monkeypatch.setenv("UNDERHOOD_HOME", moved)
+        assert places.trace_folder() == traces_directory()
+        assert home().parent == traces_directory().parent
+    assert tmp_path in home().parents

@@ -17,11 +17,12 @@ from textual.worker import get_current_worker
 from tui import places
 from tui.keys import SCREEN, bindings
 from tui.screens.base import BaseScreen
-from tui.screens.pace import Pace
+from tui.screens.growing import follow
 from tui.screens.viewer import SIDE, Viewer, viewer_bar
 from tui.widgets.bar import Bar, Word
 
 if TYPE_CHECKING:
+    from engine.inspect.history import History
     from tui.stage import Stage
 
 LIVE_SECONDS = 0.25
@@ -39,7 +40,6 @@ class ExploreScreen(BaseScreen):
     ):
         super().__init__()
         self.trace, self.at, self.first_view, self.script = trace, at, view, script
-        self._pace = Pace()
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -121,14 +121,12 @@ class ExploreScreen(BaseScreen):
             self.app.memory.remember_trace(self.trace)  # type: ignore[attr-defined]
         self.viewer.set_stage(stage)
         if not stage.history.trace.finished:
-            self.set_interval(LIVE_SECONDS, self._grow)
+            follow(self, lambda: self.viewer.stage, self._grow, LIVE_SECONDS)
 
-    def _grow(self) -> None:
-        """The recording may still be going on: take in what came."""
-        stage = self.viewer.stage
-        if stage is not None and self.is_current and self._pace.due() and stage.refresh():
-            self.viewer.show()
-            self._pace.done()
+    def _grow(self, stage: Stage, history: History) -> None:
+        """The recording was still going on: this came."""
+        stage.take(history)
+        self.viewer.show()
 
     # Saying where we are
 

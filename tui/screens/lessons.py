@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 def read_lessons() -> tuple[list[Lesson], Any, str]:
     """(lessons, progress, what went wrong)."""
-    from lessons._runner import LessonError, load_all
-    from tui.course import load_progress
+    from lessons._runner import LessonError, Progress, load_all
 
     try:
-        return load_all(), load_progress(), ""
+        return load_all(), Progress.load(), ""
     except (LessonError, OSError) as error:
         return [], None, str(error)
 

@@ -14,19 +14,20 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Input, Label
 
-from tui import places
 from tui.keys import PLAYGROUND, bindings
 from tui.render import Picture, Span, clean
 from tui.screens.base import BaseScreen, key_words
 from tui.screens.explore import title_words
-from tui.screens.pace import Pace
+from tui.screens.growing import follow
 from tui.screens.viewer import Viewer
 from tui.settings import LineMemory
 from tui.widgets.bar import Bar
 from tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
+    from engine.inspect.history import History
     from engine.inspect.session import Reply, Session
+    from tui.stage import Stage
 
 POLL_SECONDS = 0.05
 KEPT_LINES = 1000  # of what was typed and said
@@ -89,7 +90,6 @@ class PlaygroundScreen(BaseScreen):
         self.past = LineMemory()
         self.more = False  # the process said that the statement is not complete
         self.interrupts = 0
-        self._pace = Pace()
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -108,6 +108,7 @@ class PlaygroundScreen(BaseScreen):
         self.query_one(Viewer).waiting("starting Python ...")
         self.call_after_refresh(self.run_worker, self._start, thread=True, exclusive=True)
         self.set_interval(POLL_SECONDS, self._listen)
+        follow(self, lambda: self.query_one(Viewer).stage, self._grow, POLL_SECONDS)
 
     # The session
 
@@ -116,7 +117,7 @@ class PlaygroundScreen(BaseScreen):
         from engine.inspect.session import Session
 
         try:
-            session = Session(places.new_trace_path("playground"))
+            session = Session()
             import tui.stage  # noqa: F401  (so that the first answer has not to wait for it)
         except OSError as error:
             self.app.call_from_thread(self._say, "died", f"the playground cannot start: {error}")
@@ -140,7 +141,8 @@ class PlaygroundScreen(BaseScreen):
         for reply in self.session.poll():
             self._hear(reply)
         self._feed()
-        self._grow()
+        if self.query_one(Viewer).stage is None:
+            self._open(self.query_one(Viewer))
 
     def _hear(self, reply: Reply) -> None:
         if reply.kind in STYLES:
@@ -155,16 +157,12 @@ class PlaygroundScreen(BaseScreen):
             self._sign("..." if self.more else ">>>")
             self.more = False
 
-    def _grow(self) -> None:
-        viewer = self.query_one(Viewer)
-        if viewer.stage is None:
-            self._open(viewer)
-        elif self._pace.due():
-            before = viewer.stage.last
-            if viewer.stage.refresh():
-                viewer.stage.select_newest(before)
-                viewer.show()
-                self._pace.done()
+    def _grow(self, stage: Stage, history: History) -> None:
+        """New events: show them, and what was named last."""
+        before = stage.last
+        stage.take(history)
+        stage.select_newest(before)
+        self.query_one(Viewer).show()
 
     def _open(self, viewer: Viewer) -> None:
         """The recording exists as soon as the first events are written."""

@@ -42,13 +42,10 @@ _NAME_ORDER = ("NAME", "CELL", "ATTRIBUTE", "SLOT")
 
 
 class History:
-    """Facts of one trace. `refresh()` takes in what a live recording has appended."""
+    """Facts of one trace. `grown()` makes the next one once a live recording has appended more."""
 
     def __init__(self, trace: Trace):
         self.trace = trace
-        self._fold()
-
-    def _fold(self) -> None:
         self.tables = Tables(self.trace)
         self._rows = Rows(self.tables)
         self._bytes = Bytes(self)
@@ -57,12 +54,10 @@ class History:
         self._source_lines = lru_cache(maxsize=64)(lambda file: self.source(file)[1].splitlines())
         self._search = lru_cache(maxsize=4)(partial(Search, self))
 
-    def refresh(self) -> bool:
-        """Take in newly recorded events; whether there were any."""
-        if not self.trace.poll():
-            return False
-        self._fold()
-        return True
+    def grown(self) -> History | None:
+        """A history that knows what was recorded since; None if nothing was. This one stays as it
+        is, so a thread may ask while another one draws."""
+        return History(self.trace) if self.trace.poll() else None
 
     @property
     def end(self) -> int:

@@ -1,0 +1,47 @@
+"""A recording that grows while it is looked at: read and folded in a thread, so that keys never wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+from textual.worker import get_current_worker
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from tui.stage import Stage
+
+SHARE = 10  # at most one part in so many of the time goes into looking
+
+
+def follow(
+    screen: Screen,
+    stage: Callable[[], Stage | None],
+    take: Callable[[Stage, History], None],
+    seconds: float,
+) -> None:
+    """Start looking for what was recorded since, every so many seconds while the screen lives. What
+    came is handed to `take` in the screen's thread."""
+
+    def look() -> None:
+        worker = get_current_worker()
+        pause = seconds
+        while not worker.is_cancelled:
+            time.sleep(min(seconds, pause))
+            pause -= seconds
+            seen = stage()
+            if pause > 0 or seen is None or not screen.is_attached:
+                continue
+            begun = time.monotonic()
+            fresh = seen.history.grown()
+            pause = max(seconds, SHARE * (time.monotonic() - begun))
+            if fresh is not None and not worker.is_cancelled:
+                screen.app.call_from_thread(hand_over, seen, fresh)
+
+    def hand_over(seen: Stage, fresh: History) -> None:
+        if screen.is_attached and stage() is seen:  # else it was for a screen or a stage now gone
+            take(seen, fresh)
+
+    screen.run_worker(look, thread=True, group="growing", exit_on_error=False)
