@@ -1,0 +1,50 @@
+"""Recording changes nothing: no output, no count, no version, no byte, at any point of a program."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.probe import instrumented
+from tests.end_to_end.programs import random_program
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+GALLERY = sorted((ROOT / "lessons" / "gallery").glob("*.py"))
+RECORD = (
+    "import sys; from engine.inspect.recorder import record_program; "
+    "sys.exit(record_program(sys.argv[2:], sys.argv[1]))"
+)
+
+
+def run(command: list[str], folder: Path, report: Path) -> tuple[int, bytes, bytes]:
+    environment = {**os.environ, "PROBE_REPORT": str(report)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=120)
+    return done.returncode, done.stdout, re.sub(rb"0x[0-9a-f]+", b"0x", done.stderr)
+
+
+def assert_recording_changes_nothing(program: str, folder: Path) -> None:
+    (folder / "program.py").write_text(instrumented(program))
+    plain = run([sys.executable, "program.py"], folder, folder / "plain")
+    recorder = [sys.executable, "-c", RECORD, "t.uht"]
+    recorded = run([*recorder, "program.py"], folder, folder / "recorded")
+    assert recorded == plain
+    told, told_recorded = ((folder / name).read_text() for name in ("plain", "recorded"))
+    assert "refs" in told
+    difference = list(difflib.unified_diff(told.split("\n"), told_recorded.split("\n"), n=2))
+    assert not difference, "\n".join(difference[:40])
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+def test_the_gallery_counts_the_same_when_it_is_recorded(script: Path, tmp_path: Path) -> None:
+    assert_recording_changes_nothing(script.read_text(), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_random_program_counts_the_same_when_it_is_recorded(seed: int, tmp_path: Path) -> None:
+    assert_recording_changes_nothing(random_program(seed), tmp_path)
