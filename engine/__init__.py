@@ -59,7 +59,7 @@ globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 
 # Imported when first asked for: `import engine` stays light.
-_LAZY = {"from_dlpack": "engine.dlpack", "ops": None, "inspect": None}
+_LAZY = {"from_dlpack": "engine.dlpack", "backends": None, "ops": None, "inspect": None}
 
 
 def __getattr__(name: str) -> Any:

@@ -136,6 +136,7 @@ def pow(
     >>> engine.arange(4) ** 2
     tensor([0, 1, 4, 9])
     """
+    _check_power(input, exponent)
     if out is not None:
         return ops.pow_out(input, exponent, out=out)
     return ops.pow_Tensor_Tensor(input, exponent)
@@ -144,7 +145,16 @@ def pow(
 @method
 def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
     """`pow` in place."""
+    _check_power(input, exponent)
     return ops.pow__Tensor_Tensor(input, exponent)
+
+
+def _check_power(base: Any, exponent: Any) -> None:
+    """An int to a negative power is a fraction, which the integer result could not hold."""
+    if isinstance(exponent, int) and exponent < 0 and isinstance(base, Tensor) and not base.is_floating_point():
+        raise RuntimeError(
+            f"pow: integers to negative integer powers are not allowed: {base.dtype} ** {exponent}"
+        )
 
 
 def _is_operand(value: object) -> bool:
@@ -152,6 +162,7 @@ def _is_operand(value: object) -> bool:
 
 
 def _power(self: Tensor, other: Any) -> Tensor:
+    _check_power(self, other)
     return ops.pow_Tensor_Tensor(self, other) if _is_operand(other) else NotImplemented
 
 
@@ -160,6 +171,7 @@ def _reverse_power(self: Tensor, other: Any) -> Tensor:
 
 
 def _inplace_power(self: Tensor, other: Any) -> Tensor:
+    _check_power(self, other)
     return ops.pow__Tensor_Tensor(self, other) if _is_operand(other) else NotImplemented
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
-from engine._native.tensor_base import _TensorBase
 from engine._native.errors import raise_last
+from engine._native.tensor_base import _TensorBase
 from engine.dtypes import (
     DEVICES,
     DTYPES,

@@ -10,6 +10,7 @@
 #include "memory/shared_bytes.h"
 #include "ops/kernel/isa.h"
 #include "ops/kernel/pointwise.h"
+#include "ops/linalg/gemm.h"
 #include "ops/random/generator.h"
 
 namespace uh {
@@ -258,6 +259,7 @@ int uh_set_default_dtype(int dtype) {
 void uh_set_num_threads(int n) { set_num_threads(n); }
 int uh_get_num_threads(void) { return get_num_threads(); }
 const char* uh_isa(void) { return name(isa()); }
+const char* uh_blas_core(void) { return blas_core_name(); }
 int uh_promote(int a, int b) {
   return static_cast<int>(promote(static_cast<DType>(a), static_cast<DType>(b)));
 }

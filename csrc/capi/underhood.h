@@ -95,6 +95,7 @@ int uh_set_default_dtype(int dtype);
 void uh_set_num_threads(int n);
 int uh_get_num_threads(void);
 const char* uh_isa(void); /* "v2", "v3" or "v4": the kernels in use */
+const char* uh_blas_core(void); /* the name of OpenBLAS's kernels for this CPU */
 int uh_promote(int dtype_a, int dtype_b);
 int uh_result_type(uh_handle a, uh_handle b);
 

@@ -262,4 +262,6 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
     multiply_floats(out.data_as<double>(), x, y, batch);
 }
 
+const char* blas_core_name() { return scipy_openblas_get_corename(); }
+
 }  // namespace uh

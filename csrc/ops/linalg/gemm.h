@@ -14,4 +14,7 @@ enum class Reading { kMatrix, kRow, kColumn };
 void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b,
               Reading b_reading, Dims batch);
 
+// The kernels OpenBLAS chose for this CPU: "SkylakeX", "Haswell", ...
+const char* blas_core_name();
+
 }  // namespace uh

@@ -212,6 +212,11 @@ class History:
         row = self.tables.lines.last("frame", self.frame_at(m), m)
         return self._rows.line(row) if row >= 0 else None
 
+    def last_line(self, m: int) -> LineFact | None:
+        """The newest line that has begun, whether it still runs or not."""
+        row = self.tables.lines.begun(m) - 1
+        return self._rows.line(row) if row >= 0 else None
+
     def lines_at(self, m: int) -> tuple[LineFact, ...]:
         """The running line of each frame of the stack, outermost first."""
         table = self.tables.lines

@@ -25,6 +25,8 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
     words = kind.sentence
     if kind.name == "WRITE" and not fields["tensor"]:
         words = words.replace(" through tensor {tensor}", "")
+    if fields.get("refcount") == 1:
+        words = words.replace("references", "reference")
     try:
         text = words.format(**said)
     except (KeyError, IndexError, ValueError):

@@ -68,7 +68,9 @@ class SourceModel:
 def project(history: Any, moment: int, selection: Any) -> SourceModel:
     """What the program is doing at this moment, in its own words."""
     here = history.line_at(moment)
-    file = selection.file or (here.file if here else _first_file(history))
+    # Nothing runs between two lines of the playground: then the last line that ran, and its names.
+    near = here or history.last_line(moment)
+    file = selection.file or (near.file if near else _first_file(history))
     path, text = history.source(file) if file else ("", "")
     current = here.line if here and here.file == file else 0
     return SourceModel(
@@ -78,7 +80,7 @@ def project(history: Any, moment: int, selection: Any) -> SourceModel:
         current=current,
         selected=selection.line if selection.file == file else 0,
         lines=_lines(history, moment, selection, file, text.splitlines(), current),
-        names=_names(history, moment, selection, here.frame if here else 0),
+        names=_names(history, moment, selection, near.frame if near else 0),
         stack=_stack(history, moment),
         error=_error(history, moment),
     )

@@ -282,7 +282,7 @@ def _last_write(history: Any, storage: int, moment: int) -> LastWrite | None:
         return None
     line = history.line_at(write.moment)
     return LastWrite(
-        *(getattr(write, field.name) for field in fields(write)),
+        **{field.name: getattr(write, field.name) for field in fields(write)},
         label=history.label(write.tensor, moment) if write.tensor else "",
         by=writer(history, write),
         file=line.file if line is not None else 0,
