@@ -61,7 +61,7 @@ class Stage:
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
         """The view `name`, drawn for so much room."""
-        context = DrawContext(width, height, glyphs, self.selection)
+        context = DrawContext(width, height, glyphs, self.selection, self.grain)
         return view(name).draw(self.model(name), context)
 
     def line(self) -> Any | None:
@@ -90,9 +90,12 @@ class Stage:
     # Moving
 
     def move(self, moment: int) -> bool:
-        """Be at `moment` (kept inside the trace); whether that is somewhere else."""
+        """Be at `moment` (kept inside the trace); whether that is somewhere else. A selected line is
+        let go then, so that the source shows the line that runs."""
         moment = max(min(moment, self.last), min(0, self.last))
         moved = moment != self.moment
+        if moved:
+            self.selection = replace(self.selection, file=0, line=0)
         self.moment = moment
         return moved
 

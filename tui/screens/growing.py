@@ -27,16 +27,14 @@ def follow(
 
     def look() -> None:
         worker = get_current_worker()
-        pause = seconds
+        due = 0.0
         while not worker.is_cancelled:
-            time.sleep(min(seconds, pause))
-            pause -= seconds
-            seen = stage()
-            if pause > 0 or seen is None or not screen.is_attached:
+            time.sleep(seconds)
+            seen, begun = stage(), time.monotonic()
+            if seen is None or begun < due or not screen.is_attached:
                 continue
-            begun = time.monotonic()
             fresh = seen.history.grown()
-            pause = max(seconds, SHARE * (time.monotonic() - begun))
+            due = begun + SHARE * (time.monotonic() - begun)
             if fresh is not None and not worker.is_cancelled:
                 screen.app.call_from_thread(hand_over, seen, fresh)
 

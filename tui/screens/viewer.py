@@ -63,6 +63,7 @@ class Viewer(Vertical):
         """Look at this from now on."""
         self.stage = stage
         self._levels = (0, 0, [])
+        self._drawn.clear()
         self.show()
 
     def waiting(self, text: str) -> None:
@@ -117,7 +118,7 @@ class Viewer(Vertical):
         stage, room = self.stage, canvas.room()
         if stage is None or room.width <= 0 or room.height <= 0:
             return
-        state = (name, stage.moment, stage.selection, room, id(stage.history.tables))
+        state = (name, stage.moment, stage.last, stage.selection, stage.grain, room)
         if self._drawn.get(canvas.id or "") == state:
             return
         fresh = self._drawn.get(canvas.id or "", ("",))[0] != name

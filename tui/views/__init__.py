@@ -20,12 +20,14 @@ from tui.render.glyphs import translated
 
 @dataclass(frozen=True, slots=True)
 class DrawContext:
-    """What a drawing may depend on besides its model: the room, the signs, the selection."""
+    """What a drawing may depend on besides its model: the room, the signs, the selection, and how far
+    one step goes."""
 
     width: int = 80
     height: int = 24
     glyphs: Glyphs = UNICODE
     selection: Selection = field(default_factory=Selection)
+    grain: str = ""
 
 
 class View(Protocol):

@@ -24,11 +24,13 @@ HELP = {
     "✎": "Bytes of its storage were written.",
     "◂": "Where a step back at this grain leads.",
     "▸": "Where a step forward at this grain leads.",
+    "[line]": "In brackets: how far one step goes; `s` changes it.",
     "▶": "This moment: the event has just happened, those below it have not.",
     "▌": "The event is about what is selected.",
     "│": "Inside an operator call; one line for each call it is inside of.",
     "ƒ": "An operator was called.",
     "event": "The event's number, its kind, and what happened in plain words with the real names.",
+    "+5 us": "At the right: how long after this moment, or before it (-).",
     ",": "Between thousands.",
 }
 
@@ -58,7 +60,7 @@ def draw(model: Timeline, context: DrawContext) -> Picture:
         return grid.picture()
     _title(grid, model, context.glyphs)
     top = _bar(grid, model, context.glyphs)
-    _steps(grid, model, context.glyphs, top)
+    _steps(grid, model, context, top)
     _list(grid, model, context.glyphs, top + 2)
     return grid.picture()
 
@@ -66,7 +68,7 @@ def draw(model: Timeline, context: DrawContext) -> Picture:
 def _title(grid: Grid, model: Timeline, glyphs: Glyphs) -> None:
     x = grid.put(1, 0, "event ", "dim")
     x = grid.put(x, 0, f"{model.moment:,}", "number")
-    x = grid.put(x, 0, f" of {model.end:,}", "dim")
+    x = grid.put(x, 0, f" of {model.end - 1:,}", "dim")
     if model.line:
         x = grid.put(x, 0, f" {glyphs.dot} line ", "dim")
         x = grid.put(x, 0, str(model.line), "number")
@@ -126,10 +128,12 @@ def _marks(grid: Grid, places: Iterable[tuple[int, int]], y: int, sign: str, sty
         grid.put(x, y, sign, style, Target("event", event=moment))
 
 
-def _steps(grid: Grid, model: Timeline, glyphs: Glyphs, y: int) -> None:
-    x = 1
+def _steps(grid: Grid, model: Timeline, context: DrawContext, y: int) -> None:
+    x, glyphs = 1, context.glyphs
     for step in model.steps:
-        x = grid.put(x, y, f"{step.grain} ", "dim")
+        chosen = step.grain == context.grain
+        x = grid.put(x, y, f"[{step.grain}]" if chosen else step.grain, "lit" if chosen else "dim")
+        x += 1
         back, on = f"{glyphs.arrow_left} {step.previous:,}", f"{step.next:,} {glyphs.arrow}"
         x = grid.put(x, y, back, "number", Target("event", event=step.previous)) + 1
         x = grid.put(x, y, on, "number", Target("event", event=step.next)) + 3
@@ -162,7 +166,8 @@ def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -
     words = row.sentence.replace("×", glyphs.times)
     style = "dim" if coming else "lit" if now else "text"
     last = grid.put(x, y, words, style, target)
-    when = _time(row.time)
+    apart = row.time - model.elapsed
+    when = _time(row.time) if now else ("+" if apart >= 0 else "-") + _time(abs(apart))
     if last + len(when) + 2 < grid.width:
         grid.put(grid.width - len(when) - 1, y, when, "dim", target)
 

@@ -144,9 +144,12 @@ def _touched(history: Any, moment: int, selection: Any, file: int) -> frozenset[
 
 
 def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[BoundName, ...]:
-    began = history.previous(moment, "line")
+    if not frame:
+        return ()
+    before = history.names_at(history.previous(moment, "line"), frame)
+    same = {(fact.name, fact.tensor, fact.text) for fact in before}
     found = []
-    for fact in history.names_at(moment, frame) if frame else ():
+    for fact in history.names_at(moment, frame):
         tensor = history.tensor(fact.tensor, moment) if fact.tensor else None
         text = fact.text
         if tensor:
@@ -158,7 +161,7 @@ def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[Bound
                 tensor=fact.tensor,
                 storage=tensor.storage if tensor else 0,
                 text=text,
-                changed=fact.since > began,
+                changed=(fact.name, fact.tensor, fact.text) not in same,
                 lit=fact.tensor == selection.tensor != 0,
                 since=fact.since,
             )
