@@ -1,0 +1,59 @@
+"""The gallery's scripts, recorded once, together with what the engine itself counted meanwhile."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.inspect.history import History
+from engine.inspect.trace import Trace
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCRIPTS = {path.stem: path for path in sorted((ROOT / "lessons" / "gallery").glob("*.py"))}
+
+# Runs a script under a profiler that counts the calls into the engine's C functions.
+_COUNTED = """
+import json, sys
+from collections import Counter
+import engine
+from engine.inspect import live
+calls = Counter()
+def note(frame, event, argument):
+    if event == "c_call":
+        calls[argument.__name__] += 1
+script = compile(open(sys.argv[1]).read(), sys.argv[1], "exec")
+sys.setprofile(note)
+exec(script)
+sys.setprofile(None)
+allocators = {name: vars(live.allocator_stats(name)) for name in ("cpu", "pool")}
+probe = engine.empty(0)
+newest = {"tensor": live.tensor_id(probe), "storage": live.storage_id(probe)}
+with open(sys.argv[2], "w") as stream:
+    json.dump({"calls": calls, "allocators": allocators, "newest": newest}, stream)
+"""
+_RECORD = (
+    "import sys; from engine.inspect.recorder import record_program; "
+    "sys.exit(record_program(sys.argv[2:], sys.argv[1]))"
+)
+
+
+class Recorded(NamedTuple):
+    history: History
+    counted: dict[str, Any]
+
+
+@cache
+def recorded(name: str) -> Recorded:
+    """The history of a gallery script and the engine's own counts at its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        counted, program, trace = (Path(folder) / part for part in ("c.json", "p.py", "t.uht"))
+        program.write_text(_COUNTED)
+        command = [sys.executable, "-c", _RECORD, str(trace), str(program)]
+        command += [str(SCRIPTS[name]), str(counted)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+        return Recorded(History(Trace.open(trace)), json.loads(counted.read_text()))
