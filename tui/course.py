@@ -29,9 +29,10 @@ TODO = {
     "text": "n goes on.",
     "run": "Enter runs this.",
     "look": "Tab goes to the picture; n goes on.",
-    "predict": "Type your answer below and press Enter. ? is a hint, ! shows the answer.",
-    "exercise": "v edits exercise.py here, V in your $EDITOR; Enter checks it. h is a hint.",
+    "predict": "Type your answer below and press Enter; ! shows the answer.",
+    "exercise": "v edits exercise.py here, V in your $EDITOR; Enter checks it.",
 }
+HINT = {"predict": " ? is a hint.", "exercise": " h is a hint."}
 
 
 class Course:
@@ -68,7 +69,8 @@ class Course:
     @property
     def text(self) -> str:
         """What is to be read, with what there is to do at the end."""
-        return f"# {self.step.title}\n\n{self.step.text}\n\n*{TODO[self.step.kind]}*"
+        todo = TODO[self.step.kind] + (HINT.get(self.step.kind, "") if self.step.hints else "")
+        return f"# {self.step.title}\n\n{self.step.text}\n\n*{todo}*"
 
     def go(self, at: int) -> None:
         """To step number `at`."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.widgets import Input
 
 from tui.keys import LESSON, bindings
@@ -24,7 +24,7 @@ from tui.screens.sheet import Sheet
 from tui.screens.viewer import Viewer
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
-from tui.widgets.prose import lay, prose, wrap
+from tui.widgets.prose import fold, lay, prose, wrap
 
 if TYPE_CHECKING:
     from tui.course import Course, Said
@@ -36,16 +36,27 @@ VERDICT_ROWS = 9
 SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes between them
 
 
+ANSWERING = [
+    Word(" Enter", "name"),
+    Word(" answer  "),
+    Word("?", "name"),
+    Word(" hint  "),
+    Word("!", "name"),
+    Word(" show the answer  "),
+    Word("Esc", "name"),
+    Word(" to the text, where n goes on"),
+]
+
+
 class LessonScreen(BaseScreen):
-    """Text, verdict and answer line on the left; a viewer on the right once there is a picture."""
+    """The text, beside it a viewer once there is a picture; verdict and answer line below them."""
 
     KEYS = (LESSON,)
     BINDINGS = bindings(LESSON)
     SCOPED_CSS = False
     DEFAULT_CSS = """
     #lesson { height: 1fr; }
-    #left { width: 1fr; }
-    #prose { height: 1fr; border: round $panel; padding: 0 1; overflow-x: hidden; }
+    #prose { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; overflow-x: hidden; }
     #prose:focus { border: round $primary; }
     #verdict { height: auto; background: $surface; padding: 0 1; display: none; overflow-x: hidden; }
     #verdict.said { display: block; }
@@ -55,7 +66,8 @@ class LessonScreen(BaseScreen):
     LessonScreen.picture Viewer { display: block; }
     LessonScreen.-narrow.picture Viewer { display: none; }
     LessonScreen.-narrow.looking Viewer { display: block; }
-    LessonScreen.-narrow.looking #left { display: none; }
+    LessonScreen.-narrow.looking #prose { display: none; }
+    LessonScreen.-narrow.looking #verdict { display: none; }
     """
 
     def __init__(self, lesson: str = "") -> None:
@@ -67,12 +79,11 @@ class LessonScreen(BaseScreen):
     def body(self) -> ComposeResult:
         yield Bar(id="title")
         with Horizontal(id="lesson"):
-            with Vertical(id="left"):
-                yield Canvas(id="prose")
-                yield Canvas(id="verdict")
-                yield Input(id="answer", placeholder="your answer", select_on_focus=False)
+            yield Canvas(id="prose")
             yield Viewer(side=False)
-        yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
+        yield Canvas(id="verdict")
+        yield Input(id="answer", placeholder="your answer", select_on_focus=False)
+        yield Bar(id="keys")
 
     def on_mount(self) -> None:
         self.query_one("#verdict").can_focus = False
@@ -95,6 +106,14 @@ class LessonScreen(BaseScreen):
         self._arrive()
 
     # Showing
+
+    def on_descendant_focus(self) -> None:
+        """While an answer is typed the letters are part of it: the key bar says what does work."""
+        bar = self.query_one("#keys", Bar)
+        if self.query_one("#answer").has_focus:
+            bar.say(ANSWERING)
+        else:
+            bar.say(key_words(self.KEYS, getattr(self.app, "ascii", False)))
 
     def _arrive(self) -> None:
         """Show the step that the course is at now."""
@@ -133,7 +152,7 @@ class LessonScreen(BaseScreen):
         self.set_class(stage is not None, "picture")
         wide = stage is not None and self.size.width >= SIDE_BY_SIDE
         left = max(38, min(64, self.size.width - 82))  # the views fit 80 columns
-        self.query_one("#left").styles.width = left if wide else "1fr"
+        self.query_one("#prose").styles.width = left if wide else "1fr"
         self.query_one(Viewer).set_stage(stage)
 
     def _tell(self, said: Said) -> None:
@@ -144,13 +163,12 @@ class LessonScreen(BaseScreen):
 
     def _show_verdict(self) -> None:
         canvas = self.query_one("#verdict", Canvas)
-        width = max(20, (self.query_one("#left").size.width or 40) - 3)
+        width = max(20, (self.size.width or 40) - 3)
         lines: list[list[Span]] = []
         for style, text in self.said:
             for line in text.rstrip("\n").split("\n"):
-                lines += (
-                    wrap([(line, style)], width) if len(line) > width else [[Span(line, style)]]
-                )
+                # what the program wrote keeps its columns
+                lines += wrap([(line, style)], width) if style else fold([Span(line)], width)
         canvas.styles.height = min(VERDICT_ROWS, len(lines)) or 1
         canvas.show_picture(Picture.of(lines))
 

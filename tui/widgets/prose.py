@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tui.render import UNICODE, Glyphs, Picture, Span, cells
 from tui.render.python import Coloured
 
 INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
+FOLDED = 6  # cells that a folded line is set in
 Piece = tuple[str, str]  # text without a line break, style
 
 
@@ -72,7 +74,8 @@ def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[S
         return wrap(pieces(lines[0].lstrip("# ").strip(), "head"), width)
     if kind == "code":
         code = Coloured([line.expandtabs(4) for line in lines])
-        return [[Span("  "), *code.line(y)] for y in range(len(lines))]
+        rows = (fold(list(code.line(y)), width - 2) for y in range(len(lines)))
+        return [[Span("  "), *line] for row in rows for line in row]
     if kind == "quote":
         edge = Span(glyphs.wire(5) + " ", "wire")
         return [[edge, *line] for line in wrap(pieces(" ".join(lines), "type"), width - 2)]
@@ -85,6 +88,23 @@ def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[S
         rest = " " * cells(lead)
         return [[Span(rest if n else lead, "head"), *line] for n, line in enumerate(body)]
     return wrap(pieces(" ".join(lines)), width)
+
+
+def fold(spans: list[Span], width: int) -> list[list[Span]]:
+    """A line that must keep its spaces, such as code or output, cut where it reaches the edge; what
+    goes on below is set in a little."""
+    lines: list[list[Span]] = [[]]
+    used = 0
+    for span in spans:
+        rest = span
+        while used + cells(rest.text) > width > FOLDED:
+            lines[-1].append(replace(rest, text=rest.text[: width - used]))
+            rest = replace(rest, text=rest.text[width - used :])
+            lines.append([Span(" " * FOLDED)])
+            used = FOLDED
+        lines[-1].append(rest)
+        used += cells(rest.text)
+    return lines
 
 
 def pieces(text: str, base: str = "") -> list[Piece]:
