@@ -14,7 +14,7 @@ from engine._generated.event_kinds import PROGRAM_BEGIN, PROGRAM_END
 from engine._native import lib
 from engine._native.errors import raise_last
 from engine.inspect import tracer
-from engine.inspect.ring import MODE_LINES, Ring
+from engine.inspect.ring import MODE_LINES, Ring, alive
 
 
 @dataclass
@@ -24,6 +24,7 @@ class Producer:
     ring: Ring
     lines: bool
     pid: int
+    parent: int
     stopped: bool = False
 
     def stop(self, exit_code: int) -> str:
@@ -35,11 +36,18 @@ class Producer:
             tracer.uninstall()
         lib.uh_emit(PROGRAM_END, 0, exit_code, 0, 0, 0, 0)
         lib.uh_record_close()
-        lost = self.ring["lost"]
+        stops = self.ring["lost"] or self._writer_gone()
         self.ring.close()
-        if lost:
+        if stops:
             return "the recorder process ended; the recording stops there, the program went on"
         return ""
+
+    def _writer_gone(self) -> bool:
+        """Whether nobody is left who could carry the last events to disk."""
+        writer = self.ring["writer_pid"]
+        if writer == self.parent:
+            return os.getppid() != writer  # a dead parent's number may be taken or not reaped yet
+        return not alive(writer)
 
 
 def start(ring: Ring, argv: list[str], module: str = "") -> Producer:
@@ -57,4 +65,4 @@ def start(ring: Ring, argv: list[str], module: str = "") -> Producer:
     lib.uh_emit_blob(PROGRAM_BEGIN, 0, os.getpid(), sys.hexversion, 0, 0, text, len(text))
     if lines:
         tracer.install()
-    return Producer(ring, lines, os.getpid())
+    return Producer(ring, lines, os.getpid(), os.getppid())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -117,12 +118,13 @@ class ProgramRecording:
         """Takes over what the program has recorded since; returns how many events that was."""
         code = self.process.poll()
         taken = 0
-        if not self.problem:
+        if self.problem:
+            self._writer.discard()
+        else:
             try:
                 taken = self._writer.pump(0.02)
-            except Exception as error:  # the disk is full, ...: the program must go on without us
-                self.problem = f"the recording stops here: {self.path}: {error}"
-                self._writer.ring["mode"] = 0
+            except (OSError, sqlite3.Error) as error:
+                self._stop_recording(error)
         self.events += taken
         if code is not None:
             self.exit_code = 128 - code if code < 0 else code
@@ -130,9 +132,18 @@ class ProgramRecording:
 
     def close(self) -> None:
         """Ends the trace file; to be called when the program has ended."""
-        if not self.problem:
-            self._writer.finish(self.exit_code)
+        try:
+            if not self.problem:
+                self._writer.finish(self.exit_code)
+        except (OSError, sqlite3.Error) as error:
+            self._stop_recording(error)
+        if self.problem:
+            self._writer.close()
         self._writer.ring.close()
+
+    def _stop_recording(self, error: Exception) -> None:
+        """The disk is full, say: the program goes on, and the trace ends here."""
+        self.problem = f"the recording stops here: {self.path}: {error}"
 
     def wait(self) -> int:
         """Records to the end of the program; returns its exit code."""

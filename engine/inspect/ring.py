@@ -121,6 +121,17 @@ class Ring:
         os.close(self.fd)
 
 
+def alive(pid: int) -> bool:
+    """Whether a process with this id exists (as far as we may know)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
 def _anonymous_file() -> int:
     """A file without a name: memory where the system has memfd, else an unlinked temporary file."""
     if hasattr(os, "memfd_create"):

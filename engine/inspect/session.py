@@ -118,6 +118,7 @@ class Session:
             return []
         self._write_frames()
         code = self._kernel.poll()
+        self._writer.poll()  # taken note of, a dead writer is gone: the kernel need not wait for it
         frames = self._read_frames()
         done = [reply.request for reply in frames if reply.kind == "done"]
         # Printed before it was answered: the kernel flushes both streams before it says "done".

@@ -23,7 +23,7 @@ import numpy as np
 
 from engine._generated.event_kinds import PROGRAM_END, SOURCE, STRING
 from engine.inspect.events import RECORD
-from engine.inspect.ring import CLOSED, HAS_BLOB, HEADER_BYTES, RECORD_BYTES, Ring
+from engine.inspect.ring import CLOSED, HAS_BLOB, HEADER_BYTES, RECORD_BYTES, Ring, alive
 
 APPLICATION_ID: Final = 0x55485431  # 'UHT1'
 USER_VERSION: Final = 1
@@ -196,6 +196,12 @@ class Writer:
                 pieces.append(self._blob[: high - middle].tobytes())
         return b"".join(pieces)
 
+    def discard(self) -> None:
+        """Gives the program its room back without keeping anything: it must not wait for us."""
+        self._waiting.clear()
+        self.ring["blob_tail"], self.ring["tail"] = self.ring["blob_head"], self.ring["head"]
+        self.ring["heartbeat"] = time.monotonic_ns()
+
     def finish(self, exit_code: int | None = None) -> None:
         """Drains the rest and closes the file. With an exit code, a program that could not say
         so itself (it was killed) is given its PROGRAM_END."""
@@ -207,6 +213,10 @@ class Writer:
             if self.file.end and self.file.last["kind"] != PROGRAM_END:
                 self._end_program(exit_code)
         self.file.set_meta(meta)
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file as it is, and lets go of the ring."""
         self.file.close()
         self._records = np.empty(0, RECORD)
         self._blob = np.empty(0, np.uint8)
@@ -226,17 +236,6 @@ def _size(segment: tuple[np.ndarray, bytes]) -> int:
     return segment[0].nbytes + len(segment[1])
 
 
-def alive(pid: int) -> bool:
-    """Whether a process with this id exists (as far as we may know)."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Writes until the producer closes the ring or has died, or until SIGTERM."""
     parser = argparse.ArgumentParser(prog="engine.inspect.writer", description=__doc__)
@@ -246,7 +245,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--meta", action="append", default=[], metavar="KEY=VALUE")
     options = parser.parse_args(arguments)
     meta = dict(entry.split("=", 1) for entry in options.meta)
-    parent = os.getppid()
     stop: list[int] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: stop.append(number))
@@ -255,18 +253,27 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, sqlite3.Error) as error:
         print(f"cannot write the trace {options.path}: {error}", file=sys.stderr)
         return 1
-    ring = writer.ring
     print("ready", flush=True)
+    try:
+        _write(writer, options.producer, stop)
+    except (OSError, sqlite3.Error) as error:
+        print(f"cannot write the trace {options.path}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _write(writer: Writer, producer: int, stop: list[int]) -> None:
+    """Drains the ring until the program or whoever started us has ended, or `stop` is not empty."""
+    ring, parent = writer.ring, os.getppid()
     while not stop:
         # Asked first, drained after: what the program said before it ended is all in the ring.
-        over = ring["state"] == CLOSED or os.getppid() != parent or not alive(options.producer)
+        over = ring["state"] == CLOSED or os.getppid() != parent or not alive(producer)
         writer.pump(POLL_SECONDS)
         if over:
             break
         if not writer.behind:
             time.sleep(POLL_SECONDS / 2)
     writer.finish()
-    return 0
 
 
 if __name__ == "__main__":

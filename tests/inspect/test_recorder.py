@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -210,89 +208,6 @@ def test_ctrl_c_reaches_the_program_and_the_trace_is_complete(tmp_path: Path) ->
     assert errors.endswith(b"KeyboardInterrupt\n")
     assert b"recorder.py" not in errors
     assert Trace.open(tmp_path / "t.uht").meta["exit_code"] == "130"
-
-
-_TENSORS = """
-import engine, mmap, os, time
-clock = mmap.mmap(os.open("clock", os.O_RDWR), 8)
-x = engine.zeros(4)
-print(os.getpid(), flush=True)
-while True:
-    x.add_(1.0)
-    clock[:] = time.monotonic_ns().to_bytes(8, "little")
-"""
-
-
-def test_sigkill_at_random_points_loses_at_most_100_ms(tmp_path: Path) -> None:
-    """The program notes the time after each operation, where a kill cannot take it away."""
-    (tmp_path / "script.py").write_text(_TENSORS)
-    (tmp_path / "clock").write_bytes(bytes(8))
-    random.seed(7)
-    for attempt in range(6):
-        path = tmp_path / f"{attempt}.uht"
-        process = subprocess.Popen(
-            recorded_command(path, "script.py"), cwd=tmp_path, stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout
-        pid = int(process.stdout.readline())
-        time.sleep(random.uniform(0, 0.3))
-        os.kill(pid, signal.SIGKILL)
-        process.communicate(timeout=30)
-        assert process.returncode == 137
-        trace = Trace.open(path)
-        assert trace.warning == ""
-        did = int.from_bytes((tmp_path / "clock").read_bytes(), "little")
-        assert int(trace.events["t"][-2]) > did - 100_000_000
-        assert int(trace.events["a"][-1]) == 137
-
-
-def test_the_program_goes_on_when_the_recorder_is_killed(tmp_path: Path) -> None:
-    """More events than the ring holds: the program must not wait for ever for a dead writer."""
-    program = """
-        import os, time, engine
-        print(os.getppid(), flush=True)
-        x = engine.zeros(4)
-        for i in range(100_000):
-            x.add_(1.0)
-        print(x.tolist()[0], flush=True)
-        """
-    (tmp_path / "script.py").write_text(textwrap.dedent(program))
-    process = subprocess.Popen(
-        recorded_command(tmp_path / "t.uht", "script.py"),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    assert process.stderr
-    assert int(process.stdout.readline()) == process.pid
-    process.kill()
-    process.wait()
-    assert process.stdout.readline() == "100000.0\n"
-    assert "the recording stops there" in process.stderr.read()
-    process.stdout.close()
-    process.stderr.close()
-    trace = Trace.open(tmp_path / "t.uht")
-    assert not trace.finished
-
-
-def test_a_block_goes_on_when_its_writer_is_killed(tmp_path: Path) -> None:
-    """The dead writer is a child that nobody has waited for: it must be noticed all the same."""
-    program = """
-        import os, signal, engine
-        from engine.inspect.recorder import record
-        with record("t.uht") as recording:
-            os.kill(recording.writer_pid, signal.SIGKILL)
-            x = engine.zeros(4)
-            for i in range(100_000):
-                x.add_(1.0)
-        print(x.tolist()[0])
-        """
-    (tmp_path / "script.py").write_text(textwrap.dedent(program))
-    code, out, errors = run([sys.executable, "script.py"], tmp_path)
-    assert (code, out) == (0, "100000.0\n")
-    assert "t.uht: the writer process failed: exit code -9" in errors
 
 
 def test_record_as_a_context_manager(tmp_path: Path) -> None:
