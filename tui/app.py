@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.theme import Theme
 
 from tui.keys import ANYWHERE, bindings
@@ -65,8 +66,8 @@ Canvas {
 Bar#title, Bar#keys { background: $panel; }
 Viewer #tabs, Viewer #said, Viewer #strip { background: $surface; }
 Viewer #panes { height: 1fr; }
-Viewer Canvas { border: round $panel; height: 1fr; border-title-color: $text-muted; }
-Viewer Canvas:focus { border: round $primary; border-title-color: $text; }
+Viewer Canvas { border: $edge $panel; height: 1fr; border-title-color: $text-muted; }
+Viewer Canvas:focus { border: $edge $primary; border-title-color: $text; }
 Viewer #side { display: none; overflow-x: hidden; }
 Viewer.two #side { display: block; }
 Viewer.plain Canvas, Viewer.plain Canvas:focus { border: none; }
@@ -79,6 +80,13 @@ def palette() -> type[Provider]:
     from tui.commands import KeyCommands
 
     return KeyCommands
+
+
+class PlainScrollBar(ScrollBarRender):
+    """For --ascii: whole cells of background, no blocks at the ends."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class Underhood(App[int]):
@@ -103,17 +111,22 @@ class Underhood(App[int]):
         memory: Memory | None = None,
         **given: Any,
     ) -> None:
-        super().__init__()
         self.settings = settings or Settings()
+        self.ascii = ascii or self.settings.ascii  # the style sheet asks for it
+        super().__init__()
         self.memory = memory or Memory()
-        self.ascii = ascii or self.settings.ascii
         self.glyphs: Glyphs = ASCII if self.ascii else UNICODE
+        ScrollBar.renderer = PlainScrollBar if self.ascii else ScrollBarRender
         self._first, self._given = first, given
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = self._known_theme()
         if self.settings.keys:
             self.set_keymap(self.settings.keys)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """`$edge`: how frames are drawn."""
+        return {"edge": "ascii" if self.ascii else "round"}
 
     def get_default_screen(self) -> Screen[Any]:
         """The first screen is the lowest one: no empty screen is drawn before it."""

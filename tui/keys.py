@@ -31,6 +31,7 @@ NAMES = {
     "right_curly_bracket": "}",
     "left_curly_bracket": "{",
     "question_mark": "?",
+    "f1": "F1",
     "slash": "/",
     "colon": ":",
     "space": "Space",

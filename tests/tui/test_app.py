@@ -193,7 +193,7 @@ async def test_clicks_select_and_the_strip_goes_there(tmp_path: Path) -> None:
         assert stage.selection.tensor == target.tensor
         await pilot.click("#strip", offset=(0, 0))
         assert stage.moment == 0
-        await pilot.click("#keys", offset=(2, 0))  # ] step
+        await pilot.click("#keys", offset=(9, 0))  # ? help  ] step
         assert stage.line().line == 1
         await pilot.click("#tabs", offset=(4, 0))
         assert stage.view == "source"

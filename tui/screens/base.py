@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
 
-from tui.keys import Key, shown
+from tui.keys import ANYWHERE, Key, shown
 from tui.widgets.bar import Bar, Word
 
 
@@ -54,13 +54,16 @@ class BaseScreen(Screen[None]):
         self.app.exit(0)
 
 
-def key_words(groups: tuple[tuple[Key, ...], ...], ascii: bool = False) -> list[Word]:
-    """The key bar: the rows marked for it, each clickable."""
+def key_words(
+    groups: tuple[tuple[Key, ...], ...], ascii: bool = False, *, typing: bool = False
+) -> list[Word]:
+    """The key bar: the rows marked for it, each clickable. Help comes first, so that it is there
+    however narrow the bar; where letters are typed as text it is reached by its other key."""
     words = [Word(" ")]
-    for group in groups:
+    for group in (ANYWHERE, *groups):
         for key in group:
             if key.bar:
-                first = shown(key.keys, ascii).split(" ")[0]
-                words.append(Word(first, "name", key.action))
+                keys = shown(key.keys, ascii).split(" ")
+                words.append(Word(keys[-1 if typing else 0], "name", key.action))
                 words.append(Word(f" {key.label}  ", "", key.action))
     return words

@@ -37,7 +37,8 @@ SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes
 
 
 ANSWERING = [
-    Word(" Enter", "name"),
+    *key_words((), typing=True),
+    Word("Enter", "name"),
     Word(" answer  "),
     Word("?", "name"),
     Word(" hint  "),
@@ -56,8 +57,8 @@ class LessonScreen(BaseScreen):
     SCOPED_CSS = False
     DEFAULT_CSS = """
     #lesson { height: 1fr; }
-    #prose { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; overflow-x: hidden; }
-    #prose:focus { border: round $primary; }
+    #prose { width: 1fr; height: 1fr; border: $edge $panel; padding: 0 1; overflow-x: hidden; }
+    #prose:focus { border: $edge $primary; }
     #verdict { height: auto; background: $surface; padding: 0 1; display: none; overflow-x: hidden; }
     #verdict.said { display: block; }
     #answer { border: none; height: 1; padding: 0 1; background: $panel; display: none; }

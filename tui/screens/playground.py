@@ -98,7 +98,8 @@ class PlaygroundScreen(BaseScreen):
         with Horizontal(id="line"):
             yield Label(">>>", id="sign", markup=False)
             yield Prompt(placeholder="a line of Python", select_on_focus=False)
-        yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
+        plain = getattr(self.app, "ascii", False)
+        yield Bar(key_words(self.KEYS, plain, typing=True), id="keys")
 
     def on_mount(self) -> None:
         self.query_one(Prompt).focus()

@@ -25,7 +25,7 @@ class Sheet(ModalScreen[None]):
     Sheet { align: center middle; }
     Sheet Canvas {
         width: 90%; max-width: 100; height: 80%;
-        border: round $primary; background: $surface; padding: 0 1;
+        border: $edge $primary; background: $surface; padding: 0 1;
         border-title-style: bold; border-subtitle-color: $text-muted;
     }
     Sheet.-narrow Canvas { width: 100%; height: 100%; }

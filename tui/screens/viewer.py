@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 
-from tui.keys import ANYWHERE, EXPLORE, SCREEN, VIEW_KEYS, bindings
+from tui.keys import EXPLORE, SCREEN, VIEW_KEYS, bindings
 from tui.render import Picture, Target
 from tui.screens.base import key_words
 from tui.widgets.bar import Bar, Word
@@ -381,4 +381,4 @@ def focus_row(picture: Picture) -> int | None:
 
 def viewer_bar(ascii: bool) -> list[Word]:
     """The key bar of screens that are mainly a viewer."""
-    return key_words((EXPLORE, SCREEN, ANYWHERE), ascii)
+    return key_words((EXPLORE, SCREEN), ascii)
