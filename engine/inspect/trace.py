@@ -281,10 +281,28 @@ def _connect(file: Path) -> sqlite3.Connection:
             raise TraceError(f"{file} cannot be opened: {error}") from None
         except _UNREADABLE as error:
             database.close()
+            if beginning := _beginning(file):
+                return beginning
             raise TraceError(f"{file} is damaged: {error}; nothing in it is readable") from None
         else:
             return database
     raise TraceError(f"{file} cannot be opened; copy it to a folder that you can write to")
+
+
+def _beginning(file: Path) -> sqlite3.Connection | None:
+    """A file that lost its end, in memory: SQLite refuses one with fewer pages than its head says,
+    so there the head says how many came. None for a file that has lost nothing."""
+    data = bytearray(file.read_bytes())
+    size = int.from_bytes(data[16:18], "big")
+    pages = len(data) // (65536 if size == 1 else max(size, 512))
+    if not 0 < pages < int.from_bytes(data[28:32], "big"):
+        return None
+    data[28:32] = pages.to_bytes(4, "big")
+    data[18:20] = b"\1\1"  # no log: memory has none
+    database = sqlite3.connect(":memory:")
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.deserialize(bytes(data))
+    return database
 
 
 def _check_database(database: sqlite3.Connection, file: Path) -> None:
