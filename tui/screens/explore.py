@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tui.stage import Stage
 
 LIVE_SECONDS = 0.25
+WARM_AFTER = 0.15
 RECORD_SECONDS = 60.0  # a gallery script that takes longer is stopped
 
 
@@ -73,6 +74,7 @@ class ExploreScreen(BaseScreen):
             return
         self.app.call_from_thread(self._loaded, stage, problem)
         if stage is not None:
+            time.sleep(WARM_AFTER)  # the first picture is painted now: do not compete with it
             warm(stage)
 
     def _opened(self, trace: Path) -> Stage:

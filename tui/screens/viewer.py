@@ -48,6 +48,8 @@ class Viewer(Vertical):
         self._pointing: Canvas | None = None
         self._levels: tuple[int, int, list[float]] = (0, 0, [])
         self._drawn: dict[str, tuple] = {}
+        self._said: tuple[str, tuple] = ("", ())
+        self._waiting = ""  # what is said while there is no stage
 
     def compose(self) -> ComposeResult:
         yield Bar(id="tabs")
@@ -64,12 +66,18 @@ class Viewer(Vertical):
         self.stage = stage
         self._levels = (0, 0, [])
         self._drawn.clear()
-        self.show()
+        before = self.has_class("two")
+        if stage is not None and self._arrange() != before:  # draw for the room there will be
+            self.call_after_refresh(self.show)
+        else:
+            self.show()
 
     def waiting(self, text: str) -> None:
         """Say why there is nothing to see yet."""
         self._arrange()
-        self.main.show_picture(prose(f"\n*{text}*", self.main.room().width))
+        self._waiting = text
+        if (width := self.main.room().width) > 0:  # else on_canvas_fitted will say it
+            self.main.show_picture(prose(f"\n*{text}*", width))
 
     @property
     def main(self) -> Canvas:
@@ -95,11 +103,21 @@ class Viewer(Vertical):
         if two:
             self._show_in(self.query_one("#side", Canvas), SIDE)
         self._show_tabs()
+        said = self._still_said(said)
         self.query_one("#said", Bar).say(
             [Word(" "), Word(said or stage.sentence(), "title" if said else "")]
         )
         self._show_strip()
         self._changed()
+
+    def _still_said(self, said: str) -> str:
+        """What the last key led to stays to be read until something else is looked at: a picture that
+        is drawn anew because its room changed does not wipe it away."""
+        assert self.stage is not None
+        place = (self.stage.moment, self.stage.selection, self.stage.view)
+        if said or self._said[1] != place:
+            self._said = (said, place)
+        return self._said[0]
 
     def _arrange(self) -> bool:
         """Make room for one or two views; whether there are two."""
@@ -156,6 +174,8 @@ class Viewer(Vertical):
 
     def on_canvas_fitted(self, event: Canvas.Fitted) -> None:
         event.stop()
+        if self.stage is None and self._waiting:
+            self.waiting(self._waiting)
         self.show()
 
     def _selected(self, target: Target, entered: bool) -> None:

@@ -17,7 +17,8 @@ HELP = {
     "▶": "The line that is about to run, or that is running when the moment is inside of it.",
     "◆": "This line made, wrote, named or looked at what is selected.",
     "▌": "This line, or this name, is selected.",
-    "/": "How often the line has begun to run: so far / in the whole recording; only where there is room.",
+    "/": "How often the line has begun to run: so far / in the whole recording, or rounded and so far "
+    "only (100k); where there is room.",
     "✎": "This name was bound by the line before.",
     "names": "The names of the running function and what they are bound to at this moment.",
     "stack": "The functions that have been entered and not left; the lowest one is running.",
@@ -98,8 +99,21 @@ def _gutter(
     style = "head" if line.current else "dim"
     grid.put(3, y, fit(str(line.number), 4, align=">"), style, target)
     if line.total and hits:
-        times = fit(f"{line.hits}/{line.total}", 7, glyphs.ellipsis, ">")
-        grid.put(8, y, times, "number" if line.hits else "dim", target)
+        times = f"{line.hits}/{line.total}"
+        if len(times) > 7:
+            times = _rounded(line.hits)
+        grid.put(
+            8, y, fit(times, 7, glyphs.ellipsis, ">"), "number" if line.hits else "dim", target
+        )
+
+
+def _rounded(count: int) -> str:
+    """`850`, `12.3k`, `100k`, `4.56M`: three digits."""
+    size, units = float(count), iter(("", "k", "M", "G"))
+    unit = next(units)
+    while size >= 999.5:
+        size, unit = size / 1000, next(units)
+    return f"{size:.3g}{unit}"
 
 
 def _names(
