@@ -27,19 +27,30 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
   return common;
 }
 
+[[noreturn]] void no_loop(const PointwiseOp& op, DType dtype) {
+  const std::string_view name = op.name;
+  if (dtype == DType::kBool && name == "neg") {
+    fail(ErrorKind::kRuntime, "neg: negation, the `-` operator, on a bool tensor is not supported; use the `~` or "
+         "logical_not() operator instead");
+  }
+  fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title, "'");
+}
+
 LoopFn loop_for(const PointwiseOp& op, DType dtype) {
   const LoopFn fn = pointwise_loops()[static_cast<size_t>(op.row)][static_cast<size_t>(dtype)];
-  if (fn) [[likely]]
-    return fn;
-  if (dtype == DType::kBool && std::string_view(op.name) == "sub") {
-    fail(ErrorKind::kRuntime,
-         "sub: subtraction, the `-` operator, with two bool tensors is not supported; use the `^` "
-         "or "
-         "logical_xor() operator instead");
+  if (!fn) [[unlikely]] no_loop(op, dtype);
+  return fn;
+}
+
+// PyTorch refuses bool - anything and anything - bool: whether 1 or 255 was meant, nobody can tell.
+void check_subtraction(const PointwiseOp& op, std::span<const Operand> inputs) {
+  const std::string_view name = op.name;
+  if (name != "sub" && name != "rsub") return;
+  for (const Operand& o : inputs) {
+    const DType own = o.is_number() ? o.number.dtype(DType::kFloat32) : o.tensor.dtype();
+    check(own != DType::kBool, name, ": subtraction, the `-` operator, with a bool ", o.is_number() ? "number" : "tensor",
+          " is not supported; use the `^` or logical_xor() operator, or `~` to invert a mask");
   }
-  fail(op.promotion == Promotion::kIntegral || dtype == DType::kBool ? ErrorKind::kRuntime
-                                                                     : ErrorKind::kNotImplemented,
-       "\"", op.name, "\" not implemented for '", info(dtype).title, "'");
 }
 
 Dims broadcast_all(std::span<const Operand> inputs) {
@@ -222,7 +233,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
   const DType dtype = first.dtype();
   constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
   if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
-      first.ndim() == 0 || (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
+      first.ndim() == 0 || dtype == DType::kBool || (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
     return false;
   }
   for (const Operand& input : inputs.subspan(1)) {
@@ -267,6 +278,7 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
     Tensor out = target;
     if (run_flat(op, form, inputs, params, out)) return out;
   }
+  check_subtraction(op, inputs);
   const DType dtype = compute_dtype(op, inputs);
   const LoopFn fn = loop_for(op, dtype);
   const bool to_bool = op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical;
