@@ -27,7 +27,9 @@ def look_at_everything(history: History) -> int:
     looked = 0
     for m in range(0, history.end, max(1, history.end // 12)):
         for tensor in history.tensors_at(m) or (None,):
-            selection = Selection(tensor=tensor.id, storage=tensor.storage) if tensor else Selection()
+            selection = (
+                Selection(tensor=tensor.id, storage=tensor.storage) if tensor else Selection()
+            )
             for project in VIEWS.values():
                 assert to_json(project(history, m, selection))
                 looked += 1

@@ -168,6 +168,7 @@ def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
         environment = {**os.environ, "FAKE_PRODUCER": str(Path(__file__).parent)}
         process = subprocess.Popen(command, pass_fds=[ring.fd], env=environment)
         while ring["head"] == 0:
+            assert process.poll() is None, "the program ended before it said anything"
             time.sleep(0.005)
         until = time.monotonic() + random.uniform(0.0, 0.2)
         while time.monotonic() < until:
