@@ -13,6 +13,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -42,7 +43,7 @@ class SpinLock {
  public:
   void lock() {
     while (flag_.test_and_set(std::memory_order_acquire)) {
-      while (flag_.test(std::memory_order_relaxed)) __builtin_ia32_pause();
+      while (flag_.test(std::memory_order_relaxed)) std::this_thread::yield();
     }
   }
   void unlock() { flag_.clear(std::memory_order_release); }

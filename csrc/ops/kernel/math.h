@@ -181,15 +181,16 @@ inline T pow(T a, T b) {
   }
 }
 
-// A NaN on either side wins (PyTorch's maximum and minimum); fmax and fmin ignore it.
+// A NaN on either side wins (PyTorch's maximum and minimum): comparisons with one are false, so a
+// NaN in `b` is taken by itself. fmax and fmin ignore it.
 template <class T>
-inline T maximum(T a, T b) { return isnan(a) ? a : (isnan(b) || b > a) ? b : a; }
+inline T maximum(T a, T b) { return a >= b || isnan(a) ? a : b; }
 template <class T>
-inline T minimum(T a, T b) { return isnan(a) ? a : (isnan(b) || b < a) ? b : a; }
+inline T minimum(T a, T b) { return a <= b || isnan(a) ? a : b; }
 template <class T>
-inline T fmax(T a, T b) { return isnan(a) ? b : (isnan(b) || a >= b) ? a : b; }
+inline T fmax(T a, T b) { return a >= b || isnan(b) ? a : b; }
 template <class T>
-inline T fmin(T a, T b) { return isnan(a) ? b : (isnan(b) || a <= b) ? a : b; }
+inline T fmin(T a, T b) { return a <= b || isnan(b) ? a : b; }
 
 template <class T>
 inline T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
