@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.timer import Timer
 
 from tui.keys import EXPLORE, SCREEN, VIEW_KEYS, bindings
@@ -66,11 +67,7 @@ class Viewer(Vertical):
         self.stage = stage
         self._levels = (0, 0, [])
         self._drawn.clear()
-        before = self.has_class("two")
-        if stage is not None and self._arrange() != before:  # draw for the room there will be
-            self.call_after_refresh(self.show)
-        else:
-            self.show()
+        self.show()
 
     def waiting(self, text: str) -> None:
         """Say why there is nothing to see yet."""
@@ -98,8 +95,12 @@ class Viewer(Vertical):
         if stage.moment < 0:
             self.waiting("nothing has been recorded yet")
             return
+        before = self.has_class("two")
         two = self._arrange()
-        self._show_in(self.main, stage.view)
+        if before and not two and self.is_on_screen:  # what is there fits until there is more room
+            self.call_after_refresh(self.show, said)
+            return
+        self._show_in(self.main, stage.view, self._room_beside() if two and not before else None)
         if two:
             self._show_in(self.query_one("#side", Canvas), SIDE)
         self._show_tabs()
@@ -129,11 +130,18 @@ class Viewer(Vertical):
         self.set_class(width < 84, "plain")
         return two
 
-    def _show_in(self, canvas: Canvas, name: str) -> None:
+    def _room_beside(self) -> Size:
+        """The main view's room once the side view is there. Drawn for the room it still has, it would
+        grow scroll bars, be laid out anew, and be drawn twice."""
+        side = self.query_one("#side").styles.width
+        taken = (int(side.value) if side is not None else 0) + 2  # its frame
+        return Size(self.size.width - taken, self.main.room().height)
+
+    def _show_in(self, canvas: Canvas, name: str, room: Size | None = None) -> None:
         """Draw one view, unless it would come out the same."""
         from tui.views import view
 
-        stage, room = self.stage, canvas.room()
+        stage, room = self.stage, room or canvas.room()
         if stage is None or room.width <= 0 or room.height <= 0:
             return
         state = (name, stage.moment, stage.last, stage.selection, stage.grain, room)
