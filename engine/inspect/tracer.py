@@ -14,6 +14,7 @@ import threading
 import tokenize
 from functools import cache
 from types import FrameType
+from typing import Any
 
 from engine._generated.event_kinds import SOURCE
 from engine._native import lib
@@ -21,6 +22,7 @@ from engine._native import lib
 _files: dict[str, int] = {}
 _sources: dict[str, str] = {}
 _own_scripts: set[str] = set()
+_before: list[Any] = [None, None]  # trace functions of a debugger: of this thread, and of new ones
 
 
 def install() -> None:
@@ -29,15 +31,23 @@ def install() -> None:
     tensor = sys.modules["engine"].Tensor
     if lib.uh_trace_begin(id(tensor), id(file_id)) != 0:
         raise RuntimeError(f"tracer: {tensor!r} has no slot `_h`; rebuild Underhood")
+    _before[:] = sys.gettrace(), threading.gettrace()
     threading.settrace(_begin_in_thread)
     lib.uh_trace_thread()
 
 
 def uninstall() -> None:
-    """Stops in the calling thread; other threads stop by themselves when the recording is over."""
+    """Stops in the calling thread; other threads stop by themselves when the recording is over.
+
+    Whoever traced before us (a debugger, say) goes on; whoever took our place meanwhile keeps it.
+    """
+    here, in_threads = _before
+    _before[:] = None, None
     if threading.gettrace() is _begin_in_thread:
-        threading.settrace(None)
-    lib.uh_trace_end()
+        threading.settrace(in_threads)
+    if sys.gettrace() is None:  # a tracer in C shows as none
+        lib.uh_trace_end()
+        sys.settrace(here)
 
 
 def _begin_in_thread(frame: FrameType, event: str, argument: object) -> None:

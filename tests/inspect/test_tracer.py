@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import runpy
+import sys
 import textwrap
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -56,6 +59,9 @@ class Told:
         """The events after the first LINE `first` up to the next LINE `last`."""
         start = self.events.index(("LINE", first))
         return self.events[start + 1 : self.events.index(("LINE", last), start + 1)]
+
+    def names(self) -> set[str]:
+        return {event[1] for event in self.events if event[0] == "BIND"}
 
     def bound(self, name: str) -> list[str]:
         return [event[2] for event in self.events if event[0] == "BIND" and event[1] == name]
@@ -324,3 +330,28 @@ def test_recording_changes_no_result_and_no_count(tmp_path: Path) -> None:
     gc.collect()
     assert recorded["values"] == plain["values"]
     assert recorded["counts"] == plain["counts"]
+
+
+def test_a_debugger_goes_on_after_the_recording(tmp_path: Path) -> None:
+    def debugger(frame: FrameType, event: str, argument: object) -> None:
+        return None
+
+    def taking_over(frame: FrameType, event: str, argument: object) -> None:
+        return None
+
+    before = sys.gettrace(), threading.gettrace()
+    try:
+        sys.settrace(debugger)
+        threading.settrace(debugger)
+        with record(tmp_path / "a.uht"):
+            x = engine.zeros(2)
+        assert sys.gettrace() is debugger
+        assert threading.gettrace() is debugger
+        with record(tmp_path / "b.uht"):
+            sys.settrace(taking_over)
+        assert sys.gettrace() is taking_over
+    finally:
+        sys.settrace(before[0])
+        threading.settrace(before[1])
+    assert "x" in Told(Trace.open(tmp_path / "a.uht"), tmp_path).names()
+    assert x.tolist() == [0.0, 0.0]
