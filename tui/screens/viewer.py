@@ -100,9 +100,10 @@ class Viewer(Vertical):
         if before and not two and self.is_on_screen:  # what is there fits until there is more room
             self.call_after_refresh(self.show, said)
             return
-        self._show_in(self.main, stage.view, self._room_beside() if two and not before else None)
+        rooms = self._rooms_to_be() if two and not before else (None, None)
+        self._show_in(self.main, stage.view, rooms[0])
         if two:
-            self._show_in(self.query_one("#side", Canvas), SIDE)
+            self._show_in(self.query_one("#side", Canvas), SIDE, rooms[1])
         self._show_tabs()
         said = self._still_said(said)
         self.query_one("#said", Bar).say(
@@ -130,12 +131,13 @@ class Viewer(Vertical):
         self.set_class(width < 84, "plain")
         return two
 
-    def _room_beside(self) -> Size:
-        """The main view's room once the side view is there. Drawn for the room it still has, it would
-        grow scroll bars, be laid out anew, and be drawn twice."""
+    def _rooms_to_be(self) -> tuple[Size, Size]:
+        """The main view's room and the side view's, once there are two. Drawn for the room it still
+        has, the main one would grow scroll bars, be laid out anew, and be drawn twice."""
         side = self.query_one("#side").styles.width
-        taken = (int(side.value) if side is not None else 0) + 2  # its frame
-        return Size(self.size.width - taken, self.main.room().height)
+        taken = int(side.value) if side is not None else 0
+        width, height = self.size.width, self.main.room().height
+        return Size(width - taken - 2, height), Size(taken - 2, height)  # 2: the frame
 
     def _show_in(self, canvas: Canvas, name: str, room: Size | None = None) -> None:
         """Draw one view, unless it would come out the same."""
