@@ -17,6 +17,7 @@ import pytest
 import engine
 from engine.inspect import tracer
 from engine.inspect.events import NUMBER
+from engine.inspect.history import History
 from engine.inspect.recorder import record
 from engine.inspect.trace import Trace
 
@@ -355,3 +356,19 @@ def test_a_debugger_goes_on_after_the_recording(tmp_path: Path) -> None:
         threading.settrace(before[1])
     assert "x" in Told(Trace.open(tmp_path / "a.uht"), tmp_path).names()
     assert x.tolist() == [0.0, 0.0]
+
+
+def test_names_of_a_module_that_was_thrown_away_end_with_their_tensors(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text("import engine\nweights = engine.zeros(3)\n")
+    with record(tmp_path / "t.uht"):
+        kept = runpy.run_path(str(script))
+        still = kept["weights"]
+        del kept, still
+        end = 0
+    history = History(Trace.open(tmp_path / "t.uht"))
+    ever = {history.string(int(name)) for name in history.tables.names.name}
+    assert {"weights", "still", "end"} <= ever
+    assert history.tensors_at(history.end - 1) == ()
+    assert [fact for fact in history.names_at(history.end - 1) if fact.tensor] == []
+    assert end == 0

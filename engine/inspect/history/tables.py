@@ -211,7 +211,11 @@ class Tables:
 
     @cached_property
     def names(self) -> Table:
-        """A binding ends at the next binding or unbinding of the name, or with its frame."""
+        """A binding ends at the next binding or unbinding of the name, or with its frame.
+
+        Nobody tells of the names of a module that was thrown away (runpy does that): they end with
+        the tensors that they held.
+        """
         since, rows = self.of("NAME_BIND", "NAME_UNBIND")
         gone, old = self.of("FRAME_POP")
         until = np.minimum(
@@ -220,6 +224,9 @@ class Tables:
         )
         bound = rows["kind"] == NUMBER["NAME_BIND"]
         since, until, rows = since[bound], until[bound], rows[bound]
+        endless = (until == FOREVER) & (rows["d"] != 0)
+        freed, tensors = self.of("TENSOR_FREE")
+        until[endless] = _next_after(rows["d"][endless], since[endless], tensors["a"], freed)
         return Table(
             since,
             until,
