@@ -1,0 +1,94 @@
+"""The vector functions of csrc/ops/kernel/vector_math.h against double precision, on every instruction set."""
+
+import math
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+# Errors in units in the last place of the float result. v2 has no fused multiply-add: one more.
+BOUNDS = {"exp": 3.0, "tanh": 4.0, "sigmoid": 4.0, "erf": 7.0}
+STEP = 1021  # every STEP-th bit pattern: all exponents, both signs, subnormals
+
+
+def sampled() -> np.ndarray:
+    bits = np.arange(0, 2**32, STEP, dtype=np.uint64).astype(np.uint32)
+    values = bits.view(np.float32)
+    return values[np.isfinite(values)]
+
+
+def exact(name: str, x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float64)
+    with np.errstate(over="ignore"):
+        if name == "erf":
+            return np.vectorize(math.erf)(wide)
+        if name == "sigmoid":
+            return 1 / (1 + np.exp(-wide))
+        return getattr(np, name)(wide)
+
+
+def worst(name: str) -> tuple[float, float]:
+    """The largest error in ulp, and where it is. Results too small for a normal float are left out:
+    sigmoid takes 1 / (1 + exp(-x)) as PyTorch does, and that is 0 there."""
+    import engine
+
+    x = sampled() if name != "erf" else sampled()[::8]
+    got = getattr(engine, name)(engine.from_numpy(x.copy())).numpy().astype(np.float64)
+    want = exact(name, x)
+    kept = (np.abs(want) > 1.2e-38) & (np.abs(want) < 3.4e38) & (np.abs(x) > 1.2e-38)
+    ulp = np.spacing(np.abs(want[kept]).astype(np.float32)).astype(np.float64)
+    error = np.abs(got[kept] - want[kept]) / ulp
+    at = int(error.argmax())
+    return float(error[at]), float(x[kept][at])
+
+
+@pytest.mark.parametrize("isa", ["v2", "v3", "v4"])
+def test_every_instruction_set_is_within_its_bounds(isa: str) -> None:
+    code = "from test_vector_math import *\nfor n in BOUNDS: print(n, *worst(n))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "UNDERHOOD_ISA": isa, "PYTHONPATH": os.path.dirname(__file__)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for line in done.stdout.splitlines():
+        name, error, at = line.split()
+        assert float(error) <= BOUNDS[name], f"{name} on {isa}: {error} ulp at {at}"
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("exp", math.inf, math.inf),
+        ("exp", -math.inf, 0.0),
+        ("exp", 89.0, math.inf),
+        ("exp", -100.0, 3.783506e-44),
+        ("exp", -0.0, 1.0),
+        ("tanh", math.inf, 1.0),
+        ("tanh", -math.inf, -1.0),
+        ("erf", math.inf, 1.0),
+        ("erf", -5.0, -1.0),
+        ("sigmoid", -math.inf, 0.0),
+        ("sigmoid", math.inf, 1.0),
+    ],
+)
+def test_the_ends_are_exact(name: str, at: float, value: float) -> None:
+    import engine
+
+    got: Any = getattr(engine, name)(engine.full((20,), at)).tolist()
+    assert got == pytest.approx([value] * 20, rel=1e-6, abs=0)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_nan_stays_nan_and_zero_keeps_its_sign(name: str) -> None:
+    import engine
+
+    nan = getattr(engine, name)(engine.full((20,), math.nan)).tolist()
+    assert all(math.isnan(v) for v in nan)
+    if name in ("tanh", "erf"):
+        zero = getattr(engine, name)(engine.full((20,), -0.0)).tolist()
+        assert all(v == 0 and math.copysign(1, v) < 0 for v in zero)
