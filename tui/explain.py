@@ -24,8 +24,19 @@ def explanation(stage: Stage) -> str:
         parts += describe_call(history, call, moment)
     if event.fields:
         parts += ["", "# The event's own fields", ""]
-        parts += [f"- `{name}` {value:,}" for name, value in event.fields]
+        parts += [
+            f"- `{name}` {field(history, moment, name, value)}" for name, value in event.fields
+        ]
     return "\n".join(parts)
+
+
+def field(history: Any, moment: int, name: str, value: int) -> str:
+    """A field as it was recorded and, where that is a number for something, what it stands for."""
+    from engine.inspect.history.sentences import say
+
+    written = f"{value:#x}" if name == "address" else f"{value:,}"
+    means = say(history, moment, name, value) if value else value
+    return written if means == value else f"{written}: {means}"
 
 
 def running_call(history: Any, moment: int) -> Any | None:

@@ -17,7 +17,7 @@ _MOST_TEXT = 60
 
 
 def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> str:
-    said = {field: _say(history, m, field, value) for field, value in fields.items()}
+    said = {field: say(history, m, field, value) for field, value in fields.items()}
     if "holder" in fields:
         said["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
     if "line" in fields:
@@ -75,7 +75,7 @@ TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION")
 """Kinds whose sentence ends with their own text."""
 
 
-def _say(history: History, m: int, field: str, value: int) -> object:
+def say(history: History, m: int, field: str, value: int) -> object:
     """A field as it stands in a sentence."""
     if field in CODES:
         return coded(CODES[field], value)
