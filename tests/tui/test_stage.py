@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.inspect.events import HOLDERS
 from engine.inspect.selection import Selection
+from tests.inspect.trace_builder import TraceBuilder
 from tests.tui.program import program
 from tui.questions import copy_python, copy_text, who_owns, who_wrote
 from tui.render import UNICODE, Target
@@ -220,3 +222,38 @@ def test_activity_is_one_number_a_column(stage: Stage) -> None:
     assert len(levels) == 40
     assert max(levels) == 1.0
     assert min(levels) >= 0.0
+
+
+def test_it_goes_on_with_what_was_recorded_since(stage: Stage) -> None:
+    stage.go("last")
+    grown = program()
+    grown.mark("more")
+    stage.take(grown.history())
+    assert stage.moment == stage.last == grown.now
+    stage.go("start")
+    stage.take(grown.history())
+    assert stage.moment == 0
+
+
+def test_stepping_lets_a_selected_line_go_so_that_the_source_follows_the_program(
+    stage: Stage,
+) -> None:
+    stage.select(Target("line", file=1, line=2))
+    stage.step(-1)
+    assert (stage.selection.file, stage.selection.line) == (0, 0)
+
+
+def test_between_two_lines_of_the_playground_its_names_are_still_there() -> None:
+    b = TraceBuilder()
+    b.file("<input 1>", "x = torch.ones(2)\n")
+    frame = b.frame()
+    b.line(1)
+    x = b.tensor((2,), values=[1, 1])
+    b.bind("x", x)
+    b.pop_frame()
+    b.emit("NAME_BIND", frame, b.string("x"), HOLDERS.index("NAME"), x)  # as the recorder does
+    stage = Stage(b.history())
+    stage.go("last")
+    model = stage.model("source")
+    assert (model.path, model.current) == ("<input 1>", 0)
+    assert [(name.name, name.tensor) for name in model.names] == [("x", x)]

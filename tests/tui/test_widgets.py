@@ -89,3 +89,13 @@ def test_prose_never_exceeds_its_width_and_marks_more_than_colour() -> None:
     marked = prose(TEXT, 80).text(styles=True)
     assert "⟨title:six⟩" in marked
     assert "⟨title op:cells⟩" in marked
+
+
+def test_a_line_of_code_is_folded_and_never_cut() -> None:
+    from tui.widgets.prose import FOLDED, prose
+
+    code = 'for name in ("temperature", "day", "week", "stations"):'
+    lines = prose(f"```\n{code}\n```", 30).text().splitlines()
+    assert max(map(len, lines)) <= 30
+    whole = lines[0] + "".join(line[2 + FOLDED :] for line in lines[1:])
+    assert whole.replace(" ", "") == code.replace(" ", "")
