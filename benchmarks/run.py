@@ -216,9 +216,7 @@ def recorder_figures() -> Iterator[Figure]:
 
 
 def unrecorded(script: Path) -> float:
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 

@@ -65,7 +65,11 @@ def ints(value: Any) -> tuple[Any, int]:
 
 def given(value: Any) -> tuple[int, Any]:
     """An optional number as (was it given, value)."""
-    return (0, 0) if value is None else (1, value.__index__() if hasattr(value, "__index__") else value)
+    return (
+        (0, 0)
+        if value is None
+        else (1, value.__index__() if hasattr(value, "__index__") else value)
+    )
 
 
 def handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:

@@ -119,7 +119,9 @@ def asarray(
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     made = as_tensor(obj, dtype, device)
     if copy is False and made is not obj:
-        shared = is_array(obj) and obj.size and obj.__array_interface__["data"][0] == made.data_ptr()
+        shared = (
+            is_array(obj) and obj.size and obj.__array_interface__["data"][0] == made.data_ptr()
+        )
         if not shared:
             kind = type(obj).__name__
             raise ValueError(f"asarray: {kind} of this dtype needs a copy, got copy=False")
@@ -137,6 +139,8 @@ def _need(size: tuple[Any, ...], function: str) -> None:
 def finish(made: Tensor, out: Tensor | None, requires_grad: bool, function: str) -> Tensor:
     """What all factories do last: into `out` where there is one."""
     if out is not None:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{function}: out must be a Tensor, got {type(out).__name__}")
         if out.numel() == 0 and made.numel() != 0:
             out.data = made.to(out.dtype)
         elif out.shape != made.shape:
@@ -304,7 +308,9 @@ def like_factory(function: Any, name: str, doc: str) -> Any:
         return made.requires_grad_(requires_grad) if requires_grad else made
 
     like.__name__ = like.__qualname__ = name
-    like.__doc__ = f"{doc} the sizes, dtype, device and memory order of `input`, unless told otherwise."
+    like.__doc__ = (
+        f"{doc} the sizes, dtype, device and memory order of `input`, unless told otherwise."
+    )
     return like
 
 

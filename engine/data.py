@@ -181,9 +181,7 @@ def _dtype_of(item: Any, function: str) -> dtype:
         return int64
     if hasattr(item, "__float__"):
         return get_default_dtype()
-    raise RuntimeError(
-        f"{function}: could not infer dtype of {type(item).__name__}, got {item!r}"
-    )
+    raise RuntimeError(f"{function}: could not infer dtype of {type(item).__name__}, got {item!r}")
 
 
 def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:

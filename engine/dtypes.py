@@ -122,7 +122,9 @@ class device:
             raise TypeError(f"device: expected a name such as 'cpu', got {type!r}")
         name, colon, number = type.partition(":")
         if name not in device.CODES or (colon and not number.isdecimal()):
-            raise RuntimeError(f"device: expected cpu or meta, optionally with :index, got {type!r}")
+            raise RuntimeError(
+                f"device: expected cpu or meta, optionally with :index, got {type!r}"
+            )
         if colon and index is not None:
             raise RuntimeError(f"device: {type!r} has an index already, got index={index} as well")
         self.type = name
@@ -314,7 +316,9 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         kind = get_default_dtype() if type is None else as_dtype(type, "finfo")
         if not kind.is_floating_point:
-            raise TypeError(f"finfo: expected a floating-point dtype, got {kind}; iinfo is for ints")
+            raise TypeError(
+                f"finfo: expected a floating-point dtype, got {kind}; iinfo is for ints"
+            )
         digits, top = finfo._BITS[kind.name]
         self.dtype = kind.name
         self.bits = kind.itemsize * 8

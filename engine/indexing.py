@@ -58,8 +58,6 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return ops.index(view, advanced) if advanced else view
 
 
-
-
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Writes `value` (a number, or a tensor that broadcasts) to the elements at `index`.
 
@@ -223,8 +221,7 @@ def _normal(item: Any) -> Any:
     if isinstance(item, Tensor):
         if item.dtype.is_floating_point:
             raise IndexError(
-                "index: tensors used as indices must be integer or bool tensors, "
-                f"got {item.dtype}"
+                f"index: tensors used as indices must be integer or bool tensors, got {item.dtype}"
             )
         if item.dim() == 0 and item.dtype is not bool_ and item.dtype is not uint8:
             return item if item.is_meta else item.item()
@@ -292,9 +289,7 @@ def _new_stride(sizes: Sequence[int], strides: Sequence[int], dim: int) -> int:
     return sizes[dim] * strides[dim] if dim < len(sizes) else 1
 
 
-def _view(
-    self: Tensor, sizes: list[int], strides: list[int], offset: int, steps: int
-) -> Tensor:
+def _view(self: Tensor, sizes: list[int], strides: list[int], offset: int, steps: int) -> Tensor:
     """One view for any number of basic steps; none at all is an alias, as x[...] is."""
     handle = lib.uh_as_strided(self._h, sizes, len(sizes), strides, len(strides), 1, offset)
     if not handle:
@@ -323,6 +318,4 @@ def _check_mask(mask: Tensor, self: Tensor, dim: int) -> None:
 
 def _expand_masks(advanced: Advanced) -> Advanced:
     """uint8 masks as bool; the native operator expands bool masks itself."""
-    return [
-        one.to(bool_) if one is not None and one.dtype is uint8 else one for one in advanced
-    ]
+    return [one.to(bool_) if one is not None and one.dtype is uint8 else one for one in advanced]

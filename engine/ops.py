@@ -119,7 +119,11 @@ class Namespace:
         return sorted({one.name for one in schemas().values()})
 
     def __getattr__(self, name: str) -> Packet:
-        found = {one.overload or "default": Overload(one) for one in schemas().values() if one.name == name}
+        found = {
+            one.overload or "default": Overload(one)
+            for one in schemas().values()
+            if one.name == name
+        }
         if not found:
             raise AttributeError(f"engine.ops.aten has no operator {name!r}")
         packet = Packet(name, found)

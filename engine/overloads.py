@@ -117,17 +117,13 @@ def div(
 
 
 @method
-def div_(
-    input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None
-) -> Tensor:
+def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """`div` in place."""
     return getattr(ops, f"{_division(rounding_mode)}_")(input, other)
 
 
 @both
-def pow(
-    input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None
-) -> Tensor:
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent`; ints stay ints.
 
     Raises: RuntimeError for a negative int power of ints.
@@ -151,7 +147,12 @@ def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
 
 def _check_power(base: Any, exponent: Any) -> None:
     """An int to a negative power is a fraction, which the integer result could not hold."""
-    if isinstance(exponent, int) and exponent < 0 and isinstance(base, Tensor) and not base.is_floating_point():
+    if (
+        isinstance(exponent, int)
+        and exponent < 0
+        and isinstance(base, Tensor)
+        and not base.is_floating_point()
+    ):
         raise RuntimeError(
             f"pow: integers to negative integer powers are not allowed: {base.dtype} ** {exponent}"
         )
@@ -202,7 +203,9 @@ Limit: TypeAlias = Tensor | Number | None
 
 
 @both
-def clamp(input: Tensor, min: Limit = None, max: Limit = None, *, out: Tensor | None = None) -> Tensor:
+def clamp(
+    input: Tensor, min: Limit = None, max: Limit = None, *, out: Tensor | None = None
+) -> Tensor:
     """Limits every element to [min, max]; the limits are numbers or tensors that broadcast.
 
     Raises: RuntimeError when neither limit is given.
@@ -214,7 +217,9 @@ def clamp(input: Tensor, min: Limit = None, max: Limit = None, *, out: Tensor | 
     if min is None and max is None:
         raise RuntimeError("clamp: at least one of 'min' or 'max' must not be None")
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
-        return ops.clamp(input, min, max) if out is None else ops.clamp_out(input, min, max, out=out)
+        return (
+            ops.clamp(input, min, max) if out is None else ops.clamp_out(input, min, max, out=out)
+        )
     made = input if min is None else ops.maximum(input, min)
     made = made if max is None else ops.minimum(made, max)
     return made if out is None else out.copy_(made)
@@ -239,7 +244,9 @@ def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
 
 
 @function
-def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+def where(
+    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
+) -> Any:
     """Takes from `input` where `condition` is True, else from `other`.
 
     With the condition alone: the indices where it is True, as one tensor per dimension.
@@ -345,9 +352,7 @@ def split(
 
 
 @both
-def split_with_sizes(
-    input: Tensor, split_sizes: Sequence[int], dim: int = 0
-) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along a dimension. Memory: none, views."""
     return tuple(ops.split_with_sizes(input, split_sizes, dim))
 

@@ -20,7 +20,10 @@ _SEEDS = 2**64
 
 
 def _checked(seed: int, function: str) -> int:
-    seed = int(seed)
+    try:
+        seed = int(seed)
+    except (TypeError, ValueError):
+        raise TypeError(f"{function}: a seed is an int, got {seed!r}") from None
     if not -(2**63) <= seed < _SEEDS:
         raise ValueError(f"{function}: a seed is between -2**63 and 2**64 - 1, got {seed}")
     return seed % _SEEDS

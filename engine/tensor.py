@@ -54,7 +54,9 @@ class Tensor(_TensorBase):
         if all(isinstance(arg, int) for arg in args) or isinstance(args[0], Size):
             return empty(*args)
         if len(args) > 1:
-            raise TypeError(f"Tensor: expected sizes or one nested sequence, got {len(args)} values")
+            raise TypeError(
+                f"Tensor: expected sizes or one nested sequence, got {len(args)} values"
+            )
         return tensor(args[0], dtype=get_default_dtype())
 
     # ---- description
@@ -447,9 +449,7 @@ class Tensor(_TensorBase):
             return self
         return self._copied(kind, place, format_)
 
-    def _copied(
-        self, kind: Any, place: Any, format_: memory_format | None = None
-    ) -> Tensor:
+    def _copied(self, kind: Any, place: Any, format_: memory_format | None = None) -> Tensor:
         from engine._generated.ops import _to_copy
 
         dense = format_ is not None and format_ is not preserve_format

@@ -13,23 +13,23 @@
 namespace uh {
 
 //        enumerator  C++ type  Python name  short name in graph text and kernels
-#define UH_DTYPES(_)                      \
-  _(kBool, bool, "bool", "Bool")          \
-  _(kUInt8, uint8_t, "uint8", "Byte")     \
-  _(kInt8, int8_t, "int8", "Char")        \
-  _(kInt16, int16_t, "int16", "Short")    \
-  _(kInt32, int32_t, "int32", "Int")      \
-  _(kInt64, int64_t, "int64", "Long")     \
-  _(kFloat16, Half, "float16", "Half")    \
-  _(kBFloat16, BFloat16, "bfloat16", "BFloat16") \
-  _(kFloat32, float, "float32", "Float")  \
+#define UH_DTYPES(_)                                                                               \
+  _(kBool, bool, "bool", "Bool")                                                                   \
+  _(kUInt8, uint8_t, "uint8", "Byte")                                                              \
+  _(kInt8, int8_t, "int8", "Char")                                                                 \
+  _(kInt16, int16_t, "int16", "Short")                                                             \
+  _(kInt32, int32_t, "int32", "Int")                                                               \
+  _(kInt64, int64_t, "int64", "Long")                                                              \
+  _(kFloat16, Half, "float16", "Half")                                                             \
+  _(kBFloat16, BFloat16, "bfloat16", "BFloat16")                                                   \
+  _(kFloat32, float, "float32", "Float")                                                           \
   _(kFloat64, double, "float64", "Double")
 
 enum class DType : int8_t {
 #define UH_ENUM(name, type, text, title) name,
   UH_DTYPES(UH_ENUM)
 #undef UH_ENUM
-  kCount,
+      kCount,
   kUndefined = -1,  // "not given": the default or the promoted dtype applies
 };
 
@@ -62,10 +62,10 @@ inline int category(DType t) { return t == DType::kBool ? 0 : is_integral(t) ? 1
 
 template <class T>
 struct dtype_of;
-#define UH_TRAIT(name, type, text, title) \
-  template <>                             \
-  struct dtype_of<type> {                 \
-    static constexpr DType value = DType::name; \
+#define UH_TRAIT(name, type, text, title)                                                          \
+  template <>                                                                                      \
+  struct dtype_of<type> {                                                                          \
+    static constexpr DType value = DType::name;                                                    \
   };
 UH_DTYPES(UH_TRAIT)
 #undef UH_TRAIT
@@ -77,13 +77,11 @@ DType promote(DType a, DType b);
 template <class F>
 decltype(auto) visit(DType dtype, F&& f) {
   switch (dtype) {
-#define UH_CASE(name, type, text, title) \
-  case DType::name:                      \
-    return f(type{});
+#define UH_CASE(name, type, text, title)                                                           \
+  case DType::name: return f(type{});
     UH_DTYPES(UH_CASE)
 #undef UH_CASE
-    default:
-      fail(ErrorKind::kInternal, "unknown dtype code ", static_cast<int>(dtype));
+    default: fail(ErrorKind::kInternal, "unknown dtype code ", static_cast<int>(dtype));
   }
 }
 

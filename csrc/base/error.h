@@ -1,8 +1,9 @@
 // Errors of the engine: one C++ exception class with a kind.
 //
-// What: every failure is thrown as uh::Error. Its kind says which Python class it becomes (PyTorch's
-// choice); its text says the operator, the actual values and the rule, lower case, no full stop.
-// Invariant: no exception crosses the C ABI; capi/guard.h turns it into a thread-local last error.
+// What: every failure is thrown as uh::Error. Its kind says which Python class it becomes
+// (PyTorch's choice); its text says the operator, the actual values and the rule, lower case, no
+// full stop. Invariant: no exception crosses the C ABI; capi/guard.h turns it into a thread-local
+// last error.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 namespace uh {
 
 enum class ErrorKind : int {
-  kRuntime = 1,      // RuntimeError
-  kValue = 2,        // ValueError
-  kType = 3,         // TypeError
-  kIndex = 4,        // IndexError
+  kRuntime = 1,         // RuntimeError
+  kValue = 2,           // ValueError
+  kType = 3,            // TypeError
+  kIndex = 4,           // IndexError
   kNotImplemented = 5,  // NotImplementedError
-  kMemory = 6,       // MemoryError-like: PyTorch raises RuntimeError for it
-  kBuffer = 7,       // BufferError
-  kInternal = 8,     // our own bug: SystemError
+  kMemory = 6,          // MemoryError-like: PyTorch raises RuntimeError for it
+  kBuffer = 7,          // BufferError
+  kInternal = 8,        // our own bug: SystemError
 };
 
 class Error : public std::runtime_error {
@@ -48,12 +49,14 @@ template <class... Parts>
 // check(condition, parts...) for a user's mistake. The message is built only when it is needed.
 template <class... Parts>
 inline void check(bool ok, const Parts&... parts) {
-  if (!ok) [[unlikely]] fail(ErrorKind::kRuntime, parts...);
+  if (!ok) [[unlikely]]
+    fail(ErrorKind::kRuntime, parts...);
 }
 
 template <class... Parts>
 inline void check_kind(bool ok, ErrorKind kind, const Parts&... parts) {
-  if (!ok) [[unlikely]] fail(kind, parts...);
+  if (!ok) [[unlikely]]
+    fail(kind, parts...);
 }
 
 }  // namespace uh

@@ -2,7 +2,8 @@
 //
 // What: RefCounted carries the count inside the object; Ref<T> is the owning pointer.
 // Invariant: an object made by make_ref starts at 1 and is deleted by whoever takes it to 0.
-// If violated: a use-after-free or a leak. Counts are atomic because the engine runs without the GIL.
+// If violated: a use-after-free or a leak. Counts are atomic because the engine runs without the
+// GIL.
 #pragma once
 
 #include <atomic>

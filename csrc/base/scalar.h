@@ -17,7 +17,9 @@ class Scalar {
   Scalar(bool value) : kind_(Kind::kBool), integer_(value), real_(value) {}
   template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
   Scalar(T value)
-      : kind_(Kind::kInt), integer_(static_cast<int64_t>(value)), real_(static_cast<double>(value)) {}
+      : kind_(Kind::kInt),
+        integer_(static_cast<int64_t>(value)),
+        real_(static_cast<double>(value)) {}
   Scalar(double value) : kind_(Kind::kFloat), integer_(0), real_(value) {}
 
   Kind kind() const { return kind_; }
@@ -34,10 +36,14 @@ class Scalar {
 
   template <class T>
   T to() const {
-    if constexpr (std::is_same_v<T, bool>) return to_bool();
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(to_int());
-    else if constexpr (std::is_same_v<T, double>) return to_double();
-    else return T(static_cast<float>(to_double()));
+    if constexpr (std::is_same_v<T, bool>)
+      return to_bool();
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(to_int());
+    else if constexpr (std::is_same_v<T, double>)
+      return to_double();
+    else
+      return T(static_cast<float>(to_double()));
   }
 
   // The dtype a lone number would have as a tensor, given the default floating dtype.

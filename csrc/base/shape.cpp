@@ -38,8 +38,9 @@ Dims contiguous_strides(IntSpan sizes) {
 int64_t wrap_dim(int64_t dim, int64_t ndim, std::string_view op) {
   const int64_t rank = ndim == 0 ? 1 : ndim;
   if (dim < -rank || dim >= rank) {
-    fail(ErrorKind::kIndex, op, op.empty() ? "" : ": ", "dimension out of range (expected to be in range of [",
-         -rank, ", ", rank - 1, "], but got ", dim, ")");
+    fail(ErrorKind::kIndex, op, op.empty() ? "" : ": ",
+         "dimension out of range (expected to be in range of [", -rank, ", ", rank - 1,
+         "], but got ", dim, ")");
   }
   return dim < 0 ? dim + rank : dim;
 }

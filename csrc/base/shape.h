@@ -3,6 +3,7 @@
 // Invariant: sizes are >= 0; their product fits int64 (checked_numel throws otherwise).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -11,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <algorithm>
 #include <vector>
 
 #include "base/error.h"

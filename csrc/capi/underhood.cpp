@@ -120,7 +120,8 @@ uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64
 }
 
 uh_handle uh_zeros_1d(int64_t n) {
-  return guard(uh_handle{0}, [&] { return give(ops::zeros(Dims{n}, DType::kUndefined, Device::kUndefined)); });
+  return guard(uh_handle{0},
+               [&] { return give(ops::zeros(Dims{n}, DType::kUndefined, Device::kUndefined)); });
 }
 
 uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,
@@ -164,11 +165,13 @@ uh_scalar uh_item(uh_handle self) {
   });
 }
 
-// NaN is what needs a second look: a real NaN, several elements, an integer dtype or no bytes at all.
+// NaN is what needs a second look: a real NaN, several elements, an integer dtype or no bytes at
+// all.
 double uh_item_double(uh_handle self) {
   const TensorImpl* t = impl_of(self);
   if (t->numel() == 1 && t->device() == Device::kCPU) {
-    if (t->dtype() == DType::kFloat32) return static_cast<double>(*reinterpret_cast<const float*>(t->data()));
+    if (t->dtype() == DType::kFloat32)
+      return static_cast<double>(*reinterpret_cast<const float*>(t->data()));
     if (t->dtype() == DType::kFloat64) return *reinterpret_cast<const double*>(t->data());
   }
   return __builtin_nan("");

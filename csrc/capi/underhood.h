@@ -2,7 +2,8 @@
  *
  * Four rules: no exception crosses; only pointers and numbers; outputs are named ret_; every handle
  * that a function returns is a new reference which the caller gives back with uh_release.
- * A function that can fail returns 0 (handles, pointers) or -1 (int); uh_last_error() then says why.
+ * A function that can fail returns 0 (handles, pointers) or -1 (int); uh_last_error() then says
+ * why.
  */
 #ifndef UNDERHOOD_H
 #define UNDERHOOD_H
@@ -31,14 +32,15 @@ typedef struct {
 int uh_initialise(void); /* registers the operators; called once at import */
 
 /* ---- errors: valid until the next failing call of the same thread */
-int uh_last_error_kind(void); /* 1 Runtime 2 Value 3 Type 4 Index 5 NotImplemented 6 Memory 7 Buffer 8 internal */
+int uh_last_error_kind(
+    void); /* 1 Runtime 2 Value 3 Type 4 Index 5 NotImplemented 6 Memory 7 Buffer 8 internal */
 const char* uh_last_error(void);
 
 /* ---- handles */
-void uh_release(uh_handle self);   /* the Python object died (UNWRAP), its reference goes */
-void uh_decref(uh_handle self);    /* the same without the event: for references nobody wrapped */
+void uh_release(uh_handle self); /* the Python object died (UNWRAP), its reference goes */
+void uh_decref(uh_handle self);  /* the same without the event: for references nobody wrapped */
 uh_handle uh_retain(uh_handle self);
-void uh_list_free(uh_list* list);  /* the array only; the handles were moved out */
+void uh_list_free(uh_list* list); /* the array only; the handles were moved out */
 
 /* ---- questions about one tensor */
 int64_t uh_tensor_id(uh_handle self);
@@ -54,7 +56,7 @@ int64_t uh_numel(uh_handle self);
 int64_t uh_offset(uh_handle self); /* elements */
 void uh_sizes(uh_handle self, int64_t* ret_sizes);
 void uh_strides(uh_handle self, int64_t* ret_strides);
-int64_t uh_size(uh_handle self, int64_t dim);   /* dim in [0, ndim) */
+int64_t uh_size(uh_handle self, int64_t dim); /* dim in [0, ndim) */
 int uh_is_contiguous(uh_handle self);
 uint64_t uh_data_ptr(uh_handle self);
 uint64_t uh_storage_data_ptr(uh_handle self);
@@ -77,12 +79,14 @@ uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, cons
 uh_scalar uh_item(uh_handle self);
 /* The one element of a floating tensor as a double; NaN and uh_item() tell the rest. */
 double uh_item_double(uh_handle self);
-/* All elements in row-major order: bools and ints to int64, floats to double. `ret_` has numel entries. */
+/* All elements in row-major order: bools and ints to int64, floats to double. `ret_` has numel
+ * entries. */
 int uh_read_ints(uh_handle self, int64_t* ret_values);
 int uh_read_doubles(uh_handle self, double* ret_values);
 
 /* ---- the Storage as an object of its own: a reference on it, named by its holder kind */
-uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder); /* returns a Storage */
+uh_handle uh_storage_hold(uh_handle tensor, int holder_kind,
+                          int64_t holder); /* returns a Storage */
 void uh_storage_drop(uh_handle storage, int holder_kind, int64_t holder);
 int uh_storage_resize(uh_handle tensor, int64_t nbytes);
 /* The same TensorImpl description with a version counter of its own (x.data). */
@@ -94,7 +98,7 @@ int uh_get_default_dtype(void);
 int uh_set_default_dtype(int dtype);
 void uh_set_num_threads(int n);
 int uh_get_num_threads(void);
-const char* uh_isa(void); /* "v2", "v3" or "v4": the kernels in use */
+const char* uh_isa(void);       /* "v2", "v3" or "v4": the kernels in use */
 const char* uh_blas_core(void); /* the name of OpenBLAS's kernels for this CPU */
 int uh_promote(int dtype_a, int dtype_b);
 int uh_result_type(uh_handle a, uh_handle b);
@@ -116,7 +120,8 @@ void uh_pool_empty(void);
 
 /* ---- operators by name, boxed */
 typedef struct {
-  int tag; /* 0 none 1 tensor 2 int 3 float 4 bool 5 int list 6 string 7 tensor list 8 dtype 9 device */
+  int tag; /* 0 none 1 tensor 2 int 3 float 4 bool 5 int list 6 string 7 tensor list 8 dtype 9
+              device */
   int64_t i;
   double d;
   const void* p; /* int64_t[i], char[i] or uh_handle[i] */
@@ -132,9 +137,11 @@ int uh_record_open(int fd, uint64_t value_budget);
 void uh_record_close(void);
 int uh_recording(void); /* 0, or 4 | 1 (lines) | 2 (values) */
 uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
-uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, const void* bytes, size_t n);
+uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d,
+                      const void* bytes, size_t n);
 int64_t uh_intern(const char* text, size_t n);
-void uh_check_foreign(void); /* tells of foreign or exported bytes that changed outside the engine */
+void uh_check_foreign(
+    void); /* tells of foreign or exported bytes that changed outside the engine */
 /* cdef end */
 
 #ifdef __cplusplus

@@ -30,7 +30,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", type=Path, required=True, help="the csrc folder")
     parser.add_argument("--out", type=Path, required=True, help="folder of the generated files")
-    parser.add_argument("--native", type=Path, required=True, help="engine/_native: headers with cdef blocks")
+    parser.add_argument(
+        "--native", type=Path, required=True, help="engine/_native: headers with cdef blocks"
+    )
     args = parser.parse_args()
     try:
         ops = load(args.source / "ops")
@@ -47,15 +49,25 @@ def main() -> int:
     write(out / "pointwise_tables.cpp", pointwise.tables_cpp(ops))
     write(out / "underhood_ops.h", capi.ops_h(ops))
     write(out / "capi_ops.cpp", capi.ops_cpp(ops))
-    headers = [args.source / "capi" / "underhood.h", out / "underhood_ops.h", *sorted(args.native.glob("*.h"))]
+    headers = [
+        args.source / "capi" / "underhood.h",
+        out / "underhood_ops.h",
+        *sorted(args.native.glob("*.h")),
+    ]
     write(args.out / "ffi.cdef.h", "\n".join(capi.cdef_block(h.read_text()) for h in headers))
     native = [h.name for h in headers[2:] if "cdef begin" in h.read_text()]
     includes = ["generated/underhood_ops.h", *native]
     write(args.out / "ffi.csrc.c", "".join(f'#include "{name}"\n' for name in includes))
-    write(args.out / "python" / "__init__.py", '"""Python files that csrc/codegen writes at build time."""\n')
+    write(
+        args.out / "python" / "__init__.py",
+        '"""Python files that csrc/codegen writes at build time."""\n',
+    )
     write(args.out / "python" / "ops.py", python_ops.ops_py(ops))
     event_list = args.source / "events" / "event_list.inc"
-    write(args.out / "python" / "event_kinds.py", events.render(events.parse(event_list.read_text(), event_list.name)))
+    write(
+        args.out / "python" / "event_kinds.py",
+        events.render(events.parse(event_list.read_text(), event_list.name)),
+    )
     return 0
 
 

@@ -108,8 +108,11 @@ def has_fast_form(op: Operator) -> bool:
     """Binary pointwise operators get a second entry for two tensors and defaults: the hot call."""
     operands = [a for a in op.arguments if a.type == "Operand"]
     rest = [a for a in op.arguments if a.type != "Operand"]
-    return bool(op.pointwise) and op.form == "functional" and len(operands) == 2 and all(
-        a.default is not None for a in rest
+    return (
+        bool(op.pointwise)
+        and op.form == "functional"
+        and len(operands) == 2
+        and all(a.default is not None for a in rest)
     )
 
 
@@ -126,11 +129,17 @@ def number_prototypes(op: Operator) -> list[tuple[str, str]]:
 
 
 def _default(a: Argument) -> str:
-    return f"Scalar(int64_t{{{a.default}}})" if a.default and a.default.isdigit() else "std::nullopt"
+    return (
+        f"Scalar(int64_t{{{a.default}}})" if a.default and a.default.isdigit() else "std::nullopt"
+    )
 
 
 def ops_h(ops: list[Operator]) -> str:
-    lines = [HEAD, "#ifndef UNDERHOOD_OPS_H\n#define UNDERHOOD_OPS_H\n", '#include "capi/underhood.h"\n']
+    lines = [
+        HEAD,
+        "#ifndef UNDERHOOD_OPS_H\n#define UNDERHOOD_OPS_H\n",
+        '#include "capi/underhood.h"\n',
+    ]
     lines.append('#ifdef __cplusplus\nextern "C" {\n#endif\n/* cdef begin */')
     for op in ops:
         lines.append(prototype(op) + ";")
@@ -142,7 +151,10 @@ def ops_h(ops: list[Operator]) -> str:
 
 
 def ops_cpp(ops: list[Operator]) -> str:
-    lines = [HEAD, '#include "capi/convert.h"\n#include "generated/ops.h"\n#include "generated/underhood_ops.h"\n']
+    lines = [
+        HEAD,
+        '#include "capi/convert.h"\n#include "generated/ops.h"\n#include "generated/underhood_ops.h"\n',
+    ]
     lines.append("using namespace uh;  // NOLINT: this file is nothing but calls into uh\n")
     for op in ops:
         _, _, failure = RESULTS[result_kind(op)]
@@ -153,7 +165,9 @@ def ops_cpp(ops: list[Operator]) -> str:
             rest = [_default(a) for a in op.arguments if a.type != "Operand"]
             for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
                 call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *rest])})"
-                lines.append(f"{head} {{\n  return guard(uh_handle{{0}}, [&] {{ return give({call}); }});\n}}")
+                lines.append(
+                    f"{head} {{\n  return guard(uh_handle{{0}}, [&] {{ return give({call}); }});\n}}"
+                )
     return "\n".join(lines) + "\n"
 
 

@@ -22,7 +22,12 @@ def ops_h(ops: list[Operator]) -> str:
 
 def kernels_h(ops: list[Operator]) -> str:
     """Declarations of the hand-written kernels that the yaml names."""
-    lines = [HEAD, "#pragma once\n", "#include <tuple>\n#include <vector>\n", '#include "dispatch/operator.h"\n']
+    lines = [
+        HEAD,
+        "#pragma once\n",
+        "#include <tuple>\n#include <vector>\n",
+        '#include "dispatch/operator.h"\n',
+    ]
     lines.append("namespace uh::kernels {\n")
     declared: dict[str, str] = {}
     for op in ops:
@@ -85,7 +90,9 @@ def register_cpp(ops: list[Operator]) -> str:
         "namespace uh::ops {\n",
     ]
     for op in ops:
-        lines.append(f'Op<{op.signature}> {op.cpp_name}_op("{op.schema.replace(chr(34), chr(39))}");')
+        lines.append(
+            f'Op<{op.signature}> {op.cpp_name}_op("{op.schema.replace(chr(34), chr(39))}");'
+        )
     lines.append("\n}  // namespace uh::ops\n\nnamespace uh {\nnamespace {\n")
     registrations = []
     for op in ops:
@@ -96,7 +103,9 @@ def register_cpp(ops: list[Operator]) -> str:
                     f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, {op.cpp_name}_pointwise, "pointwise {op.name}");'
                 )
         for key, kernel in op.kernels.items():
-            registrations.append(f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, kernels::{kernel}, "{kernel}");')
+            registrations.append(
+                f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, kernels::{kernel}, "{kernel}");'
+            )
         extra = _inplace_or_view(op)
         if extra:
             lines.append(extra)
@@ -104,7 +113,9 @@ def register_cpp(ops: list[Operator]) -> str:
             registrations.append(
                 f'  ops::{op.cpp_name}_op.set_kernel(Key::kADInplaceOrView, {op.cpp_name}_ad, "{what}");'
             )
-    lines.append("\n}  // namespace\n\nvoid ops::register_all() {\n  Dispatcher& d = Dispatcher::instance();")
+    lines.append(
+        "\n}  // namespace\n\nvoid ops::register_all() {\n  Dispatcher& d = Dispatcher::instance();"
+    )
     lines += registrations
     lines += [f"  d.enter(ops::{op.cpp_name}_op);" for op in ops]
     lines.append("}\n\n}  // namespace uh\n")

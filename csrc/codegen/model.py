@@ -46,7 +46,9 @@ PLAIN_OVERLOADS = {"", "Tensor", "self", "int", "intlist"}
 _ARGUMENT = re.compile(
     r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?\??)\s+(?P<name>\w+)(=(?P<default>.+))?$"
 )
-_RESULT = re.compile(r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?)(\s+(?P<name>\w+))?$")
+_RESULT = re.compile(
+    r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?)(\s+(?P<name>\w+))?$"
+)
 
 
 class DeclarationError(Exception):
@@ -78,7 +80,9 @@ class Result:
 class Pointwise:
     promotion: str  # arithmetic | float | compare | logical | integral | where
     expr: str
-    variants: dict[str, str]  # dtype category (bool, int, float) -> its own expression; "" = unsupported
+    variants: dict[
+        str, str
+    ]  # dtype category (bool, int, float) -> its own expression; "" = unsupported
     index: int = -1  # row in the loop tables
 
 
@@ -127,7 +131,10 @@ class Operator:
                 parts.append("*")
                 starred = True
             parts.append(_argument_text(a))
-        results = [_aliased(r.type, "(a)" if r.viewed else "") + (f" {r.name}" if r.name else "") for r in self.results]
+        results = [
+            _aliased(r.type, "(a)" if r.viewed else "") + (f" {r.name}" if r.name else "")
+            for r in self.results
+        ]
         full = self.name + (f".{self.overload}" if self.overload else "")
         shown = results[0] if len(results) == 1 else f"({', '.join(results)})"
         return f"{full}({', '.join(parts)}) -> {shown}"
@@ -175,7 +182,9 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def parse_schema(text: str, operands: bool) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
+def parse_schema(
+    text: str, operands: bool
+) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
     """Parses a schema. With `operands`, every Tensor argument also accepts a number, unless it is alone."""
     match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$", text.strip())
     if not match:
@@ -219,7 +228,9 @@ def parse_schema(text: str, operands: bool) -> tuple[str, str, tuple[Argument, .
         type_ = r["type"] + re.sub(r"\[\d+\]", "[]", r["rest"] or "")
         if type_ not in CPP_RESULTS:
             raise DeclarationError(f"{text!r}: unknown result type {type_!r}")
-        results.append(Result(type_, r["name"] or "", bool(r["alias"]) and "!" not in (r["alias"] or "")))
+        results.append(
+            Result(type_, r["name"] or "", bool(r["alias"]) and "!" not in (r["alias"] or ""))
+        )
     return name, overload or "", tuple(arguments), tuple(results)
 
 
@@ -230,7 +241,9 @@ _KEYS |= {"pointwise", "expr", "forms", "bool", "int", "float"}
 def _entry(entry: dict, family: str) -> list[Operator]:
     unknown = set(entry) - _KEYS
     if unknown:
-        raise DeclarationError(f"ops/{family}.yaml: {entry.get('schema')}: unknown keys {sorted(unknown)}")
+        raise DeclarationError(
+            f"ops/{family}.yaml: {entry.get('schema')}: unknown keys {sorted(unknown)}"
+        )
     is_pointwise = "pointwise" in entry
     name, overload, arguments, results = parse_schema(entry["schema"], is_pointwise)
     kernels = dict(entry.get("kernels") or {})
@@ -240,8 +253,17 @@ def _entry(entry: dict, family: str) -> list[Operator]:
         raise DeclarationError(f"ops/{family}.yaml: {entry['schema']}: no kernel and no expression")
     python = tuple(entry.get("python", ("function", "method")))
     op = Operator(
-        name, overload, arguments, results, family, "functional", kernels, None, python,
-        entry.get("varargs", ""), (entry.get("doc") or "").strip(),
+        name,
+        overload,
+        arguments,
+        results,
+        family,
+        "functional",
+        kernels,
+        None,
+        python,
+        entry.get("varargs", ""),
+        (entry.get("doc") or "").strip(),
     )
     if not is_pointwise:
         return [op]
@@ -251,10 +273,20 @@ def _entry(entry: dict, family: str) -> list[Operator]:
     forms = entry.get("forms", ["inplace", "out"])
     if "inplace" in forms:
         first = replace(op.arguments[0], type="Tensor", written=True)
-        made.append(replace(op, name=name + "_", form="inplace", arguments=(first, *op.arguments[1:]), results=()))
+        made.append(
+            replace(
+                op,
+                name=name + "_",
+                form="inplace",
+                arguments=(first, *op.arguments[1:]),
+                results=(),
+            )
+        )
     if "out" in forms:
         out = Argument("Tensor", "out", None, True, True)
-        made.append(replace(op, overload="out", form="out", arguments=(*op.arguments, out), results=()))
+        made.append(
+            replace(op, overload="out", form="out", arguments=(*op.arguments, out), results=())
+        )
     return made
 
 
@@ -271,7 +303,9 @@ def load(folder: Path) -> list[Operator]:
     for op in ops:
         key = op.cpp_name
         if key in seen:
-            raise DeclarationError(f"{op.family}.yaml: {op.schema!r} has the same C++ name as {seen[key].schema!r}")
+            raise DeclarationError(
+                f"{op.family}.yaml: {op.schema!r} has the same C++ name as {seen[key].schema!r}"
+            )
         seen[key] = op
     rows: dict[str, int] = {}
     numbered = []

@@ -66,7 +66,9 @@ def table_h(ops: list[Operator]) -> str:
     for op in table:
         assert op.pointwise
         kind = op.pointwise.promotion.capitalize()
-        lines.append(f'    {{"{op.name}", {op.pointwise.index}, Promotion::k{kind}, {len(operands(op))}}},')
+        lines.append(
+            f'    {{"{op.name}", {op.pointwise.index}, Promotion::k{kind}, {len(operands(op))}}},'
+        )
     lines.append("};\n\n}  // namespace uh\n")
     return "\n".join(lines)
 

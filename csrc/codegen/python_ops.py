@@ -21,27 +21,52 @@ _WRONG = (TypeError, AttributeError, OverflowError)
 
 # x + y and friends: method name -> (operator, are the operands swapped)
 OPERATORS = {
-    "__add__": ("add", False), "__radd__": ("add", True),
-    "__sub__": ("sub", False), "__rsub__": ("sub", True),
-    "__mul__": ("mul", False), "__rmul__": ("mul", True),
-    "__truediv__": ("div", False), "__rtruediv__": ("div", True),
-    "__floordiv__": ("floor_divide", False), "__rfloordiv__": ("floor_divide", True),
-    "__mod__": ("remainder", False), "__rmod__": ("remainder", True),
-    "__pow__": ("pow", False), "__rpow__": ("pow", True),
-    "__matmul__": ("matmul", False), "__rmatmul__": ("matmul", True),
-    "__and__": ("bitwise_and", False), "__rand__": ("bitwise_and", True),
-    "__or__": ("bitwise_or", False), "__ror__": ("bitwise_or", True),
-    "__xor__": ("bitwise_xor", False), "__rxor__": ("bitwise_xor", True),
-    "__lshift__": ("bitwise_left_shift", False), "__rlshift__": ("bitwise_left_shift", True),
-    "__rshift__": ("bitwise_right_shift", False), "__rrshift__": ("bitwise_right_shift", True),
-    "__eq__": ("eq", False), "__ne__": ("ne", False), "__lt__": ("lt", False),
-    "__le__": ("le", False), "__gt__": ("gt", False), "__ge__": ("ge", False),
+    "__add__": ("add", False),
+    "__radd__": ("add", True),
+    "__sub__": ("sub", False),
+    "__rsub__": ("sub", True),
+    "__mul__": ("mul", False),
+    "__rmul__": ("mul", True),
+    "__truediv__": ("div", False),
+    "__rtruediv__": ("div", True),
+    "__floordiv__": ("floor_divide", False),
+    "__rfloordiv__": ("floor_divide", True),
+    "__mod__": ("remainder", False),
+    "__rmod__": ("remainder", True),
+    "__pow__": ("pow", False),
+    "__rpow__": ("pow", True),
+    "__matmul__": ("matmul", False),
+    "__rmatmul__": ("matmul", True),
+    "__and__": ("bitwise_and", False),
+    "__rand__": ("bitwise_and", True),
+    "__or__": ("bitwise_or", False),
+    "__ror__": ("bitwise_or", True),
+    "__xor__": ("bitwise_xor", False),
+    "__rxor__": ("bitwise_xor", True),
+    "__lshift__": ("bitwise_left_shift", False),
+    "__rlshift__": ("bitwise_left_shift", True),
+    "__rshift__": ("bitwise_right_shift", False),
+    "__rrshift__": ("bitwise_right_shift", True),
+    "__eq__": ("eq", False),
+    "__ne__": ("ne", False),
+    "__lt__": ("lt", False),
+    "__le__": ("le", False),
+    "__gt__": ("gt", False),
+    "__ge__": ("ge", False),
 }
 INPLACE_OPERATORS = {
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_",
-    "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
-    "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+    "__iadd__": "add_",
+    "__isub__": "sub_",
+    "__imul__": "mul_",
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+    "__ipow__": "pow_",
+    "__iand__": "bitwise_and_",
+    "__ior__": "bitwise_or_",
+    "__ixor__": "bitwise_xor_",
+    "__ilshift__": "bitwise_left_shift_",
+    "__irshift__": "bitwise_right_shift_",
 }
 UNARY_OPERATORS = {"__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not"}
 
@@ -114,7 +139,12 @@ def _call(op: Operator) -> str:
 
 def _may_return_self(op: Operator) -> bool:
     """x.contiguous() may be x itself: then the caller gets the object it already has."""
-    return not op.pointwise and not op.is_view and bool(op.arguments) and op.arguments[0].type == "Tensor"
+    return (
+        not op.pointwise
+        and not op.is_view
+        and bool(op.arguments)
+        and op.arguments[0].type == "Tensor"
+    )
 
 
 def _finish(op: Operator) -> str:
@@ -169,7 +199,7 @@ def with_out(op: Operator, out: Operator) -> str:
         f"def {op.name}_with_out({signature(op)}, {star}out=None):\n{_docstring(op, '    ')}"
         f"    if out is None: return {op.cpp_name}({', '.join(keyword)})\n"
         f"    return {out.cpp_name}({', '.join(keyword)}, out=out)\n"
-        f"{op.name}_with_out.__name__ = {op.name!r}\n\n"
+        f"{op.name}_with_out.__name__ = {op.name}_with_out.__qualname__ = {op.name!r}\n\n"
     )
 
 
@@ -196,7 +226,10 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
 
 def ops_py(ops: list[Operator]) -> str:
     by_name = {op.cpp_name: op for op in ops}
-    lines = [HEAD, "import numbers\n_OPERANDS = (Tensor, bool, int, float, numbers.Number)\n_SMALL = 1 << 62\n"]
+    lines = [
+        HEAD,
+        "import numbers\n_OPERANDS = (Tensor, bool, int, float, numbers.Number)\n_SMALL = 1 << 62\n",
+    ]
     # Bound once: an attribute of `lib` is a dictionary look-up behind a function call.
     lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]
     fast = [f"{op.cpp_name}_{k}" for op in ops if has_fast_form(op) for k in ("tt", "td", "ti")]
@@ -229,7 +262,13 @@ def ops_py(ops: list[Operator]) -> str:
                 f"    return {target}(self, other)\n\n"
             )
             methods[name] = name
-    lines.append("FUNCTIONS = {\n" + "".join(f"    {k!r}: {v},\n" for k, v in functions.items()) + "}\n")
-    lines.append("METHODS = {\n" + "".join(f"    {k!r}: {v},\n" for k, v in methods.items()) + "}\n")
-    lines.append("SCHEMAS = {\n" + "".join(f"    {op.cpp_name!r}: {op.schema!r},\n" for op in ops) + "}\n")
+    lines.append(
+        "FUNCTIONS = {\n" + "".join(f"    {k!r}: {v},\n" for k, v in functions.items()) + "}\n"
+    )
+    lines.append(
+        "METHODS = {\n" + "".join(f"    {k!r}: {v},\n" for k, v in methods.items()) + "}\n"
+    )
+    lines.append(
+        "SCHEMAS = {\n" + "".join(f"    {op.cpp_name!r}: {op.schema!r},\n" for op in ops) + "}\n"
+    )
     return "\n".join(lines)

@@ -51,7 +51,8 @@ Dispatcher& Dispatcher::instance() {
 void Dispatcher::enter(OperatorInfo& op, std::string_view name_space) {
   const std::string name = std::string(name_space) + "::" + op.full_name();
   std::lock_guard guard(g_lock);
-  check(table().try_emplace(name, &op).second, "library: operator ", name, " is already registered");
+  check(table().try_emplace(name, &op).second, "library: operator ", name,
+        " is already registered");
   entries_.push_back(std::make_unique<Entry>(Entry{name, &op}));
 }
 
@@ -97,8 +98,10 @@ void BoxedOperator::call_boxed(Stack& stack) {
   for (const Value& v : stack) {
     std::visit(
         [&](const auto& x) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::monostate>) record.argument(Tensor());
-          else record.argument(x);
+          if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::monostate>)
+            record.argument(Tensor());
+          else
+            record.argument(x);
         },
         v.variant());
   }
@@ -122,7 +125,8 @@ BoxedOperator& Library::define(std::string schema) {
   return *op.release();  // registered operators live as long as the process
 }
 
-void Library::implement(std::string_view name, Key key, BoxedKernel kernel, std::string kernel_name) {
+void Library::implement(std::string_view name, Key key, BoxedKernel kernel,
+                        std::string kernel_name) {
   const std::string full = namespace_ + "::" + std::string(name);
   auto* op = dynamic_cast<BoxedOperator*>(Dispatcher::instance().find(full));
   check(op != nullptr, "library: no operator ", full, " to implement; define its schema first");

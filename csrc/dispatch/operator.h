@@ -1,10 +1,11 @@
 // Op: one operator, its table of kernels, and the call that picks one.
 //
 // What: Op<R(A...)> knows the C++ signature, so a call from C++ or the C ABI is one indirect call.
-// OperatorInfo is the untyped part: name, schema, table, boxed entry; it is what the registry lists.
-// Invariant: table_[k] is called only with the signature R(KeySet, A...) it was registered with.
-// If violated: undefined behaviour; hence kernels are registered through the typed set_kernel only.
-// Read next: dispatcher.h (the registry and libraries), record_call.h (what a recorded call tells).
+// OperatorInfo is the untyped part: name, schema, table, boxed entry; it is what the registry
+// lists. Invariant: table_[k] is called only with the signature R(KeySet, A...) it was registered
+// with. If violated: undefined behaviour; hence kernels are registered through the typed set_kernel
+// only. Read next: dispatcher.h (the registry and libraries), record_call.h (what a recorded call
+// tells).
 #pragma once
 
 #include <array>
@@ -43,7 +44,9 @@ class OperatorInfo {
 
   std::string_view schema_text() const { return schema_; }
   const Schema& schema() const;  // parsed at first use
-  int64_t recorded_name() const { return recorded_name_.number(schema_); }  // string id of the schema
+  int64_t recorded_name() const {
+    return recorded_name_.number(schema_);
+  }  // string id of the schema
   int64_t recorded_kernel(Key key) const {
     return recorded_kernels_[static_cast<size_t>(key)].number(kernel_name(key));
   }
@@ -58,7 +61,8 @@ class OperatorInfo {
   // The highest key of `keys` that has a kernel; throws NotImplementedError when none has.
   Key choose(KeySet keys) const {
     const KeySet usable = keys & kernels_;
-    if (usable.empty()) [[unlikely]] no_kernel(keys);
+    if (usable.empty()) [[unlikely]]
+      no_kernel(keys);
     return usable.highest();
   }
   [[noreturn]] void no_kernel(KeySet keys) const;
@@ -98,26 +102,30 @@ class Op<R(A...)> final : public OperatorInfo {
     KeySet keys;
     ((keys = keys | keys_of(args)), ...);
     if (keys.empty()) keys = Key::kCPU;
-    if (events::on()) [[unlikely]] return recorded(keys, args...);
+    if (events::on()) [[unlikely]]
+      return recorded(keys, args...);
     return kernel(choose(keys))(keys, args...);
   }
 
   // For a kernel that has done its part: goes on with the keys below its own.
   R redispatch(KeySet keys, A... args) const {
     const Key key = choose(keys);
-    if (events::on()) [[unlikely]] record_hop(*this, key, keys);
+    if (events::on()) [[unlikely]]
+      record_hop(*this, key, keys);
     return kernel(key)(keys, args...);
   }
 
   void call_boxed(Stack& stack) override {
     const size_t n = sizeof...(A);
-    check_kind(stack.size() >= n, ErrorKind::kType, full_name(), ": expected ", n, " arguments, got ",
-               stack.size());
+    check_kind(stack.size() >= n, ErrorKind::kType, full_name(), ": expected ", n,
+               " arguments, got ", stack.size());
     call_boxed(stack, std::index_sequence_for<A...>{});
   }
 
  private:
-  Kernel kernel(Key key) const { return reinterpret_cast<Kernel>(table_[static_cast<size_t>(key)]); }
+  Kernel kernel(Key key) const {
+    return reinterpret_cast<Kernel>(table_[static_cast<size_t>(key)]);
+  }
 
   R recorded(KeySet keys, A... args) const {
     CallRecord record(*this);

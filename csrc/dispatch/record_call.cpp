@@ -5,17 +5,20 @@
 namespace uh {
 
 void record_hop(const OperatorInfo& op, Key key, KeySet keys) {
-  events::emit(events::Kind::kHOP, current_call(), op.recorded_name(), static_cast<int64_t>(key), keys.bits(),
-               op.recorded_kernel(key));
+  events::emit(events::Kind::kHOP, current_call(), op.recorded_name(), static_cast<int64_t>(key),
+               keys.bits(), op.recorded_kernel(key));
 }
 
 CallRecord::CallRecord(const OperatorInfo& op)
     : op_(op.recorded_name()), call_(next_id(IdSpace::kCall)) {}
 
 void CallRecord::argument(const Scalar& s) {
-  if (s.is_float()) argument(s.to_double());
-  else if (s.kind() == Scalar::Kind::kBool) argument(s.to_bool());
-  else argument(s.to_int());
+  if (s.is_float())
+    argument(s.to_double());
+  else if (s.kind() == Scalar::Kind::kBool)
+    argument(s.to_bool());
+  else
+    argument(s.to_int());
 }
 
 void CallRecord::argument(const Dims& dims) {
@@ -41,13 +44,14 @@ void CallRecord::enter() {
 
 void CallRecord::leave() {
   auto id = [&](size_t i) { return i < results_.size() ? results_.data()[i] : 0; };
-  events::emit(events::Kind::kOP_EXIT, call_, static_cast<int64_t>(results_.size()), id(0), id(1), id(2));
+  events::emit(events::Kind::kOP_EXIT, call_, static_cast<int64_t>(results_.size()), id(0), id(1),
+               id(2));
 }
 
 void CallRecord::failed(const Error& error) {
   const std::string_view text = error.what();
-  events::emit_blob(events::Kind::kERROR, call_, op_, static_cast<int64_t>(error.kind()), 0, text.data(),
-                    text.size());
+  events::emit_blob(events::Kind::kERROR, call_, op_, static_cast<int64_t>(error.kind()), 0,
+                    text.data(), text.size());
 }
 
 }  // namespace uh

@@ -132,13 +132,16 @@ class Parser {
   std::string word(std::string_view what) {
     skip();
     const size_t from = at_;
-    auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; };
+    auto in_word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':';
+    };
     while (at_ < text_.size() && in_word(text_[at_])) ++at_;
     if (at_ == from) wrong(what);
     return std::string(text_.substr(from, at_ - from));
   }
   [[noreturn]] void wrong(std::string_view wanted) {
-    fail(ErrorKind::kRuntime, "schema: expected ", wanted, " at column ", at_ + 1, " of '", text_, "'");
+    fail(ErrorKind::kRuntime, "schema: expected ", wanted, " at column ", at_ + 1, " of '", text_,
+         "'");
   }
 
   std::string_view text_;
@@ -148,7 +151,8 @@ class Parser {
 }  // namespace
 
 bool Schema::writes() const {
-  return std::any_of(arguments.begin(), arguments.end(), [](const Argument& a) { return a.written; });
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const Argument& a) { return a.written; });
 }
 
 bool Schema::views() const {

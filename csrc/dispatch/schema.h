@@ -11,19 +11,19 @@
 namespace uh {
 
 struct Argument {
-  std::string type;        // "Tensor", "int[]", "Scalar", "Tensor?", ...
+  std::string type;  // "Tensor", "int[]", "Scalar", "Tensor?", ...
   std::string name;
-  std::string fallback;    // text of the default value, "" when required
+  std::string fallback;  // text of the default value, "" when required
   bool has_default = false;
   bool keyword_only = false;
-  bool written = false;    // marked (a!): the operator writes it
-  bool viewed = false;     // marked (a): a result is a view of it
+  bool written = false;  // marked (a!): the operator writes it
+  bool viewed = false;   // marked (a): a result is a view of it
 };
 
 struct Schema {
   std::string text;
-  std::string name;       // "add"
-  std::string overload;   // "Tensor", or ""
+  std::string name;      // "add"
+  std::string overload;  // "Tensor", or ""
   std::vector<Argument> arguments;
   std::vector<Argument> results;
 

@@ -18,8 +18,8 @@ T exactly(const Value& value, std::string_view wanted) {
 }  // namespace
 
 std::string Value::type_name() const {
-  static const char* const kNames[] = {"None", "Tensor", "int", "float", "bool", "int[]", "str",
-                                       "Tensor[]", "float[]", "dtype", "device", "Scalar"};
+  static const char* const kNames[] = {"None", "Tensor",   "int",     "float", "bool",   "int[]",
+                                       "str",  "Tensor[]", "float[]", "dtype", "device", "Scalar"};
   return kNames[v_.index()];
 }
 

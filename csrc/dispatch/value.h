@@ -1,7 +1,7 @@
 // Value and Stack: arguments and results in boxed form, any type in one word plus a tag.
 //
-// What: the interpreter, recorded arguments, Python custom operators and anything else that does not
-// know an operator's C++ signature calls through a Stack of Values (PyTorch's IValue).
+// What: the interpreter, recorded arguments, Python custom operators and anything else that does
+// not know an operator's C++ signature calls through a Stack of Values (PyTorch's IValue).
 #pragma once
 
 #include <string>

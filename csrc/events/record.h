@@ -29,8 +29,19 @@ static_assert(sizeof(Record) == 64);
 
 // Who may hold a Storage or a TensorImpl; fields `holder_kind` carry these codes.
 enum class Holder : int64_t {
-  kName = 1, kSlot, kAttribute, kCell, kWrapper, kTensor, kNumpy, kDLPack, kCall, kSaved, kGrad,
-  kJit, kBuffer,
+  kName = 1,
+  kSlot,
+  kAttribute,
+  kCell,
+  kWrapper,
+  kTensor,
+  kNumpy,
+  kDLPack,
+  kCall,
+  kSaved,
+  kGrad,
+  kJit,
+  kBuffer,
 };
 
 }  // namespace uh::events

@@ -28,7 +28,8 @@ std::atomic<uint32_t> g_generation{0};
 
 namespace {
 
-constexpr uint64_t kLeastBlob = 64;  // a quarter of it, with its length, finds room wherever it begins
+constexpr uint64_t kLeastBlob =
+    64;  // a quarter of it, with its length, finds room wherever it begins
 constexpr int64_t kWholeBytes = 4096;
 constexpr int64_t kSampleElements = 64;
 
@@ -77,14 +78,26 @@ Ring& ring() {
 // does; what happens inside an operator carries the time of the record before it.
 bool reads_clock(Kind kind) {
   switch (kind) {
-    case Kind::kALLOCATE: case Kind::kFREE:
-    case Kind::kSTORAGE_NEW: case Kind::kSTORAGE_FREE: case Kind::kHOLD: case Kind::kDROP:
-    case Kind::kTENSOR_NEW: case Kind::kTENSOR_FREE: case Kind::kUSE: case Kind::kUNUSE: case Kind::kVIEW:
-    case Kind::kWRAP: case Kind::kHOP: case Kind::kWRITE: case Kind::kVERSION: case Kind::kVALUES:
-    case Kind::kNAME_BIND: case Kind::kNAME_UNBIND: case Kind::kOBJECT:
-      return false;
-    default:
-      return true;
+    case Kind::kALLOCATE:
+    case Kind::kFREE:
+    case Kind::kSTORAGE_NEW:
+    case Kind::kSTORAGE_FREE:
+    case Kind::kHOLD:
+    case Kind::kDROP:
+    case Kind::kTENSOR_NEW:
+    case Kind::kTENSOR_FREE:
+    case Kind::kUSE:
+    case Kind::kUNUSE:
+    case Kind::kVIEW:
+    case Kind::kWRAP:
+    case Kind::kHOP:
+    case Kind::kWRITE:
+    case Kind::kVERSION:
+    case Kind::kVALUES:
+    case Kind::kNAME_BIND:
+    case Kind::kNAME_UNBIND:
+    case Kind::kOBJECT: return false;
+    default: return true;
   }
 }
 
@@ -153,8 +166,8 @@ bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
     e = static_cast<int64_t>(start);
   }
   if (reads_clock(w.kind)) r.last_ns = now_ns();
-  r.records[head & (h.capacity_records - 1)] =
-      Record{head, r.last_ns, thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
+  r.records[head & (h.capacity_records - 1)] = Record{
+      head, r.last_ns, thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
   number = head;
   h.head.store(head + 1, std::memory_order_release);
   return true;
@@ -165,7 +178,8 @@ uint64_t commit(const Wanted& w) {
   if (!on() || !r.header) return 0;
   const uint32_t thread = thread_number();
   uint64_t number = 0;
-  if (try_commit(r, w, thread, number)) [[likely]] return number;
+  if (try_commit(r, w, thread, number)) [[likely]]
+    return number;
   const uint64_t began = now_ns();
   while (on() && !try_commit(r, w, thread, number)) {
     const timespec pause{0, 50000};
@@ -200,8 +214,14 @@ std::vector<std::byte> sample(const ValueSource& s) {
   double low = INFINITY, high = -INFINITY, sum = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(at[i]);
-    if (std::isnan(v)) { ++nans; continue; }
-    if (std::isinf(v)) { ++infs; continue; }
+    if (std::isnan(v)) {
+      ++nans;
+      continue;
+    }
+    if (std::isinf(v)) {
+      ++infs;
+      continue;
+    }
     low = v < low ? v : low;
     high = v > high ? v : high;
     sum += v;
@@ -213,7 +233,8 @@ std::vector<std::byte> sample(const ValueSource& s) {
   std::vector<std::byte> out(sizeof head + kept * sizeof(T));
   std::memcpy(out.data(), &head, sizeof head);
   for (size_t i = 0; i < kept; ++i) {
-    std::memcpy(out.data() + sizeof head + i * sizeof(T), at + static_cast<int64_t>(i) * step, sizeof(T));
+    std::memcpy(out.data() + sizeof head + i * sizeof(T), at + static_cast<int64_t>(i) * step,
+                sizeof(T));
   }
   return out;
 }
@@ -225,16 +246,19 @@ void open(int fd, uint64_t value_budget) {
   struct stat st{};
   check(fstat(fd, &st) == 0 && st.st_size > static_cast<off_t>(kHeaderBytes),
         "record: file descriptor ", fd, " is not a ring: it is too short or closed");
-  void* at = mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* at =
+      mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   check(at != MAP_FAILED, "record: cannot map the ring: ", std::strerror(errno));
   auto* header = static_cast<RingHeader*>(at);
-  const uint64_t want = kHeaderBytes + header->capacity_records * sizeof(Record) + header->capacity_blob;
+  const uint64_t want =
+      kHeaderBytes + header->capacity_records * sizeof(Record) + header->capacity_blob;
   const bool usable = std::has_single_bit(header->capacity_records) &&
                       std::has_single_bit(header->capacity_blob) &&
                       header->capacity_blob >= kLeastBlob;
   if (header->magic != kRingMagic || want != static_cast<uint64_t>(st.st_size) || !usable) {
     munmap(at, static_cast<size_t>(st.st_size));
-    fail(ErrorKind::kRuntime, "record: file descriptor ", fd, " is not a ring: wrong magic or size");
+    fail(ErrorKind::kRuntime, "record: file descriptor ", fd,
+         " is not a ring: wrong magic or size");
   }
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, stop_in_child); });
@@ -279,8 +303,8 @@ uint64_t emit_blob(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const 
     flags |= kTruncated;
   }
   static const char kEmpty = 0;
-  return commit({kind, a, b, c, d, 0, static_cast<uint16_t>(flags | kHasBlob), bytes ? bytes : &kEmpty,
-                 bytes ? length : 0});
+  return commit({kind, a, b, c, d, 0, static_cast<uint16_t>(flags | kHasBlob),
+                 bytes ? bytes : &kEmpty, bytes ? length : 0});
 }
 
 int64_t intern(std::string_view text) {

@@ -42,7 +42,8 @@ int64_t intern(std::string_view text);
 // Counts recordings: numbers interned in one mean nothing in the next.
 extern std::atomic<uint32_t> g_generation;
 
-// A string that is told again and again (an operator's schema): its number, looked up once a recording.
+// A string that is told again and again (an operator's schema): its number, looked up once a
+// recording.
 class InternedText {
  public:
   int64_t number(std::string_view text) const {

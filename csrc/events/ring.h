@@ -17,19 +17,19 @@ inline constexpr uint64_t kHeaderBytes = 4096;
 
 struct RingHeader {
   uint64_t magic;
-  uint64_t capacity_records;             // a power of two
-  uint64_t capacity_blob;                // bytes, a power of two
-  std::atomic<uint64_t> head;            // records committed by the program
-  std::atomic<uint64_t> tail;            // records consumed by the writer
+  uint64_t capacity_records;   // a power of two
+  uint64_t capacity_blob;      // bytes, a power of two
+  std::atomic<uint64_t> head;  // records committed by the program
+  std::atomic<uint64_t> tail;  // records consumed by the writer
   std::atomic<uint64_t> blob_head;
   std::atomic<uint64_t> blob_tail;
-  std::atomic<uint64_t> heartbeat_ns;    // set by the writer, CLOCK_MONOTONIC
+  std::atomic<uint64_t> heartbeat_ns;  // set by the writer, CLOCK_MONOTONIC
   std::atomic<uint64_t> producer_pid;
   std::atomic<uint64_t> writer_pid;
-  std::atomic<uint64_t> state;           // 1 recording, 2 closed by the program
-  std::atomic<uint64_t> waited_ns;       // how long the program waited for room
-  std::atomic<uint64_t> lost;            // events dropped because the writer vanished
-  std::atomic<uint64_t> mode;            // kLines | kValues
+  std::atomic<uint64_t> state;      // 1 recording, 2 closed by the program
+  std::atomic<uint64_t> waited_ns;  // how long the program waited for room
+  std::atomic<uint64_t> lost;       // events dropped because the writer vanished
+  std::atomic<uint64_t> mode;       // kLines | kValues
 };
 static_assert(sizeof(RingHeader) <= kHeaderBytes);
 

@@ -61,7 +61,8 @@ class CpuAllocator final : public Allocator {
     if (bytes == 0) return nullptr;
     void* p = nullptr;
     if (posix_memalign(&p, kAlignment, bytes) != 0) {
-      fail(ErrorKind::kMemory, "cpu allocator: not enough memory: you tried to allocate ", bytes, " bytes");
+      fail(ErrorKind::kMemory, "cpu allocator: not enough memory: you tried to allocate ", bytes,
+           " bytes");
     }
     {
       std::lock_guard guard(lock_);

@@ -32,7 +32,8 @@ class Allocator {
   virtual ~Allocator() = default;
   virtual std::string_view name() const = 0;
   virtual AllocatorId id() const = 0;
-  // Returns 64-byte aligned memory (contents undefined), or throws "out of memory". n = 0 -> nullptr.
+  // Returns 64-byte aligned memory (contents undefined), or throws "out of memory". n = 0 ->
+  // nullptr.
   virtual void* raw_allocate(size_t bytes) = 0;
   virtual void raw_deallocate(void* pointer, size_t bytes) = 0;
   virtual AllocatorStats stats() const = 0;

@@ -9,9 +9,9 @@
 
 namespace uh::shared_bytes {
 
-void watch(Storage* storage);   // its bytes became visible outside
-void forget(Storage* storage);  // the Storage dies
-void refresh(Storage* storage); // we wrote to it ourselves
+void watch(Storage* storage);    // its bytes became visible outside
+void forget(Storage* storage);   // the Storage dies
+void refresh(Storage* storage);  // we wrote to it ourselves
 void check_all();
 
 }  // namespace uh::shared_bytes

@@ -8,7 +8,8 @@
 namespace uh {
 
 void Storage::announce() {
-  if (!events::on()) [[likely]] return;
+  if (!events::on()) [[likely]]
+    return;
   const int64_t allocator = allocator_ ? static_cast<int64_t>(allocator_->id()) : 0;
   events::emit(events::Kind::kSTORAGE_NEW, id_, reinterpret_cast<int64_t>(data()),
                static_cast<int64_t>(nbytes_), allocator, static_cast<int64_t>(device_));
@@ -23,10 +24,12 @@ Storage::~Storage() {
 }
 
 void Storage::resize(size_t nbytes) {
-  check(!foreign(), "resize_: storage ", id_, " is not resizable: its memory belongs to somebody else");
+  check(!foreign(), "resize_: storage ", id_,
+        " is not resizable: its memory belongs to somebody else");
   if (nbytes == nbytes_) return;
   DataPtr bigger = allocator_->allocate(nbytes);
-  if (bigger.get() && data()) std::memcpy(bigger.get(), data(), nbytes < nbytes_ ? nbytes : nbytes_);
+  if (bigger.get() && data())
+    std::memcpy(bigger.get(), data(), nbytes < nbytes_ ? nbytes : nbytes_);
   data_ = std::move(bigger);
   nbytes_ = nbytes;
   if (events::on()) [[unlikely]] {

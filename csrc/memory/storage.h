@@ -15,13 +15,16 @@
 
 namespace uh {
 
-// Note [Use counts add up]: a Storage is held by TensorImpls and by exports (NumPy, DLPack) only, and
-// each holder announces itself with its kind and id. The explorer's sum over holders therefore
+// Note [Use counts add up]: a Storage is held by TensorImpls and by exports (NumPy, DLPack) only,
+// and each holder announces itself with its kind and id. The explorer's sum over holders therefore
 // equals use_count(); a difference would be a leak in the engine itself.
 class Storage final : public RefCounted {
  public:
   Storage(size_t nbytes, Allocator& allocator, Device device)
-      : data_(allocator.allocate(nbytes)), nbytes_(nbytes), allocator_(&allocator), device_(device) {
+      : data_(allocator.allocate(nbytes)),
+        nbytes_(nbytes),
+        allocator_(&allocator),
+        device_(device) {
     announce();
   }
   // Memory that belongs to somebody else; the DataPtr's deleter lets go of it.

@@ -12,14 +12,14 @@
 
 namespace uh {
 
-#define UH_KEYS(_) \
+#define UH_KEYS(_)                                                                                 \
   _(CPU) _(CUDA) _(SparseCPU) _(Meta) _(ADInplaceOrView) _(Autograd) _(Tracer) _(Python)
 
 enum class Key : int8_t {
 #define UH_ENUM(name) k##name,
   UH_KEYS(UH_ENUM)
 #undef UH_ENUM
-  kCount,
+      kCount,
 };
 
 inline constexpr int kKeyCount = static_cast<int>(Key::kCount);

@@ -58,7 +58,8 @@ bool is_dense(const Tensor& t) {
 DType default_dtype() { return g_default_dtype.load(std::memory_order_relaxed); }
 void set_default_dtype(DType dtype) {
   check_kind(is_floating(dtype), ErrorKind::kType,
-             "set_default_dtype: only floating-point types are supported as the default type, got ", name(dtype));
+             "set_default_dtype: only floating-point types are supported as the default type, got ",
+             name(dtype));
   g_default_dtype = dtype;
 }
 
@@ -68,8 +69,10 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
 }
 
 Tensor empty_dense(const Layout& dense, int64_t numel, DType dtype) {
-  auto storage = make_ref<Storage>(static_cast<size_t>(numel * itemsize(dtype)), default_allocator(), Device::kCPU);
-  return Tensor(make_ref<TensorImpl>(std::move(storage), Layout{dense.sizes, dense.strides, 0}, dtype));
+  auto storage = make_ref<Storage>(static_cast<size_t>(numel * itemsize(dtype)),
+                                   default_allocator(), Device::kCPU);
+  return Tensor(
+      make_ref<TensorImpl>(std::move(storage), Layout{dense.sizes, dense.strides, 0}, dtype));
 }
 
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
@@ -77,12 +80,15 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   check(sizes.size() == strides.size(), "empty_strided: dimensionality of sizes (", sizes.size(),
         ") must match dimensionality of strides (", strides.size(), ")");
   for (int64_t s : strides) {
-    check(s >= 0, "empty_strided: negative strides are not supported, got strides ", shown(strides));
+    check(s >= 0, "empty_strided: negative strides are not supported, got strides ",
+          shown(strides));
   }
   return fresh({Dims(sizes), Dims(strides), 0}, extent(sizes, strides), dtype, device);
 }
 
-Tensor empty_like(const Tensor& self, DType dtype) { return empty_like(self, dtype, self.device()); }
+Tensor empty_like(const Tensor& self, DType dtype) {
+  return empty_like(self, dtype, self.device());
+}
 
 Tensor empty_like(const Tensor& self, DType dtype, Device device) {
   if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
@@ -91,9 +97,11 @@ Tensor empty_like(const Tensor& self, DType dtype, Device device) {
   Dims order(static_cast<size_t>(self.ndim()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   bool broadcast = false;
-  for (size_t i = 0; i < order.size(); ++i) broadcast = broadcast || (self.strides()[i] == 0 && self.sizes()[i] > 1);
+  for (size_t i = 0; i < order.size(); ++i)
+    broadcast = broadcast || (self.strides()[i] == 0 && self.sizes()[i] > 1);
   if (!broadcast) {
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
   }
   Dims strides(order.size());
   int64_t step = 1;
@@ -110,7 +118,8 @@ Tensor alias(const Tensor& self, Layout layout) {
 }
 
 Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own) {
-  return Tensor(make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(own)));
+  return Tensor(
+      make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(own)));
 }
 
 ByteSpan byte_span(const Tensor& self) {
@@ -119,13 +128,16 @@ ByteSpan byte_span(const Tensor& self) {
 }
 
 void record_write(const Tensor& self) {
-  if (!events::on()) [[likely]] return;
+  if (!events::on()) [[likely]]
+    return;
   const ByteSpan span = byte_span(self);
   if (span.hi <= span.lo) return;
   shared_bytes::refresh(self.storage());
-  events::emit(events::Kind::kWRITE, self.storage()->id(), self.id(), span.lo, span.hi, current_call());
-  events::capture_values({self.storage()->id(), static_cast<const std::byte*>(self.storage()->data()),
-                          span.lo, span.hi, static_cast<int>(self.dtype())});
+  events::emit(events::Kind::kWRITE, self.storage()->id(), self.id(), span.lo, span.hi,
+               current_call());
+  events::capture_values({self.storage()->id(),
+                          static_cast<const std::byte*>(self.storage()->data()), span.lo, span.hi,
+                          static_cast<int>(self.dtype())});
 }
 
 bool has_internal_overlap(const Tensor& self) {

@@ -58,7 +58,8 @@ Tensor empty(IntSpan sizes, DType dtype, Device device = Device::kCPU);
 // The same without any check, for a layout that is known to be dense: offset is taken as 0.
 Tensor empty_dense(const Layout& dense, int64_t numel, DType dtype);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = Device::kCPU);
-// Same sizes, same memory order where the strides are dense and do not overlap (torch.preserve_format).
+// Same sizes, same memory order where the strides are dense and do not overlap
+// (torch.preserve_format).
 Tensor empty_like(const Tensor& self, DType dtype);
 Tensor empty_like(const Tensor& self, DType dtype, Device device);
 
@@ -74,7 +75,8 @@ struct ByteSpan {
 };
 ByteSpan byte_span(const Tensor& self);
 
-// Tells the recorder that `self`'s elements have been written, by the operator call that is running.
+// Tells the recorder that `self`'s elements have been written, by the operator call that is
+// running.
 void record_write(const Tensor& self);
 
 // True when some element's bytes are described twice by the tensor itself (as after expand).

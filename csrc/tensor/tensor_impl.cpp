@@ -17,10 +17,11 @@ TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<Own
 }
 
 TensorImpl::~TensorImpl() {
-  if (!events::on()) [[likely]] return;
+  if (!events::on()) [[likely]]
+    return;
   if (base_) {
-    events::emit(events::Kind::kUNUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor), id_,
-                 base_->use_count() - 1);
+    events::emit(events::Kind::kUNUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor),
+                 id_, base_->use_count() - 1);
   }
   events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
   storage_->dropped_by(events::Holder::kTensor, id_);
@@ -29,8 +30,8 @@ TensorImpl::~TensorImpl() {
 void TensorImpl::set_base(Ref<TensorImpl> base) {
   base_ = std::move(base);
   if (events::on()) [[unlikely]] {
-    events::emit(events::Kind::kUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor), id_,
-                 base_->use_count());
+    events::emit(events::Kind::kUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor),
+                 id_, base_->use_count());
   }
 }
 
@@ -44,7 +45,8 @@ void TensorImpl::bump_version(int64_t call) {
 void TensorImpl::set_layout(Layout layout) {
   layout_ = std::move(layout);
   refresh();
-  if (events::on()) [[unlikely]] announce(events::Kind::kTENSOR_META);
+  if (events::on()) [[unlikely]]
+    announce(events::Kind::kTENSOR_META);
 }
 
 void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {

@@ -1,11 +1,10 @@
 // TensorImpl: the logical description of some bytes.
 //
 // What: sizes, strides and offset (in elements), dtype, device, key set, and a counted Storage.
-// Invariant: element (i0, i1, ...) lives at byte (offset + Σ i·stride) * itemsize of the Storage, and
-// every such byte lies inside it.
-// If violated: kernels read and write memory of others; views.h therefore checks every layout.
-// See Note [Version counter] in memory/version_counter.h.
-// Read next: tensor.h (the handle), views.h (making new descriptions).
+// Invariant: element (i0, i1, ...) lives at byte (offset + Σ i·stride) * itemsize of the Storage,
+// and every such byte lies inside it. If violated: kernels read and write memory of others; views.h
+// therefore checks every layout. See Note [Version counter] in memory/version_counter.h. Read next:
+// tensor.h (the handle), views.h (making new descriptions).
 #pragma once
 
 #include "base/dtype.h"
@@ -49,7 +48,9 @@ class TensorImpl final : public RefCounted {
   TensorImpl* base() const { return base_.get(); }
   void set_base(Ref<TensorImpl> base);
 
-  VersionCounter& counter() const { return own_counter_ ? own_counter_->counter : storage_->counter(); }
+  VersionCounter& counter() const {
+    return own_counter_ ? own_counter_->counter : storage_->counter();
+  }
   const Ref<OwnCounter>& own_counter() const { return own_counter_; }
   int64_t version() const { return counter().current(); }
   // One in-place write has happened; `call` is the operator call that did it.

@@ -13,11 +13,12 @@ typedef struct {
   int64_t ndim;
 } View;
 
-static int is_bound(PyObject *object) { return object == Py_None || PyLong_CheckExact(object); }
+static int is_bound(PyObject* object) { return object == Py_None || PyLong_CheckExact(object); }
 
 // Reads a slice of plain ints over `size` indices; 0 when it is another kind of slice.
-static int read_slice(PyObject *object, int64_t size, Py_ssize_t *start, Py_ssize_t *step, int64_t *length) {
-  const PySliceObject *slice = (PySliceObject *)object;
+static int read_slice(PyObject* object, int64_t size, Py_ssize_t* start, Py_ssize_t* step,
+                      int64_t* length) {
+  const PySliceObject* slice = (PySliceObject*)object;
   Py_ssize_t stop;
   if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return 0;
   if (PySlice_Unpack(object, start, &stop, step) < 0) {
@@ -29,7 +30,7 @@ static int read_slice(PyObject *object, int64_t size, Py_ssize_t *start, Py_ssiz
   return 1;
 }
 
-static int add_dim(View *view, int64_t size, int64_t stride) {
+static int add_dim(View* view, int64_t size, int64_t stride) {
   if (view->ndim == kMaxDims) return 0;
   view->sizes[view->ndim] = size;
   view->strides[view->ndim++] = stride;
@@ -37,7 +38,7 @@ static int add_dim(View *view, int64_t size, int64_t stride) {
 }
 
 // Applies one item to dimension *dim of `source`; 0 when it is not basic or does not fit.
-static int apply(PyObject *item, const View *source, int64_t *dim, View *view) {
+static int apply(PyObject* item, const View* source, int64_t* dim, View* view) {
   if (item == Py_None) {
     const int last = *dim == source->ndim;
     return add_dim(view, 1, last ? 1 : source->sizes[*dim] * source->strides[*dim]);
@@ -59,14 +60,16 @@ static int apply(PyObject *item, const View *source, int64_t *dim, View *view) {
   return add_dim(view, length, stride * step);
 }
 
-static int read_index(PyObject *index, const View *source, View *view) {
+static int read_index(PyObject* index, const View* source, View* view) {
   const int tuple = PyTuple_CheckExact(index);
   const Py_ssize_t n = tuple ? PyTuple_GET_SIZE(index) : 1;
-  PyObject *const *items = tuple ? ((PyTupleObject *)index)->ob_item : &index;
+  PyObject* const* items = tuple ? ((PyTupleObject*)index)->ob_item : &index;
   int64_t taken = 0, dots = -1, dim = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (items[i] == Py_Ellipsis && dots < 0) dots = i;
-    else if (items[i] != Py_None) ++taken;
+    if (items[i] == Py_Ellipsis && dots < 0)
+      dots = i;
+    else if (items[i] != Py_None)
+      ++taken;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (i != dots) {
@@ -90,7 +93,7 @@ uh_handle uh_basic_index(uh_handle self, uintptr_t index) {
   uh_sizes(self, source.sizes);
   uh_strides(self, source.strides);
   const PyGILState_STATE gil = PyGILState_Ensure();
-  const int basic = read_index((PyObject *)index, &source, &view);
+  const int basic = read_index((PyObject*)index, &source, &view);
   PyGILState_Release(gil);
   if (!basic) return 0;
   return uh_as_strided(self, view.sizes, view.ndim, view.strides, view.ndim, 1, view.offset);

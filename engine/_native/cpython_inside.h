@@ -24,12 +24,12 @@ enum { kKindCell = 0x40, kKindFree = 0x80 };
 #if PY_VERSION_HEX < 0x030E0000
 
 // What local variable `i` holds (the cell itself for cell and free variables), or NULL.
-static inline PyObject *local_at(PyFrameObject *frame, PyCodeObject *code, int i) {
+static inline PyObject* local_at(PyFrameObject* frame, PyCodeObject* code, int i) {
   (void)code;
   return frame->f_frame->localsplus[i];
 }
 
-static inline PyCodeObject *frame_code(PyFrameObject *frame) {
+static inline PyCodeObject* frame_code(PyFrameObject* frame) {
 #if PY_VERSION_HEX >= 0x030D0000
   return _PyFrame_GetCode(frame->f_frame);
 #else
@@ -38,24 +38,24 @@ static inline PyCodeObject *frame_code(PyFrameObject *frame) {
 }
 
 // The dictionary that a module's or class body's frame keeps its names in, or NULL.
-static inline PyObject *frame_namespace(PyFrameObject *frame) {
-  PyObject *names = frame->f_frame->f_locals;
+static inline PyObject* frame_namespace(PyFrameObject* frame) {
+  PyObject* names = frame->f_frame->f_locals;
   return names && PyDict_CheckExact(names) ? names : NULL;
 }
 
-static inline PyObject *frame_globals(PyFrameObject *frame) { return frame->f_frame->f_globals; }
+static inline PyObject* frame_globals(PyFrameObject* frame) { return frame->f_frame->f_globals; }
 
-static inline void no_line_events(PyFrameObject *frame) { frame->f_trace_lines = 0; }
+static inline void no_line_events(PyFrameObject* frame) { frame->f_trace_lines = 0; }
 
-static inline int suspends(PyFrameObject *frame) {
+static inline int suspends(PyFrameObject* frame) {
   return frame->f_frame->owner == FRAME_OWNED_BY_GENERATOR;
 }
 
 // The locals of a generator that is not running now, or NULL.
-static inline PyObject **suspended_locals(PyObject *generator, PyCodeObject **code) {
-  PyGenObject *gen = (PyGenObject *)generator;
+static inline PyObject** suspended_locals(PyObject* generator, PyCodeObject** code) {
+  PyGenObject* gen = (PyGenObject*)generator;
   if (gen->gi_frame_state >= FRAME_EXECUTING) return NULL;
-  _PyInterpreterFrame *frame = (_PyInterpreterFrame *)gen->gi_iframe;
+  _PyInterpreterFrame* frame = (_PyInterpreterFrame*)gen->gi_iframe;
 #if PY_VERSION_HEX >= 0x030D0000
   *code = _PyFrame_GetCode(frame);
 #else
@@ -65,44 +65,46 @@ static inline PyObject **suspended_locals(PyObject *generator, PyCodeObject **co
 }
 
 // Changes with every change of the dictionary.
-static inline uint64_t dict_version(PyObject *dict) { return ((PyDictObject *)dict)->ma_version_tag; }
+static inline uint64_t dict_version(PyObject* dict) {
+  return ((PyDictObject*)dict)->ma_version_tag;
+}
 
 #else
 
-static inline PyCodeObject *frame_code(PyFrameObject *frame) {
-  PyCodeObject *code = PyFrame_GetCode(frame);
+static inline PyCodeObject* frame_code(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
   Py_DECREF(code);
   return code;
 }
 
-static inline PyObject *local_at(PyFrameObject *frame, PyCodeObject *code, int i) {
-  PyObject *value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(code->co_localsplusnames, i));
+static inline PyObject* local_at(PyFrameObject* frame, PyCodeObject* code, int i) {
+  PyObject* value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(code->co_localsplusnames, i));
   if (!value) PyErr_Clear();
   Py_XDECREF(value);  // the frame still holds it
   return value;
 }
 
-static inline PyObject *frame_globals(PyFrameObject *frame) {
-  PyObject *globals = PyFrame_GetGlobals(frame);
+static inline PyObject* frame_globals(PyFrameObject* frame) {
+  PyObject* globals = PyFrame_GetGlobals(frame);
   Py_DECREF(globals);
   return globals;
 }
 
-static inline PyObject *frame_namespace(PyFrameObject *frame) { return frame_globals(frame); }
-static inline void no_line_events(PyFrameObject *frame) { (void)frame; }
+static inline PyObject* frame_namespace(PyFrameObject* frame) { return frame_globals(frame); }
+static inline void no_line_events(PyFrameObject* frame) { (void)frame; }
 
-static inline int suspends(PyFrameObject *frame) {
+static inline int suspends(PyFrameObject* frame) {
   (void)frame;
   return 0;
 }
 
-static inline PyObject **suspended_locals(PyObject *generator, PyCodeObject **code) {
+static inline PyObject** suspended_locals(PyObject* generator, PyCodeObject** code) {
   (void)generator;
   (void)code;
   return NULL;
 }
 
-static inline uint64_t dict_version(PyObject *dict) {
+static inline uint64_t dict_version(PyObject* dict) {
   static uint64_t always_new;
   (void)dict;
   return ++always_new;
@@ -113,10 +115,10 @@ static inline uint64_t dict_version(PyObject *dict) {
 #if PY_VERSION_HEX < 0x030E0000
 
 // The attribute values that an instance keeps outside any dictionary, or NULL.
-static inline PyDictValues *inline_values(PyObject *object) {
+static inline PyDictValues* inline_values(PyObject* object) {
 #if PY_VERSION_HEX >= 0x030D0000
   if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES)) return NULL;
-  PyDictValues *values = _PyObject_InlineValues(object);
+  PyDictValues* values = _PyObject_InlineValues(object);
   return values->valid ? values : NULL;
 #else
   if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT)) return NULL;
@@ -130,11 +132,11 @@ static inline PyDictValues *inline_values(PyObject *object) {
 }
 
 // The instance's attribute dictionary if one exists, or NULL.
-static inline PyObject *instance_dict(PyObject *object) {
-  PyTypeObject *type = Py_TYPE(object);
+static inline PyObject* instance_dict(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
   if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
 #if PY_VERSION_HEX >= 0x030D0000
-    return (PyObject *)_PyObject_GetManagedDict(object);
+    return (PyObject*)_PyObject_GetManagedDict(object);
 #elif PY_VERSION_HEX >= 0x030C0000
     PyDictOrValues either = *_PyObject_DictOrValuesPointer(object);
     return _PyDictOrValues_IsValues(either) ? NULL : _PyDictOrValues_GetDict(either);
@@ -143,19 +145,20 @@ static inline PyObject *instance_dict(PyObject *object) {
 #endif
   }
   if (type->tp_dictoffset <= 0) return NULL;
-  return *(PyObject **)((char *)object + type->tp_dictoffset);
+  return *(PyObject**)((char*)object + type->tp_dictoffset);
 }
 
 // Calls next(key, value) for the instance's attributes like PyDict_Next; 0 at the end.
-static inline int next_attribute(PyObject *object, Py_ssize_t *at, PyObject **key, PyObject **value) {
-  PyDictValues *values = inline_values(object);
+static inline int next_attribute(PyObject* object, Py_ssize_t* at, PyObject** key,
+                                 PyObject** value) {
+  PyDictValues* values = inline_values(object);
   if (!values) {
-    PyObject *dict = instance_dict(object);
+    PyObject* dict = instance_dict(object);
     return dict && PyDict_Check(dict) && PyDict_Next(dict, at, key, value);
   }
-  PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
+  PyDictKeysObject* keys = ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
   if (!keys) return 0;
-  PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
+  PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
   while (*at < keys->dk_nentries) {
     const Py_ssize_t i = (*at)++;
     if (!values->values[i] || !entries[i].me_key) continue;
@@ -168,8 +171,9 @@ static inline int next_attribute(PyObject *object, Py_ssize_t *at, PyObject **ke
 
 #else
 
-static inline int next_attribute(PyObject *object, Py_ssize_t *at, PyObject **key, PyObject **value) {
-  PyObject **dict = _PyObject_GetDictPtr(object);
+static inline int next_attribute(PyObject* object, Py_ssize_t* at, PyObject** key,
+                                 PyObject** value) {
+  PyObject** dict = _PyObject_GetDictPtr(object);
   return dict && *dict && PyDict_Next(*dict, at, key, value);
 }
 

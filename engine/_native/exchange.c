@@ -22,25 +22,25 @@ typedef struct {
 } DLDataType;
 
 typedef struct {
-  void *data;
+  void* data;
   DLDevice device;
   int32_t ndim;
   DLDataType dtype;
-  int64_t *shape;
-  int64_t *strides;
+  int64_t* shape;
+  int64_t* strides;
   uint64_t byte_offset;
 } DLTensor;
 
 typedef struct DLManagedTensor {
   DLTensor tensor;
-  void *context;
-  void (*deleter)(struct DLManagedTensor *self);
+  void* context;
+  void (*deleter)(struct DLManagedTensor* self);
 } DLManagedTensor;
 
 typedef struct DLManagedTensorVersioned {
   uint32_t major, minor;
-  void *context;
-  void (*deleter)(struct DLManagedTensorVersioned *self);
+  void* context;
+  void (*deleter)(struct DLManagedTensorVersioned* self);
   uint64_t flags;  // bit 0: read only
   DLTensor tensor;
 } DLManagedTensorVersioned;
@@ -55,17 +55,17 @@ static const char kTakenVersioned[] = "used_dltensor_versioned";
 
 // ---- references on Python objects
 
-void *uh_object_keep(uintptr_t object) {
+void* uh_object_keep(uintptr_t object) {
   const PyGILState_STATE gil = PyGILState_Ensure();
-  Py_INCREF((PyObject *)object);
+  Py_INCREF((PyObject*)object);
   PyGILState_Release(gil);
-  return (void *)object;
+  return (void*)object;
 }
 
-void uh_object_drop(void *object) {
+void uh_object_drop(void* object) {
   if (!Py_IsInitialized()) return;  // the interpreter is gone, and the object with it
   const PyGILState_STATE gil = PyGILState_Ensure();
-  Py_DECREF((PyObject *)object);
+  Py_DECREF((PyObject*)object);
   PyGILState_Release(gil);
 }
 
@@ -81,22 +81,23 @@ typedef struct {
   int64_t dims[];  // sizes, then strides
 } Given;
 
-static void give_back(Given *given) {
+static void give_back(Given* given) {
   uh_storage_drop(given->storage, kHolderDlpack, given->holder);
   free(given);
 }
-static void give_back_plain(DLManagedTensor *managed) { give_back((Given *)managed); }
-static void give_back_versioned(DLManagedTensorVersioned *managed) { give_back((Given *)managed); }
+static void give_back_plain(DLManagedTensor* managed) { give_back((Given*)managed); }
+static void give_back_versioned(DLManagedTensorVersioned* managed) { give_back((Given*)managed); }
 
 // A capsule that dies unconsumed gives the memory back; a taken one has another name by then.
-static void destroy_capsule(PyObject *capsule) {
+static void destroy_capsule(PyObject* capsule) {
   const int plain = PyCapsule_IsValid(capsule, kFresh);
   if (!plain && !PyCapsule_IsValid(capsule, kFreshVersioned)) return;
   give_back(PyCapsule_GetPointer(capsule, plain ? kFresh : kFreshVersioned));
 }
 
-static void describe(DLTensor *tensor, uh_handle self, int code, int bits, int64_t *dims, int64_t ndim) {
-  tensor->data = (void *)(uintptr_t)uh_data_ptr(self);
+static void describe(DLTensor* tensor, uh_handle self, int code, int bits, int64_t* dims,
+                     int64_t ndim) {
+  tensor->data = (void*)(uintptr_t)uh_data_ptr(self);
   tensor->device.device_type = 1;
   tensor->ndim = (int32_t)ndim;
   tensor->dtype.code = (uint8_t)code;
@@ -106,9 +107,10 @@ static void describe(DLTensor *tensor, uh_handle self, int code, int bits, int64
   tensor->strides = dims + ndim;
 }
 
-int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versioned, uintptr_t list) {
+int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versioned,
+                   uintptr_t list) {
   const int64_t ndim = uh_ndim(self);
-  Given *given = calloc(1, sizeof(Given) + 2 * (size_t)ndim * sizeof(int64_t));
+  Given* given = calloc(1, sizeof(Given) + 2 * (size_t)ndim * sizeof(int64_t));
   if (!given) return -1;
   uh_sizes(self, given->dims);
   uh_strides(self, given->dims + ndim);
@@ -123,8 +125,8 @@ int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versi
     describe(&given->managed.plain.tensor, self, code, bits, given->dims, ndim);
   }
   const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject *capsule = PyCapsule_New(given, versioned ? kFreshVersioned : kFresh, destroy_capsule);
-  const int failed = !capsule || PyList_Append((PyObject *)list, capsule) != 0;
+  PyObject* capsule = PyCapsule_New(given, versioned ? kFreshVersioned : kFresh, destroy_capsule);
+  const int failed = !capsule || PyList_Append((PyObject*)list, capsule) != 0;
   if (!capsule) give_back(given);
   if (failed) PyErr_Clear();
   Py_XDECREF(capsule);
@@ -134,32 +136,32 @@ int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versi
 
 // ---- taking memory in
 
-static void release_plain(void *managed) {
-  DLManagedTensor *taken = managed;
+static void release_plain(void* managed) {
+  DLManagedTensor* taken = managed;
   if (taken->deleter) taken->deleter(taken);
 }
-static void release_versioned(void *managed) {
-  DLManagedTensorVersioned *taken = managed;
+static void release_versioned(void* managed) {
+  DLManagedTensorVersioned* taken = managed;
   if (taken->deleter) taken->deleter(taken);
 }
 
 // The capsule's pointer if it has the name `fresh`; it is called `taken` from then on.
-static void *take_as(PyObject *capsule, const char *fresh, const char *taken) {
+static void* take_as(PyObject* capsule, const char* fresh, const char* taken) {
   if (!PyCapsule_IsValid(capsule, fresh)) return NULL;
-  void *managed = PyCapsule_GetPointer(capsule, fresh);
+  void* managed = PyCapsule_GetPointer(capsule, fresh);
   PyCapsule_SetName(capsule, taken);
   return managed;
 }
 
-int uh_dlpack_take(uintptr_t capsule, uh_dlpack_view *ret_view) {
+int uh_dlpack_take(uintptr_t capsule, uh_dlpack_view* ret_view) {
   const PyGILState_STATE gil = PyGILState_Ensure();
-  DLManagedTensor *plain = take_as((PyObject *)capsule, kFresh, kTaken);
-  DLManagedTensorVersioned *versioned =
-      plain ? NULL : take_as((PyObject *)capsule, kFreshVersioned, kTakenVersioned);
+  DLManagedTensor* plain = take_as((PyObject*)capsule, kFresh, kTaken);
+  DLManagedTensorVersioned* versioned =
+      plain ? NULL : take_as((PyObject*)capsule, kFreshVersioned, kTakenVersioned);
   PyGILState_Release(gil);
   if (!plain && !versioned) return -1;
-  const DLTensor *tensor = plain ? &plain->tensor : &versioned->tensor;
-  ret_view->managed = plain ? (void *)plain : (void *)versioned;
+  const DLTensor* tensor = plain ? &plain->tensor : &versioned->tensor;
+  ret_view->managed = plain ? (void*)plain : (void*)versioned;
   ret_view->release = plain ? release_plain : release_versioned;
   ret_view->read_only = versioned ? (int)(versioned->flags & 1) : 0;
   ret_view->major_version = versioned ? (int)versioned->major : 0;

@@ -1,7 +1,7 @@
 // Memory shared with other Python libraries: what needs CPython's own functions.
 //
-// The engine's Storage keeps a NumPy array alive by one reference on it, and hands its own memory out
-// in DLPack capsules. Both ends may be let go of in any thread, with or without the GIL; every
+// The engine's Storage keeps a NumPy array alive by one reference on it, and hands its own memory
+// out in DLPack capsules. Both ends may be let go of in any thread, with or without the GIL; every
 // function here takes the GIL itself, for no longer than it needs it.
 #pragma once
 
@@ -23,12 +23,16 @@ typedef struct {
 
 void* uh_object_keep(uintptr_t object);
 void uh_object_drop(void* object);
-int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versioned, uintptr_t list);
+int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versioned,
+                   uintptr_t list);
 int uh_dlpack_take(uintptr_t capsule, uh_dlpack_view* ret_view);
 /* cdef end */
 
 // uh_object_keep     takes a reference on the object; uh_object_drop gives it back
-// uh_dlpack_give     appends a capsule over the tensor's memory to `list`; -1 when memory is out. Until
-//                    the capsule's consumer (or, unconsumed, the capsule itself) lets go, the Storage
-//                    has one more holder, DLPACK `holder`. Consumers of the versioned kind may write
-// uh_dlpack_take     takes what a capsule of either kind holds; -1 when it is none or was taken before
+// uh_dlpack_give     appends a capsule over the tensor's memory to `list`; -1 when memory is out.
+// Until
+//                    the capsule's consumer (or, unconsumed, the capsule itself) lets go, the
+//                    Storage has one more holder, DLPACK `holder`. Consumers of the versioned kind
+//                    may write
+// uh_dlpack_take     takes what a capsule of either kind holds; -1 when it is none or was taken
+// before

@@ -10,23 +10,23 @@ typedef struct {
   uint64_t recording;
   int64_t file;  // string id, 0 = not the user's own
   int64_t function;
-  int plain;     // names live in the frame's slots, not in a dictionary
+  int plain;  // names live in the frame's slots, not in a dictionary
   int64_t names[];
 } CodeInfo;
 
 // A user frame that is running in this thread.
 typedef struct {
-  PyFrameObject *frame;  // its identity: compared, never followed
-  const CodeInfo *info;
+  PyFrameObject* frame;  // its identity: compared, never followed
+  const CodeInfo* info;
   int64_t id;
-  int raising;     // an exception came by since the last line
-  Scope own;       // a function's locals; unused by module frames
-  Scope *module;   // the scope of its globals
+  int raising;    // an exception came by since the last line
+  Scope own;      // a function's locals; unused by module frames
+  Scope* module;  // the scope of its globals
 } Running;
 
 typedef struct {
   uint64_t recording;
-  Running *frames;
+  Running* frames;
   int n, room;
 } ThreadStack;
 
@@ -35,9 +35,9 @@ enum { kMaxModules = 128 };
 static _Thread_local ThreadStack t_stack __attribute__((tls_model("initial-exec")));
 static uint64_t g_recording;  // number of this recording: what was learnt in another is stale
 static int64_t g_last_frame;
-static PyObject *g_file_of;
+static PyObject* g_file_of;
 static Py_ssize_t g_extra = -1;
-static Scope *g_modules[kMaxModules];
+static Scope* g_modules[kMaxModules];
 static int g_next_module;
 
 #if PY_VERSION_HEX >= 0x030C0000
@@ -53,8 +53,8 @@ static int g_next_module;
 // ---- code objects
 
 // -1 with an exception: a signal came, and its handler raised it for the user's program.
-static int64_t ask_file(PyObject *file_name) {
-  PyObject *answer = PyObject_CallOneArg(g_file_of, file_name);
+static int64_t ask_file(PyObject* file_name) {
+  PyObject* answer = PyObject_CallOneArg(g_file_of, file_name);
   const int64_t file = answer ? PyLong_AsLongLong(answer) : -1;
   Py_XDECREF(answer);
   return file;
@@ -62,7 +62,7 @@ static int64_t ask_file(PyObject *file_name) {
 
 static const CodeInfo g_interrupted = {.file = -1};
 
-static const CodeInfo *learn_code(PyCodeObject *code) {
+static const CodeInfo* learn_code(PyCodeObject* code) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);  // a generator may be entered with an exception on its way
   const int64_t file = ask_file(code->co_filename);
@@ -72,18 +72,18 @@ static const CodeInfo *learn_code(PyCodeObject *code) {
     return NULL;
   }
   const int n = file ? code->co_nlocalsplus : 0;
-  CodeInfo *info = calloc(1, sizeof *info + (size_t)n * sizeof info->names[0]);
+  CodeInfo* info = calloc(1, sizeof *info + (size_t)n * sizeof info->names[0]);
   if (info) {
     info->recording = g_recording;
     info->file = file;
     info->plain = (code->co_flags & CO_OPTIMIZED) != 0;
     if (file) info->function = intern_unicode(code->co_qualname);
     for (int i = 0; i < n; ++i) {
-      PyObject *name = PyTuple_GET_ITEM(code->co_localsplusnames, i);
+      PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, i);
       const int internal = PyUnicode_GET_LENGTH(name) == 0 || PyUnicode_READ_CHAR(name, 0) == '.';
       info->names[i] = internal ? 0 : intern_unicode(name);
     }
-    if (set_extra((PyObject *)code, g_extra, info) != 0) {
+    if (set_extra((PyObject*)code, g_extra, info) != 0) {
       PyErr_Clear();
       free(info);
       info = NULL;
@@ -94,29 +94,29 @@ static const CodeInfo *learn_code(PyCodeObject *code) {
 }
 
 // NULL when the code is not the user's own; &g_interrupted with an exception set.
-static const CodeInfo *user_code(PyCodeObject *code) {
-  void *extra = NULL;
-  if (get_extra((PyObject *)code, g_extra, &extra) != 0) PyErr_Clear();
-  const CodeInfo *info = extra;
+static const CodeInfo* user_code(PyCodeObject* code) {
+  void* extra = NULL;
+  if (get_extra((PyObject*)code, g_extra, &extra) != 0) PyErr_Clear();
+  const CodeInfo* info = extra;
   if (!info || info->recording != g_recording) info = learn_code(code);
   return info && info->file ? info : NULL;
 }
 
 // ---- scopes of modules
 
-static Scope *find_module(PyObject *globals) {
+static Scope* find_module(PyObject* globals) {
   for (int i = 0; i < kMaxModules && g_modules[i]; ++i) {
     if (g_modules[i]->dict == globals) return g_modules[i];
   }
   return NULL;
 }
 
-static Scope *new_module(PyObject *globals, int64_t frame) {
-  Scope *scope = calloc(1, sizeof *scope);
+static Scope* new_module(PyObject* globals, int64_t frame) {
+  Scope* scope = calloc(1, sizeof *scope);
   if (!scope) return NULL;
   scope->dict = globals;
   scope_restart(scope, frame);
-  Scope **place = &g_modules[g_next_module++ % kMaxModules];
+  Scope** place = &g_modules[g_next_module++ % kMaxModules];
   if (*place) {  // more modules than we follow: the oldest is no longer followed
     scope_free(*place);
     **place = *scope;
@@ -128,7 +128,7 @@ static Scope *new_module(PyObject *globals, int64_t frame) {
 
 // The module of a function whose module ran before the recording began: its names get a frame that
 // is over, as they would have had.
-static Scope *module_met_late(PyObject *globals, int64_t file, int64_t parent) {
+static Scope* module_met_late(PyObject* globals, int64_t file, int64_t parent) {
   const int64_t frame = ++g_last_frame;
   uh_emit(UH_FRAME_PUSH, 0, frame, uh_intern("<module>", 8), file, parent, 1);
   uh_emit(UH_FRAME_POP, 0, frame, 0, 0, 0, 0);
@@ -137,10 +137,10 @@ static Scope *module_met_late(PyObject *globals, int64_t file, int64_t parent) {
 
 // ---- frames
 
-static void diff_locals(Running *r, PyFrameObject *frame, PyCodeObject *code) {
-  Scope *scope = &r->own;
+static void diff_locals(Running* r, PyFrameObject* frame, PyCodeObject* code) {
+  Scope* scope = &r->own;
   const int n = code->co_nlocalsplus;
-  if (!grow((void **)&scope->roots, &scope->room_roots, n, sizeof(Root))) return;
+  if (!grow((void**)&scope->roots, &scope->room_roots, n, sizeof(Root))) return;
   for (; scope->n_roots < n; ++scope->n_roots) {
     const int i = scope->n_roots;
     const int free_variable = PyBytes_AS_STRING(code->co_localspluskinds)[i] & kKindFree;
@@ -148,9 +148,9 @@ static void diff_locals(Running *r, PyFrameObject *frame, PyCodeObject *code) {
                              .name = r->info->names[i],
                              .kind = free_variable ? kCell : kName};
   }
-  const char *kinds = PyBytes_AS_STRING(code->co_localspluskinds);
+  const char* kinds = PyBytes_AS_STRING(code->co_localspluskinds);
   for (int i = 0; i < n; ++i) {
-    Root *root = &scope->roots[i];
+    Root* root = &scope->roots[i];
     if (!root->name) continue;
     PyObject *value = local_at(frame, code, i), *cell = NULL;
     if (value && kinds[i] & (kKindCell | kKindFree) && PyCell_Check(value)) {
@@ -163,7 +163,7 @@ static void diff_locals(Running *r, PyFrameObject *frame, PyCodeObject *code) {
   compare_held(scope);
 }
 
-static void diff_names(Running *r, PyFrameObject *frame, PyCodeObject *code) {
+static void diff_names(Running* r, PyFrameObject* frame, PyCodeObject* code) {
   if (r->info->plain) {
     diff_locals(r, frame, code);
   } else if (r->own.dict) {  // a class body
@@ -177,17 +177,18 @@ static void diff_names(Running *r, PyFrameObject *frame, PyCodeObject *code) {
   tell_objects();
 }
 
-static Running *push(PyFrameObject *frame, PyCodeObject *code, const CodeInfo *info) {
-  ThreadStack *stack = &t_stack;
-  if (!grow((void **)&stack->frames, &stack->room, stack->n + 1, sizeof(Running))) return NULL;
+static Running* push(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* info) {
+  ThreadStack* stack = &t_stack;
+  if (!grow((void**)&stack->frames, &stack->room, stack->n + 1, sizeof(Running))) return NULL;
   const int64_t parent = stack->n ? stack->frames[stack->n - 1].id : 0;
-  Running *r = &stack->frames[stack->n++];
+  Running* r = &stack->frames[stack->n++];
   const Scope reused = r->own;  // keeps its memory from the frame that was here before
-  PyObject *globals = frame_globals(frame);
-  PyObject *names = info->plain ? NULL : frame_namespace(frame);
-  Scope *module = find_module(globals);
+  PyObject* globals = frame_globals(frame);
+  PyObject* names = info->plain ? NULL : frame_namespace(frame);
+  Scope* module = find_module(globals);
   if (!module && names != globals) module = module_met_late(globals, info->file, parent);
-  *r = (Running){.frame = frame, .info = info, .id = ++g_last_frame, .own = reused, .module = module};
+  *r = (Running){
+      .frame = frame, .info = info, .id = ++g_last_frame, .own = reused, .module = module};
   free(r->own.held);
   r->own.held = NULL;
   scope_restart(&r->own, r->id);
@@ -205,8 +206,8 @@ static Running *push(PyFrameObject *frame, PyCodeObject *code, const CodeInfo *i
 
 // The names of a function end with its frame; a module's go on, so they are told once more.
 static void pop(int raised) {
-  ThreadStack *stack = &t_stack;
-  Running *r = &stack->frames[--stack->n];
+  ThreadStack* stack = &t_stack;
+  Running* r = &stack->frames[--stack->n];
   uh_emit(UH_FRAME_POP, 0, r->id, raised, 0, 0, 0);
   if (!r->info->plain && !r->own.dict && r->module && r->module->frame == r->id) {
     scope_restart(r->module, r->id);
@@ -217,8 +218,8 @@ static void pop(int raised) {
 }
 
 // The entry of a frame; frames whose end we did not see are taken off. NULL if it is not there.
-static Running *find(PyFrameObject *frame) {
-  ThreadStack *stack = &t_stack;
+static Running* find(PyFrameObject* frame) {
+  ThreadStack* stack = &t_stack;
   for (int i = stack->n - 1; i >= 0; --i) {
     if (stack->frames[i].frame != frame) continue;
     while (stack->n > i + 1) pop(0);
@@ -228,23 +229,25 @@ static Running *find(PyFrameObject *frame) {
 }
 
 // Enters the user frames that were running already when tracing began, the outermost first.
-static void push_running(PyFrameObject *frame) {
-  PyFrameObject *back = PyFrame_GetBack(frame);
+static void push_running(PyFrameObject* frame) {
+  PyFrameObject* back = PyFrame_GetBack(frame);
   if (back) {
     push_running(back);
     Py_DECREF(back);
   }
-  PyCodeObject *code = PyFrame_GetCode(frame);
-  const CodeInfo *info = user_code(code);
-  if (info == &g_interrupted) PyErr_Clear();
-  else if (info) push(frame, code, info);
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const CodeInfo* info = user_code(code);
+  if (info == &g_interrupted)
+    PyErr_Clear();
+  else if (info)
+    push(frame, code, info);
   Py_DECREF(code);
 }
 
 // ---- what the interpreter calls
 
-static void on_line(PyFrameObject *frame, PyCodeObject *code, const CodeInfo *info) {
-  Running *r = find(frame);
+static void on_line(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* info) {
+  Running* r = find(frame);
   if (!r) r = push(frame, code, info);
   if (!r) return;
   diff_names(r, frame, code);
@@ -253,8 +256,8 @@ static void on_line(PyFrameObject *frame, PyCodeObject *code, const CodeInfo *in
   uh_emit(UH_LINE, 0, r->id, info->file, PyFrame_GetLineNumber(frame), 0, 0);
 }
 
-static void on_return(PyFrameObject *frame, PyCodeObject *code, PyObject *result) {
-  Running *r = find(frame);
+static void on_return(PyFrameObject* frame, PyCodeObject* code, PyObject* result) {
+  Running* r = find(frame);
   if (!r) return;
   // Python 3.12 says None, not NULL, when an exception ends the frame.
   const int raised = !result || (result == Py_None && r->raising);
@@ -264,50 +267,50 @@ static void on_return(PyFrameObject *frame, PyCodeObject *code, PyObject *result
 }
 
 // The message, as far as it can be told without running the user's __str__.
-static PyObject *plain_message(PyObject *error) {
+static PyObject* plain_message(PyObject* error) {
   if (PyUnicode_CheckExact(error)) return error;
   if (!PyExceptionInstance_Check(error)) return NULL;
-  PyObject *args = ((PyBaseExceptionObject *)error)->args;
+  PyObject* args = ((PyBaseExceptionObject*)error)->args;
   if (!args || !PyTuple_CheckExact(args) || PyTuple_GET_SIZE(args) == 0) return NULL;
-  PyObject *first = PyTuple_GET_ITEM(args, PyTuple_GET_SIZE(args) == 2 ? 1 : 0);  // (errno, text)
+  PyObject* first = PyTuple_GET_ITEM(args, PyTuple_GET_SIZE(args) == 2 ? 1 : 0);  // (errno, text)
   if (PyUnicode_CheckExact(first)) return first;
   first = PyTuple_GET_ITEM(args, 0);
   return PyUnicode_CheckExact(first) ? first : NULL;
 }
 
-static void on_exception(PyFrameObject *frame, PyObject *arg) {
-  Running *r = find(frame);
+static void on_exception(PyFrameObject* frame, PyObject* arg) {
+  Running* r = find(frame);
   if (!r || !arg || !PyTuple_Check(arg) || PyTuple_GET_SIZE(arg) < 2) return;
   r->raising = 1;
   PyObject *type = PyTuple_GET_ITEM(arg, 0), *error = PyTuple_GET_ITEM(arg, 1);
-  const char *name = PyType_Check(type) ? ((PyTypeObject *)type)->tp_name : "?";
-  const char *dot = strrchr(name, '.');
+  const char* name = PyType_Check(type) ? ((PyTypeObject*)type)->tp_name : "?";
+  const char* dot = strrchr(name, '.');
   if (dot) name = dot + 1;
-  PyObject *message = plain_message(error);
+  PyObject* message = plain_message(error);
   Py_ssize_t size = 0;
-  const char *text = message ? PyUnicode_AsUTF8AndSize(message, &size) : "";
+  const char* text = message ? PyUnicode_AsUTF8AndSize(message, &size) : "";
   if (!text) {
     PyErr_Clear();
     text = "";
   }
-  uh_emit_blob(UH_EXCEPTION, 0, r->id, PyFrame_GetLineNumber(frame), uh_intern(name, strlen(name)), 0, text,
-               (size_t)size);
+  uh_emit_blob(UH_EXCEPTION, 0, r->id, PyFrame_GetLineNumber(frame), uh_intern(name, strlen(name)),
+               0, text, (size_t)size);
 }
 
-static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+static int trace(PyObject* self, PyFrameObject* frame, int what, PyObject* arg) {
   (void)self;
   if (what > PyTrace_RETURN) return 0;
   if (!uh_recording()) {  // over, or this is a forked child
     PyEval_SetTrace(NULL, NULL);
     return 0;
   }
-  ThreadStack *stack = &t_stack;
+  ThreadStack* stack = &t_stack;
   if (stack->recording != g_recording) {
     stack->recording = g_recording;
     stack->n = 0;
   }
-  PyCodeObject *code = frame_code(frame);
-  const CodeInfo *info = user_code(code);
+  PyCodeObject* code = frame_code(frame);
+  const CodeInfo* info = user_code(code);
   if (info == &g_interrupted) return -1;
   if (!info) {
     if (what == PyTrace_CALL) no_line_events(frame);
@@ -330,17 +333,17 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) 
 int uh_trace_begin(uintptr_t tensor_type, uintptr_t file_of) {
   PyGILState_STATE gil = PyGILState_Ensure();
   int failed = -1;
-  PyTypeObject *type = (PyTypeObject *)tensor_type;
-  PyObject *slot = PyObject_GetAttrString((PyObject *)type, "_h");
+  PyTypeObject* type = (PyTypeObject*)tensor_type;
+  PyObject* slot = PyObject_GetAttrString((PyObject*)type, "_h");
   if (!slot || Py_TYPE(slot) != &PyMemberDescr_Type) {
     PyErr_Clear();
     goto done;
   }
   if (g_extra < 0) g_extra = request_extra(free);
   if (g_extra < 0) goto done;
-  g_handle_offset = ((PyMemberDescrObject *)slot)->d_member->offset;
+  g_handle_offset = ((PyMemberDescrObject*)slot)->d_member->offset;
   g_tensor_type = type;
-  Py_XSETREF(g_file_of, Py_NewRef((PyObject *)file_of));
+  Py_XSETREF(g_file_of, Py_NewRef((PyObject*)file_of));
   ++g_recording;
   g_last_frame = 0;
   g_next_module = 0;
@@ -363,7 +366,7 @@ int uh_trace_thread(void) {
   PyGILState_STATE gil = PyGILState_Ensure();
   t_stack.recording = g_recording;
   t_stack.n = 0;
-  PyFrameObject *frame = PyEval_GetFrame();
+  PyFrameObject* frame = PyEval_GetFrame();
   if (frame) push_running(frame);
   PyEval_SetTrace(trace, NULL);
   PyGILState_Release(gil);

@@ -14,7 +14,8 @@ int uh_trace_thread(void);
 void uh_trace_end(void);
 /* cdef end */
 
-// uh_trace_begin   a recording begins: `tensor_type` is engine.Tensor (with its slot `_h`), `file_of`
+// uh_trace_begin   a recording begins: `tensor_type` is engine.Tensor (with its slot `_h`),
+// `file_of`
 //                  a callable str -> int, the file's string id, or 0 when it is not the user's own
 // uh_trace_thread  traces the calling thread from here on
 // uh_trace_end     stops in the calling thread; other threads stop at their next event

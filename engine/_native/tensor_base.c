@@ -8,14 +8,13 @@
 #include "tensor_base.h"
 
 typedef struct {
-  PyObject_HEAD
-  PyObject *handle;
-  PyObject *weak_references;
+  PyObject_HEAD PyObject* handle;
+  PyObject* weak_references;
 } TensorBase;
 
-static void deallocate(PyObject *self) {
-  TensorBase *tensor = (TensorBase *)self;
-  PyTypeObject *type = Py_TYPE(self);
+static void deallocate(PyObject* self) {
+  TensorBase* tensor = (TensorBase*)self;
+  PyTypeObject* type = Py_TYPE(self);
   if (tensor->weak_references) PyObject_ClearWeakRefs(self);
   if (tensor->handle) {
     uh_release(PyLong_AsUnsignedLongLong(tensor->handle));
@@ -26,7 +25,8 @@ static void deallocate(PyObject *self) {
 }
 
 static PyMemberDef members[] = {
-    {"_h", T_OBJECT_EX, offsetof(TensorBase, handle), 0, "address of the TensorImpl, whose reference this object owns"},
+    {"_h", T_OBJECT_EX, offsetof(TensorBase, handle), 0,
+     "address of the TensorImpl, whose reference this object owns"},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorBase, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
@@ -47,8 +47,8 @@ static PyType_Spec spec = {
 
 int uh_tensor_base_type(uintptr_t list) {
   const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject *type = PyType_FromSpec(&spec);
-  const int status = type ? PyList_Append((PyObject *)list, type) : -1;
+  PyObject* type = PyType_FromSpec(&spec);
+  const int status = type ? PyList_Append((PyObject*)list, type) : -1;
   Py_XDECREF(type);
   if (status) PyErr_Clear();
   PyGILState_Release(gil);

@@ -1,9 +1,10 @@
 // _TensorBase: the native part of engine.Tensor, as PyTorch's THPVariable is of torch.Tensor.
 //
-// What: PyObject_HEAD, then the slot `_h` (a Python int: the address of the TensorImpl), then the list
-// of weak references. It exists for its deallocator: giving the reference on the TensorImpl back costs
-// a third of what a `__del__` in Python does, and a tensor dies with every operator call.
-// Invariant: `_h` is set once, right after the object is made, to a handle this object then owns.
+// What: PyObject_HEAD, then the slot `_h` (a Python int: the address of the TensorImpl), then the
+// list of weak references. It exists for its deallocator: giving the reference on the TensorImpl
+// back costs a third of what a `__del__` in Python does, and a tensor dies with every operator
+// call. Invariant: `_h` is set once, right after the object is made, to a handle this object then
+// owns.
 #pragma once
 
 #include <stdint.h>

@@ -50,7 +50,9 @@ def test_every_note_that_is_named_exists_once() -> None:
                 written[match[1]] += 1
             else:
                 named.setdefault(match[1], f"{name_of(path)}:{line_of(text, match.start())}")
-    broken = [f"{place}: Note [{n}] is written nowhere" for n, place in named.items() if not written[n]]
+    broken = [
+        f"{place}: Note [{n}] is written nowhere" for n, place in named.items() if not written[n]
+    ]
     broken += [f"Note [{n}] is written {many} times" for n, many in written.items() if many > 1]
     assert not broken, told(broken)
 
@@ -58,7 +60,9 @@ def test_every_note_that_is_named_exists_once() -> None:
 def declarations() -> list[tuple[Path, dict[str, object]]]:
     yaml = pytest.importorskip("yaml", reason="PyYAML reads the declarations")
     return [
-        (path, entry) for path in under("csrc/ops", ".yaml") for entry in yaml.safe_load(text_of(path))
+        (path, entry)
+        for path in under("csrc/ops", ".yaml")
+        for entry in yaml.safe_load(text_of(path))
     ]
 
 

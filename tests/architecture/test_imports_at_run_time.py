@@ -27,7 +27,9 @@ def engine_loads() -> set[str]:
     return loaded("import engine; engine.zeros(2) + 1; repr(engine.ones(2).t())")
 
 
-@pytest.mark.parametrize("module", ["numpy", "textual", "rich", "engine.inspect", "sqlite3", "torch"])
+@pytest.mark.parametrize(
+    "module", ["numpy", "textual", "rich", "engine.inspect", "sqlite3", "torch"]
+)
 def test_import_engine_does_not_load(module: str, engine_loads: set[str]) -> None:
     assert module not in engine_loads, f"import engine loads {module}"
 

@@ -52,7 +52,9 @@ def test_a_layer_includes_only_lower_layers(folder: str) -> None:
 
 def test_every_folder_of_csrc_has_its_place() -> None:
     known = {*RANK, "codegen", "examples"}
-    folders = {path.relative_to(ROOT / "csrc").parts[0] for path in under("csrc") if len(path.parts)}
+    folders = {
+        path.relative_to(ROOT / "csrc").parts[0] for path in under("csrc") if len(path.parts)
+    }
     unknown = {f for f in folders if (ROOT / "csrc" / f).is_dir()} - known
     assert not unknown, f"csrc/{', csrc/'.join(unknown)}: no layer; give it one here and in DESIGN"
 
@@ -65,7 +67,9 @@ def test_includes_in_quotes_are_paths_from_csrc() -> None:
             continue
         for use in includes(path):
             if use.target not in GENERATED and not (ROOT / "csrc" / use.target).is_file():
-                broken.append(f"{use}: no such file below csrc, and not one that csrc/codegen writes")
+                broken.append(
+                    f"{use}: no such file below csrc, and not one that csrc/codegen writes"
+                )
     assert not broken, told(broken)
 
 

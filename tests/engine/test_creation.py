@@ -74,7 +74,9 @@ def test_minus_one_wraps_in_uint8():
 
 @pytest.mark.parametrize("make", [engine.zeros, engine.ones, engine.empty])
 def test_sizes(make):
-    assert tuple(make(2, 3).shape) == tuple(make((2, 3)).shape) == tuple(make([2, 3]).shape) == (2, 3)
+    assert (
+        tuple(make(2, 3).shape) == tuple(make((2, 3)).shape) == tuple(make([2, 3]).shape) == (2, 3)
+    )
     assert tuple(make(()).shape) == ()
     assert tuple(make(engine.tensor(3)).shape) == (3,)
     assert make(2, dtype=engine.int8, device="meta").is_meta

@@ -16,7 +16,11 @@ def test_description():
     assert repr(x.shape) == "engine.Size([4, 3, 2])"
     assert (x.size(-1), x.stride(), x.stride(0), x.dim(), x.numel()) == (2, (1, 4, 12), 1, 3, 24)
     assert (x.itemsize, x.nbytes, x.storage_offset(), x.is_contiguous()) == (4, 96, 0, False)
-    assert (str(x.device), repr(x.device), x.layout) == ("cpu", "device(type='cpu')", engine.strided)
+    assert (str(x.device), repr(x.device), x.layout) == (
+        "cpu",
+        "device(type='cpu')",
+        engine.strided,
+    )
     assert x._base is not None
     with pytest.raises(IndexError, match=r"\[-3, 2\], but got 3"):
         x.size(3)

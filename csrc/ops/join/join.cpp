@@ -165,8 +165,8 @@ Tensor repeat(KeySet, const Tensor& self, const Dims& repeats) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     check(repeats[d] >= 0, "repeat: negative number of repetitions ", repeats[d], " in ", repeats);
     const int64_t own = d < shift ? 1 : self.sizes()[d - shift];
-    check(!__builtin_mul_overflow(repeats[d], own, &sizes[d]), "repeat: ", repeats[d], " times size ", own,
-          " overflows");
+    check(!__builtin_mul_overflow(repeats[d], own, &sizes[d]), "repeat: ", repeats[d],
+          " times size ", own, " overflows");
   }
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;

@@ -16,7 +16,8 @@ Isa best() {
       __builtin_cpu_supports("avx512vl")) {
     return Isa::kV4;
   }
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi2");
   return v3 ? Isa::kV3 : Isa::kV2;
 #endif
 }
@@ -26,7 +27,10 @@ Isa choose() {
   const char* forced = std::getenv("UNDERHOOD_ISA");
   if (!forced) return limit;
   const std::string_view text = forced;
-  const Isa wanted = text == "v2" ? Isa::kV2 : text == "v3" ? Isa::kV3 : text == "v4" ? Isa::kV4 : limit;
+  const Isa wanted = text == "v2"   ? Isa::kV2
+                     : text == "v3" ? Isa::kV3
+                     : text == "v4" ? Isa::kV4
+                                    : limit;
   return wanted < limit ? wanted : limit;
 }
 

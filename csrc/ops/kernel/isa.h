@@ -1,7 +1,8 @@
 // Which instruction set the loop kernels use, chosen once at run time.
 //
-// Every csrc/ops/kernel/*_loops.cpp is compiled three times, for x86-64-v2, v3 and v4 (elsewhere once,
-// as v2), in namespace uh::UH_ISA. UNDERHOOD_ISA=v2|v3|v4 forces one, so that each can be tested.
+// Every csrc/ops/kernel/*_loops.cpp is compiled three times, for x86-64-v2, v3 and v4 (elsewhere
+// once, as v2), in namespace uh::UH_ISA. UNDERHOOD_ISA=v2|v3|v4 forces one, so that each can be
+// tested.
 #pragma once
 
 namespace uh {
@@ -20,9 +21,9 @@ const char* name(Isa isa);
 #ifdef UH_ONE_ISA
 #define UH_BY_ISA(function) (::uh::v2::function())
 #else
-#define UH_BY_ISA(function)                              \
-  (::uh::isa() == ::uh::Isa::kV4   ? ::uh::v4::function() \
-   : ::uh::isa() == ::uh::Isa::kV3 ? ::uh::v3::function() \
+#define UH_BY_ISA(function)                                                                        \
+  (::uh::isa() == ::uh::Isa::kV4   ? ::uh::v4::function()                                          \
+   : ::uh::isa() == ::uh::Isa::kV3 ? ::uh::v3::function()                                          \
                                    : ::uh::v2::function())
 #endif
 

@@ -22,8 +22,8 @@ void Iteration::add_value(void* value) {
   operand.strides = Dims(sizes_.size());
 }
 
-// PyTorch's TensorIterator rule: the first operand that has an opinion about two dimensions decides;
-// where none has, the larger dimension stays outside.
+// PyTorch's TensorIterator rule: the first operand that has an opinion about two dimensions
+// decides; where none has, the larger dimension stays outside.
 Dims Iteration::order() const {
   const size_t n = sizes_.size();
   Dims order(n);

@@ -43,7 +43,8 @@ class Iteration {
   }
 
  private:
-  static constexpr int64_t kGrain = 32768;  // elements: below this a second thread costs more than it helps
+  static constexpr int64_t kGrain =
+      32768;  // elements: below this a second thread costs more than it helps
 
   struct OperandAt {
     char* data = nullptr;

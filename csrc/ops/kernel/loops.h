@@ -1,9 +1,9 @@
 // The loops under every pointwise expression. Compiled once per instruction set.
 //
-// What: loop<Out, In...>(data, strides, n, f) stores f(in...) for n elements. The contiguous cases are
-// separate loops because only there the compiler uses full vector loads.
-// Invariant: an output element may be the same memory as the input element of the same index (in-place),
-// never that of another index; run_pointwise refuses partial overlap.
+// What: loop<Out, In...>(data, strides, n, f) stores f(in...) for n elements. The contiguous cases
+// are separate loops because only there the compiler uses full vector loads. Invariant: an output
+// element may be the same memory as the input element of the same index (in-place), never that of
+// another index; run_pointwise refuses partial overlap.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace uh::UH_ISA {
 
 // 16-bit floats are computed as float and rounded once at the store.
 template <class T>
-using compute_t = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+using compute_t =
+    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
 template <class T>
 inline compute_t<T> load(const char* at) {
@@ -69,8 +70,8 @@ void strided(char* const* d, const int64_t* s, int64_t n, F f, std::index_sequen
 
 // Types whose contiguous loops are worth a vector version of their own.
 template <class T>
-inline constexpr bool kVector = !std::is_same_v<T, bool> && !std::is_same_v<T, Half> && !std::is_same_v<T, int8_t> &&
-                                !std::is_same_v<T, int16_t>;
+inline constexpr bool kVector = !std::is_same_v<T, bool> && !std::is_same_v<T, Half> &&
+                                !std::is_same_v<T, int8_t> && !std::is_same_v<T, int16_t>;
 
 template <class Out, class... In, class F>
 void loop(char* const* d, const int64_t* s, int64_t n, F f) {
@@ -78,7 +79,8 @@ void loop(char* const* d, const int64_t* s, int64_t n, F f) {
   using First = std::tuple_element_t<0, std::tuple<In...>>;
   const bool dense = s[0] == static_cast<int64_t>(sizeof(Out));
   if constexpr (sizeof...(In) == 1 && kVector<First>) {
-    if (dense && s[1] == static_cast<int64_t>(sizeof(First))) return contiguous1<Out, First>(d, n, f);
+    if (dense && s[1] == static_cast<int64_t>(sizeof(First)))
+      return contiguous1<Out, First>(d, n, f);
   }
   if constexpr (sizeof...(In) == 2 && kVector<First>) {
     using B = std::tuple_element_t<1, std::tuple<In...>>;

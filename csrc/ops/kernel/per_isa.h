@@ -5,24 +5,24 @@
 #include "ops/kernel/isa.h"
 
 #ifdef UH_ONE_ISA
-#define UH_PER_ISA(Type, function) \
-  namespace v2 {                   \
-  const Type& function();          \
-  }                                \
+#define UH_PER_ISA(Type, function)                                                                 \
+  namespace v2 {                                                                                   \
+  const Type& function();                                                                          \
+  }                                                                                                \
   inline const Type& function() { return v2::function(); }
 #else
-#define UH_PER_ISA(Type, function)               \
-  namespace v2 {                                 \
-  const Type& function();                        \
-  }                                              \
-  namespace v3 {                                 \
-  const Type& function();                        \
-  }                                              \
-  namespace v4 {                                 \
-  const Type& function();                        \
-  }                                              \
-  inline const Type& function() {                \
-    static const Type& chosen = UH_BY_ISA(function); \
-    return chosen;                               \
+#define UH_PER_ISA(Type, function)                                                                 \
+  namespace v2 {                                                                                   \
+  const Type& function();                                                                          \
+  }                                                                                                \
+  namespace v3 {                                                                                   \
+  const Type& function();                                                                          \
+  }                                                                                                \
+  namespace v4 {                                                                                   \
+  const Type& function();                                                                          \
+  }                                                                                                \
+  inline const Type& function() {                                                                  \
+    static const Type& chosen = UH_BY_ISA(function);                                               \
+    return chosen;                                                                                 \
   }
 #endif

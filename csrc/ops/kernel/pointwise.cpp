@@ -30,15 +30,18 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
 [[noreturn]] void no_loop(const PointwiseOp& op, DType dtype) {
   const std::string_view name = op.name;
   if (dtype == DType::kBool && name == "neg") {
-    fail(ErrorKind::kRuntime, "neg: negation, the `-` operator, on a bool tensor is not supported; use the `~` or "
+    fail(ErrorKind::kRuntime,
+         "neg: negation, the `-` operator, on a bool tensor is not supported; use the `~` or "
          "logical_not() operator instead");
   }
-  fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title, "'");
+  fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title,
+       "'");
 }
 
 LoopFn loop_for(const PointwiseOp& op, DType dtype) {
   const LoopFn fn = pointwise_loops()[static_cast<size_t>(op.row)][static_cast<size_t>(dtype)];
-  if (!fn) [[unlikely]] no_loop(op, dtype);
+  if (!fn) [[unlikely]]
+    no_loop(op, dtype);
   return fn;
 }
 
@@ -48,7 +51,8 @@ void check_subtraction(const PointwiseOp& op, std::span<const Operand> inputs) {
   if (name != "sub" && name != "rsub") return;
   for (const Operand& o : inputs) {
     const DType own = o.is_number() ? o.number.dtype(DType::kFloat32) : o.tensor.dtype();
-    check(own != DType::kBool, name, ": subtraction, the `-` operator, with a bool ", o.is_number() ? "number" : "tensor",
+    check(own != DType::kBool, name, ": subtraction, the `-` operator, with a bool ",
+          o.is_number() ? "number" : "tensor",
           " is not supported; use the `^` or logical_xor() operator, or `~` to invert a mask");
   }
 }
@@ -233,7 +237,8 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
   const DType dtype = first.dtype();
   constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
   if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
-      first.ndim() == 0 || dtype == DType::kBool || (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
+      first.ndim() == 0 || dtype == DType::kBool ||
+      (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
     return false;
   }
   for (const Operand& input : inputs.subspan(1)) {

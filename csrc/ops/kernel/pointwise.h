@@ -69,11 +69,11 @@ using LoopTable = std::vector<std::array<LoopFn, kDTypeCount>>;
 
 UH_PER_ISA(LoopTable, pointwise_loops)
 
-Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs, const Params& params,
-                     const Tensor& target);
+Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
+                     const Params& params, const Tensor& target);
 
-// PyTorch's result type: tensors with dimensions decide over 0-d tensors, those over numbers, unless
-// the lesser one is of a higher category (bool < integer < float).
+// PyTorch's result type: tensors with dimensions decide over 0-d tensors, those over numbers,
+// unless the lesser one is of a higher category (bool < integer < float).
 DType result_type(std::span<const Operand> operands);
 
 }  // namespace uh

@@ -1,8 +1,9 @@
 // exp, expm1, tanh, sigmoid and erf for float, written so that the compiler vectorises them.
 //
-// Why not libmvec: its calls cannot be inlined, and these five are what networks spend their time in.
-// Straight-line arithmetic on whole registers reaches memory speed on one core. Errors, measured over
-// every 1021st float by tests/ops/test_vector_math.py: exp 2 ulp, tanh 3 ulp, sigmoid 3 ulp, erf 6 ulp.
+// Why not libmvec: its calls cannot be inlined, and these five are what networks spend their time
+// in. Straight-line arithmetic on whole registers reaches memory speed on one core. Errors,
+// measured over every 1021st float by tests/ops/test_vector_math.py: exp 2 ulp, tanh 3 ulp, sigmoid
+// 3 ulp, erf 6 ulp.
 #pragma once
 
 #include <bit>
@@ -13,8 +14,8 @@
 namespace uh::UH_ISA::m {
 
 // The smaller of two non-negative floats, compared as integers: floats of one sign sort like their
-// bits. A float comparison would have to say what a NaN does, and costs the vectoriser a mask; here a
-// NaN becomes `limit`, and keep_nan() at the end puts it back.
+// bits. A float comparison would have to say what a NaN does, and costs the vectoriser a mask; here
+// a NaN becomes `limit`, and keep_nan() at the end puts it back.
 inline float at_most(float x, float limit) {
   const auto a = std::bit_cast<int32_t>(x), b = std::bit_cast<int32_t>(limit);
   return std::bit_cast<float>(a < b ? a : b);
@@ -46,9 +47,10 @@ inline float expm1_reduced(float r) {
 }
 
 // e**x = 2**m * 2**m * e**r with x = 2 m ln 2 + r, |r| <= ln 2. Twice the same factor, because 2m
-// reaches 128 at the top and -150 among the subnormal results, where one factor would not be a float.
-// Adding 1.5 * 2**23 + 127 rounds to m and leaves m + 127 in the low bits: the factor's exponent.
-// Beyond the clamp the result is 0 or infinity anyway. e**r - 1 - r is a minimax polynomial (1.6e-8).
+// reaches 128 at the top and -150 among the subnormal results, where one factor would not be a
+// float. Adding 1.5 * 2**23 + 127 rounds to m and leaves m + 127 in the low bits: the factor's
+// exponent. Beyond the clamp the result is 0 or infinity anyway. e**r - 1 - r is a minimax
+// polynomial (1.6e-8).
 inline float exp_float(float x) {
   constexpr float kRound = 12582912.0f + 127.0f;
   const float y = __builtin_copysignf(at_most(__builtin_fabsf(x), 104.0f), x);

@@ -11,8 +11,8 @@ namespace uh::layouts {
 // Sizes with one -1 replaced by what is left of `numel`.
 Dims infer_size(IntSpan size, int64_t numel);
 
-// The strides under which `self`'s elements take the shape `sizes` without moving, if there are any.
-// Works on blocks of dimensions that are contiguous with each other; a new dimension must not
+// The strides under which `self`'s elements take the shape `sizes` without moving, if there are
+// any. Works on blocks of dimensions that are contiguous with each other; a new dimension must not
 // straddle two such blocks.
 std::optional<Dims> view_strides(IntSpan old_sizes, IntSpan old_strides, IntSpan sizes);
 
@@ -21,11 +21,12 @@ Layout t(const Tensor& self);
 Layout squeeze(const Tensor& self, const std::optional<Dims>& dim);
 Layout unsqueeze(const Tensor& self, int64_t dim);
 Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> offset);
-Layout slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
+Layout slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
+             std::optional<int64_t> end, int64_t step);
 Layout narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
 
-// Every step-th element of dimension d: its stride grows. A product beyond 64 bits only comes from a
-// step over the whole dimension, whose stride is then never walked: it stays as it is.
+// Every step-th element of dimension d: its stride grows. A product beyond 64 bits only comes from
+// a step over the whole dimension, whose stride is then never walked: it stays as it is.
 void stretch(Layout& layout, size_t d, int64_t step);
 
 }  // namespace uh::layouts
