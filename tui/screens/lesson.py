@@ -36,19 +36,6 @@ VERDICT_ROWS = 9
 SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes between them
 
 
-ANSWERING = [
-    *key_words((), typing=True),
-    Word("Enter", "name"),
-    Word(" answer  "),
-    Word("?", "name"),
-    Word(" hint  "),
-    Word("!", "name"),
-    Word(" show the answer  "),
-    Word("Esc", "name"),
-    Word(" to the text, where n goes on"),
-]
-
-
 class LessonScreen(BaseScreen):
     """The text, beside it a viewer once there is a picture; verdict and answer line below them."""
 
@@ -112,7 +99,8 @@ class LessonScreen(BaseScreen):
         """While an answer is typed the letters are part of it: the key bar says what does work."""
         bar = self.query_one("#keys", Bar)
         if self.query_one("#answer").has_focus:
-            bar.say(ANSWERING)
+            hints = self.course is not None and bool(self.course.step.hints)
+            bar.say(answering_words(hints))
         else:
             bar.say(key_words(self.KEYS, getattr(self.app, "ascii", False)))
 
@@ -365,6 +353,16 @@ class LessonScreen(BaseScreen):
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""
         return list(self.query_one(Viewer).signs())
+
+
+def answering_words(hints: bool) -> list[Word]:
+    """The keys that work while an answer is typed."""
+    keys = [("Enter", "answer"), ("?", "hint"), ("!", "show it"), ("Esc", "to the text: n goes on")]
+    words = key_words((), typing=True)
+    for key, label in keys:
+        if key != "?" or hints:
+            words += [Word(key, "name"), Word(f" {label}  ")]
+    return words
 
 
 def title_words(course: Course, glyphs: Glyphs) -> list[Word]:

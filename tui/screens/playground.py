@@ -74,8 +74,7 @@ class PlaygroundScreen(BaseScreen):
     BINDINGS = bindings(PLAYGROUND)
     SCOPED_CSS = False
     DEFAULT_CSS = """
-    #talk { height: 7; background: $surface; }
-    .-low #talk { height: 4; }
+    #talk { height: 20%; min-height: 4; max-height: 8; background: $surface; }
     #line { height: 1; background: $panel; }
     #line Label { width: auto; padding: 0 1; color: $accent; text-style: bold; }
     #line Input { border: none; height: 1; padding: 0; width: 1fr; background: $panel; }
