@@ -219,6 +219,18 @@ int uh_read_doubles(uh_handle self, double* ret_values) {
   });
 }
 
+uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n) {
+  return guard(uh_handle{0}, [&] {
+    Tensor t = take(self);
+    for (const uh_index_step* s = steps; s != steps + n; ++s) {
+      t = s->op == UH_SELECT  ? ops::select(t, s->dim, s->start)
+          : s->op == UH_SLICE ? ops::slice(t, s->dim, s->start, s->stop, s->step)
+                              : ops::unsqueeze(t, s->dim);
+    }
+    return give(n ? std::move(t) : ops::alias(t));  // x[:] is a tensor of its own
+  });
+}
+
 uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder) {
   Storage* storage = impl_of(tensor)->storage();
   storage->retain();

@@ -84,6 +84,15 @@ double uh_item_double(uh_handle self);
 int uh_read_ints(uh_handle self, int64_t* ret_values);
 int uh_read_doubles(uh_handle self, double* ret_values);
 
+/* ---- basic indexing: x[1:3, None, ..., 0] as the view operators it stands for, in order */
+enum { UH_SELECT = 0, UH_SLICE = 1, UH_UNSQUEEZE = 2 };
+typedef struct {
+  int op;
+  int64_t dim;               /* of the result of the steps before */
+  int64_t start, stop, step; /* SELECT: start is the index */
+} uh_index_step;
+uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n);
+
 /* ---- the Storage as an object of its own: a reference on it, named by its holder kind */
 uh_handle uh_storage_hold(uh_handle tensor, int holder_kind,
                           int64_t holder); /* returns a Storage */

@@ -5,13 +5,13 @@
 #include "basic_index.h"
 #include "generated/underhood_ops.h"
 
-enum { kMaxDims = 32 };
+enum { kMaxSteps = 64 };
 
+// The view operators that an index stands for, in order: see uh_index_basic in capi/underhood.h.
 typedef struct {
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  int64_t offset;
-  int64_t ndim;
-} View;
+  uh_index_step steps[kMaxSteps];
+  int64_t n;
+} Plan;
 
 static int is_bound(PyObject* object) { return object == Py_None || PyLong_CheckExact(object); }
 
@@ -30,41 +30,37 @@ static int read_slice(PyObject* object, int64_t size, Py_ssize_t* start, Py_ssiz
   return 1;
 }
 
-static int add_dim(View* view, int64_t size, int64_t stride) {
-  if (view->ndim == kMaxDims) return 0;
-  view->sizes[view->ndim] = size;
-  view->strides[view->ndim++] = stride;
+static int add(Plan* plan, uh_index_step step) {
+  if (plan->n == kMaxSteps) return 0;
+  plan->steps[plan->n++] = step;
   return 1;
 }
 
-// Applies one item to dimension *dim of `source`; 0 when it is not basic or does not fit.
-static int apply(PyObject* item, const View* source, int64_t* dim, View* view) {
-  if (item == Py_None) {
-    const int last = *dim == source->ndim;
-    return add_dim(view, 1, last ? 1 : source->sizes[*dim] * source->strides[*dim]);
-  }
-  if (*dim == source->ndim) return 0;
-  const int64_t size = source->sizes[*dim], stride = source->strides[(*dim)++];
+// Plans one item. `dim` is the dimension of `self` it takes, `at` where that is in the result so
+// far. Returns 0 when the item is not basic or does not fit.
+static int plan_item(PyObject* item, uh_handle self, int64_t* dim, int64_t* at, Plan* plan) {
+  if (item == Py_None) return add(plan, (uh_index_step){UH_UNSQUEEZE, (*at)++, 0, 0, 0});
+  if (*dim == uh_ndim(self)) return 0;
+  const int64_t size = uh_size(self, (*dim)++);
   if (PyLong_CheckExact(item)) {
     int overflow;
-    int64_t at = PyLong_AsLongLongAndOverflow(item, &overflow);
-    if (at < 0) at += size;
-    if (overflow || at < 0 || at >= size) return 0;
-    view->offset += at * stride;
-    return 1;
+    const int64_t index = PyLong_AsLongLongAndOverflow(item, &overflow);
+    if (overflow || index < -size || index >= size) return 0;
+    return add(plan, (uh_index_step){UH_SELECT, *at, index, 0, 0});
   }
   Py_ssize_t start, step;
   int64_t length;
   if (!PySlice_Check(item) || !read_slice(item, size, &start, &step, &length)) return 0;
-  view->offset += start * stride;
-  return add_dim(view, length, stride * step);
+  const int64_t dimension = (*at)++;
+  if (start == 0 && step == 1 && length == size) return 1;  // x[:, 0]: the colon does nothing
+  return add(plan, (uh_index_step){UH_SLICE, dimension, start, start + length * step, step});
 }
 
-static int read_index(PyObject* index, const View* source, View* view) {
+static int plan_index(PyObject* index, uh_handle self, Plan* plan) {
   const int tuple = PyTuple_CheckExact(index);
   const Py_ssize_t n = tuple ? PyTuple_GET_SIZE(index) : 1;
   PyObject* const* items = tuple ? ((PyTupleObject*)index)->ob_item : &index;
-  int64_t taken = 0, dots = -1, dim = 0;
+  int64_t taken = 0, dots = -1, dim = 0, at = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (items[i] == Py_Ellipsis && dots < 0)
       dots = i;
@@ -73,28 +69,19 @@ static int read_index(PyObject* index, const View* source, View* view) {
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (i != dots) {
-      if (!apply(items[i], source, &dim, view)) return 0;
-      continue;
+      if (!plan_item(items[i], self, &dim, &at, plan)) return 0;
+    } else if (uh_ndim(self) > taken) {
+      dim += uh_ndim(self) - taken;
+      at += uh_ndim(self) - taken;
     }
-    for (int64_t rest = source->ndim - taken; rest > 0; --rest, ++dim) {
-      if (!add_dim(view, source->sizes[dim], source->strides[dim])) return 0;
-    }
-  }
-  for (; dim < source->ndim; ++dim) {
-    if (!add_dim(view, source->sizes[dim], source->strides[dim])) return 0;
   }
   return 1;
 }
 
 uh_handle uh_basic_index(uh_handle self, uintptr_t index) {
-  View source, view = {.offset = uh_offset(self), .ndim = 0};
-  source.ndim = uh_ndim(self);
-  if (source.ndim > kMaxDims) return 0;
-  uh_sizes(self, source.sizes);
-  uh_strides(self, source.strides);
+  Plan plan = {.n = 0};
   const PyGILState_STATE gil = PyGILState_Ensure();
-  const int basic = read_index((PyObject*)index, &source, &view);
+  const int basic = plan_index((PyObject*)index, self, &plan);
   PyGILState_Release(gil);
-  if (!basic) return 0;
-  return uh_as_strided(self, view.sizes, view.ndim, view.strides, view.ndim, 1, view.offset);
+  return basic ? uh_index_basic(self, plan.steps, plan.n) : 0;
 }

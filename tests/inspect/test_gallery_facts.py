@@ -79,10 +79,13 @@ def test_every_operator_call_is_there(name: str) -> None:
     calls = history.tables.calls
     told = Counter(c_name_of(history.string(int(op))) for op in calls.op[calls.parent == 0])
     told["uh_empty"] -= 1  # made after the counting, to learn the newest numbers
-    # Two functions call an operator from C, where no profiler sees it, but not every time.
-    for operator, caller in (("uh_as_strided", "uh_basic_index"), ("uh__to_copy", "uh_from_data")):
-        unseen = told.pop(operator, 0) - made.pop(operator, 0)
-        assert 0 <= unseen <= counted["calls"].get(caller, 0), operator
+    # Two functions call operators from C, where no profiler sees it: an index one for each of its
+    # items, data a conversion where it is needed.
+    unseen = {"uh__to_copy": "uh_from_data"}
+    unseen |= dict.fromkeys(("uh_select", "uh_slice", "uh_unsqueeze", "uh_alias"), "uh_basic_index")
+    for operator, caller in unseen.items():
+        hidden = told.pop(operator, 0) - made.pop(operator, 0)
+        assert 0 <= hidden <= 3 * counted["calls"].get(caller, 0), operator
     assert +told == +made
     assert made.total() >= 8
     assert not calls.at(history.end - 1).size, "a call that never ended"
