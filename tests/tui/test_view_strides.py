@@ -14,6 +14,10 @@ EXPECTED = """\
  y  float32 3×2  strides 1,3  offset 0  on storage 1 at 0x50000000
  transposed: all elements side by side, in another order than their indices
 
+ address =       base + (offset + i0*s0 + i1*s1) * itemsize
+         = 0x50000000 + (     0 +   1*1 +   1*3) *        4
+           offset 0 + 1*1 + 1*3 = 4  ▸  byte 16  ▸  0x50000010  ▸  40.0
+
  i0 \\ i1      0      1
       0      0.     3.
       1     10.  [ 40.]
@@ -23,10 +27,6 @@ EXPECTED = """\
      0x50000000 │   0. │  10. │   2. │   3. ┃  40. ┃   5. │
                 ╰──────┴──────┴──────┴──────┻━━━━━━┻──────╯
                    0,0    1,0    2,0    0,1    1,1    2,1
-
- address =       base + (offset + i0*s0 + i1*s1) * itemsize
-         = 0x50000000 + (     0 +   1*1 +   1*3) *        4
-           offset 0 + 1*1 + 1*3 = 4  ▸  byte 16  ▸  0x50000010  ▸  40.0
 
  dim  size  stride  bytes   one step goes
    0     3       1      4   to the next element in memory

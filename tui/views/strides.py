@@ -64,23 +64,23 @@ _INDENT = 11  # of the formula, below `address =`
 
 
 def draw(model: StridesModel, context: DrawContext) -> Picture:
-    """Table, strip of cells, formula, then the layout in words."""
+    """Formula, table, strip of cells, then the layout in words."""
     if not model.tensor or model.grid is None or model.layout is None:
         return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
+    # The formula comes first: on 24 lines it must not fall below the grid it explains.
     lines = [_head(model, context), _pattern(model, context), ()]
-    lines += slice_lines(model.tensor, model.storage, model.grid, context)
-    lines += _table(model, model.grid, context)
-    lines += [(), *_strip(model, context)]
     if model.grid.hole >= 0:
         cell = f"cell {model.grid.hole // model.itemsize}"
         words = f": no index of {model.label} leads to byte {model.grid.hole}"
         lines += [
-            (),
             facts([(cell, "lit"), (words, "text")], context.width, context.glyphs.ellipsis),
             (),
         ]
     if model.place is not None:
-        lines += [(), *_formula(model.place, context), ()]
+        lines += [*_formula(model.place, context), ()]
+    lines += slice_lines(model.tensor, model.storage, model.grid, context)
+    lines += _table(model, model.grid, context)
+    lines += [(), *_strip(model, context), ()]
     lines += [*_dims(model), (), *_words(model, context)]
     return Picture.of(lines, context.width)
 
