@@ -1,4 +1,4 @@
-// x[1:3, None, ..., 0]: an index of ints, slices, None and Ellipsis, read in C as the view operators it is.
+// x[1:3, None, ..., 0]: ints, slices, None and Ellipsis, read in C as the view operators they are.
 //
 // Indexing is the commonest call on a tensor; this is engine/indexing.py's loop for its commonest
 // case, several times faster. Anything else, wrong indices included, is left to indexing.py.
