@@ -22,8 +22,9 @@ import json, time
 begin = time.perf_counter()
 import engine
 took = time.perf_counter() - begin
-x = engine.ones(2, 3)
-print(json.dumps([took, engine.get_num_threads(), float(x.sum())]))
+assert engine.ones(2, 3).sum().item() == 6.0
+from engine.backends import blas, cpu
+print(json.dumps([took, engine.get_num_threads(), cpu.get_cpu_capability(), blas.core_name()]))
 """
 
 
@@ -70,8 +71,9 @@ def _engine() -> Iterator[Finding]:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         yield Finding("engine", "bad", f"does not work: {last}")
         return
-    took, threads, _ = json.loads(done.stdout)
+    took, threads, kernels, blas = json.loads(done.stdout)
     yield Finding("engine", "ok", f"works; imported in {1e3 * took:.0f} ms; {threads} threads")
+    yield Finding("kernels", "ok", f"loops for {kernels}; OpenBLAS for {blas}")
     forced = os.environ.get("UNDERHOOD_ISA")
     if forced:
         yield Finding("UNDERHOOD_ISA", "note", f"forces {forced}")
