@@ -1,0 +1,290 @@
+"""From PyTorch's arguments to the engine's and back, byte by byte, and from its functions to ours.
+
+A tensor keeps its dtype, sizes, strides, offset and the bytes of its whole storage; tensors that share a
+storage there share one here. What the engine has no word for (sparse tensors, float8) is Unsupported:
+such a sample is counted as skipped.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import engine
+
+
+class Unsupported(Exception):
+    """A sample that needs what the engine does not have at all: a layout, a dtype."""
+
+
+class Missing(Exception):
+    """A name of PyTorch's that the engine lacks."""
+
+
+# ---- values
+
+
+def engine_dtype(dtype: torch.dtype) -> Any:
+    """The engine's dtype of the same name."""
+    name = str(dtype).removeprefix("torch.")
+    found = getattr(engine, "bool_" if name == "bool" else name, None)
+    if not isinstance(found, engine.dtype):
+        raise Unsupported(f"dtype {name}")
+    return found
+
+
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """PyTorch's dtype of the same name."""
+    found: torch.dtype = getattr(torch, dtype.name)
+    return found
+
+
+class Arguments:
+    """One call's arguments copied: to the engine, or (`into="torch"`) to fresh PyTorch tensors.
+
+    `pairs` lists the tensors met, PyTorch's original first, in the order in which they were met.
+    """
+
+    def __init__(self, into: str = "engine") -> None:
+        self._tensor = self._to_engine if into == "engine" else self._to_torch
+        self._word = to_engine_word if into == "engine" else lambda value: value
+        self._storages: dict[int, Any] = {}
+        self._tensors: dict[int, Any] = {}
+        self.pairs: list[tuple[torch.Tensor, Any]] = []
+
+    def copy(self, value: Any) -> Any:
+        """The same value, with containers rebuilt and tensors copied."""
+        if isinstance(value, torch.Tensor):
+            if id(value) not in self._tensors:
+                self._tensors[id(value)] = copied = self._tensor(value)
+                self.pairs.append((value, copied))
+            return self._tensors[id(value)]
+        if isinstance(value, torch.Size):
+            return self._word(value)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self.copy, value))
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self.copy, value))
+        if isinstance(value, dict):
+            return {key: self.copy(item) for key, item in value.items()}
+        return self._word(value)
+
+    def _to_torch(self, source: torch.Tensor) -> torch.Tensor:
+        source = plain(source)
+        storage = source.untyped_storage()
+        if source.is_meta:
+            return torch.empty_strided(
+                source.size(), source.stride(), dtype=source.dtype, device="meta"
+            )
+        if storage._cdata not in self._storages:
+            self._storages[storage._cdata] = storage.clone()
+        made = torch.empty(0, dtype=source.dtype)
+        made.set_(
+            self._storages[storage._cdata], source.storage_offset(), source.size(), source.stride()
+        )
+        return made
+
+    def _to_engine(self, source: torch.Tensor) -> Any:
+        source = plain(source)
+        dtype = engine_dtype(source.dtype)
+        sizes, strides, offset = (
+            tuple(source.size()),
+            source.stride(),
+            source.storage_offset(),
+        )
+        if source.is_meta:
+            return engine.empty_strided(sizes, strides, dtype=dtype, device="meta")
+        storage = source.untyped_storage()
+        key, nbytes = storage._cdata, storage.nbytes()
+        if key not in self._storages:
+            whole = nbytes == source.numel() * dtype.itemsize and offset == 0
+            made = (
+                engine.empty_strided(sizes, strides, dtype=dtype)
+                if whole and _dense(source)
+                else engine.empty(-(-nbytes // dtype.itemsize), dtype=dtype)
+            )
+            ctypes.memmove(made.untyped_storage().data_ptr(), storage.data_ptr(), nbytes)
+            self._storages[key] = made
+            if whole and _dense(source):
+                return made
+        base = self._storages[key]
+        if base.dtype is not dtype:
+            count = base.untyped_storage().nbytes() // base.dtype.itemsize
+            base = base.as_strided((count,), (1,), 0).view(dtype)
+        return base.as_strided(sizes, strides, offset)
+
+
+def _dense(t: torch.Tensor) -> bool:
+    """Whether sizes and strides reach every element of a storage of numel() elements once."""
+    steps = sorted(
+        (step, size) for size, step in zip(t.size(), t.stride(), strict=True) if size > 1
+    )
+    expected = 1
+    for step, size in steps:
+        if step != expected:
+            return False
+        expected *= size
+    return t.numel() > 0
+
+
+def plain(t: torch.Tensor) -> torch.Tensor:
+    """A strided tensor without gradient and with its bytes as they read."""
+    if t.layout is not torch.strided or t.is_quantized or t.is_nested:
+        raise Unsupported(f"layout {t.layout}")
+    if t.device.type not in ("cpu", "meta"):
+        raise Unsupported(f"device {t.device}")
+    return t.detach().resolve_conj().resolve_neg()
+
+
+def to_torch(t: Any) -> torch.Tensor:
+    """An engine tensor as PyTorch's: same sizes, strides, offset, and a copy of all its storage."""
+    dtype, storage = torch_dtype(t.dtype), t.untyped_storage()
+    sizes, strides, offset = tuple(t.shape), t.stride(), t.storage_offset()
+    if t.is_meta:
+        return torch.empty_strided(sizes, strides, dtype=dtype, device="meta")
+    nbytes = storage.nbytes() // dtype.itemsize * dtype.itemsize
+    copied = torch.empty(nbytes, dtype=torch.uint8)
+    ctypes.memmove(copied.data_ptr(), storage.data_ptr(), nbytes)
+    made = copied.view(dtype).as_strided(sizes, strides, offset)
+    if getattr(t, "is_conj", bool)():
+        made = made.conj().resolve_conj().as_strided(sizes, strides)
+    return made
+
+
+def to_engine_word(value: Any) -> Any:
+    """Dtypes, devices, layouts, generators, functions...: everything that is no tensor or container."""
+    if isinstance(value, torch.dtype):
+        return engine_dtype(value)
+    if isinstance(value, torch.Size):
+        return engine.Size(value)
+    if isinstance(value, torch.device):
+        if value.type not in ("cpu", "meta"):
+            raise Unsupported(f"device {value}")
+        return engine.device(value.type, value.index)
+    if isinstance(value, (torch.memory_format, torch.layout)):
+        name = str(value).removeprefix("torch.")
+        if not hasattr(engine, name):
+            raise Unsupported(name)
+        return getattr(engine, name)
+    if isinstance(value, torch.Generator):
+        return engine.Generator().manual_seed(value.initial_seed())
+    if callable(value) and not isinstance(value, type):
+        return counterpart(value)
+    return value
+
+
+# ---- functions
+
+
+def find(name: str, root: Any = engine) -> Any:
+    """The engine's object of a dotted name. Raises: Missing."""
+    found = root
+    for part in name.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            raise Missing(f"{getattr(root, '__name__', root)}.{name}")
+    return found
+
+
+def has(name: str) -> bool:
+    """Whether the engine has PyTorch's operator of this name, as a function or as a method."""
+    leaf = name.rpartition(".")[2]
+    places = ((engine, name), (engine.Tensor, leaf), (engine.Tensor, f"{leaf}_"))
+    for root, path in places:
+        try:
+            found = find(path, root)
+        except Missing:
+            continue
+        if not isinstance(found, engine.dtype):
+            return True
+    return False
+
+
+def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
+    """The engine's function for one of PyTorch's, which its operator database calls `name`.
+
+    The database's own wrappers (`lambda x: x.to(...)`) are run again with `torch` meaning the engine.
+    """
+    if isinstance(f, functools.partial):
+        arguments = Arguments()
+        return functools.partial(
+            counterpart(f.func, name), *arguments.copy(f.args), **arguments.copy(f.keywords)
+        )
+    module, own = getattr(f, "__module__", None) or "", getattr(f, "__name__", "")
+    if getattr(torch.Tensor, own, None) is f:
+        return find(own, engine.Tensor)
+    if isinstance(f, types.FunctionType) and module.startswith("torch.testing"):
+        return _again(f)
+    if isinstance(f, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        path = str(f).removeprefix("aten.").removesuffix(".default")
+        return find(f"ops.aten.{path}")
+    for path in (name, own, f"nn.functional.{own}", f"special.{own}", f"linalg.{own}"):
+        if path and _reach(path) is f:
+            return find(path)
+    if module.startswith("torch"):
+        return find(name or own)
+    return f  # Python's own, such as operator.add
+
+
+def _reach(path: str) -> Any:
+    found: Any = torch
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _again(f: types.FunctionType) -> Callable[..., Any]:
+    """A wrapper's code with the engine in PyTorch's place."""
+    names = dict(f.__globals__, torch=engine, wrapper_set_seed=_seeded)
+    for used in f.__code__.co_names:
+        value = names.get(used)
+        if isinstance(value, types.FunctionType) and value is not _seeded:
+            if value.__module__.startswith("torch"):
+                names[used] = counterpart(value)
+        elif isinstance(value, types.ModuleType) and value.__name__.startswith("torch."):
+            names[used] = find(value.__name__.removeprefix("torch."))
+    cells = tuple(
+        types.CellType(to_engine_word(cell.cell_contents)) for cell in f.__closure__ or ()
+    )
+    made = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
+
+
+def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    engine.manual_seed(42)
+    return op(*args, **kwargs)
+
+
+# ---- words for people
+
+
+def describe(value: Any) -> str:
+    """A short text to reproduce an argument from: values where they are few, else shape and strides."""
+    if isinstance(value, torch.Tensor):
+        dtype = str(value.dtype).removeprefix("torch.")
+        odd = "" if value.is_contiguous() else f", strides={value.stride()}"
+        odd += f", offset={value.storage_offset()}" if value.storage_offset() else ""
+        if value.numel() <= 6 and value.device.type == "cpu" and value.layout is torch.strided:
+            shape = f", shape={list(value.shape)}" if 0 in value.shape else ""
+            return f"tensor({value.tolist()}, {dtype}{shape}{odd})"
+        return f"{dtype}{list(value.shape)}{odd and f'({odd[2:]})'}"
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        inner = ", ".join(map(describe, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k!r}: {describe(v)}' for k, v in value.items())}}}"
+    if callable(value) and hasattr(value, "__name__"):
+        return str(value.__name__)
+    return repr(value)
+
+
+def describe_call(name: str, args: Any, kwargs: dict[str, Any]) -> str:
+    """The call as one line of text."""
+    parts = [describe(arg) for arg in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+    return f"{name}({', '.join(parts)})"

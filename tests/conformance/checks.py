@@ -1,0 +1,284 @@
+"""One operator's samples through every form it has: function, method, in place, operators, aliases, out=.
+
+PyTorch runs each call first. If it raises, the engine must raise the same class; else the results, and
+what became of the arguments, must be equal (compare.py).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from bridge import Arguments, Missing, Unsupported, counterpart, describe_call
+from catalog import deviation, full_name
+from compare import WIDE, Call
+
+import engine
+
+OUTS = ("empty", "strided", "other dtype", "narrow dtype")
+ALIAS_SAMPLES = 3  # an alias is the same function: a few samples show that it is there
+
+
+@dataclass
+class Report:
+    """What one operator's samples of one dtype (or its error inputs) showed."""
+
+    operator: str
+    dtype: str  # "errors" for error inputs
+    samples: int = 0
+    passed: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    forms: dict[str, list[int]] = field(default_factory=dict)  # form: [passed, total]
+    differences: list[str] = field(default_factory=list)
+    deviations: Counter[str] = field(default_factory=Counter)
+    missing: set[str] = field(default_factory=set)
+
+    def record(self, form: str, difference: str | None, text: str) -> bool:
+        """Counts one call; returns whether it passed, as it is or by an allowed deviation."""
+        counts = self.forms.setdefault(form.partition(" ")[0], [0, 0])
+        counts[1] += 1
+        if difference:
+            found = f"{self.dtype} {form}: {difference}"
+            if allowed := deviation(self.operator, found):
+                self.deviations[allowed.reason] += 1
+            else:
+                self.differences.append(f"{found} | {text}")
+                return False
+        counts[0] += 1
+        return True
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to call an operator."""
+
+    name: str
+    theirs: Callable[..., Any]
+    ours: Callable[..., Any]
+
+
+def seed() -> None:
+    """The same samples in every run."""
+    torch.manual_seed(0)
+    engine.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)
+
+
+def forms_of(op: Any, missing: set[str]) -> Iterator[Form]:
+    """Every form but out=; names that the engine lacks go to `missing`."""
+    variants = [
+        ("function", op.op),
+        ("method", op.method_variant),
+        ("in-place", op.inplace_variant),
+        ("operator", op.operator_variant),
+        ("in-place operator", op.inplace_operator_variant),
+    ]
+    for alias in op.aliases:
+        variants += [
+            (f"alias {alias.name}", alias.op),
+            (f"alias method {alias.name}", alias.method_variant),
+            (f"alias in-place {alias.name}_", alias.inplace_variant),
+        ]
+    for form, theirs in variants:
+        if theirs is None:
+            continue
+        name = form.rpartition(" ")[2] if form.startswith("alias") else op.name
+        try:
+            yield Form(form, theirs, counterpart(theirs, name))
+        except Missing as error:
+            missing.add(str(error))
+
+
+def check_samples(
+    op: Any, dtype: torch.dtype, say: Callable[[str], None], only: int | None
+) -> Report:
+    """All samples of one dtype. `say` is told what runs, in case that it does not return."""
+    report = Report(full_name(op), str(dtype).removeprefix("torch."))
+    forms = list(forms_of(op, report.missing))
+    seed()
+    for position, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=False)):
+        if only is not None and position != only:
+            continue
+        args, kwargs = (sample.input, *sample.args), sample.kwargs
+        text = f"sample {position}: {describe_call(report.operator, args, kwargs)}"
+        say(text)
+        try:
+            passed = check_sample(op, forms, args, kwargs, report, text, position)
+        except Unsupported as error:
+            report.skipped[str(error)] += 1
+            continue
+        except Missing as error:
+            report.missing.add(str(error))
+            passed = False
+        report.samples += 1
+        report.passed += passed and not report.missing
+    if report.missing and report.samples:
+        report.differences.insert(0, f"missing: {', '.join(sorted(report.missing))}")
+    return report
+
+
+def check_sample(
+    op: Any,
+    forms: list[Form],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    report: Report,
+    text: str,
+    position: int,
+) -> bool:
+    """Whether all forms agree on one sample."""
+    passed = True
+    for form in forms:
+        if form.name.startswith("alias") and position >= ALIAS_SAMPLES:
+            continue
+        if "operator" in form.name and (kwargs or len(args) > 2):
+            continue
+        difference = check_call(report.operator, form.theirs, form.ours, args, kwargs)
+        passed &= report.record(form.name, difference, text)
+    if not op.supports_out or not forms or forms[0].name != "function":
+        return passed
+    try:
+        expected = op.op(*args, **kwargs)
+    except Exception:
+        return passed
+    for kind in OUTS:
+        out = made_out(expected, kind)
+        if out is not None:
+            with_out = dict(kwargs, out=out)
+            difference = check_call(report.operator, op.op, forms[0].ours, args, with_out, kwargs)
+            passed &= report.record(f"out {kind}", difference, text)
+    return passed
+
+
+def made_out(expected: Any, kind: str) -> Any:
+    """What `out=` is given for a result; None where there is nothing to try."""
+    if isinstance(expected, (list, tuple)):
+        parts = [made_out(one, kind) for one in expected]
+        return None if None in map(type, parts) or any(p is None for p in parts) else tuple(parts)
+    if not isinstance(expected, torch.Tensor) or expected.layout is not torch.strided:
+        return None
+    if kind == "empty":
+        return expected.new_empty(0)
+    if kind == "strided":
+        out = torch.empty(expected.shape[::-1], dtype=expected.dtype).fill_(1)
+        return out.permute(tuple(reversed(range(out.dim()))))
+    floating = expected.dtype.is_floating_point or expected.is_complex()
+    if kind == "narrow dtype":
+        return torch.ones(expected.shape, dtype=torch.int64 if floating else torch.bool)
+    wide = WIDE.get(expected.dtype, torch.float32)
+    return torch.ones(expected.shape, dtype=torch.float32 if wide is expected.dtype else wide)
+
+
+def check_call(
+    name: str,
+    theirs: Callable[..., Any],
+    ours: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    plain: dict[str, Any] | None = None,
+) -> str | None:
+    """The difference between one call here and there; `plain` are the arguments without out=."""
+    left, right = Arguments("torch"), Arguments("engine")
+    their_args, their_kwargs = left.copy((args, kwargs))
+    our_args, our_kwargs = right.copy((args, kwargs))
+    pairs = [(a, b) for (_, a), (_, b) in zip(left.pairs, right.pairs, strict=True)]
+
+    def reference() -> Any:
+        seed()
+        return theirs(*widened(args), **widened(kwargs if plain is None else plain))
+
+    expected = their_error = None
+    seed()
+    try:
+        expected = theirs(*their_args, **their_kwargs)
+    except Exception as error:
+        their_error = error
+    seed()
+    try:
+        got = ours(*our_args, **our_kwargs)
+    except AttributeError as error:
+        if _is_engine(getattr(error, "obj", None)):
+            raise Missing(str(error)) from None
+        return _raised(their_error, error)
+    except Exception as error:
+        return _raised(their_error, error)
+    if their_error is not None:
+        return f"no error; PyTorch raises {_line(their_error)}"
+    try:
+        call = Call(name, args, kwargs if plain is None else plain, pairs, reference)
+        return call.difference(expected, got)
+    except Exception as error:  # such as strides that lead out of the storage
+        return f"result cannot be read: {_line(error)}"
+
+
+def widened(value: Any) -> Any:
+    """The same arguments with floating dtypes made double."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().to(WIDE.get(value.dtype, value.dtype))
+    if isinstance(value, torch.dtype):
+        return WIDE.get(value, value)
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        return type(value)(map(widened, value))
+    return {k: widened(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _raised(theirs: Exception | None, ours: Exception) -> str | None:
+    """None if the engine's exception is of the class of PyTorch's."""
+    if theirs is None:
+        return f"raises {_line(ours)}"
+    builtin = next(c for c in type(theirs).__mro__ if c.__module__ == "builtins")
+    same_name = builtin is type(theirs) or type(ours).__name__.strip("_") == type(
+        theirs
+    ).__name__.strip("_")
+    if isinstance(ours, builtin) and same_name:
+        return None
+    return f"raises {_line(ours)}; PyTorch raises {_line(theirs)}"
+
+
+def _is_engine(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
+    return name.partition(".")[0] == "engine" or value is engine.Tensor
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
+
+
+def check_errors(op: Any, say: Callable[[str], None], only: int | None) -> Report:
+    """PyTorch's published bad inputs: the engine must raise the class that PyTorch raises here."""
+    report = Report(full_name(op), "errors")
+    if op.error_inputs_func is None:
+        return report
+    forms = [form for form in forms_of(op, report.missing) if form.name == "function"]
+    seed()
+    for position, bad in enumerate(op.error_inputs("cpu")):
+        if only is not None and position != only:
+            continue
+        sample = bad.sample_input
+        args, kwargs = (sample.input, *sample.args), sample.kwargs
+        text = f"error input {position}: {describe_call(report.operator, args, kwargs)}"
+        say(text)
+        if not forms:
+            report.samples += 1
+            continue
+        try:
+            difference = check_call(report.operator, op.op, forms[0].ours, args, kwargs)
+        except Unsupported as error:
+            report.skipped[str(error)] += 1
+            continue
+        except Missing as error:
+            report.missing.add(str(error))
+            forms = []
+            difference = str(error)
+        report.samples += 1
+        report.passed += report.record("errors", difference, text)
+    if not forms and report.samples:
+        report.differences.insert(0, f"missing: {', '.join(sorted(report.missing))}")
+    return report

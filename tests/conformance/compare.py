@@ -1,0 +1,236 @@
+"""Two results, PyTorch's and the engine's, as the first difference between them, in words, or None.
+
+Compared: structure (tuple or list, field names, Python scalars), dtype, shape, strides, which input's
+storage a result shares and where, whether it *is* an input, and values. Strides of dimensions of size 1
+and of empty tensors reach nothing and are compared in views only, where they tell what was done.
+
+Values: torch.testing.assert_close's tolerances. Beyond them a floating result still passes if it is no
+farther from PyTorch's own result in float64 than PyTorch's is: long sums, half precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from bridge import to_torch, torch_dtype
+from tables import FREEDOMS, UNSPECIFIED, random_difference
+
+import engine
+
+Pairs = list[tuple[torch.Tensor, Any]]
+TOLERANCES = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex32: (1e-3, 1e-5),
+    torch.complex64: (1.3e-6, 1e-5),
+    torch.complex128: (1e-7, 1e-7),
+}
+WIDE = {
+    **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32, torch.float64), torch.float64),
+    **dict.fromkeys((torch.complex32, torch.complex64, torch.complex128), torch.complex128),
+}
+
+
+class Call:
+    """What was called, and with which tensors: PyTorch's and the engine's input of each pair."""
+
+    def __init__(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        pairs: Pairs,
+        reference: Callable[[], Any],
+    ) -> None:
+        self.name = name
+        self.args = args
+        self.kwargs = kwargs
+        self.pairs = pairs
+        self.reference = reference  # PyTorch's result in float64
+
+    def difference(self, theirs: Any, ours: Any) -> str | None:
+        """The first difference between the results, then between what became of the inputs."""
+        found = structure(theirs, ours)
+        if found:
+            return found
+        leaves = list(leaves_of(theirs, ours))
+        for path, a, b in leaves:
+            if isinstance(a, torch.Tensor) and (found := self._description(a, b)):
+                return path + found
+        found = self._values(theirs, ours, leaves)
+        if found:
+            return found
+        results = {id(a) for _, a, _ in leaves}
+        for position, (a, b) in enumerate(self.pairs):
+            if id(a) in results:
+                continue
+            found = self._description(a, b) or value_difference(a, b)
+            if found:
+                return f"input {position} afterwards: {found}"
+        return None
+
+    def _description(self, a: torch.Tensor, b: Any) -> str | None:
+        if torch_dtype(b.dtype) is not a.dtype:
+            return f"dtype {b.dtype.name}, PyTorch's is {str(a.dtype)[6:]}"
+        if tuple(a.shape) != tuple(b.shape):
+            return f"shape {tuple(b.shape)}, PyTorch's is {tuple(a.shape)}"
+        if a.device.type != b.device.type:
+            return f"device {b.device}, PyTorch's is {a.device}"
+        theirs, ours = self._source(a, 0), self._source(b, 1)
+        if theirs != ours:
+            return f"{_shares(ours)}; PyTorch's {_shares(theirs)}"
+        if _strides(a, theirs is not None) != _strides(b, theirs is not None):
+            return f"strides {b.stride()}, PyTorch's are {a.stride()}"
+        if theirs is not None and a.storage_offset() != b.storage_offset():
+            return f"storage offset {b.storage_offset()}, PyTorch's is {a.storage_offset()}"
+        return None
+
+    def _source(self, t: Any, side: int) -> tuple[int, bool] | None:
+        """Which input it shares a storage with, and whether it is that very object."""
+        for position, pair in enumerate(self.pairs):
+            if pair[side] is t:
+                return position, True
+        for position, pair in enumerate(self.pairs):
+            if _same_storage(pair[side], t):
+                return position, False
+        return None
+
+    def _values(self, theirs: Any, ours: Any, leaves: list[tuple[str, Any, Any]]) -> str | None:
+        if self.name.partition("/")[0] in UNSPECIFIED:
+            return None
+        converted = [(path, a, to_torch(b) if isinstance(a, torch.Tensor) else b)
+                     for path, a, b in leaves]  # fmt: skip
+        random = random_difference(self, converted)
+        if random is not NotImplemented:
+            return random
+        differences = [
+            (path, found) for path, a, b in converted if (found := value_difference(a, b))
+        ]
+        if not differences:
+            return None
+        freedom = FREEDOMS.get(self.name.partition("/")[0])
+        if freedom and freedom.allows(
+            self, [a for _, a, _ in converted], [b for *_, b in converted]
+        ):
+            return None
+        for position, (path, a, b) in enumerate(converted):
+            found = value_difference(a, b)
+            if found and not self._no_farther(position, a, b):
+                return path + found
+        return None
+
+    def _no_farther(self, position: int, a: Any, b: Any) -> bool:
+        if not isinstance(a, torch.Tensor) or a.dtype not in WIDE or a.is_meta:
+            return False
+        try:
+            wide = [one for _, one, _ in leaves_of(*[self.reference()] * 2)][position]
+        except Exception:
+            return False  # PyTorch cannot do it in float64: there is no judge
+        return wide.shape == a.shape and no_farther(wide, a, b)
+
+
+def _same_storage(a: Any, b: Any) -> bool:
+    if isinstance(a, torch.Tensor):
+        return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+    return bool(a.untyped_storage() == b.untyped_storage())
+
+
+def _shares(source: tuple[int, bool] | None) -> str:
+    if source is None:
+        return "is a new tensor"
+    return f"is input {source[0]} itself" if source[1] else f"is a view of input {source[0]}"
+
+
+def _strides(t: Any, view: bool) -> Any:
+    if view and t.numel() > 0:
+        return tuple(t.stride())
+    if t.numel() == 0:
+        return None
+    return [step for size, step in zip(t.shape, t.stride(), strict=True) if size != 1]
+
+
+def leaves_of(theirs: Any, ours: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Everything within two results of the same structure that is not a container, side by side."""
+    if isinstance(theirs, (list, tuple)) and not isinstance(theirs, torch.Size):
+        for position, (a, b) in enumerate(zip(theirs, ours, strict=True)):
+            yield from leaves_of(a, b, f"{path}result {position}: ")
+    else:
+        yield path, theirs, ours
+
+
+def structure(theirs: Any, ours: Any) -> str | None:
+    """How the containers, and the classes of what is in them, differ."""
+    if isinstance(theirs, torch.Tensor):
+        return None if isinstance(ours, engine.Tensor) else f"{_kind(ours)}, PyTorch's is a Tensor"
+    if isinstance(theirs, torch.Size):
+        return None if isinstance(ours, engine.Size) else f"{_kind(ours)}, PyTorch's is a Size"
+    if isinstance(theirs, torch.dtype):
+        return None if isinstance(ours, engine.dtype) else f"{_kind(ours)}, PyTorch's is a dtype"
+    if not isinstance(theirs, (list, tuple)):
+        same = type(theirs) is type(ours)
+        return None if same else f"{_kind(ours)} {ours!r}, PyTorch's is a {_kind(theirs)}"
+    base = list if isinstance(theirs, list) else tuple
+    if not isinstance(ours, base):
+        return f"{_kind(ours)}, PyTorch's is a {base.__name__}"
+    if len(ours) != len(theirs):
+        return f"{len(ours)} results, PyTorch's are {len(theirs)}"
+    for position, name in enumerate(getattr(theirs, "__match_args__", ())):
+        if getattr(ours, name, None) is not ours[position]:
+            return f"no field {name!r} for result {position}"
+    for position, (a, b) in enumerate(zip(theirs, ours, strict=True)):
+        if found := structure(a, b):
+            return f"result {position}: {found}"
+    return None
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def value_difference(a: Any, b: Any) -> str | None:
+    """How the values differ beyond their dtype's tolerance, NaN being equal to NaN."""
+    if not isinstance(a, torch.Tensor):
+        if isinstance(a, torch.dtype):
+            return None if str(a)[6:] == b.name else f"{b}, PyTorch's is {a}"
+        if isinstance(a, (float, complex)):
+            a, b = torch.tensor(a, dtype=WIDE[torch.tensor(a).dtype]), torch.tensor(b).to(
+                WIDE[torch.tensor(a).dtype])  # fmt: skip
+        else:
+            same = tuple(a) == tuple(b) if isinstance(a, torch.Size) else a == b
+            return None if same else f"{b!r}, PyTorch's is {a!r}"
+    if isinstance(b, engine.Tensor):
+        b = to_torch(b)
+    if a.is_meta or a.numel() == 0:
+        return None
+    if a.shape != b.shape:
+        return f"shape {tuple(b.shape)}, PyTorch's is {tuple(a.shape)}"
+    a = a.resolve_conj().resolve_neg()
+    if torch.equal(a, b):
+        return None
+    rtol, atol = TOLERANCES.get(a.dtype, (0, 0))
+    close = torch.isclose(b, a, rtol=rtol, atol=atol, equal_nan=True)
+    if close.all():
+        return None
+    where = (~close).nonzero()[0].tolist()
+    place = f" at {where}" if where else ""
+    return (
+        f"values: {b[tuple(where)].item()!r}{place}, PyTorch's is {a[tuple(where)].item()!r}"
+        f" ({int((~close).sum())} of {a.numel()} differ)"
+    )
+
+
+def no_farther(wide: torch.Tensor, theirs: torch.Tensor, ours: torch.Tensor) -> bool:
+    """Whether our largest error against the float64 result is within PyTorch's, or within tolerance."""
+    ours, theirs = ours.to(wide.dtype), theirs.resolve_conj().to(wide.dtype)
+    rtol, atol = TOLERANCES[wide.dtype]
+    if not torch.equal(torch.isfinite(ours), torch.isfinite(theirs)):
+        return bool(torch.isclose(ours, wide, rtol=rtol, atol=atol, equal_nan=True).all())
+    finite = torch.isfinite(theirs) & torch.isfinite(wide)
+    if not torch.equal(ours[~finite].nan_to_num(), theirs[~finite].nan_to_num()):
+        return False
+    mistake = (theirs - wide)[finite].abs()
+    return bool(mistake.numel() and ((ours - wide)[finite].abs().max() <= mistake.max()))

@@ -1,0 +1,229 @@
+"""Where equal values cannot be asked for, and what is asked instead, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+# Memory as it was found: only dtype, shape, strides are the operator's.
+UNSPECIFIED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted",
+               "resize_", "resize_as_"}  # fmt: skip
+
+
+# ---- results that are one of several right ones
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """Results that may differ, and what of them (with the call's inputs) must not."""
+
+    reason: str
+    kept: Callable[[Any, list[torch.Tensor]], list[torch.Tensor]]
+
+    def allows(self, call: Any, theirs: list[Any], ours: list[Any]) -> bool:
+        """Whether what must be equal is equal, within a tolerance for a few multiplications."""
+        left, right = self.kept(call, theirs), self.kept(call, ours)
+        for a, b in zip(left, right, strict=True):
+            eps = torch.finfo(a.dtype).eps if a.dtype.is_floating_point or a.is_complex() else 0.0
+            scale = float(a.abs().max()) if eps and a.numel() else 0.0
+            if not torch.allclose(
+                a, b, rtol=100 * eps, atol=100 * eps * (scale + 1), equal_nan=True
+            ):
+                return False
+        return True
+
+
+def _adjoint_product(m: torch.Tensor) -> torch.Tensor:
+    return m.mH @ m
+
+
+def _svd(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    if len(results) == 1:
+        return results
+    u, s, v = results
+    if call.name.startswith("linalg"):
+        v = v.mH
+    k = s.shape[-1]
+    product = (u[..., :k] * s.unsqueeze(-2)) @ v[..., :k].mH
+    return [s, product, _adjoint_product(u), _adjoint_product(v)]
+
+
+def _qr(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    q, r = results
+    return [q @ r, _adjoint_product(q)] if q.numel() else [_adjoint_product(r)]
+
+
+def _eigh(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    values, vectors = results
+    return [values, (vectors * values.unsqueeze(-2)) @ vectors.mH, _adjoint_product(vectors)]
+
+
+def _eig(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    values, vectors = results
+    matrix = call.args[0].to(vectors.dtype)
+    return [values, matrix @ vectors - vectors * values.unsqueeze(-2), vectors.abs()]
+
+
+def _tied(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Values, and that the indices lead to them."""
+    values, indices = results[-2:] if len(results) > 1 else (None, results[0])
+    source = call.args[0]
+    if source.dim() == 0 or indices.dtype is not torch.int64:
+        return results
+    dim = call.kwargs.get("dim")
+    if dim is None:
+        numbers = [a for a in call.args[1:] if type(a) is int]
+        topk = call.name in ("topk", "kthvalue")
+        dim = (numbers[1:] if topk else numbers or [-1])[:1] or [-1]
+        dim = dim[0]
+    at = indices if indices.dim() == source.dim() else indices.unsqueeze(dim)
+    led = source.gather(dim, at)
+    return [led if values is None else values, led]
+
+
+SIGNS = "vectors are unique up to a factor of absolute value 1, or a rotation where values repeat"
+TIES = "among equal elements PyTorch promises no index"
+FREEDOMS = {
+    "svd": Freedom(SIGNS, _svd),
+    "linalg.svd": Freedom(SIGNS, _svd),
+    "qr": Freedom(SIGNS, _qr),
+    "linalg.qr": Freedom(SIGNS, _qr),
+    "linalg.eigh": Freedom(SIGNS, _eigh),
+    "linalg.eig": Freedom(SIGNS, _eig),
+    **dict.fromkeys(("topk", "kthvalue", "median", "nanmedian", "mode", "sort", "argsort", "msort"),
+                    Freedom(TIES, _tied)),
+}  # fmt: skip
+
+
+# ---- random results
+
+
+def _finite(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+    finite = torch.isfinite(theirs).all() and not torch.isfinite(ours).all()
+    return "values: not finite" if finite else None
+
+
+def _normal(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+    """Finite, not all alike, and with a mean within 6 standard errors of PyTorch's."""
+    if found := _finite(call, theirs, ours):
+        return found
+    count = ours.numel()
+    if count < 8 or not theirs.isfinite().all():
+        return None
+    wide = torch.complex128 if ours.is_complex() else torch.float64
+    a, b = theirs.to(wide), ours.to(wide)
+    if float(a.std()) > 0 and float(b.std()) == 0:
+        return f"values: all are {b.flatten()[0].item()!r}"
+    bound = 6 * (a.std() + b.std()) * (2 / count) ** 0.5
+    far = (a.mean() - b.mean()).abs() > bound
+    return (
+        f"values: mean {b.mean().item():.4g}, PyTorch's is {a.mean().item():.4g}" if far else None
+    )
+
+
+def _between(low: float, high: float) -> Callable[..., str | None]:
+    def check(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+        parts = torch.view_as_real(ours) if ours.is_complex() else ours
+        inside = (parts >= low) & (parts < high)
+        return (
+            None if inside.all() else f"values: {parts[~inside][0].item()!r} not in [{low}, {high})"
+        )
+
+    return check
+
+
+def _randint(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+    numbers = [a for a in call.args if type(a) is int]
+    low = call.kwargs.get("low", numbers[0] if len(numbers) > 1 else 0)
+    high = call.kwargs.get("high", numbers[-1] if numbers else None)
+    return None if high is None else _between(low, high)(call, theirs, ours)
+
+
+def _bernoulli(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+    chances = call.args[1] if len(call.args) > 1 else call.kwargs.get("p", call.args[0])
+    if isinstance(chances, torch.Tensor) and chances.is_floating_point():
+        sure = (chances == 0) | (chances == 1)
+        if not torch.equal(ours[sure], chances[sure].to(ours.dtype)):
+            return "values: a chance of 0 or 1 did not decide"
+    alien = (ours != 0) & (ours != 1)
+    return f"values: {ours[alien][0].item()!r}" if alien.any() else None
+
+
+def _multinomial(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+    weights = call.args[0]
+    if ours.numel() and not (int(ours.min()) >= 0 and int(ours.max()) < weights.shape[-1]):
+        return "values: an index is out of range"
+    if (weights.gather(-1, ours) == 0).any():
+        return "values: an index of weight 0 was drawn"
+    replacement = call.kwargs.get("replacement", call.args[2] if len(call.args) > 2 else False)
+    rows = ours.reshape(-1, ours.shape[-1]).tolist() if not replacement else []
+    return "values: drawn twice" if any(len(set(row)) < len(row) for row in rows) else None
+
+
+def _dropped(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
+    """Where both kept an element they kept it alike; all or nothing is kept exactly where PyTorch does."""
+    dropped = (
+        theirs.flatten()[theirs.flatten() == theirs.flatten().mode().values]
+        if theirs.numel()
+        else theirs
+    )
+    if not theirs.numel():
+        return None
+    rest = dropped[0] if dropped.numel() > 1 else torch.zeros((), dtype=theirs.dtype)
+    both = (theirs != rest) & (ours != rest)
+    if not torch.allclose(theirs[both], ours[both], rtol=1e-2 if theirs.itemsize < 4 else 1e-5):
+        return "values: an element that was kept differs"
+    if not both.any():
+        return None
+    kept = [float((t != rest).double().mean()) for t in (theirs, ours)]
+    bound = 6 * (0.5 / theirs.numel()) ** 0.5
+    if abs(kept[0] - kept[1]) > bound or (kept[0] == 1) > (kept[1] == 1):
+        return f"values: {kept[1]:.2f} of the elements kept, PyTorch keeps {kept[0]:.2f}"
+    return None
+
+
+RANDOM: dict[str, Callable[[Any, torch.Tensor, torch.Tensor], str | None]] = {
+    "rand_like": _between(0, 1),
+    "randint": _randint,
+    "randint_like": _randint,
+    "randn": _normal,
+    "randn_like": _normal,
+    "normal": _normal,
+    "bernoulli": _bernoulli,
+    "multinomial": _multinomial,
+    "uniform": _finite,
+    "cauchy": _finite,
+    "exponential": _finite,
+    "geometric": _finite,
+    "log_normal": _finite,
+    "nn.functional.dropout": _dropped,
+    "nn.functional.dropout2d": _dropped,
+    "nn.functional.dropout3d": _dropped,
+    "nn.functional.alpha_dropout": _finite,
+    "nn.functional.feature_alpha_dropout": _finite,
+    "nn.functional.multi_head_attention_forward": _finite,
+    "nn.functional.fractional_max_pool2d": _finite,
+    "nn.functional.fractional_max_pool3d": _finite,
+    "nn.functional.rrelu": _finite,
+    "svd_lowrank": _finite,
+    "pca_lowrank": _finite,
+}
+# Drawn only if this argument is above 0.
+CHANCES = {"nn.functional.scaled_dot_product_attention": "dropout_p"}
+
+
+def random_difference(call: Any, leaves: list[tuple[str, Any, Any]]) -> Any:
+    """What is wrong with a drawn result, None if nothing; NotImplemented for calls that draw nothing."""
+    name = call.name.partition("/")[0]
+    check = RANDOM.get(name)
+    if check is None and call.kwargs.get(CHANCES.get(name, ""), 0) > 0:
+        check = _finite
+    if check is None:
+        return NotImplemented
+    for path, a, b in leaves:
+        if isinstance(a, torch.Tensor) and not a.is_meta and (found := check(call, a, b)):
+            return path + found
+    return None
