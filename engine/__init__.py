@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 from engine import casts as _casts
+from engine import complex_numbers as _complex_numbers  # noqa: F401  (adds to overloads' tables)
 from engine import creation as _creation
 from engine import draws as _draws
 from engine import dtypes as _dtypes
@@ -59,7 +60,10 @@ globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 
 # Imported when first asked for: `import engine` stays light.
-_LAZY = {"from_dlpack": "engine.dlpack", "backends": None, "ops": None, "inspect": None}
+_LAZY = {
+    "from_dlpack": "engine.dlpack",
+    **dict.fromkeys(("backends", "inspect", "linalg", "nn", "ops", "return_types", "special")),
+}
 
 
 def __getattr__(name: str) -> Any:

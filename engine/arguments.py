@@ -52,9 +52,8 @@ def accepts(kind: str, value: object) -> bool:
     if kind == "int":
         return hasattr(value, "__index__") and not isinstance(value, bool)
     if kind in ("float", "Scalar"):
-        return isinstance(value, (bool, int, float)) or (
-            isinstance(value, Tensor) and value.dim() == 0
-        )
+        numbers = (bool, int, float, complex) if kind == "Scalar" else (bool, int, float)
+        return isinstance(value, numbers) or (isinstance(value, Tensor) and value.dim() == 0)
     classes: dict[str, type | tuple[type, ...]] = {
         "Tensor": Tensor,
         "bool": bool,

@@ -10,11 +10,12 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine.arguments import accepts, type_word, wanted_word
+from engine.convert import complex_number, complex_value
 from engine.dtypes import DTYPES, as_device, as_dtype
 from engine.tensor import Tensor, wrap
 
 # The tags of uh_value.
-NONE, TENSOR, INT, FLOAT, BOOL, INTS, STRING, TENSORS, DTYPE, DEVICE = range(10)
+NONE, TENSOR, INT, FLOAT, BOOL, INTS, STRING, TENSORS, DTYPE, DEVICE, FLOATS, COMPLEX = range(12)
 _REQUIRED = object()
 _TEXT = re.compile(r"(?P<name>\w+)(\.(?P<overload>\w+))?\((?P<arguments>.*)\) -> (?P<results>.+)")
 _ARGUMENT = re.compile(
@@ -158,12 +159,18 @@ def _fill(slot: Any, kind: str, value: Any, alive: list[Any]) -> None:
         numbers = [value] if isinstance(value, int) else [int(one) for one in value]
         slot.tag, slot.i = INTS, len(numbers)
         slot.p = _keep(ffi.new("int64_t[]", numbers), alive)
+    elif kind.startswith("float") and kind.endswith("]"):
+        slot.tag, slot.i = FLOATS, len(value)
+        slot.p = _keep(ffi.new("double[]", [float(one) for one in value]), alive)
     elif isinstance(value, str):
         raw = value.encode()
         slot.tag, slot.i = STRING, len(raw)
         slot.p = _keep(ffi.new("char[]", raw), alive)
     elif isinstance(value, bool):
         slot.tag, slot.i = BOOL, value
+    elif isinstance(value, complex):
+        _, slot.i, slot.d = complex_number(value)
+        slot.tag = COMPLEX
     elif isinstance(value, float) or kind == "float":
         slot.tag, slot.d = FLOAT, float(value)
     else:
@@ -193,5 +200,7 @@ def unbox(value: Any) -> Any:
             return tensors
         case 8:
             return DTYPES[value.i]
+        case 11:
+            return complex_value(value.d, value.i)
         case _:
             return None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from engine.dtypes import (
     DTYPES,
     as_device,
     as_dtype,
+    bool_,
     device,
     dtype,
     memory_format,
@@ -37,7 +39,7 @@ def parse_to(
             kind, place = arg.dtype, arg.device
         elif isinstance(arg, (device, str)):
             place = as_device(arg, "to")
-        elif isinstance(arg, dtype) or arg in (float, int, bool):
+        elif isinstance(arg, dtype) or arg in (float, int, bool, complex):
             kind = as_dtype(arg, "to")
         elif isinstance(arg, bool) and position > 0 and seen < 2:
             flags[seen] = arg
@@ -66,6 +68,14 @@ def is_channels_last(x: Tensor) -> bool:
     return True
 
 
+def warn_of_lost_parts(target: dtype | None, source: dtype) -> None:
+    """As PyTorch: a complex number that becomes a real one loses its imaginary part; bool asks both."""
+    if source.is_complex and not (target is None or target.is_complex or target is bool_):
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
+        )
+
+
 def _cast(name: str, kind: dtype) -> Any:
     def cast(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
         return self if self.dtype is kind else self._copied(kind, None)
@@ -87,6 +97,8 @@ CASTS = {
     "bfloat16": "bfloat16",
     "float": "float32",
     "double": "float64",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
 }
 METHODS = {
     name: _cast(name, next(d for d in DTYPES if d.name == kind)) for name, kind in CASTS.items()

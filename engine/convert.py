@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +14,13 @@ from engine.dtypes import dtype as _dtype
 from engine.tensor import Tensor, wrap
 
 _INT64 = 1 << 63
+_BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
 def number(value: Any) -> tuple[int, int, float]:
     """A Python number as (kind, integer, real); None becomes kind -1.
+
+    Of a complex number the integer is the bits of the imaginary part.
 
     Raises: TypeError for anything that is not a number, OverflowError beyond 64 bits.
     """
@@ -33,11 +37,23 @@ def number(value: Any) -> tuple[int, int, float]:
         return (0 if type(value).__name__ in ("bool", "bool_") else 1), integer, 0.0
     if isinstance(value, numbers.Real):
         return 2, 0, float(value)
+    if isinstance(value, numbers.Complex):
+        return complex_number(complex(value))
     if isinstance(value, Tensor) and value.dim() == 0:
         return number(value.item())
     if type(value).__module__ == "numpy" and hasattr(value, "item") and value.ndim == 0:
         return number(value.item())
     raise TypeError(f"expected a number, got {type(value).__name__}")
+
+
+def complex_number(value: complex) -> tuple[int, int, float]:
+    """A complex number as (kind, bits of the imaginary part, real part)."""
+    return 3, _BITS.unpack(_DOUBLE.pack(value.imag))[0], value.real
+
+
+def complex_value(real: float, imag_bits: int) -> complex:
+    """The inverse of `complex_number`."""
+    return complex(real, _DOUBLE.unpack(_BITS.pack(imag_bits))[0])
 
 
 def operand(value: Any) -> tuple[int, int, int, float]:
@@ -61,6 +77,21 @@ def ints(value: Any) -> tuple[Any, int]:
         raise TypeError("expected a sequence of ints, got a string")
     values = [v.__index__() for v in value]
     return values, len(values)
+
+
+def floats(value: Any) -> tuple[Any, int]:
+    """A sequence of floats (or one float) as (array, length); None becomes (NULL, -1)."""
+    if value is None:
+        return ffi.NULL, -1
+    if isinstance(value, (numbers.Real, Tensor)):
+        return (float(value),), 1
+    values = [float(v) for v in value]
+    return values, len(values)
+
+
+def text(value: str | None) -> Any:
+    """An optional string as a C string; None becomes NULL."""
+    return ffi.NULL if value is None else value.encode()
 
 
 def given(value: Any) -> tuple[int, Any]:
@@ -113,10 +144,12 @@ def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor
     return tuple(wrap(h) for h in out)
 
 
-def read_scalar(value: Any) -> bool | int | float:
+def read_scalar(value: Any) -> bool | int | float | complex:
     """A returned uh_scalar as the Python number it is."""
     if value.kind == 2:
         return value.d
+    if value.kind == 3:
+        return complex_value(value.d, value.i)
     if value.kind < 0:
         raise_last()
     return bool(value.i) if value.kind == 0 else value.i

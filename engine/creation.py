@@ -42,7 +42,7 @@ _new = object.__new__
 _zeros = lib.uh_zeros
 _zeros_1d = lib.uh_zeros_1d
 Device: TypeAlias = device | str | None
-Number: TypeAlias = bool | int | float
+Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
 
 
 # ---- from data

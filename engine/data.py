@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.dtypes import bool_, dtype, float64, get_default_dtype, iinfo, int64, promote_types
+from engine.dtypes import (
+    bool_,
+    complex128,
+    dtype,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int64,
+    promote_types,
+)
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -174,7 +183,7 @@ def _dtype_of(item: Any, function: str) -> dtype:
 
         return dtype_of_array(item, function)
     if isinstance(item, complex):
-        raise NotImplementedError(f"{function}: the engine has no complex dtypes yet, got {item!r}")
+        return get_default_dtype().to_complex()
     if isinstance(item, float):
         return get_default_dtype()
     if isinstance(item, int) or hasattr(item, "__index__"):
@@ -185,7 +194,10 @@ def _dtype_of(item: Any, function: str) -> dtype:
 
 
 def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
-    """The elements as C doubles or C int64s, whichever holds values of `kind`."""
+    """The elements as C doubles (pairs of them for complex) or int64s: what holds values of `kind`."""
+    if kind.is_complex:
+        parts = [part for z in map(complex, flat) for part in (z.real, z.imag)]
+        return complex128, ffi.new("double[]", parts)
     if kind.is_floating_point:
         return float64, ffi.new("double[]", flat)
     if kind is bool_:

@@ -19,7 +19,7 @@ from engine.dtypes import bfloat16, bool_, get_default_dtype, int64
 if TYPE_CHECKING:
     from engine.tensor import Tensor
 
-Number: TypeAlias = bool | int | float
+Number: TypeAlias = bool | int | float | complex
 # Elements in nested lists; Ellipsis stands for what is left out.
 Nested: TypeAlias = Any
 
@@ -33,6 +33,8 @@ _STRUCT_CODES = {
     "float16": "<e",
     "float32": "<f",
     "float64": "<d",
+    "complex64": "<ff",
+    "complex128": "<dd",
 }
 
 
@@ -126,7 +128,10 @@ def _body(tensor: Tensor, indent: int) -> str:
     if count == 0:
         return "[]"
     shown = _edges(tensor) if count > _options.threshold else tensor.tolist()
-    numbers = NumberFormat(list(_numbers(shown)), tensor.dtype.is_floating_point)
+    kind, values = tensor.dtype, list(_numbers(shown))
+    numbers = (
+        ComplexFormat(values) if kind.is_complex else NumberFormat(values, kind.is_floating_point)
+    )
     return _lay_out(shown, tensor.dim(), indent, numbers)
 
 
@@ -140,7 +145,8 @@ def _suffixes(tensor: Tensor) -> list[str]:
     if tensor.is_meta or (tensor.dim() != 1 if bare else not _options.edgeitems):
         found.append(f"size={tuple(tensor.shape)}")
     # Elements tell int64 and bool from the default dtype; without elements nothing does.
-    evident = (get_default_dtype(),) if bare else (get_default_dtype(), int64, bool_)
+    usual = get_default_dtype()
+    evident = (usual,) if bare else (usual, usual.to_complex(), int64, bool_)
     if dtype not in evident:
         found.append(f"dtype={dtype}")
     return found
@@ -178,8 +184,8 @@ def _edges(tensor: Tensor) -> Nested:
         unpack = struct.Struct(_STRUCT_CODES[tensor.dtype.name]).unpack_from
 
         def read(offset: int) -> Number:
-            found: Number = unpack(memory, offset)[0]
-            return found
+            found: tuple[Any, ...] = unpack(memory, offset)
+            return found[0] if len(found) == 1 else complex(*found)
 
     def walk(dim: int, offset: int) -> Nested:
         if dim == len(sizes):
@@ -210,7 +216,7 @@ class NumberFormat:
     the smallest, or one is above 1e8 or below 1e-4. Zeros, infinities and NaNs do not decide.
     """
 
-    def __init__(self, values: list[Number], floating: bool) -> None:
+    def __init__(self, values: list[Any], floating: bool) -> None:
         self.floating = floating
         self.scientific = False
         self.whole = True
@@ -230,7 +236,7 @@ class NumberFormat:
         )
         self.width = max(1, *(len(self._plain(value)) for value in telling))
 
-    def _plain(self, value: Number) -> str:
+    def _plain(self, value: Any) -> str:
         if not self.floating:
             return str(value)
         if self.scientific:
@@ -239,11 +245,25 @@ class NumberFormat:
             return f"{value:.{_options.precision}f}"
         return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
 
-    def __call__(self, value: Number) -> str:
+    def __call__(self, value: Any) -> str:
         return self._plain(value).rjust(self.width)
 
 
-def _lay_out(shown: Nested, dim: int, indent: int, numbers: NumberFormat) -> str:
+class ComplexFormat:
+    """Complex elements: real and imaginary parts have a format each."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.real = NumberFormat([value.real for value in values], True)
+        self.imag = NumberFormat([value.imag for value in values], True)
+        self.width = self.real.width + self.imag.width + 1  # and the j; the sign is in the width
+
+    def __call__(self, value: Any) -> str:
+        imag = self.imag(value.imag).lstrip()
+        sign = "" if imag[0] in "+-" else "+"
+        return f"{self.real(value.real)}{sign}{imag}j"
+
+
+def _lay_out(shown: Nested, dim: int, indent: int, numbers: NumberFormat | ComplexFormat) -> str:
     if dim == 0:
         return numbers(shown)
     if dim == 1:

@@ -15,6 +15,8 @@ from engine._native.errors import raise_last
 from engine.dtypes import (
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     dtype,
     float16,
     float32,
@@ -41,6 +43,8 @@ _TYPES: dict[tuple[int, int], dtype] = {
     (2, 32): float32,
     (2, 64): float64,
     (4, 16): bfloat16,
+    (5, 64): complex64,
+    (5, 128): complex128,
     (6, 8): bool_,
 }
 _CODES = {d: pair for pair, d in _TYPES.items()}

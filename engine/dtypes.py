@@ -12,7 +12,11 @@ __all__ = [
     "bfloat16",
     "bool_",
     "can_cast",
+    "cdouble",
+    "cfloat",
     "channels_last",
+    "complex64",
+    "complex128",
     "contiguous_format",
     "device",
     "double",
@@ -43,7 +47,16 @@ __all__ = [
 class dtype:
     """One element type. There is one object per type; compare with `is` or `==`."""
 
-    __slots__ = ("code", "is_floating_point", "is_signed", "itemsize", "name", "title", "typestr")
+    __slots__ = (
+        "code",
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "itemsize",
+        "name",
+        "title",
+        "typestr",
+    )
 
     code: int  # as in csrc/base/dtype.h, traces and the C ABI
     name: str
@@ -51,8 +64,8 @@ class dtype:
     itemsize: int
     typestr: str  # NumPy's array interface; "" where NumPy has no such type
     is_floating_point: bool
+    is_complex: bool
     is_signed: bool
-    is_complex: ClassVar[bool] = False
     by_code: ClassVar[list[dtype]] = []
 
     def __init__(self, name: str, title: str, typestr: str, itemsize: int) -> None:
@@ -62,6 +75,7 @@ class dtype:
         self.typestr = typestr
         self.itemsize = itemsize
         self.is_floating_point = "float" in name
+        self.is_complex = "complex" in name
         self.is_signed = name not in ("bool", "uint8")
         dtype.by_code.append(self)
 
@@ -72,8 +86,17 @@ class dtype:
         return self.name  # pickled as the module's global of that name
 
     def to_complex(self) -> dtype:
-        """PyTorch's complex type of the same precision, which the engine does not have yet."""
-        raise NotImplementedError(f"to_complex: the engine has no complex dtype for {self} yet")
+        """The complex dtype whose parts hold this dtype's values.
+
+        PyTorch has a complex of two float16 as well; here complex64 stands in its place.
+        """
+        if not self.is_floating_point and not self.is_complex:
+            raise RuntimeError(f"to_complex: there is no complex dtype of {self}")
+        return complex128 if self.name in ("float64", "complex128") else complex64
+
+    def to_real(self) -> dtype:
+        """The dtype of a complex dtype's parts; any other is its own."""
+        return _PARTS.get(self, self)
 
 
 dtype.__module__ = "engine"
@@ -88,17 +111,21 @@ float16 = dtype("float16", "Half", "<f2", 2)
 bfloat16 = dtype("bfloat16", "BFloat16", "", 2)
 float32 = dtype("float32", "Float", "<f4", 4)
 float64 = dtype("float64", "Double", "<f8", 8)
+complex64 = dtype("complex64", "ComplexFloat", "<c8", 8)
+complex128 = dtype("complex128", "ComplexDouble", "<c16", 16)
+_PARTS = {complex64: float32, complex128: float64}
 
 DTYPES: tuple[dtype, ...] = tuple(dtype.by_code)
+_PYTHON_TYPES: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 BY_TYPESTR: dict[str, dtype] = {d.typestr: d for d in DTYPES if d.typestr}
 
 
 def as_dtype(value: object, function: str) -> dtype:
-    """The dtype that was given; Python's `float`, `int` and `bool` stand for theirs."""
+    """The dtype that was given; Python's `float`, `int`, `bool` and `complex` stand for theirs."""
     if type(value) is dtype:
         return value
-    if value in (float, int, bool):
-        return float64 if value is float else int64 if value is int else bool_
+    if value in (float, int, bool, complex):
+        return _PYTHON_TYPES[value]
     raise TypeError(
         f"{function}: argument 'dtype' must be an engine.dtype such as engine.float32, "
         f"got {type(value).__name__} {value!r}"
@@ -277,10 +304,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether casting keeps the category: floats do not become ints, ints do not become bools."""
+    """Whether casting keeps the category: complex numbers do not become floats, nor floats ints."""
 
     def rank(d: dtype) -> int:
-        return 2 if d.is_floating_point else 0 if d is bool_ else 1
+        return 3 if d.is_complex else 2 if d.is_floating_point else 0 if d is bool_ else 1
 
     return rank(as_dtype(from_, "can_cast")) <= rank(as_dtype(to, "can_cast"))
 
@@ -314,7 +341,7 @@ class finfo:
     }
 
     def __init__(self, type: dtype | None = None) -> None:
-        kind = get_default_dtype() if type is None else as_dtype(type, "finfo")
+        kind = get_default_dtype() if type is None else as_dtype(type, "finfo").to_real()
         if not kind.is_floating_point:
             raise TypeError(
                 f"finfo: expected a floating-point dtype, got {kind}; iinfo is for ints"
@@ -339,7 +366,7 @@ class iinfo:
 
     def __init__(self, type: dtype) -> None:
         kind = as_dtype(type, "iinfo")
-        if kind.is_floating_point or kind is bool_:
+        if kind.is_floating_point or kind.is_complex or kind is bool_:
             raise TypeError(f"iinfo: expected an integer dtype, got {kind}; finfo is for floats")
         self.dtype = kind.name
         self.bits = kind.itemsize * 8
@@ -352,4 +379,5 @@ class iinfo:
 
 # PyTorch's other names; `engine.bool`, `engine.int` and `engine.float` are given in engine/__init__.py.
 half, double = float16, float64
+cfloat, cdouble = complex64, complex128
 short, long = int16, int64

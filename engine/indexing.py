@@ -65,7 +65,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     >>> x = engine.zeros(3); x[1:] = 7; x
     tensor([0., 7., 7.])
     """
-    if not isinstance(value, (Tensor, bool, int, float)):
+    if not isinstance(value, (Tensor, bool, int, float, complex)):
         value = _value(self, value)
     handle = _basic(self._h, id(index))
     view, advanced = (wrap(handle), []) if handle else _resolve(self, index)
@@ -84,11 +84,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     ops.index_put_(view, advanced, _without_leading_ones(value, value.dim()))
 
 
-def _write(view: Tensor, value: Tensor | bool | int | float) -> None:
+def _write(view: Tensor, value: Tensor | complex) -> None:
     if not isinstance(value, Tensor):
         ops.fill__Scalar(view, value)
         return
-    ops.copy_(view, _without_leading_ones(value, value.dim() - view.dim()))
+    view.copy_(_without_leading_ones(value, value.dim() - view.dim()))
 
 
 def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:
@@ -115,6 +115,8 @@ def _value(self: Tensor, value: Any) -> Any:
             return value.__index__()
         if hasattr(value, "__float__"):
             return float(value)
+        if hasattr(value, "__complex__"):
+            return complex(value)
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     raise TypeError(
@@ -219,7 +221,7 @@ def _normal(item: Any) -> Any:
     if item is None or item is ... or item.__class__ in (int, slice, bool):
         return item
     if isinstance(item, Tensor):
-        if item.dtype.is_floating_point:
+        if item.dtype.is_floating_point or item.dtype.is_complex:
             raise IndexError(
                 f"index: tensors used as indices must be integer or bool tensors, got {item.dtype}"
             )

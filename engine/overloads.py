@@ -9,13 +9,13 @@ engine/__init__.py installs over the generated tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from engine._generated import ops
 from engine.dtypes import Size, as_dtype, bool_, dtype
 from engine.tensor import Tensor
 
-Number: TypeAlias = bool | int | float
+Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 METHODS: dict[str, Any] = {}
 
@@ -134,7 +134,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     """
     _check_power(input, exponent)
     if out is not None:
-        return ops.pow_out(input, exponent, out=out)
+        return ops.pow_Tensor_Tensor_out(input, exponent, out=out)
     return ops.pow_Tensor_Tensor(input, exponent)
 
 
@@ -152,6 +152,7 @@ def _check_power(base: Any, exponent: Any) -> None:
         and exponent < 0
         and isinstance(base, Tensor)
         and not base.is_floating_point()
+        and not base.is_complex()
     ):
         raise RuntimeError(
             f"pow: integers to negative integer powers are not allowed: {base.dtype} ** {exponent}"
@@ -159,7 +160,7 @@ def _check_power(base: Any, exponent: Any) -> None:
 
 
 def _is_operand(value: object) -> bool:
-    return isinstance(value, (Tensor, int, float)) or hasattr(value, "__float__")
+    return isinstance(value, (Tensor, int, float, complex)) or hasattr(value, "__float__")
 
 
 def _power(self: Tensor, other: Any) -> Tensor:
@@ -280,16 +281,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 # ---- reductions with several meanings
 
 
-class Extreme(NamedTuple):
-    """What `max` and `min` along a dimension give."""
-
-    values: Tensor
-    indices: Tensor
-
-    def __repr__(self) -> str:
-        return f"engine.return_types.extreme(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-
 def _extreme(name: str, elementwise: str, word: str) -> Callable[..., Any]:
     def extreme(
         input: Tensor,
@@ -307,10 +298,10 @@ def _extreme(name: str, elementwise: str, word: str) -> Callable[..., Any]:
         if dim is None:
             made = getattr(ops, name)(input)
             return made if out is None else out.copy_(made)
-        pair = Extreme(*getattr(ops, f"{name}_dim")(input, dim, keepdim))
+        pair = getattr(ops, f"{name}_dim")(input, dim, keepdim)
         if out is None:
             return pair
-        return Extreme(out[0].copy_(pair.values), out[1].copy_(pair.indices))
+        return type(pair)(out[0].copy_(pair.values), out[1].copy_(pair.indices))
 
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = (

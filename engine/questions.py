@@ -27,7 +27,7 @@ def isclose(
 ) -> Tensor:
     """Where |input - other| <= atol + rtol * |other|; infinities are close to themselves only."""
     same = ops.eq(input, other)
-    if not input.dtype.is_floating_point:
+    if not input.dtype.is_floating_point and not input.dtype.is_complex:
         gap = (input.double() - other.double()).abs()
         return same | (gap <= atol + rtol * other.double().abs())
     near = ops.isfinite(other) & ((input - other).abs() <= atol + rtol * other.abs())

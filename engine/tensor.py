@@ -171,6 +171,14 @@ class Tensor(_TensorBase):
 
     def is_complex(self) -> bool:
         """Whether the dtype is a complex one."""
+        return self.dtype.is_complex
+
+    def is_conj(self) -> bool:
+        """Whether the elements still have to be conjugated: never, `conj` does it at once."""
+        return False
+
+    def is_neg(self) -> bool:
+        """Whether the elements still have to be negated: never, operators do it at once."""
         return False
 
     def is_signed(self) -> bool:
@@ -257,7 +265,7 @@ class Tensor(_TensorBase):
 
     # ---- as Python values
 
-    def item(self) -> bool | int | float:
+    def item(self) -> Any:
         """The value of the only element. Raises: RuntimeError when there is not exactly one."""
         number = _item_double(self._h)
         if number == number:  # not NaN: the everyday answer, without an object for the C struct
@@ -270,6 +278,10 @@ class Tensor(_TensorBase):
             return found.i
         if kind == 0:
             return bool(found.i)
+        if kind == 3:
+            from engine.convert import complex_value
+
+            return complex_value(found.d, found.i)
         raise_last()
 
     def tolist(self) -> Any:
@@ -277,15 +289,17 @@ class Tensor(_TensorBase):
         handle = self._h
         count = lib.uh_numel(handle)
         kind = self.dtype
-        if kind.is_floating_point:
-            values = ffi.new("double[]", count or 1)
+        if kind.is_floating_point or kind.is_complex:
+            values = ffi.new("double[]", count * (1 + kind.is_complex) or 1)
             status = lib.uh_read_doubles(handle, values)
         else:
             values = ffi.new("int64_t[]", count or 1)
             status = lib.uh_read_ints(handle, values)
         if status != 0:
             raise_last()
-        flat = ffi.unpack(values, count) if count else []
+        flat = ffi.unpack(values, count * (1 + kind.is_complex)) if count else []
+        if kind.is_complex:
+            flat = list(map(complex, flat[::2], flat[1::2]))
         if kind is bool_:
             flat = [value != 0 for value in flat]
         from engine.data import nest
@@ -300,7 +314,7 @@ class Tensor(_TensorBase):
             raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
         return bool(self.item())
 
-    def _single(self, function: str) -> bool | int | float:
+    def _single(self, function: str) -> Any:
         count = lib.uh_numel(self._h)
         if count != 1:
             raise ValueError(
@@ -310,16 +324,16 @@ class Tensor(_TensorBase):
         return self.item()
 
     def __int__(self) -> int:
-        return int(self._single("int"))
+        return int(_real(self._single("int"), "int"))
 
     def __float__(self) -> float:
-        return float(self._single("float"))
+        return float(_real(self._single("float"), "float"))
 
     def __complex__(self) -> complex:
         return complex(self._single("complex"))
 
     def __index__(self) -> int:
-        if self.dtype.is_floating_point or lib.uh_numel(self._h) != 1:
+        if self.dtype.is_floating_point or self.dtype.is_complex or lib.uh_numel(self._h) != 1:
             raise TypeError(
                 "only integer tensors of a single element can be converted to an index, "
                 f"got {self.dtype} of shape {tuple(self.shape)}"
@@ -347,7 +361,7 @@ class Tensor(_TensorBase):
         return found
 
     def __contains__(self, element: object) -> bool:
-        if not isinstance(element, (Tensor, bool, int, float)):
+        if not isinstance(element, (Tensor, bool, int, float, complex)):
             raise RuntimeError(
                 "Tensor.__contains__ only supports Tensor or scalar, "
                 f"but you passed in a {type(element)}."
@@ -452,6 +466,10 @@ class Tensor(_TensorBase):
     def _copied(self, kind: Any, place: Any, format_: memory_format | None = None) -> Tensor:
         from engine._generated.ops import _to_copy
 
+        if self.dtype.is_complex:
+            from engine.casts import warn_of_lost_parts
+
+            warn_of_lost_parts(kind, self.dtype)
         dense = format_ is not None and format_ is not preserve_format
         return _to_copy(self, dtype=kind, device=place, contiguous=dense)
 
@@ -491,6 +509,19 @@ class Tensor(_TensorBase):
 
 
 Tensor.__module__ = "engine"
+
+
+def _real(number: Any, function: str) -> Any:
+    """The number without an imaginary part of 0. Raises: RuntimeError when there is another."""
+    if not isinstance(number, complex):
+        return number
+    if number.imag != 0:
+        kind = {"float": "double", "int": "int64_t"}[function]
+        raise RuntimeError(
+            f"{function}: value cannot be converted to type {kind} without overflow: "
+            f"{number} has an imaginary part"
+        )
+    return number.real
 
 
 def wrap(handle: int) -> Tensor:

@@ -1,19 +1,19 @@
 // Element types: their codes, sizes, categories and promotion (PyTorch's rules).
 //
 // The order of UH_DTYPES is the code that traces and the C ABI carry; append, never reorder.
-// complex64 and complex128 (codes 10 and 11) come with the operator library.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
+#include "base/complex.h"
 #include "base/error.h"
 #include "base/half.h"
 
 namespace uh {
 
 //        enumerator  C++ type  Python name  short name in graph text and kernels
-#define UH_DTYPES(_)                                                                               \
+#define UH_REAL_DTYPES(_)                                                                          \
   _(kBool, bool, "bool", "Bool")                                                                   \
   _(kUInt8, uint8_t, "uint8", "Byte")                                                              \
   _(kInt8, int8_t, "int8", "Char")                                                                 \
@@ -24,6 +24,10 @@ namespace uh {
   _(kBFloat16, BFloat16, "bfloat16", "BFloat16")                                                   \
   _(kFloat32, float, "float32", "Float")                                                           \
   _(kFloat64, double, "float64", "Double")
+#define UH_COMPLEX_DTYPES(_)                                                                       \
+  _(kComplex64, Complex64, "complex64", "ComplexFloat")                                            \
+  _(kComplex128, Complex128, "complex128", "ComplexDouble")
+#define UH_DTYPES(_) UH_REAL_DTYPES(_) UH_COMPLEX_DTYPES(_)
 
 enum class DType : int8_t {
 #define UH_ENUM(name, type, text, title) name,
@@ -53,12 +57,28 @@ inline const DTypeInfo& info(DType dtype) {
 inline int64_t itemsize(DType dtype) { return info(dtype).itemsize; }
 inline std::string_view name(DType dtype) { return info(dtype).name; }
 inline bool is_floating(DType t) { return t >= DType::kFloat16 && t <= DType::kFloat64; }
+inline bool is_complex(DType t) { return t >= DType::kComplex64; }
+inline bool is_inexact(DType t) { return t >= DType::kFloat16; }  // floating or complex
 inline bool is_reduced_floating(DType t) { return t == DType::kFloat16 || t == DType::kBFloat16; }
 inline bool is_integral(DType t) { return t >= DType::kUInt8 && t <= DType::kInt64; }  // not bool
 inline bool is_signed(DType t) { return t > DType::kUInt8; }
 
-// bool < integral < floating: a lower category never decides over a higher one.
-inline int category(DType t) { return t == DType::kBool ? 0 : is_integral(t) ? 1 : 2; }
+// bool < integral < floating < complex: a lower category never decides over a higher one.
+inline int category(DType t) {
+  return t == DType::kBool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3;
+}
+
+// The dtype of a complex dtype's parts; any other dtype is its own.
+inline DType to_real(DType t) {
+  return t == DType::kComplex64    ? DType::kFloat32
+         : t == DType::kComplex128 ? DType::kFloat64
+                                   : t;
+}
+// The complex dtype whose parts hold the values of a dtype. PyTorch has a complex of two float16;
+// here its place is complex64's.
+inline DType to_complex(DType t) {
+  return t == DType::kFloat64 || t == DType::kComplex128 ? DType::kComplex128 : DType::kComplex64;
+}
 
 template <class T>
 struct dtype_of;
@@ -73,16 +93,29 @@ UH_DTYPES(UH_TRAIT)
 // The dtype two operands of equal rank in the promotion meet in.
 DType promote(DType a, DType b);
 
-// Calls f(T{}) with the C++ type of dtype.
+// Throws for a dtype that visit() does not know: a complex one, or a code that is none.
+[[noreturn]] void no_such_dtype(DType dtype);
+
+#define UH_CASE(name, type, text, title)                                                           \
+  case DType::name: return f(type{});
+// Calls f(T{}) with the C++ type of a real dtype (bool to float64). Kernels that order, round or
+// count are written for these; a complex dtype raises NotImplementedError.
 template <class F>
 decltype(auto) visit(DType dtype, F&& f) {
   switch (dtype) {
-#define UH_CASE(name, type, text, title)                                                           \
-  case DType::name: return f(type{});
-    UH_DTYPES(UH_CASE)
-#undef UH_CASE
-    default: fail(ErrorKind::kInternal, "unknown dtype code ", static_cast<int>(dtype));
+    UH_REAL_DTYPES(UH_CASE)
+    default: no_such_dtype(dtype);
   }
 }
+
+// The same for every dtype: what copies, fills, views and compares for equality.
+template <class F>
+decltype(auto) visit_any(DType dtype, F&& f) {
+  switch (dtype) {
+    UH_DTYPES(UH_CASE)
+    default: no_such_dtype(dtype);
+  }
+}
+#undef UH_CASE
 
 }  // namespace uh

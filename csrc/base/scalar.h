@@ -1,6 +1,10 @@
-// A Python number on its way into an operator: bool, int or float, with its kind kept.
+// A Python number on its way into an operator: bool, int, float or complex, with its kind kept.
+//
+// A complex number that is asked for as a real one must have no imaginary part: it throws
+// otherwise, as PyTorch's Scalar does.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <ostream>
 #include <type_traits>
@@ -11,7 +15,7 @@ namespace uh {
 
 class Scalar {
  public:
-  enum class Kind : int { kBool = 0, kInt = 1, kFloat = 2 };
+  enum class Kind : int { kBool = 0, kInt = 1, kFloat = 2, kComplex = 3 };
 
   Scalar() = default;
   Scalar(bool value) : kind_(Kind::kBool), integer_(value), real_(value) {}
@@ -21,18 +25,30 @@ class Scalar {
         integer_(static_cast<int64_t>(value)),
         real_(static_cast<double>(value)) {}
   Scalar(double value) : kind_(Kind::kFloat), integer_(0), real_(value) {}
+  Scalar(Complex128 value)
+      : kind_(Kind::kComplex), integer_(std::bit_cast<int64_t>(value.im)), real_(value.re) {}
 
   Kind kind() const { return kind_; }
   bool is_float() const { return kind_ == Kind::kFloat; }
-  double to_double() const { return is_float() ? real_ : static_cast<double>(integer_); }
+  bool is_complex() const { return kind_ == Kind::kComplex; }
+  double imag() const { return is_complex() ? std::bit_cast<double>(integer_) : 0; }
+  double to_double() const {
+    if (is_float()) return real_;
+    if (is_complex()) return checked_real();
+    return static_cast<double>(integer_);
+  }
   // Truncates towards zero as a C cast does; out-of-range floats saturate (a C cast is undefined).
   int64_t to_int() const {
-    if (!is_float()) return integer_;
-    if (!(real_ > -9223372036854775808.0)) return INT64_MIN;
-    if (real_ >= 9223372036854775808.0) return INT64_MAX;
-    return static_cast<int64_t>(real_);
+    if (kind_ < Kind::kFloat) return integer_;
+    const double real = to_double();
+    if (!(real > -9223372036854775808.0)) return INT64_MIN;
+    if (real >= 9223372036854775808.0) return INT64_MAX;
+    return static_cast<int64_t>(real);
   }
-  bool to_bool() const { return is_float() ? real_ != 0 : integer_ != 0; }
+  bool to_bool() const { return kind_ < Kind::kFloat ? integer_ != 0 : real_ != 0 || imag() != 0; }
+  Complex128 to_complex() const {
+    return is_complex() ? Complex128(real_, imag()) : Complex128(to_double());
+  }
 
   template <class T>
   T to() const {
@@ -42,6 +58,8 @@ class Scalar {
       return static_cast<T>(to_int());
     else if constexpr (std::is_same_v<T, double>)
       return to_double();
+    else if constexpr (is_complex_v<T>)
+      return T(to_complex());
     else
       return T(static_cast<float>(to_double()));
   }
@@ -49,18 +67,29 @@ class Scalar {
   // The dtype a lone number would have as a tensor, given the default floating dtype.
   DType dtype(DType default_float) const {
     if (kind_ == Kind::kBool) return DType::kBool;
+    if (is_complex()) return uh::to_complex(default_float);
     return kind_ == Kind::kInt ? DType::kInt64 : default_float;
   }
 
  private:
+  double checked_real() const {
+    check(imag() == 0, "value cannot be converted to type double without overflow: it has the "
+          "imaginary part ", imag());
+    return real_;
+  }
+
   Kind kind_ = Kind::kInt;
-  int64_t integer_ = 0;
+  int64_t integer_ = 0;  // of a complex number: the bits of the imaginary part
   double real_ = 0;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Scalar& s) {
   if (s.kind() == Scalar::Kind::kBool) return out << (s.to_bool() ? "True" : "False");
   if (s.is_float()) return out << s.to_double();
+  if (s.is_complex()) {
+    const Complex128 z = s.to_complex();
+    return out << "(" << z.re << (z.im < 0 ? "" : "+") << z.im << "j)";
+  }
   return out << s.to_int();
 }
 

@@ -8,7 +8,10 @@
 namespace uh {
 namespace {
 
-enum Tag { kNone, kTensor, kInt, kFloat, kBool, kInts, kString, kTensors, kDType, kDevice };
+enum Tag {
+  kNone, kTensor, kInt, kFloat, kBool, kInts, kString, kTensors, kDType, kDevice, kFloats,
+  kComplex
+};
 
 Value read(const uh_value& v) {
   switch (v.tag) {
@@ -20,6 +23,8 @@ Value read(const uh_value& v) {
     case kInts: return to_dims(static_cast<const int64_t*>(v.p), v.i);
     case kString: return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
     case kTensors: return to_tensors(static_cast<const uh_handle*>(v.p), v.i);
+    case kFloats: return to_floats(static_cast<const double*>(v.p), v.i);
+    case kComplex: return Scalar(Complex128(v.d, std::bit_cast<double>(v.i)));
     case kDType:
       check_kind(v.i >= -1 && v.i < kDTypeCount, ErrorKind::kType,
                  "boxed call: no dtype has the code ", v.i);
@@ -40,6 +45,9 @@ uh_value write(const Value& value) {
   if (const auto* b = value.get_if<bool>()) return {kBool, *b, 0, nullptr};
   if (const auto* s = value.get_if<Scalar>()) {
     if (s->is_float()) return {kFloat, 0, s->to_double(), nullptr};
+    if (s->is_complex()) {
+      return {kComplex, std::bit_cast<int64_t>(s->imag()), s->to_complex().re, nullptr};
+    }
     return {s->kind() == Scalar::Kind::kBool ? kBool : kInt, s->to_int(), 0, nullptr};
   }
   if (const auto* list = value.get_if<std::vector<Tensor>>()) {

@@ -1,6 +1,7 @@
-// Between the C ABI's numbers and the engine's types. Used by the generated capi_ops.cpp.
+// Between the C ABI's numbers and the engine's types. Used by the generated capi_<family>.cpp.
 #pragma once
 
+#include <bit>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -17,6 +18,7 @@ inline Tensor take(uh_handle h) { return h ? Tensor::share(impl_of(h)) : Tensor(
 
 inline Scalar to_scalar(int kind, int64_t i, double d) {
   if (kind == 2) return Scalar(d);
+  if (kind == 3) return Scalar(Complex128(d, std::bit_cast<double>(i)));
   return kind == 0 ? Scalar(i != 0) : Scalar(i);
 }
 inline std::optional<Scalar> to_maybe_scalar(int kind, int64_t i, double d) {
@@ -32,6 +34,13 @@ inline Dims to_dims(const int64_t* values, int64_t n) {
 inline std::optional<Dims> to_maybe_dims(const int64_t* values, int64_t n) {
   if (n < 0) return std::nullopt;
   return to_dims(values, n);
+}
+inline std::vector<double> to_floats(const double* values, int64_t n) {
+  return std::vector<double>(values, values + n);
+}
+inline std::optional<std::vector<double>> to_maybe_floats(const double* values, int64_t n) {
+  if (n < 0) return std::nullopt;
+  return to_floats(values, n);
 }
 template <class T>
 std::optional<T> to_maybe(int given, T value) {
@@ -69,6 +78,7 @@ inline uh_list* give_list(std::vector<Tensor> values) {
 }
 
 inline uh_scalar to_c(const Scalar& s) {
+  if (s.is_complex()) return {3, std::bit_cast<int64_t>(s.imag()), s.to_complex().re};
   return {static_cast<int>(s.kind()), s.is_float() ? 0 : s.to_int(), s.to_double()};
 }
 inline uh_scalar failed_scalar() { return {-2, 0, 0}; }

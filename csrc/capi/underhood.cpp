@@ -154,10 +154,12 @@ uh_scalar uh_item(uh_handle self) {
     check(t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
     check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime,
                "Tensor.item() cannot be called on meta tensors");
-    return visit(t->dtype(), [&](auto zero) {
+    return visit_any(t->dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T value = *reinterpret_cast<const T*>(t->data());
-      if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>)
+      if constexpr (is_complex_v<T>)
+        return to_c(Scalar(Complex128(value)));
+      else if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>)
         return to_c(Scalar(value));
       else
         return to_c(Scalar(static_cast<double>(value)));
@@ -184,7 +186,7 @@ template <class V>
 void read_all(const TensorImpl* t, V* out) {
   check_kind(t->device() != Device::kMeta, ErrorKind::kNotImplemented,
              "cannot read the values of a meta tensor: it has none");
-  visit(t->dtype(), [&](auto zero) {
+  const auto walk = [&](auto zero) {
     using T = decltype(zero);
     const auto* data = reinterpret_cast<const T*>(t->data());
     const auto n = static_cast<size_t>(t->ndim());
@@ -201,7 +203,11 @@ void read_all(const TensorImpl* t, V* out) {
         index[d] = 0;
       }
     }
-  });
+  };
+  if constexpr (is_complex_v<V>)
+    t->dtype() == DType::kComplex64 ? walk(Complex64{}) : walk(Complex128{});
+  else
+    visit(t->dtype(), walk);
 }
 
 }  // namespace
@@ -214,7 +220,10 @@ int uh_read_ints(uh_handle self, int64_t* ret_values) {
 }
 int uh_read_doubles(uh_handle self, double* ret_values) {
   return guard(-1, [&] {
-    read_all(impl_of(self), ret_values);
+    if (is_complex(impl_of(self)->dtype()))
+      read_all(impl_of(self), reinterpret_cast<Complex128*>(ret_values));
+    else
+      read_all(impl_of(self), ret_values);
     return 0;
   });
 }

@@ -19,8 +19,8 @@ extern "C" {
 typedef uint64_t uh_handle; /* a TensorImpl with one reference; 0 = none */
 
 typedef struct {
-  int kind; /* 0 bool, 1 int, 2 float; -1 none, -2 failed (see uh_last_error) */
-  int64_t i;
+  int kind; /* 0 bool, 1 int, 2 float, 3 complex; -1 none, -2 failed (see uh_last_error) */
+  int64_t i; /* of a complex number: the bits of its imaginary part as a double */
   double d;
 } uh_scalar;
 
@@ -80,7 +80,7 @@ uh_scalar uh_item(uh_handle self);
 /* The one element of a floating tensor as a double; NaN and uh_item() tell the rest. */
 double uh_item_double(uh_handle self);
 /* All elements in row-major order: bools and ints to int64, floats to double. `ret_` has numel
- * entries. */
+ * entries; of complex numbers come two doubles each. */
 int uh_read_ints(uh_handle self, int64_t* ret_values);
 int uh_read_doubles(uh_handle self, double* ret_values);
 
@@ -130,10 +130,10 @@ void uh_pool_empty(void);
 /* ---- operators by name, boxed */
 typedef struct {
   int tag; /* 0 none 1 tensor 2 int 3 float 4 bool 5 int list 6 string 7 tensor list 8 dtype 9
-              device */
+              device 10 float list 11 complex: d, and i the bits of the imaginary part */
   int64_t i;
   double d;
-  const void* p; /* int64_t[i], char[i] or uh_handle[i] */
+  const void* p; /* int64_t[i], char[i], uh_handle[i] or double[i] */
 } uh_value;
 int64_t uh_op_count(void);
 const char* uh_op_schema(int64_t i);

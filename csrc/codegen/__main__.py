@@ -14,10 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import capi
 import cpp_ops
+import declarations
 import events
+import model
 import pointwise
 import python_ops
-from model import DeclarationError, load
 
 
 def write(path: Path, text: str) -> None:
@@ -35,20 +36,29 @@ def main() -> int:
     )
     args = parser.parse_args()
     try:
-        ops = load(args.source / "ops")
-    except DeclarationError as error:
+        ops = model.load(args.source / "ops")
+    except model.DeclarationError as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 1
     out = args.out / "generated"
-    write(out / "ops.h", cpp_ops.ops_h(ops))
-    write(out / "kernels.h", cpp_ops.kernels_h(ops))
-    write(out / "register.cpp", cpp_ops.register_cpp(ops))
-    write(out / "pointwise_table.h", pointwise.table_h(ops))
-    for chunk in range(pointwise.CHUNKS):
-        write(out / f"pointwise_{chunk}.cpp", pointwise.chunk_cpp(ops, chunk))
-    write(out / "pointwise_tables.cpp", pointwise.tables_cpp(ops))
-    write(out / "underhood_ops.h", capi.ops_h(ops))
-    write(out / "capi_ops.cpp", capi.ops_cpp(ops))
+    families = model.families(ops)
+    kept = {
+        out / "ops.h": cpp_ops.all_ops_h(list(families)),
+        out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
+        out / "underhood_ops.h": capi.ops_h(ops),
+    }
+    for family, members in families.items():
+        kept[out / "ops" / f"{family}.h"] = cpp_ops.ops_h(members)
+        kept[out / "kernels" / f"{family}.h"] = cpp_ops.kernels_h(members)
+        kept[out / "pointwise" / f"{family}.h"] = pointwise.family_h(members)
+        kept[out / f"register_{family}.cpp"] = cpp_ops.register_cpp(members, family)
+        kept[out / f"capi_{family}.cpp"] = capi.ops_cpp(members, family)
+        for number, chunk in enumerate(pointwise.chunks(members)):
+            kept[out / "pointwise" / f"{family}_{number}.cpp"] = pointwise.chunk_cpp(chunk)
+    for path, text in kept.items():
+        write(path, text)
+    for stale in {p for p in out.rglob("*") if p.is_file()} - set(kept):
+        stale.unlink()  # CMake collects what is there
     headers = [
         args.source / "capi" / "underhood.h",
         out / "underhood_ops.h",
@@ -63,6 +73,10 @@ def main() -> int:
         '"""Python files that csrc/codegen writes at build time."""\n',
     )
     write(args.out / "python" / "ops.py", python_ops.ops_py(ops))
+    write(
+        args.out / "python" / "declarations.py",
+        declarations.declarations_py(args.source / "ops", ops),
+    )
     event_list = args.source / "events" / "event_list.inc"
     write(
         args.out / "python" / "event_kinds.py",

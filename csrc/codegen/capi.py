@@ -1,9 +1,10 @@
-"""generated/underhood_ops.h and capi_ops.cpp: one typed C function per operator."""
+"""generated/underhood_ops.h and capi_<family>.cpp: one typed C function per operator."""
 
 from __future__ import annotations
 
 from model import Argument, Operator
 
+EXPORT = 'extern "C" '
 HEAD = "/* Generated from csrc/ops yaml by csrc/codegen/capi.py. Do not edit. */\n"
 
 
@@ -19,6 +20,8 @@ def c_parameters(a: Argument) -> list[str]:
             return [f"int {n}_kind", f"int64_t {n}_i", f"double {n}_d"]
         case "int[]" | "int[]?":
             return [f"const int64_t* {n}", f"int64_t {n}_n"]
+        case "float[]" | "float[]?":
+            return [f"const double* {n}", f"int64_t {n}_n"]
         case "Tensor[]" | "Tensor?[]":
             return [f"const uh_handle* {n}", f"int64_t {n}_n"]
         case "int?":
@@ -31,7 +34,7 @@ def c_parameters(a: Argument) -> list[str]:
             return [f"double {n}"]
         case "bool" | "ScalarType" | "ScalarType?" | "Device?":
             return [f"int {n}"]
-        case "str":
+        case "str" | "str?":
             return [f"const char* {n}"]
     raise ValueError(f"no C form for {a.type}")
 
@@ -52,6 +55,10 @@ def cpp_argument(a: Argument) -> str:
             return f"to_dims({n}, {n}_n)"
         case "int[]?":
             return f"to_maybe_dims({n}, {n}_n)"
+        case "float[]":
+            return f"to_floats({n}, {n}_n)"
+        case "float[]?":
+            return f"to_maybe_floats({n}, {n}_n)"
         case "Tensor[]" | "Tensor?[]":
             return f"to_tensors({n}, {n}_n)"
         case "int?":
@@ -66,6 +73,8 @@ def cpp_argument(a: Argument) -> str:
             return f"static_cast<Device>({n})"
         case "str":
             return f"std::string({n})"
+        case "str?":
+            return f"{n} ? std::optional<std::string>({n}) : std::nullopt"
     return n
 
 
@@ -150,25 +159,27 @@ def ops_h(ops: list[Operator]) -> str:
     return "\n".join(lines)
 
 
-def ops_cpp(ops: list[Operator]) -> str:
-    lines = [
-        HEAD,
-        '#include "capi/convert.h"\n#include "generated/ops.h"\n#include "generated/underhood_ops.h"\n',
-    ]
+def definition(op: Operator) -> str:
+    """The C function (or functions) of one operator."""
+    _, _, failure = RESULTS[result_kind(op)]
+    call = f"ops::{op.cpp_name}({', '.join(cpp_argument(a) for a in op.arguments)})"
+    body = WRAP[result_kind(op)].format(call=call)
+    lines = [f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }});\n}}"]
+    if has_fast_form(op):
+        rest = [_default(a) for a in op.arguments if a.type != "Operand"]
+        for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
+            call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *rest])})"
+            body = f"return guard(uh_handle{{0}}, [&] {{ return give({call}); }});"
+            lines.append(f"{EXPORT}{head} {{\n  {body}\n}}")
+    return "\n".join(lines)
+
+
+def ops_cpp(ops: list[Operator], family: str) -> str:
+    """The C functions of one family. Not included: the header of all C functions, which would tie
+    every family to each other's edits; it is made from the same prototypes."""
+    lines = [HEAD, f'#include "capi/convert.h"\n#include "generated/ops/{family}.h"\n']
     lines.append("using namespace uh;  // NOLINT: this file is nothing but calls into uh\n")
-    for op in ops:
-        _, _, failure = RESULTS[result_kind(op)]
-        call = f"ops::{op.cpp_name}({', '.join(cpp_argument(a) for a in op.arguments)})"
-        body = WRAP[result_kind(op)].format(call=call)
-        lines.append(f"{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }});\n}}")
-        if has_fast_form(op):
-            rest = [_default(a) for a in op.arguments if a.type != "Operand"]
-            for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
-                call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *rest])})"
-                lines.append(
-                    f"{head} {{\n  return guard(uh_handle{{0}}, [&] {{ return give({call}); }});\n}}"
-                )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *map(definition, ops)]) + "\n"
 
 
 def cdef_block(text: str) -> str:

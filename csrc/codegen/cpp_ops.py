@@ -1,4 +1,7 @@
-"""generated/ops.h, kernels.h and register.cpp: the C++ face of every operator."""
+"""generated/ops/<family>.h, kernels/<family>.h and register_<family>.cpp: the C++ face of operators.
+
+One of each per yaml file, so that an edit of one family recompiles that family only.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,15 @@ def ops_h(ops: list[Operator]) -> str:
         lines.append(
             f"inline {op.cpp_result} {op.cpp_name}({op.cpp_parameters}) {{ return {op.cpp_name}_op({names}); }}"
         )
-    lines.append("\nvoid register_all();\n\n}  // namespace uh::ops\n")
+    lines.append("\n}  // namespace uh::ops\n")
+    return "\n".join(lines)
+
+
+def all_ops_h(families: list[str]) -> str:
+    """Every operator of every family, and the function that enters them into the dispatcher."""
+    lines = [HEAD, "#pragma once\n"]
+    lines += [f'#include "generated/ops/{family}.h"' for family in families]
+    lines.append("\nnamespace uh::ops {\n\nvoid register_all();\n\n}  // namespace uh::ops\n")
     return "\n".join(lines)
 
 
@@ -53,11 +64,27 @@ def _pointwise_kernel(op: Operator) -> str:
     target = {"functional": "Tensor()", "inplace": op.arguments[0].name, "out": "out"}[op.form]
     packed = f"Params({{{', '.join(params)}}})" if params else "Params()"
     call = (
-        f"run_pointwise(kPointwise[{op.pointwise.index}], Form::k{op.form.capitalize()}, "
+        f"run_pointwise(k_{op.base or op.cpp_name}, Form::k{op.form.capitalize()}, "
         f"std::array{{{', '.join(operands)}}}, {packed}, {target})"
     )
     body = f"return {call};" if op.results else f"{call};"
     return f"{op.cpp_result} {op.cpp_name}_pointwise(KeySet, {op.cpp_parameters}) {{ {body} }}"
+
+
+def _formed_kernel(op: Operator) -> str:
+    """The kernel of an in-place or out= form: run the functional form, then move its result in."""
+    inputs = [a for a in op.arguments if op.form == "inplace" or not a.written]
+    call = f"ops::{op.base}({', '.join(a.name for a in inputs)})"
+    head = f"void {op.cpp_name}_formed(KeySet, {op.cpp_parameters})"
+    if op.form == "inplace":
+        return f'{head} {{ write_self({op.arguments[0].name}, {call}, "{op.name}"); }}'
+    outs = [a.name for a in op.written]
+    if len(outs) == 1:
+        return f'{head} {{ write_out({outs[0]}, {call}, "{op.name}"); }}'
+    writes = " ".join(
+        f'write_out({n}, std::get<{i}>(made), "{op.name}");' for i, n in enumerate(outs)
+    )
+    return f"{head} {{ const auto made = {call}; {writes} }}"
 
 
 def _inplace_or_view(op: Operator) -> str | None:
@@ -77,15 +104,26 @@ def _inplace_or_view(op: Operator) -> str | None:
     return None
 
 
-def register_cpp(ops: list[Operator]) -> str:
-    """The operator objects, the generated kernels, and the list that registers everything."""
+def made_kernels(op: Operator) -> list[str]:
+    """The C++ of every kernel that is generated for an operator."""
+    made = []
+    if op.pointwise:
+        made.append(_pointwise_kernel(op))
+    elif op.base:
+        made.append(_formed_kernel(op))
+    extra = _inplace_or_view(op)
+    return [*made, extra] if extra else made
+
+
+def register_cpp(ops: list[Operator], family: str) -> str:
+    """The operator objects of a family, its generated kernels, and the list that registers them."""
     lines = [
         HEAD,
         '#include "dispatch/dispatcher.h"',
-        '#include "generated/kernels.h"',
-        '#include "generated/ops.h"',
-        '#include "generated/pointwise_table.h"',
-        '#include "ops/kernel/pointwise.h"',
+        f'#include "generated/kernels/{family}.h"',
+        f'#include "generated/ops/{family}.h"',
+        f'#include "generated/pointwise/{family}.h"',
+        '#include "ops/copy/copy.h"',
         '#include "ops/mark_view.h"\n',
         "namespace uh::ops {\n",
     ]
@@ -95,28 +133,36 @@ def register_cpp(ops: list[Operator]) -> str:
         )
     lines.append("\n}  // namespace uh::ops\n\nnamespace uh {\nnamespace {\n")
     registrations = []
+
+    def enter(op: Operator, key: str, kernel: str, what: str) -> None:
+        registrations.append(
+            f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, {kernel}, "{what}");'
+        )
+
     for op in ops:
-        if op.pointwise:
-            lines.append(_pointwise_kernel(op))
-            for key in ("CPU", "Meta"):
-                registrations.append(
-                    f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, {op.cpp_name}_pointwise, "pointwise {op.name}");'
-                )
         for key, kernel in op.kernels.items():
-            registrations.append(
-                f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, kernels::{kernel}, "{kernel}");'
-            )
-        extra = _inplace_or_view(op)
-        if extra:
-            lines.append(extra)
+            enter(op, key, f"kernels::{kernel}", kernel)
+        lines += made_kernels(op)
+        made = "pointwise" if op.pointwise else "formed" if op.base else ""
+        for key in ("CPU", "Meta") if made else ():
+            enter(op, key, f"{op.cpp_name}_{made}", f"{made} {op.name}")
+        if op.is_view or op.written:
             what = "mark view" if op.is_view else "bump version"
-            registrations.append(
-                f'  ops::{op.cpp_name}_op.set_kernel(Key::kADInplaceOrView, {op.cpp_name}_ad, "{what}");'
-            )
+            enter(op, "ADInplaceOrView", f"{op.cpp_name}_ad", what)
     lines.append(
-        "\n}  // namespace\n\nvoid ops::register_all() {\n  Dispatcher& d = Dispatcher::instance();"
+        f"\n}}  // namespace\n\nvoid register_{family}() {{\n  Dispatcher& d = Dispatcher::instance();"
     )
     lines += registrations
     lines += [f"  d.enter(ops::{op.cpp_name}_op);" for op in ops]
     lines.append("}\n\n}  // namespace uh\n")
     return "\n".join(lines)
+
+
+def register_all_cpp(families: list[str]) -> str:
+    """Calls the registration of every family: Note [No static constructors]."""
+    declared = "".join(f"void register_{family}();\n" for family in families)
+    calls = "".join(f"  register_{family}();\n" for family in families)
+    return (
+        f'{HEAD}\n#include "generated/ops.h"\n\nnamespace uh {{\n\n{declared}\n'
+        f"void ops::register_all() {{\n{calls}}}\n\n}}  // namespace uh\n"
+    )

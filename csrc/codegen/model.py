@@ -25,11 +25,14 @@ CPP_TYPES = {
     "int[]?": "const std::optional<Dims>&",
     "float": "double",
     "float?": "std::optional<double>",
+    "float[]": "const std::vector<double>&",
+    "float[]?": "const std::optional<std::vector<double>>&",
     "bool": "bool",
     "ScalarType": "DType",
     "ScalarType?": "DType",
     "Device?": "Device",
     "str": "const std::string&",
+    "str?": "const std::optional<std::string>&",
     "Tensor[]": "const std::vector<Tensor>&",
     "Tensor?[]": "const std::vector<Tensor>&",
 }
@@ -40,6 +43,10 @@ CPP_RESULTS = {
     "int": "int64_t",
     "bool": "bool",
 }
+# Names that C++ keeps for itself.
+CPP_RESERVED = {"std": "standard_deviation", "xor": "exclusive_or"}
+# Prefixes of names that live in a namespace of their own: linalg_det is engine.linalg.det.
+NAMESPACES = ("linalg", "special", "fft")
 # Overload names that need no suffix: the first meaning of a name.
 PLAIN_OVERLOADS = {"", "Tensor", "self", "int", "intlist"}
 
@@ -82,8 +89,8 @@ class Pointwise:
     expr: str
     variants: dict[
         str, str
-    ]  # dtype category (bool, int, float) -> its own expression; "" = unsupported
-    index: int = -1  # row in the loop tables
+    ]  # dtype category (bool, int, float, complex) -> its own expression; "" = unsupported
+    complex_result: str = "same"  # or "real": what complex operands give
 
 
 @dataclass(frozen=True)
@@ -95,15 +102,27 @@ class Operator:
     family: str
     form: str = "functional"  # functional | inplace | out
     kernels: dict[str, str] = field(default_factory=dict)
+    base: str = ""  # C++ name of the functional form that an in-place or out= form is made from
+    composite: bool = False  # made of other operators: its gradient is theirs
+    aliases: tuple[str, ...] = ()  # PyTorch's other names of the same function
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
     varargs: str = ""
     doc: str = ""
+    line: int = 0  # of its entry in the yaml file
 
     @property
     def cpp_name(self) -> str:
         suffix = "" if self.overload in PLAIN_OVERLOADS else f"_{self.overload}"
-        return self.name + suffix
+        return CPP_RESERVED.get(self.name, self.name) + suffix
+
+    @property
+    def public_name(self) -> str:
+        """The name without the prefix of its namespace."""
+        for space in NAMESPACES:
+            if space in self.python:
+                return self.name.removeprefix(f"{space}_")
+        return self.name
 
     @property
     def cpp_result(self) -> str:
@@ -135,9 +154,12 @@ class Operator:
             _aliased(r.type, "(a)" if r.viewed else "") + (f" {r.name}" if r.name else "")
             for r in self.results
         ]
-        full = self.name + (f".{self.overload}" if self.overload else "")
         shown = results[0] if len(results) == 1 else f"({', '.join(results)})"
-        return f"{full}({', '.join(parts)}) -> {shown}"
+        return f"{self.full_name}({', '.join(parts)}) -> {shown}"
+
+    @property
+    def full_name(self) -> str:
+        return self.name + (f".{self.overload}" if self.overload else "")
 
     @property
     def is_view(self) -> bool:
@@ -234,71 +256,114 @@ def parse_schema(
     return name, overload or "", tuple(arguments), tuple(results)
 
 
-_KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels"}
-_KEYS |= {"pointwise", "expr", "forms", "bool", "int", "float"}
+_KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels", "composite", "aliases"}
+_KEYS |= {"pointwise", "expr", "forms", "bool", "int", "float", "complex", "complex_result"}
 
 
-def _entry(entry: dict, family: str) -> list[Operator]:
+def _default_python(name: str) -> tuple[str, ...]:
+    for space in NAMESPACES:
+        if name.startswith(f"{space}_"):
+            return (space,)
+    return ("function", "method")
+
+
+def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     unknown = set(entry) - _KEYS
     if unknown:
-        raise DeclarationError(
-            f"ops/{family}.yaml: {entry.get('schema')}: unknown keys {sorted(unknown)}"
-        )
+        raise DeclarationError(f"{entry.get('schema')}: unknown keys {sorted(unknown)}")
     is_pointwise = "pointwise" in entry
     name, overload, arguments, results = parse_schema(entry["schema"], is_pointwise)
     kernels = dict(entry.get("kernels") or {})
-    if "kernel" in entry:
-        kernels = {"CPU": entry["kernel"], "Meta": entry["kernel"]}
+    kernel = entry.get("kernel") or entry.get("composite")
+    if kernel:
+        kernels = {"CPU": kernel, "Meta": kernel}
     if not kernels and not is_pointwise:
-        raise DeclarationError(f"ops/{family}.yaml: {entry['schema']}: no kernel and no expression")
-    python = tuple(entry.get("python", ("function", "method")))
+        raise DeclarationError(f"{entry['schema']}: no kernel and no expression")
     op = Operator(
         name,
         overload,
         arguments,
         results,
         family,
-        "functional",
-        kernels,
-        None,
-        python,
-        entry.get("varargs", ""),
-        (entry.get("doc") or "").strip(),
+        kernels=kernels,
+        composite="composite" in entry,
+        aliases=tuple(entry.get("aliases", ())),
+        python=tuple(entry.get("python", _default_python(name))),
+        varargs=entry.get("varargs", ""),
+        doc=(entry.get("doc") or "").strip(),
+        line=line,
     )
-    if not is_pointwise:
-        return [op]
-    variants = {k: str(entry[k]) for k in ("bool", "int", "float") if k in entry}
-    op = replace(op, pointwise=Pointwise(entry["pointwise"], str(entry["expr"]), variants))
-    made = [op]
-    forms = entry.get("forms", ["inplace", "out"])
-    if "inplace" in forms:
-        first = replace(op.arguments[0], type="Tensor", written=True)
-        made.append(
-            replace(
-                op,
-                name=name + "_",
-                form="inplace",
-                arguments=(first, *op.arguments[1:]),
-                results=(),
-            )
-        )
-    if "out" in forms:
-        out = Argument("Tensor", "out", None, True, True)
-        made.append(
-            replace(op, overload="out", form="out", arguments=(*op.arguments, out), results=())
-        )
-    return made
+    if is_pointwise:
+        expr = str(entry["expr"])
+        variants = {k: str(entry[k]) for k in ("bool", "int", "float") if k in entry}
+        if entry.get("complex"):
+            variants["complex"] = expr if entry["complex"] is True else str(entry["complex"])
+        result = entry.get("complex_result", "same")
+        op = replace(op, pointwise=Pointwise(entry["pointwise"], expr, variants, result))
+    forms = entry.get("forms", ["inplace", "out"] if is_pointwise else [])
+    made = {"inplace": _inplace, "out": _out}
+    if set(forms) - set(made):
+        raise DeclarationError(f"{entry['schema']}: forms are inplace and out, not {forms}")
+    return [op, *(made[form](op) for form in forms)]
+
+
+def _inplace(op: Operator) -> Operator:
+    """`add_` from `add`: the same call, whose first argument takes the result."""
+    first = replace(op.arguments[0], type="Tensor", written=True, viewed=False)
+    return replace(
+        op,
+        name=op.name + "_",
+        form="inplace",
+        arguments=(first, *op.arguments[1:]),
+        results=(),
+        kernels={},
+        base=op.cpp_name,
+        aliases=tuple(f"{alias}_" for alias in op.aliases),
+    )
+
+
+def _out(op: Operator) -> Operator:
+    """`add.out` from `add`: one keyword-only tensor per result, which takes it."""
+    names = ["out"] if len(op.results) == 1 else [r.name for r in op.results]
+    outs = (Argument("Tensor", name, None, True, True) for name in names)
+    overload = "out" if op.overload in PLAIN_OVERLOADS else f"{op.overload}_out"
+    return replace(
+        op,
+        overload=overload,
+        form="out",
+        arguments=(*op.arguments, *outs),
+        results=(),
+        kernels={},
+        base=op.cpp_name,
+        aliases=(),
+    )
+
+
+def entries(path: Path) -> list[tuple[int, str, dict]]:
+    """The entries of one yaml file: (line, text, what it says)."""
+    text = path.read_text()
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    node = loader.get_single_node()
+    if node is None:
+        return []
+    items = [(item.start_mark, item.end_mark) for item in node.value]
+    found = []
+    lines = text.splitlines()
+    for (start, end), entry in zip(items, loader.construct_document(node), strict=True):
+        last = end.line + 1 if end.column else end.line
+        found.append((start.line + 1, "\n".join(lines[start.line : last]).rstrip(), entry))
+    return found
 
 
 def load(folder: Path) -> list[Operator]:
     """Every operator of csrc/ops/*.yaml, in file and entry order."""
     ops: list[Operator] = []
     for path in sorted(folder.glob("*.yaml")):
-        for entry in yaml.safe_load(path.read_text()) or []:
+        for line, _, entry in entries(path):
             try:
-                ops.extend(_entry(entry, path.stem))
+                ops.extend(_entry(entry, path.stem, line))
             except DeclarationError as error:
-                raise DeclarationError(f"{path.name}: {error}") from None
+                raise DeclarationError(f"{path.name}:{line}: {error}") from None
     seen: dict[str, Operator] = {}
     for op in ops:
         key = op.cpp_name
@@ -307,12 +372,12 @@ def load(folder: Path) -> list[Operator]:
                 f"{op.family}.yaml: {op.schema!r} has the same C++ name as {seen[key].schema!r}"
             )
         seen[key] = op
-    rows: dict[str, int] = {}
-    numbered = []
+    return ops
+
+
+def families(ops: list[Operator]) -> dict[str, list[Operator]]:
+    """The operators by yaml file."""
+    found: dict[str, list[Operator]] = {}
     for op in ops:
-        if op.pointwise:
-            base = op.name.removesuffix("_") if op.form == "inplace" else op.name
-            row = rows.setdefault(base, len(rows))
-            op = replace(op, pointwise=replace(op.pointwise, index=row))
-        numbered.append(op)
-    return numbered
+        found.setdefault(op.family, []).append(op)
+    return found

@@ -1,4 +1,4 @@
-"""generated/pointwise_table.h and pointwise_<n>.cpp: a loop per expression and element type.
+"""generated/pointwise/<family>.h and <family>_<n>.cpp: a loop per expression and element type.
 
 An expression is compiled as a C++ lambda over the compute type `T` of its operands; the loops
 themselves (contiguous, broadcast scalar, strided) are in csrc/ops/kernel/loops.h.
@@ -11,7 +11,7 @@ import re
 from model import Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/pointwise.py. Do not edit.\n"
-CHUNKS = 6  # translation units per instruction set, so that a build can use every core
+CHUNK = 9  # operators per translation unit: a build can use every core, an edit recompiles little
 
 DTYPES = [  # order of UH_DTYPES: enumerator, C++ type, category
     ("kBool", "bool", "bool"),
@@ -24,8 +24,11 @@ DTYPES = [  # order of UH_DTYPES: enumerator, C++ type, category
     ("kBFloat16", "BFloat16", "float"),
     ("kFloat32", "float", "float"),
     ("kFloat64", "double", "float"),
+    ("kComplex64", "Complex64", "complex"),
+    ("kComplex128", "Complex128", "complex"),
 ]
-# Which categories an expression is compiled for unless the entry says otherwise.
+# Which categories an expression is compiled for unless the entry says otherwise. Complex is none of
+# them: an entry has complex loops only when it says `complex`.
 CATEGORIES = {
     "arithmetic": {"int", "float"},
     "float": {"float"},
@@ -58,19 +61,25 @@ def expression(op: Operator, category: str) -> str:
     return op.pointwise.expr if category in CATEGORIES[op.pointwise.promotion] else ""
 
 
-def table_h(ops: list[Operator]) -> str:
-    """The row of every pointwise operator, and the declarations of the per-ISA loop tables."""
-    table = rows(ops)
+def family_h(ops: list[Operator]) -> str:
+    """What the kernels of one family's pointwise operators are called with."""
     lines = [HEAD, "#pragma once\n", '#include "ops/kernel/pointwise.h"\n', "namespace uh {\n"]
-    lines.append("inline constexpr PointwiseOp kPointwise[] = {")
-    for op in table:
+    for op in rows(ops):
         assert op.pointwise
         kind = op.pointwise.promotion.capitalize()
+        real = ", true" if op.pointwise.complex_result == "real" else ""
+        lines.append(f"UH_PER_ISA(LoopRow, {op.cpp_name}_loops)")
         lines.append(
-            f'    {{"{op.name}", {op.pointwise.index}, Promotion::k{kind}, {len(operands(op))}}},'
+            f"inline constexpr PointwiseOp k_{op.cpp_name}{{"
+            f'"{op.name}", {op.cpp_name}_loops, Promotion::k{kind}, {len(operands(op))}{real}}};'
         )
-    lines.append("};\n\n}  // namespace uh\n")
+    lines.append("\n}  // namespace uh\n")
     return "\n".join(lines)
+
+
+def suffix(ctype: str) -> str:
+    """The part of a loop's name that tells its element type."""
+    return re.sub(r"\W", "_", ctype.removesuffix("_t").removeprefix("std::")).strip("_").lower()
 
 
 def _uses(text: str, name: str) -> bool:
@@ -82,6 +91,8 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
     text = expression(op, category)
     promotion = op.pointwise.promotion
     out = "bool" if promotion in RESULT_BOOL else ctype
+    if category == "complex" and op.pointwise.complex_result == "real":
+        out = f"{ctype}::Real"
     names = operands(op)
     inputs = [f"compute_t<{ctype}> {n}" for n in names]
     types = [ctype] * len(names)
@@ -93,7 +104,7 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
         f"  const auto {p} = q.get<T>({i});\n  const bool has_{p} = q.has({i});\n  (void){p}; (void)has_{p};\n"
         for i, p in enumerate(params(op))
     ]
-    name = f"{op.name}_{ctype.removesuffix('_t').lower()}"
+    name = f"{op.cpp_name}_{suffix(ctype)}"
     return (
         f"void {name}(char* const* data, const int64_t* strides, int64_t n, const Params& q) {{\n"
         f"  using T [[maybe_unused]] = compute_t<{ctype}>;\n  (void)q;\n{''.join(setup)}"
@@ -102,36 +113,32 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
     )
 
 
-def chunk_cpp(ops: list[Operator], chunk: int) -> str:
-    """The loops of every CHUNKS-th operator, and the function that enters them into a table."""
+def chunks(ops: list[Operator]) -> list[list[Operator]]:
+    """The pointwise operators of one family, a translation unit's worth at a time."""
+    table = rows(ops)
+    return [table[i : i + CHUNK] for i in range(0, len(table), CHUNK)]
+
+
+def chunk_cpp(table: list[Operator]) -> str:
+    """The loops of some operators, and for each operator the row that lists them by dtype."""
     lines = [
         HEAD,
-        '#include "ops/kernel/loops.h"\n#include "ops/kernel/math.h"\n#include "ops/kernel/pointwise.h"\n',
-        "namespace uh::UH_ISA {\nnamespace {\n",
+        '#include "ops/kernel/complex_math.h"\n#include "ops/kernel/loops.h"\n#include "ops/kernel/math.h"\n#include "ops/kernel/pointwise.h"\n',
+        "namespace uh::UH_ISA {",
     ]
-    entries = []
-    for op in rows(ops)[chunk::CHUNKS]:
-        assert op.pointwise
-        for i, (enum, ctype, category) in enumerate(DTYPES):
+    for op in table:
+        entries = []
+        lines.append("\nnamespace {\n")
+        for enum, ctype, category in DTYPES:
             if not expression(op, category):
+                entries.append("nullptr")
                 continue
             lines.append(_loop(op, enum, ctype, category))
-            name = f"{op.name}_{ctype.removesuffix('_t').lower()}"
-            entries.append(f"  table[{op.pointwise.index}][{i}] = {name};")
-    lines.append("}  // namespace\n")
-    lines.append(f"void enter_pointwise_{chunk}(LoopTable& table) {{")
-    lines += entries
-    lines.append("}\n\n}  // namespace uh::UH_ISA\n")
+            entries.append(f"{op.cpp_name}_{suffix(ctype)}")
+        lines.append("}  // namespace\n")
+        lines.append(
+            f"const LoopRow& {op.cpp_name}_loops() {{\n"
+            f"  static constexpr LoopRow row = {{{', '.join(entries)}}};\n  return row;\n}}"
+        )
+    lines.append("\n}  // namespace uh::UH_ISA\n")
     return "\n".join(lines)
-
-
-def tables_cpp(ops: list[Operator]) -> str:
-    """Fills the table of one instruction set from its chunks."""
-    calls = "".join(f"    enter_pointwise_{c}(*t);\n" for c in range(CHUNKS))
-    declared = "".join(f"void enter_pointwise_{c}(LoopTable& table);\n" for c in range(CHUNKS))
-    return (
-        f'{HEAD}\n#include "ops/kernel/pointwise.h"\n\nnamespace uh::UH_ISA {{\n\n{declared}\n'
-        "const LoopTable& pointwise_loops() {\n  static const LoopTable* const table = [] {\n"
-        f"    auto* t = new LoopTable({len(rows(ops))});\n{calls}    return t;\n  }}();\n  return *table;\n}}\n\n"
-        "}  // namespace uh::UH_ISA\n"
-    )

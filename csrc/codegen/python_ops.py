@@ -9,14 +9,18 @@ HEAD = '''"""Operators. Generated from csrc/ops yaml by csrc/codegen/python_ops.
 # ruff: noqa
 from engine._native import lib
 from engine.convert import (
-    device_code, dtype_code, given, handles, ints, number, operand, read_scalar, take_list, take_tuple,
+    device_code, dtype_code, floats, given, handles, ints, number, operand, read_scalar, take_list,
+    take_tuple, text,
 )
+from engine.resolve import Overload, Parameter, overloaded
+from engine.return_types import structure
 from engine._native.errors import raise_last
 from engine.arguments import argument_error
 from engine.tensor import Tensor
 
 _new = object.__new__
 _WRONG = (TypeError, AttributeError, OverflowError)
+_GIVEN = object()  # stands where an argument is required under one of two names
 '''
 
 # x + y and friends: method name -> (operator, are the operands swapped)
@@ -89,6 +93,8 @@ def c_arguments(a: Argument) -> str:
             return f"*number({n})"
         case "int[]" | "int[]?":
             return f"*ints({n})"
+        case "float[]" | "float[]?":
+            return f"*floats({n})"
         case "Tensor[]" | "Tensor?[]":
             return f"*handles({n})"
         case "int?" | "float?":
@@ -99,6 +105,8 @@ def c_arguments(a: Argument) -> str:
             return f"device_code({n})"
         case "str":
             return f"{n}.encode()"
+        case "str?":
+            return f"text({n})"
     return n
 
 
@@ -108,9 +116,20 @@ def default_text(a: Argument) -> str:
     return {"true": "True", "false": "False"}.get(text, text)
 
 
-def signature(op: Operator) -> str:
+# NumPy's words for the same arguments, which PyTorch takes too.
+NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+
+
+def numpy_names(op: Operator) -> list[tuple[str, str]]:
+    """(PyTorch's name, NumPy's name) of the arguments that have two."""
+    names = {a.name for a in op.arguments}
+    return [(n, NUMPY_NAMES[n]) for n in NUMPY_NAMES if n in names and NUMPY_NAMES[n] not in names]
+
+
+def signature(op: Operator, more: str = "") -> str:
     """Parameters as Python writes them; C ABI order is schema order."""
-    parts, starred = [], False
+    parts, starred, defaulted = [], False, False
+    second = dict(numpy_names(op))
     for a in op.arguments:
         n = py_name(a)
         if n == op.varargs:
@@ -120,12 +139,30 @@ def signature(op: Operator) -> str:
         if a.keyword_only and not starred:
             parts.append("*")
             starred = True
-        parts.append(n if a.default is None else f"{n}={default_text(a)}")
-    return ", ".join(parts)
+        if a.default is not None:
+            parts.append(f"{n}={default_text(a)}")
+            defaulted = True
+        elif (a.name in second or defaulted) and not a.keyword_only:
+            parts.append(f"{n}=_GIVEN")
+            defaulted = True
+        else:
+            parts.append(n)
+    extra = [f"{numpy}=None" for numpy in second.values()]
+    extra += [more] if more else []
+    if extra and not starred:
+        parts.append("*")
+    return ", ".join(parts + extra)
+
+
+def _second_names(op: Operator) -> str:
+    return "".join(
+        f"    if {numpy} is not None: {name} = {numpy}\n" for name, numpy in numpy_names(op)
+    )
 
 
 def _docstring(op: Operator, indent: str) -> str:
-    body = (op.doc or f"{op.name}.") + f"\n\nSchema: ``{op.schema}``"
+    source = f"csrc/ops/{op.family}.yaml, line {op.line}"
+    body = (op.doc or f"{op.name}.") + f"\n\nSchema: ``{op.schema}``\nSource: {source}"
     text = body.replace("\\", "\\\\").replace('"""', "'''").replace("\n", f"\n{indent}")
     return f'{indent}"""{text}\n{indent}"""\n'
 
@@ -133,8 +170,14 @@ def _docstring(op: Operator, indent: str) -> str:
 def _call(op: Operator) -> str:
     arguments = [c_arguments(a) for a in op.arguments]
     if result_kind(op) == "tuple":
-        return f"take_tuple(_uh_{op.cpp_name}, {len(op.results)}, {', '.join(arguments)})"
+        made = f"take_tuple(_uh_{op.cpp_name}, {len(op.results)}, {', '.join(arguments)})"
+        return f"_returned_{op.cpp_name}(*{made})" if _named(op) else made
     return f"_uh_{op.cpp_name}({', '.join(arguments)})"
+
+
+def _named(op: Operator) -> bool:
+    """Whether the results have names, so that they come as a named tuple."""
+    return len(op.results) > 1 and all(r.name for r in op.results)
 
 
 def _may_return_self(op: Operator) -> bool:
@@ -179,7 +222,7 @@ def raw(op: Operator) -> str:
         spread = f"    if len({v}) == 1 and not isinstance({v}[0], int): {v} = {v}[0]\n"
     names = ", ".join(py_name(a) for a in op.arguments)
     return (
-        f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{spread}"
+        f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}"
         f"    try:\n        r = {_call(op)}\n"
         f"    except _WRONG:\n        raise argument_error({op.name!r}, {op.schema!r}, ({names},)) from None\n"
         f"{_finish(op)}\n"
@@ -189,18 +232,44 @@ def raw(op: Operator) -> str:
 def with_out(op: Operator, out: Operator) -> str:
     """The public function of an operator that also has an out= form."""
     names = [py_name(a) for a in op.arguments]
-    spread = [f"*{n}" if n == op.varargs else n for n in names]
-    star = "" if any(a.keyword_only for a in op.arguments) or op.varargs else "*, "
-    keyword = [
-        f"{py_name(a)}={py_name(a)}" if a.keyword_only else s
-        for a, s in zip(op.arguments, spread, strict=True)
+    passed = [
+        f"*{n}" if n == op.varargs else f"{n}={n}" if a.keyword_only else n
+        for n, a in zip(names, op.arguments, strict=True)
     ]
-    return (
-        f"def {op.name}_with_out({signature(op)}, {star}out=None):\n{_docstring(op, '    ')}"
-        f"    if out is None: return {op.cpp_name}({', '.join(keyword)})\n"
-        f"    return {out.cpp_name}({', '.join(keyword)}, out=out)\n"
-        f"{op.name}_with_out.__name__ = {op.name}_with_out.__qualname__ = {op.name!r}\n\n"
+    outs = [py_name(a) for a in out.written]
+    given = (
+        f"{outs[0]}=out"
+        if len(outs) == 1
+        else ", ".join(f"{n}=out[{i}]" for i, n in enumerate(outs))
     )
+    shown = public_function(op)
+    return (
+        f"def {shown}({signature(op, 'out=None')}):\n{_docstring(op, '    ')}{_second_names(op)}"
+        f"    if out is None: return {op.cpp_name}({', '.join(passed)})\n"
+        f"    return {out.cpp_name}({', '.join([*passed, given])})\n"
+        f"{shown}.__name__ = {shown}.__qualname__ = {op.public_name!r}\n\n"
+    )
+
+
+def public_function(op: Operator) -> str:
+    return f"{op.cpp_name}_with_out"
+
+
+def overload_text(op: Operator, call: str) -> str:
+    """An operator as engine/resolve.py wants it."""
+    parameters = "".join(
+        f"Parameter({a.type.replace('Operand', 'Tensor')!r}, {py_name(a)!r}, {a.default is None}, "
+        f"{a.keyword_only}, {a.type == 'Operand'}), "
+        for a in op.arguments
+    )
+    return f"Overload({call}, {op.schema!r}, ({parameters}), {op.varargs!r})"
+
+
+def _chooser(name: str, ops: list[Operator], calls: list[str], variable: str) -> str:
+    """One public name over several overloads."""
+    listed = "".join(f"    {overload_text(o, c)},\n" for o, c in zip(ops, calls, strict=True))
+    doc = "\n\n".join(f"{o.doc}\n\nSchema: ``{o.schema}``" for o in ops)
+    return f"{variable} = overloaded({name!r}, {doc!r}, [\n{listed}])\n"
 
 
 def _binary_method(name: str, op: Operator, swapped: bool) -> str:
@@ -234,20 +303,55 @@ def ops_py(ops: list[Operator]) -> str:
     lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]
     fast = [f"{op.cpp_name}_{k}" for op in ops if has_fast_form(op) for k in ("tt", "td", "ti")]
     lines += [f"_uh_{name} = lib.uh_{name}" for name in fast]
+    lines += [
+        f"_returned_{op.cpp_name} = structure({op.name!r}, {tuple(r.name for r in op.results)!r})"
+        for op in ops
+        if _named(op)
+    ]
     lines += [raw(op) for op in ops]
-    functions, methods = {}, {}
-    outs = {op.name: op for op in ops if op.overload == "out"}
+    functions: dict[str, str] = {}
+    methods: dict[str, str] = {}
+    spaces: dict[str, dict[str, str]] = {}
+    outs = {op.base or op.name: op for op in ops if op.form == "out" or op.overload == "out"}
+    named: dict[str, list[Operator]] = {}
     for op in ops:
-        if op.overload == "out" or (op.cpp_name != op.name and op.python == ("function", "method")):
-            continue  # a second overload without a public name of its own: engine/overloads.py
-        public = op.cpp_name
-        if op.name in outs and op.form == "functional":
-            lines.append(with_out(op, outs[op.name]))
-            public = f"{op.name}_with_out"
-        if "function" in op.python and op.form == "functional":
-            functions[op.name] = public
-        if "method" in op.python and op.arguments and op.arguments[0].name == "self":
-            methods[op.name] = op.cpp_name
+        if op.python and op.form != "out" and op.overload != "out":
+            named.setdefault(op.name, []).append(op)
+    for name, group in named.items():
+        calls = []
+        for op in group:
+            out = outs.get(op.cpp_name) or (outs.get(op.name) if not op.overload else None)
+            if out and op.form == "functional":
+                lines.append(with_out(op, out))
+                calls.append(public_function(op))
+            else:
+                calls.append(op.cpp_name)
+        for place in dict.fromkeys(place for op in group for place in op.python):
+            here = [i for i, op in enumerate(group) if place in op.python]
+            if place == "function" and name.endswith("_") and not name.endswith("__"):
+                here = [i for i in here if group[i].form != "inplace" and not group[i].written]
+            if place == "method":
+                here = [
+                    i
+                    for i in here
+                    if group[i].arguments[:1] and group[i].arguments[0].name == "self"
+                ]
+            if not here:
+                continue
+            members = [group[i] for i in here]
+            targets = [
+                members[k].cpp_name if place == "method" else calls[i] for k, i in enumerate(here)
+            ]
+            public = targets[0]
+            if len(here) > 1:
+                public = f"_any_{name}_{place.replace('.', '_')}"
+                lines.append(_chooser(name, members, targets, public))
+            table = {"function": functions, "method": methods}.get(place)
+            if table is None:
+                table = spaces.setdefault(place, {})
+            table[members[0].public_name if table is not methods else name] = public
+            for alias in members[0].aliases:
+                table[alias] = public
     for name, (target, swapped) in OPERATORS.items():
         if target in by_name:
             lines.append(_binary_method(name, by_name[target], swapped))
@@ -268,6 +372,11 @@ def ops_py(ops: list[Operator]) -> str:
     lines.append(
         "METHODS = {\n" + "".join(f"    {k!r}: {v},\n" for k, v in methods.items()) + "}\n"
     )
+    shown = "".join(
+        f"    {space!r}: {{{', '.join(f'{k!r}: {v}' for k, v in table.items())}}},\n"
+        for space, table in spaces.items()
+    )
+    lines.append(f"SPACES = {{\n{shown}}}\n")
     lines.append(
         "SCHEMAS = {\n" + "".join(f"    {op.cpp_name!r}: {op.schema!r},\n" for op in ops) + "}\n"
     )

@@ -13,7 +13,10 @@ CallRecord::CallRecord(const OperatorInfo& op)
     : op_(op.recorded_name()), call_(next_id(IdSpace::kCall)) {}
 
 void CallRecord::argument(const Scalar& s) {
-  if (s.is_float())
+  if (s.is_complex()) {
+    put(11, std::bit_cast<int64_t>(s.to_complex().re));
+    words_.push(std::bit_cast<int64_t>(s.imag()));
+  } else if (s.is_float())
     argument(s.to_double());
   else if (s.kind() == Scalar::Kind::kBool)
     argument(s.to_bool());

@@ -2,7 +2,8 @@
 //
 // Note [Recorded arguments]: the blob of OP_ENTER is a stream of int64, per argument a tag and its
 // payload, in schema order: 0 none; 1 tensor id; 2 int; 3 double bits; 4 bool; 5 int list (n, ...);
-// 6 string id; 7 tensor list (n, ids...); 8 dtype; 9 device; 10 double list (n, bits...).
+// 6 string id; 7 tensor list (n, ids...); 8 dtype; 9 device; 10 double list (n, bits...);
+// 11 complex (bits of the real and of the imaginary part).
 #pragma once
 
 #include <bit>

@@ -31,13 +31,14 @@ Tensor from_value<Tensor>(const Value& v) {
 template <>
 int64_t from_value<int64_t>(const Value& v) {
   if (const bool* b = v.get_if<bool>()) return *b;
-  if (const Scalar* s = v.get_if<Scalar>(); s && !s->is_float()) return s->to_int();
+  if (const Scalar* s = v.get_if<Scalar>(); s && s->kind() <= Scalar::Kind::kInt)
+    return s->to_int();
   return exactly<int64_t>(v, "int");
 }
 template <>
 double from_value<double>(const Value& v) {
   if (const int64_t* i = v.get_if<int64_t>()) return static_cast<double>(*i);
-  if (const Scalar* s = v.get_if<Scalar>()) return s->to_double();
+  if (const Scalar* s = v.get_if<Scalar>(); s && !s->is_complex()) return s->to_double();
   return exactly<double>(v, "float");
 }
 template <>
@@ -87,6 +88,21 @@ std::optional<Dims> from_value<std::optional<Dims>>(const Value& v) {
 template <>
 std::string from_value<std::string>(const Value& v) {
   return exactly<std::string>(v, "str");
+}
+template <>
+std::optional<std::string> from_value<std::optional<std::string>>(const Value& v) {
+  if (v.is_none()) return std::nullopt;
+  return from_value<std::string>(v);
+}
+template <>
+std::vector<double> from_value<std::vector<double>>(const Value& v) {
+  if (const Dims* ints = v.get_if<Dims>()) return std::vector<double>(ints->begin(), ints->end());
+  return exactly<std::vector<double>>(v, "float[]");
+}
+template <>
+std::optional<std::vector<double>> from_value<std::optional<std::vector<double>>>(const Value& v) {
+  if (v.is_none()) return std::nullopt;
+  return from_value<std::vector<double>>(v);
 }
 template <>
 std::vector<Tensor> from_value<std::vector<Tensor>>(const Value& v) {

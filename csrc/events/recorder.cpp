@@ -200,9 +200,17 @@ void stop_in_child() { g_mode.store(0); }
 // whole. engine/inspect/history/values.py reads it.
 struct SampleHead {
   int64_t dtype, numel, nans, infs;
-  double low, high, mean;  // of the finite elements
+  double low, high, mean;  // of the finite elements; of complex ones their absolute values
   int64_t step;            // every step-th element follows
 };
+
+template <class T>
+double as_double(T value) {
+  if constexpr (is_complex_v<T>)
+    return std::hypot(static_cast<double>(value.re), static_cast<double>(value.im));
+  else
+    return static_cast<double>(value);
+}
 
 // Statistics and every step-th element of a span that is too large to keep whole.
 template <class T>
@@ -213,7 +221,7 @@ std::vector<std::byte> sample(const ValueSource& s) {
   int64_t nans = 0, infs = 0;
   double low = INFINITY, high = -INFINITY, sum = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const double v = static_cast<double>(at[i]);
+    const double v = as_double(at[i]);
     if (std::isnan(v)) {
       ++nans;
       continue;
@@ -335,7 +343,7 @@ void capture_values(const ValueSource& s) {
     emit_blob(Kind::kVALUES, s.storage, s.lo, s.hi, 0, s.base + s.lo, static_cast<size_t>(bytes));
     return;
   }
-  visit(static_cast<DType>(s.dtype), [&](auto zero) {
+  visit_any(static_cast<DType>(s.dtype), [&](auto zero) {
     const auto bytes_kept = sample<decltype(zero)>(s);
     emit_blob(Kind::kVALUES, s.storage, s.lo, s.hi, 1, bytes_kept.data(), bytes_kept.size());
   });

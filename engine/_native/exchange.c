@@ -16,7 +16,7 @@ typedef struct {
 } DLDevice;
 
 typedef struct {
-  uint8_t code;  // 0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool
+  uint8_t code;  // 0 int, 1 unsigned, 2 float, 4 bfloat, 5 complex, 6 bool
   uint8_t bits;
   uint16_t lanes;
 } DLDataType;

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "generated/ops.h"
+#include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 
 namespace uh {
@@ -42,6 +42,12 @@ void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::st
         ": unsupported operation: some elements of the input tensor and the written-to tensor "
         "refer to "
         "a single memory location. Please clone() the tensor before performing the operation.");
+}
+
+void write_self(const Tensor& self, const Tensor& result, std::string_view op) {
+  check(self.sizes() == result.sizes(), op, ": output with shape ", self.sizes(),
+        " doesn't match the broadcast shape ", result.sizes());
+  write_out(self, result, op);
 }
 
 void write_out(const Tensor& out, const Tensor& result, std::string_view op) {

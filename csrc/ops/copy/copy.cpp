@@ -2,7 +2,7 @@
 #include "ops/copy/copy.h"
 
 #include "base/parallel.h"
-#include "generated/kernels.h"
+#include "generated/kernels/copy.h"
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/geometry.h"
 

@@ -42,7 +42,7 @@ void cast_run(void* dst, DType to, const void* src, DType from, int64_t n);
 void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t stride, int64_t n);
 
 // A number as the bytes of one element. Throws when the dtype cannot represent it, as PyTorch does.
-using ElementBytes = std::array<std::byte, 8>;
+using ElementBytes = std::array<std::byte, 16>;
 ElementBytes element_bytes(const Scalar& value, DType dtype);
 
 // Sets every element of `self` to the given bytes.
@@ -65,5 +65,8 @@ void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::st
 
 // How out= ends: `out` takes the sizes of `result` if it has others, then its elements.
 void write_out(const Tensor& out, const Tensor& result, std::string_view op);
+
+// How an in-place form ends: `self` takes the elements of `result`, which must have its sizes.
+void write_self(const Tensor& self, const Tensor& result, std::string_view op);
 
 }  // namespace uh

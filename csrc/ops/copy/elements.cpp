@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kGrain = 32768;  // elements a thread should have at least
 constexpr int64_t kChunk = 512;    // elements converted at a time, in buffers on the stack
-constexpr int64_t kMaxItem = 8;
+constexpr int64_t kMaxItem = 16;
 
 struct Elements {
   std::byte* data;
@@ -170,15 +170,17 @@ namespace {
 // The C++ names that PyTorch's message uses.
 constexpr std::string_view kTypeNames[] = {"bool",  "uint8_t", "int8_t",   "int16_t",
                                            "int",   "int64_t", "at::Half", "at::BFloat16",
-                                           "float", "double"};
+                                           "float", "double",  "c10::complex<float>",
+                                           "c10::complex<double>"};
 
 bool fits(const Scalar& value, DType dtype) {
   const auto within = [&](double limit) {
     const double v = value.to_double();
     return !std::isfinite(v) || std::fabs(v) <= limit;
   };
+  if (is_complex(dtype) || dtype == DType::kBool) return true;
+  if (value.imag() != 0) return false;
   switch (dtype) {
-    case DType::kBool:
     case DType::kFloat64: return true;
     case DType::kFloat32: return within(std::numeric_limits<float>::max());
     case DType::kFloat16: return within(65504.0);
@@ -192,7 +194,7 @@ bool fits(const Scalar& value, DType dtype) {
       const int64_t hi = std::numeric_limits<T>::max();
       const int64_t lo =
           std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min()) : -hi;
-      if (value.is_float()) {
+      if (value.is_float() || value.is_complex()) {
         const double v = value.to_double();
         return v >= static_cast<double>(lo) && v <= static_cast<double>(hi);  // false for NaN
       }
@@ -209,7 +211,7 @@ ElementBytes element_bytes(const Scalar& value, DType dtype) {
         kTypeNames[static_cast<int>(dtype)], " without overflow: ", value, " is outside of ",
         name(dtype));
   ElementBytes bytes{};
-  visit(dtype, [&](auto zero) {
+  visit_any(dtype, [&](auto zero) {
     const auto element = value.to<decltype(zero)>();
     std::memcpy(bytes.data(), &element, sizeof element);
   });
@@ -224,9 +226,11 @@ Tensor as_contiguous(const Tensor& self, DType dtype) {
 }
 
 Scalar read_scalar(const Tensor& self) {
-  return visit(self.dtype(), [&](auto zero) {
+  return visit_any(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, bool>)
+    if constexpr (is_complex_v<T>)
+      return Scalar(Complex128(*self.data_as<T>()));
+    else if constexpr (std::is_same_v<T, bool>)
       return Scalar(*self.data_as<uint8_t>() != 0);
     else if constexpr (std::is_integral_v<T>)
       return Scalar(static_cast<int64_t>(*self.data_as<T>()));

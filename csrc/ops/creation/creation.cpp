@@ -1,7 +1,7 @@
 // The operators of creation.yaml that only set every element to one value.
 #include <cstring>
 
-#include "generated/kernels.h"
+#include "generated/kernels/creation.h"
 #include "ops/copy/copy.h"
 
 namespace uh::kernels {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "base/parallel.h"
-#include "generated/kernels.h"
+#include "generated/kernels/creation.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/copy_loops.h"
 
@@ -61,8 +61,8 @@ Tensor arange(KeySet, const Scalar& start, const Scalar& end, const Scalar& step
   const bool floating = start.is_float() || end.is_float() || step.is_float();
   const DType own = floating ? default_dtype() : DType::kInt64;
   const DType target = dtype == DType::kUndefined ? own : dtype;
-  check_kind(target != DType::kBool, ErrorKind::kNotImplemented,
-             "\"arange_cpu\" not implemented for 'Bool'");
+  check_kind(target != DType::kBool && !is_complex(target), ErrorKind::kNotImplemented,
+             "\"arange_cpu\" not implemented for '", info(target).title, "'");
   const int64_t n = arange_length(start, end, step, target);
   Tensor out = empty(IntSpan(&n, 1), target, cpu_unless(device));
   if (out.is_meta()) return out;
@@ -80,22 +80,29 @@ Tensor arange(KeySet, const Scalar& start, const Scalar& end, const Scalar& step
 Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, DType dtype,
                 Device device) {
   check(steps >= 0, "linspace: number of steps must be non-negative, got ", steps);
-  Tensor out = empty(IntSpan(&steps, 1), dtype == DType::kUndefined ? default_dtype() : dtype,
+  const bool complex = start.is_complex() || end.is_complex();
+  const DType own = complex ? to_complex(default_dtype()) : default_dtype();
+  Tensor out = empty(IntSpan(&steps, 1), dtype == DType::kUndefined ? own : dtype,
                      cpu_unless(device));
+  check(!complex || is_complex(out.dtype()), "linspace(): inferred dtype ", info(own).title,
+        " can't be safely cast to passed dtype ", info(out.dtype()).title);
   check_kind(out.dtype() != DType::kBool, ErrorKind::kNotImplemented,
              "\"linspace_cpu\" not implemented for 'Bool'");
   if (out.is_meta()) return out;
   // From both ends towards the middle: the last element is exactly `end`.
   const auto fill = [&](auto zero) {
     using T = decltype(zero);
-    const T a = static_cast<T>(start.to_double()), b = static_cast<T>(end.to_double());
+    const T a = start.to<T>(), b = end.to<T>();
     const T step = steps > 1 ? (b - a) / static_cast<T>(steps - 1) : T(0);
     generate<T>(out, [=](int64_t i) {
       return i < steps / 2 || steps == 1 ? a + step * static_cast<T>(i)
                                          : b - step * static_cast<T>(steps - i - 1);
     });
   };
-  out.dtype() == DType::kFloat32 ? fill(float{}) : fill(double{});
+  if (is_complex(out.dtype()))
+    out.dtype() == DType::kComplex64 ? fill(Complex64{}) : fill(Complex128{});
+  else
+    out.dtype() == DType::kFloat32 ? fill(float{}) : fill(double{});
   return out;
 }
 

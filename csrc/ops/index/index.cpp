@@ -1,6 +1,7 @@
 // The operators of index.yaml.
 #include "base/parallel.h"
-#include "generated/kernels.h"
+#include "generated/kernels/copy.h"
+#include "generated/kernels/index.h"
 #include "ops/copy/copy.h"
 #include "ops/index/advanced.h"
 #include "ops/index/mask.h"
@@ -66,8 +67,9 @@ void transfer(const Tensor& self, const Advanced& a, std::byte* dense, bool writ
 
 template <class T>
 void accumulate_into(const Tensor& self, const Advanced& a, const T* values) {
-  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t,
-                                  std::conditional_t<std::is_same_v<T, double>, double, float>>;
+  using Wide = std::conditional_t<
+      std::is_integral_v<T>, uint64_t,
+      std::conditional_t<std::is_same_v<T, double> || is_complex_v<T>, T, float>>;
   const auto n = static_cast<int64_t>(a.offsets.size());
   const int64_t each = numel_of(a.after);
   const auto g = make_geometry<2>(
@@ -174,7 +176,7 @@ void index_put(KeySet, const Tensor& self, const std::vector<Tensor>& indices, c
     copy_elements(dense, values);
   }
   if (accumulate) {
-    visit(self.dtype(),
+    visit_any(self.dtype(),
           [&](auto zero) { accumulate_into(self, a, dense.data_as<decltype(zero)>()); });
   } else {
     transfer(self, a, dense.data(), true);

@@ -1,5 +1,5 @@
 // The operators of join.yaml. Each lays its inputs into parts of one new tensor.
-#include "generated/kernels.h"
+#include "generated/kernels/join.h"
 #include "ops/copy/copy.h"
 
 namespace uh::kernels {

@@ -18,9 +18,18 @@ struct BoolByte {
   uint8_t byte;
 };
 
+struct Bytes16 {
+  uint64_t low, high;
+};
+
+// Complex to real keeps the real part; to bool it asks both.
 template <class To, class From>
 inline To convert(From from) {
-  if constexpr (std::is_same_v<From, BoolByte>) {
+  if constexpr (is_complex_v<From> && std::is_same_v<To, BoolByte>) {
+    return BoolByte{static_cast<uint8_t>((from.re != 0) | (from.im != 0))};
+  } else if constexpr (is_complex_v<From> && !is_complex_v<To>) {
+    return convert<To>(from.re);
+  } else if constexpr (std::is_same_v<From, BoolByte>) {
     return convert<To>(static_cast<uint8_t>(from.byte != 0));
   } else if constexpr (std::is_same_v<To, BoolByte>) {
     return BoolByte{static_cast<uint8_t>(from != 0)};
@@ -254,6 +263,8 @@ void cast_row(CopyLoops& loops, DType to) {
   row[static_cast<int>(DType::kInt64)] = cast<To, int64_t>;
   row[static_cast<int>(DType::kFloat32)] = cast<To, float>;
   row[static_cast<int>(DType::kFloat64)] = cast<To, double>;
+  row[static_cast<int>(DType::kComplex64)] = cast<To, Complex64>;
+  row[static_cast<int>(DType::kComplex128)] = cast<To, Complex128>;
 }
 
 CopyLoops make() {
@@ -266,6 +277,8 @@ CopyLoops make() {
   cast_row<int64_t>(loops, DType::kInt64);
   cast_row<float>(loops, DType::kFloat32);
   cast_row<double>(loops, DType::kFloat64);
+  cast_row<Complex64>(loops, DType::kComplex64);
+  cast_row<Complex128>(loops, DType::kComplex128);
   const auto pair = [&](DType to, DType from, CopyLoops::Cast f) {
     loops.cast[static_cast<int>(to)][static_cast<int>(from)] = f;
   };
@@ -285,6 +298,7 @@ CopyLoops make() {
   by_size(1, uint16_t{});
   by_size(2, uint32_t{});
   by_size(3, uint64_t{});
+  by_size(4, Bytes16{});
   loops.positions = positions;
   loops.count = count;
   return loops;

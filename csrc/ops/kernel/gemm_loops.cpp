@@ -38,7 +38,7 @@ void small(T* c, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_
            int64_t b_column, int64_t m, int64_t n, int64_t k) {
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      T sum = 0;
+      T sum{};
       for (int64_t p = 0; p < k; ++p)
         sum += a[i * a_row + p * a_column] * b[p * b_row + j * b_column];
       c[i * n + j] = sum;
@@ -49,7 +49,8 @@ void small(T* c, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_
 }  // namespace
 
 const GemmLoops& gemm_loops() {
-  static const GemmLoops loops{integers<int32_t>, integers<int64_t>, small<float>, small<double>};
+  static const GemmLoops loops{integers<int32_t>, integers<int64_t>, small<float>, small<double>,
+                               small<Complex64>,  small<Complex128>};
   return loops;
 }
 

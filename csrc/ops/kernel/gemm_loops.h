@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/complex.h"
 #include "ops/kernel/per_isa.h"
 
 namespace uh {
@@ -17,6 +18,12 @@ struct GemmLoops {
                       int64_t b_row, int64_t b_column, int64_t m, int64_t n, int64_t k);
   void (*small_double)(double* c, const double* a, int64_t a_row, int64_t a_column, const double* b,
                        int64_t b_row, int64_t b_column, int64_t m, int64_t n, int64_t k);
+  void (*small_complex64)(Complex64* c, const Complex64* a, int64_t a_row, int64_t a_column,
+                          const Complex64* b, int64_t b_row, int64_t b_column, int64_t m, int64_t n,
+                          int64_t k);
+  void (*small_complex128)(Complex128* c, const Complex128* a, int64_t a_row, int64_t a_column,
+                           const Complex128* b, int64_t b_row, int64_t b_column, int64_t m,
+                           int64_t n, int64_t k);
 };
 
 UH_PER_ISA(GemmLoops, gemm_loops)

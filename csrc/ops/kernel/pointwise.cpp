@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-#include "generated/ops.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/view.h"
 #include "ops/kernel/iterate.h"
 
 namespace uh {
@@ -14,7 +15,7 @@ struct Slot {
 };
 
 void write_number(const Scalar& number, DType dtype, Slot& slot) {
-  visit(dtype, [&](auto zero) {
+  visit_any(dtype, [&](auto zero) {
     using T = decltype(zero);
     const T value = number.to<T>();
     std::memcpy(slot.bytes, &value, sizeof value);
@@ -23,7 +24,7 @@ void write_number(const Scalar& number, DType dtype, Slot& slot) {
 
 DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
   const DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
-  if (op.promotion == Promotion::kFloat && !is_floating(common)) return default_dtype();
+  if (op.promotion == Promotion::kFloat && !is_inexact(common)) return default_dtype();
   return common;
 }
 
@@ -34,12 +35,30 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
          "neg: negation, the `-` operator, on a bool tensor is not supported; use the `~` or "
          "logical_not() operator instead");
   }
+  if (is_complex(dtype) && name == "sign") {
+    fail(ErrorKind::kRuntime,
+         "sign: a complex number has none; sgn() gives the number divided by its absolute value");
+  }
   fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title,
        "'");
 }
 
+DType result_dtype(const PointwiseOp& op, DType dtype) {
+  if (op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical)
+    return DType::kBool;
+  return op.real_result ? to_real(dtype) : dtype;
+}
+
+// A complex alpha for real operands would have to be cut down to its real part.
+void check_parameters(const PointwiseOp& op, DType dtype, const Params& params) {
+  for (size_t i = 0; i < Params::kMost; ++i) {
+    check(!params.has(i) || !params[i]->is_complex() || is_complex(dtype), op.name,
+          ": For non-complex input tensors, argument alpha must not be a complex number");
+  }
+}
+
 LoopFn loop_for(const PointwiseOp& op, DType dtype) {
-  const LoopFn fn = pointwise_loops()[static_cast<size_t>(op.row)][static_cast<size_t>(dtype)];
+  const LoopFn fn = op.loops()[static_cast<size_t>(dtype)];
   if (!fn) [[unlikely]]
     no_loop(op, dtype);
   return fn;
@@ -206,7 +225,10 @@ DType result_type(std::span<const Operand> operands) {
       number = promote(number, o.number.dtype(default_dtype()));
     } else if (o.tensor.impl()->wrapped_number()) {
       const DType own = o.tensor.dtype();
-      number = promote(number, is_floating(own) ? default_dtype() : own);
+      const DType floating = default_dtype();
+      number = promote(number, is_complex(own)    ? to_complex(floating)
+                               : is_floating(own) ? floating
+                                                  : own);
     } else {
       DType& slot = o.tensor.ndim() == 0 ? zero : dims;
       slot = promote(slot, o.tensor.dtype());
@@ -214,6 +236,7 @@ DType result_type(std::span<const Operand> operands) {
   }
   auto meet = [](DType high, DType low) {
     if (high == DType::kUndefined) return low;
+    if (is_complex(low) && is_floating(high)) return to_complex(high);  // keeps its precision
     if (low == DType::kUndefined || category(high) >= category(low)) return high;
     return promote(high, low);
   };
@@ -224,8 +247,13 @@ namespace {
 
 // Whether a number leaves a tensor's dtype as it is.
 bool fits(const Scalar& number, DType dtype) {
-  return number.is_float() ? is_floating(dtype)
-                           : number.kind() == Scalar::Kind::kBool || dtype != DType::kBool;
+  switch (number.kind()) {
+    case Scalar::Kind::kBool: return true;
+    case Scalar::Kind::kInt: return dtype != DType::kBool;
+    case Scalar::Kind::kFloat: return is_inexact(dtype);
+    case Scalar::Kind::kComplex: return is_complex(dtype);
+  }
+  return false;
 }
 
 // The everyday call, at the cost of a few comparisons: CPU tensors of one dtype and one shape, all
@@ -238,7 +266,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
   constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
   if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
       first.ndim() == 0 || dtype == DType::kBool ||
-      (op.promotion == Promotion::kFloat && !is_floating(dtype))) {
+      (op.promotion == Promotion::kFloat && !is_inexact(dtype))) {
     return false;
   }
   for (const Operand& input : inputs.subspan(1)) {
@@ -250,8 +278,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
       return false;
     }
   }
-  const bool to_bool = op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical;
-  const DType result = to_bool ? DType::kBool : dtype;
+  const DType result = result_dtype(op, dtype);
   if (form == Form::kInplace) {
     if (result != dtype) return false;
     for (const Operand& input : inputs.subspan(1)) {
@@ -269,6 +296,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
     data[i + 1] = reinterpret_cast<char*>(number ? slots[i].bytes : inputs[i].tensor.data());
     strides[i + 1] = number ? 0 : itemsize(dtype);
   }
+  check_parameters(op, dtype, params);
   loop_for(op, dtype)(data.data(), strides.data(), first.numel(), params);
   check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
   record_write(out);
@@ -286,8 +314,8 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
   check_subtraction(op, inputs);
   const DType dtype = compute_dtype(op, inputs);
   const LoopFn fn = loop_for(op, dtype);
-  const bool to_bool = op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical;
-  const DType result = to_bool ? DType::kBool : dtype;
+  check_parameters(op, dtype, params);
+  const DType result = result_dtype(op, dtype);
   if (op.promotion == Promotion::kWhere) {
     const Operand& c = inputs[0];
     check(c.is_number() || c.tensor.dtype() == DType::kBool || c.tensor.dtype() == DType::kUInt8,
@@ -303,6 +331,8 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
   } else {
     check(can_cast(result, out.dtype()), op.name, ": result type ", info(result).title,
           " can't be cast to the desired output type ", info(out.dtype()).title);
+    check(form == Form::kOut || !op.real_result || !is_complex(dtype), "In-place ", op.name,
+          " is not supported for complex tensors.");
     if (form == Form::kOut && !(out.sizes() == shape)) ops::resize_(out, shape);
     check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
           " doesn't match the broadcast shape ", shape);

@@ -29,11 +29,17 @@ enum class Promotion {
 
 enum class Form { kFunctional, kInplace, kOut };
 
+// data[0] and strides[0] are the output, the inputs follow; strides in bytes, n in elements.
+class Params;
+using LoopFn = void (*)(char* const* data, const int64_t* strides, int64_t n, const Params& params);
+using LoopRow = std::array<LoopFn, kDTypeCount>;  // null where the operator does not exist
+
 struct PointwiseOp {
   const char* name;
-  int row;  // of the loop tables
+  const LoopRow& (*loops)();  // of the instruction set in use
   Promotion promotion;
   int inputs;
+  bool real_result = false;  // complex operands give the dtype of their parts (abs)
 };
 
 // The numbers an expression uses beside its operands (alpha, min, max).
@@ -62,12 +68,6 @@ class Params {
   std::array<std::optional<Scalar>, kMost> values_;
   mutable std::atomic<bool> zero_division_{false};
 };
-
-// data[0] and strides[0] are the output, the inputs follow; strides in bytes, n in elements.
-using LoopFn = void (*)(char* const* data, const int64_t* strides, int64_t n, const Params& params);
-using LoopTable = std::vector<std::array<LoopFn, kDTypeCount>>;
-
-UH_PER_ISA(LoopTable, pointwise_loops)
 
 Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
                      const Params& params, const Tensor& target);

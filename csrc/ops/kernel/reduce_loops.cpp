@@ -217,9 +217,13 @@ ReduceLoops make() {
   };
   entry(FoldOp::kSum, DType::kFloat32) = fold<Sum, float, double>();
   entry(FoldOp::kSum, DType::kFloat64) = fold<Sum, double, double>();
+  entry(FoldOp::kSum, DType::kComplex64) = fold<Sum, Complex64, Complex128>();
+  entry(FoldOp::kSum, DType::kComplex128) = fold<Sum, Complex128, Complex128>();
   entry(FoldOp::kSum, DType::kInt64) = fold<Sum, int64_t, int64_t>();
   entry(FoldOp::kProd, DType::kFloat32) = fold<Prod, float, double>();
   entry(FoldOp::kProd, DType::kFloat64) = fold<Prod, double, double>();
+  entry(FoldOp::kProd, DType::kComplex64) = fold<Prod, Complex64, Complex128>();
+  entry(FoldOp::kProd, DType::kComplex128) = fold<Prod, Complex128, Complex128>();
   entry(FoldOp::kProd, DType::kInt64) = fold<Prod, int64_t, int64_t>();
   const auto extremes = [&]<class T>(T) {
     constexpr DType dtype = dtype_of<T>::value;

@@ -15,7 +15,7 @@ namespace uh {
 enum class FoldOp { kSum, kProd, kMin, kMax, kCount };
 
 struct Fold {
-  DType accumulator;  // dtype of acc: float64 for floats that are summed or multiplied
+  DType accumulator;  // of acc: float64, complex128 for floats, complex that are summed, multiplied
   // acc = acc op x[0] op ... op x[n-1]
   void (*run)(void* acc, const void* x, int64_t n);
   // acc[j] = acc[j] op x[j] op x[stride + j] op ... for j < n, over `rows` rows

@@ -86,6 +86,17 @@ void blas(const Product& p, const double* a, const double* b, double* c) {
                     a, p.view_a.leading, b, p.view_b.leading, 0, c, p.n());
 }
 
+void blas(const Product& p, const Complex64* a, const Complex64* b, Complex64* c) {
+  const Complex64 one = 1, zero = 0;
+  scipy_cblas_cgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(),
+                    &one, a, p.view_a.leading, b, p.view_b.leading, &zero, c, p.n());
+}
+void blas(const Product& p, const Complex128* a, const Complex128* b, Complex128* c) {
+  const Complex128 one = 1, zero = 0;
+  scipy_cblas_zgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(),
+                    &one, a, p.view_a.leading, b, p.view_b.leading, &zero, c, p.n());
+}
+
 // y = m x, where m may be stored transposed.
 void blas_vector(const Matrices& m, BlasView v, const float* a, const float* x, blasint step,
                  float* y) {
@@ -101,11 +112,37 @@ void blas_vector(const Matrices& m, BlasView v, const double* a, const double* x
   scipy_cblas_dgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1,
                     a, v.leading, x, step, 0, y, 1);
 }
+void blas_vector(const Matrices& m, BlasView v, const Complex64* a, const Complex64* x,
+                 blasint step, Complex64* y) {
+  const bool stored = v.transpose == CblasNoTrans;
+  const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
+  const Complex64 one = 1, zero = 0;
+  scipy_cblas_cgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows,
+                    &one, a, v.leading, x, step, &zero, y, 1);
+}
+void blas_vector(const Matrices& m, BlasView v, const Complex128* a, const Complex128* x,
+                 blasint step, Complex128* y) {
+  const bool stored = v.transpose == CblasNoTrans;
+  const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
+  const Complex128 one = 1, zero = 0;
+  scipy_cblas_zgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows,
+                    &one, a, v.leading, x, step, &zero, y, 1);
+}
 float blas_dot(blasint n, const float* x, blasint dx, const float* y, blasint dy) {
   return scipy_cblas_sdot(n, x, dx, y, dy);
 }
 double blas_dot(blasint n, const double* x, blasint dx, const double* y, blasint dy) {
   return scipy_cblas_ddot(n, x, dx, y, dy);
+}
+Complex64 blas_dot(blasint n, const Complex64* x, blasint dx, const Complex64* y, blasint dy) {
+  Complex64 sum;
+  scipy_cblas_cdotu_sub(n, x, dx, y, dy, &sum);
+  return sum;
+}
+Complex128 blas_dot(blasint n, const Complex128* x, blasint dx, const Complex128* y, blasint dy) {
+  Complex128 sum;
+  scipy_cblas_zdotu_sub(n, x, dx, y, dy, &sum);
+  return sum;
 }
 
 Matrices transposed(Matrices m) {
@@ -131,8 +168,13 @@ bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
          a.size(0), b.size(1), a.size(1));
     return true;
   };
-  if (out.dtype() == DType::kFloat32) return run(gemm_loops().small_float, out.data_as<float>());
-  return out.dtype() == DType::kFloat64 && run(gemm_loops().small_double, out.data_as<double>());
+  switch (out.dtype()) {
+    case DType::kFloat32: return run(gemm_loops().small_float, out.data_as<float>());
+    case DType::kFloat64: return run(gemm_loops().small_double, out.data_as<double>());
+    case DType::kComplex64: return run(gemm_loops().small_complex64, out.data_as<Complex64>());
+    case DType::kComplex128: return run(gemm_loops().small_complex128, out.data_as<Complex128>());
+    default: return false;
+  }
 }
 
 template <class T>
@@ -142,8 +184,12 @@ void one_product(const Product& p, const T* a, const T* b, T* c) {
     const auto small = [] {
       if constexpr (std::is_same_v<T, float>)
         return gemm_loops().small_float;
-      else
+      else if constexpr (std::is_same_v<T, double>)
         return gemm_loops().small_double;
+      else if constexpr (std::is_same_v<T, Complex64>)
+        return gemm_loops().small_complex64;
+      else
+        return gemm_loops().small_complex128;
     }();
     return small(c, a, x.row_stride, x.column_stride, b, y.row_stride, y.column_stride, x.rows,
                  y.columns, x.columns);
@@ -245,7 +291,7 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
              b_reading, batch);
     return copy_elements(out, wide);
   }
-  if (!is_floating(dtype)) {
+  if (!is_inexact(dtype)) {
     const DType compute = dtype == DType::kInt64 ? DType::kInt64 : DType::kInt32;
     const Matrices x = matrices(as_contiguous(a, compute), a_reading, batch.size());
     const Matrices y = matrices(as_contiguous(b, compute), b_reading, batch.size());
@@ -256,10 +302,11 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
   if (!blas_view(x).leading) x = matrices(as_contiguous(a), a_reading, batch.size());
   if (!blas_view(y).leading) y = matrices(as_contiguous(b), b_reading, batch.size());
   fold_batch(x, y, batch);
-  if (dtype == DType::kFloat32)
-    multiply_floats(out.data_as<float>(), x, y, batch);
-  else
-    multiply_floats(out.data_as<double>(), x, y, batch);
+  visit_any(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || is_complex_v<T>)
+      multiply_floats(out.data_as<T>(), x, y, batch);
+  });
 }
 
 const char* blas_core_name() { return scipy_openblas_get_corename(); }

@@ -1,5 +1,5 @@
 // The operators of linalg.yaml: shapes and errors; gemm.h does the arithmetic.
-#include "generated/kernels.h"
+#include "generated/kernels/linalg.h"
 #include "ops/copy/copy.h"
 #include "ops/linalg/gemm.h"
 
@@ -9,7 +9,8 @@ namespace {
 // The C++ names that PyTorch's messages use.
 constexpr std::string_view kTypeNames[] = {"bool",  "unsigned char", "signed char", "short",
                                            "int",   "long",          "c10::Half",   "c10::BFloat16",
-                                           "float", "double"};
+                                           "float", "double", "c10::complex<float>",
+                                           "c10::complex<double>"};
 
 void check_dtypes(const Tensor& a, const Tensor& b, std::string_view names) {
   check(a.dtype() == b.dtype(), "expected ", names,

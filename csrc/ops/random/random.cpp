@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "generated/kernels.h"
+#include "generated/kernels/random.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/random_loops.h"
 #include "ops/random/generator.h"
@@ -54,11 +54,22 @@ void draw_into(const Tensor& self, int64_t per_group, const Loop& loop) {
 }
 
 void check_floating(const Tensor& self, const char* op) {
-  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
+  check_kind(is_inexact(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
              "\" not implemented for '", info(self.dtype()).title, "'");
 }
 
+// Complex numbers are drawn as pairs of reals: a view of the same memory.
+Tensor parts(const Tensor& self) {
+  Layout layout = self.impl()->layout();
+  for (int64_t& stride : layout.strides) stride *= 2;
+  layout.offset *= 2;
+  layout.sizes.push_back(2);
+  layout.strides.push_back(1);
+  return alias(self, std::move(layout), to_real(self.dtype()), self.impl()->own_counter());
+}
+
 void draw_uniform(const Tensor& self, double lo, double hi) {
+  if (is_complex(self.dtype())) return draw_uniform(parts(self), lo, hi);
   const RandomLoops& loops = random_loops();
   if (self.dtype() == DType::kFloat64) {
     return draw_into<double>(self, RandomLoops::kWords / 2,
@@ -73,7 +84,9 @@ void draw_uniform(const Tensor& self, double lo, double hi) {
                    });
 }
 
+// A complex draw's variance is that of both its parts together; both have the mean.
 void draw_normal(const Tensor& self, double mean, double std) {
+  if (is_complex(self.dtype())) return draw_normal(parts(self), mean, std * std::sqrt(0.5));
   const RandomLoops& loops = random_loops();
   if (self.dtype() == DType::kFloat64) {
     return draw_into<double>(self, RandomLoops::kWords / 2,
@@ -113,6 +126,9 @@ void draw_integers(const Tensor& self, int64_t low, uint64_t range) {
 }
 
 void check_range(int64_t low, int64_t high, DType dtype) {
+  check(!is_complex(dtype),
+        "check_random_bounds handles only integral, floating-point and boolean types, got ",
+        name(dtype));
   check(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
         " >= to=", high);
   if (dtype == DType::kBool)
@@ -170,6 +186,8 @@ Tensor randint_like(KeySet, const Tensor& self, int64_t low, int64_t high, DType
 Tensor randperm(KeySet, int64_t n, DType dtype, Device device) {
   check(n >= 0, "randperm: n must be non-negative, got ", n);
   const DType target = dtype == DType::kUndefined ? DType::kInt64 : dtype;
+  check_kind(!is_complex(target), ErrorKind::kNotImplemented, "\"randperm\" not implemented for '",
+             info(target).title, "'");
   if (n > 0 && target != DType::kBool) element_bytes(n - 1, target);
   Tensor out = empty(IntSpan(&n, 1), target, cpu_unless(device));
   if (out.is_meta()) return out;
@@ -211,6 +229,8 @@ void random(KeySet, const Tensor& self, int64_t low, int64_t high) {
 }
 
 void bernoulli_inplace(KeySet, const Tensor& self, double p) {
+  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented,
+             "\"bernoulli_scalar_cpu_\" not implemented for '", info(self.dtype()).title, "'");
   check(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
   check_no_internal_overlap(self, "bernoulli_");
   const auto bound = static_cast<uint64_t>(p * 0x1p32);

@@ -43,11 +43,13 @@ void ReducedDims::check_not_empty(const Tensor& self, std::string_view op) const
 }
 
 DType sum_compute_dtype(DType dtype) {
+  if (is_complex(dtype)) return dtype;
   if (!is_floating(dtype)) return DType::kInt64;
   return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
 }
 
 DType extreme_compute_dtype(DType dtype) {
+  if (is_complex(dtype)) no_such_dtype(dtype);  // complex numbers have no order
   switch (dtype) {
     case DType::kBool: return DType::kUInt8;
     case DType::kInt8:

@@ -1,5 +1,5 @@
 // The operators of reduce.yaml.
-#include "generated/kernels.h"
+#include "generated/kernels/reduce.h"
 #include "ops/copy/copy.h"
 #include "ops/reduce/reducer.h"
 
@@ -9,7 +9,7 @@ namespace {
 DType given(DType dtype, DType otherwise) { return dtype == DType::kUndefined ? otherwise : dtype; }
 
 // What sum and prod give for an input: integers are counted in int64.
-DType sum_dtype(DType dtype) { return is_floating(dtype) ? dtype : DType::kInt64; }
+DType sum_dtype(DType dtype) { return is_inexact(dtype) ? dtype : DType::kInt64; }
 
 Tensor folded(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op,
               DType dtype, std::string_view name, bool mean = false) {
@@ -110,7 +110,7 @@ Tensor prod(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool kee
 
 Tensor mean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype) {
   const DType target = given(dtype, self.dtype());
-  check(is_floating(target), "mean(): could not infer output dtype. ",
+  check(is_inexact(target), "mean(): could not infer output dtype. ",
         dtype == DType::kUndefined ? "Input" : "Optional",
         " dtype must be either a floating point or complex dtype. Got: ", info(target).title);
   return folded(self, dim, keepdim, FoldOp::kSum, target, "mean", true);

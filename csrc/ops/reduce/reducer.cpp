@@ -16,6 +16,7 @@ constexpr int64_t kSlice = 1 << 16;  // elements that one task folds when there 
 constexpr int64_t kFewTasks = 16;
 constexpr int64_t kColumns = 1024;  // columns folded side by side: their accumulators stay in L1
 constexpr int64_t kGrain = 32768;   // elements a thread should have at least
+constexpr int64_t kMaxItem = 16;    // bytes of the largest element
 
 // Bytes for the accumulators: small counts need no heap.
 class Scratch {
@@ -48,7 +49,7 @@ struct Plan {
     if (read_as == dtype || read_as == compute) {
       load_run(buffer, compute, at(offset), dtype, stride, n);
     } else {
-      alignas(64) std::byte first[kChunk * 8];
+      alignas(64) std::byte first[kChunk * kMaxItem];
       load_run(first, read_as, at(offset), dtype, stride, n);
       cast_run(buffer, compute, first, read_as, n);
     }
@@ -61,7 +62,7 @@ void fold_elements(const Plan& p, const Fold& fold, std::byte* acc, int64_t offs
                    int64_t hi) {
   const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
-  alignas(64) std::byte buffer[kChunk * 8];
+  alignas(64) std::byte buffer[kChunk * kMaxItem];
   const bool whole = p.direct() && stride == 1;
   for (int64_t i = lo, column = lo % row; i < hi; column = 0, at.step()) {
     const int64_t end = std::min(row, column + hi - i);
@@ -84,7 +85,7 @@ void fold_columns(const Plan& p, const Fold& fold, std::byte* acc, int64_t offse
   const int64_t row = p.reduced.row(), down = p.reduced.row_stride(0),
                 across = p.kept.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
-  alignas(64) std::byte buffer[kColumns * 8];
+  alignas(64) std::byte buffer[kColumns * kMaxItem];
   const bool whole = p.direct() && across == 1;
   for (int64_t i = lo, first = lo % row; i < hi; first = 0, at.step()) {
     const int64_t end = std::min(row, first + hi - i);
@@ -105,7 +106,7 @@ void store_results(const Plan& p, const Tensor& out, DType acc_dtype, const std:
   const int64_t item = itemsize(out.dtype()), acc_item = itemsize(acc_dtype);
   const int64_t row = p.kept.row(), stride = p.kept.row_stride(1);
   const auto move = copy_loops().move[size_class(item)];
-  alignas(64) std::byte buffer[kChunk * 8];
+  alignas(64) std::byte buffer[kChunk * kMaxItem];
   Odometer<2> at(p.kept, p.kept.sizes.size() - 1, 0);
   for (int64_t i = 0; i < results; at.step()) {
     for (int64_t column = 0; column < row; column += kChunk) {
@@ -166,8 +167,10 @@ struct Cut {
   }
 };
 
-void divide(std::byte* acc, int64_t n, double divisor) {
+// Accumulators of floats and, as two doubles each, of complex numbers.
+void divide(std::byte* acc, DType dtype, int64_t n, double divisor) {
   auto* values = reinterpret_cast<double*>(acc);
+  if (dtype == DType::kComplex128) n *= 2;
   for (int64_t i = 0; i < n; ++i) values[i] /= divisor;
 }
 
@@ -180,10 +183,10 @@ void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, F
   const bool direct = self.dtype() == read_as && read_as == compute;
   if (direct && self.is_contiguous() && out.numel() == 1 && self.numel() <= kSlice &&
       self.numel() == dims.count(self)) {
-    alignas(8) ElementBytes acc;  // one short run: no plan is needed
+    alignas(16) ElementBytes acc;  // one short run: no plan is needed
     fold.identity(acc.data(), 1);
     fold.run(acc.data(), self.data(), self.numel());
-    if (divisor >= 0) divide(acc.data(), 1, divisor);
+    if (divisor >= 0) divide(acc.data(), fold.accumulator, 1, divisor);
     return cast_run(out.data(), out.dtype(), acc.data(), fold.accumulator, 1);
   }
   const Plan p = make_plan(out, self, dims, read_as, compute);
@@ -219,7 +222,7 @@ void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, F
   });
   for (int64_t slice = 1; slice < cut.slices; ++slice)
     fold.merge(acc, acc + slice * results * item, results);
-  if (divisor >= 0) divide(acc, results, divisor);
+  if (divisor >= 0) divide(acc, fold.accumulator, results, divisor);
   store_results(p, out, fold.accumulator, acc, results);
 }
 
@@ -242,7 +245,7 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
     const auto move_index = copy_loops().move[3];
     move_index(indices.data_as<int64_t>() + offset, out_stride, index, 1, count);
     if (!values) return;
-    alignas(64) std::byte buffer[kColumns * 8];
+    alignas(64) std::byte buffer[kColumns * kMaxItem];
     cast_run(buffer, values.dtype(), found, compute, count);
     const int64_t size = itemsize(values.dtype());
     copy_loops().move[size_class(size)](values.data() + offset * size, out_stride, buffer, 1,
@@ -251,8 +254,8 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
   const int64_t groups = p.kept.rows() * per_row;
   parallel_for(0, groups, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * width)),
                [&](int64_t lo, int64_t hi) {
-                 alignas(64) std::byte found[kColumns * 8];
-                 alignas(64) std::byte buffer[kChunk * 8];
+                 alignas(64) std::byte found[kColumns * kMaxItem];
+                 alignas(64) std::byte buffer[kChunk * kMaxItem];
                  int64_t index[kColumns];
                  Odometer<2> at(p.kept, p.kept.sizes.size() - 1, lo / per_row);
                  for (int64_t group = lo; group < hi; ++group) {
@@ -290,7 +293,7 @@ void best_in_row(const Tensor& index, const Tensor& self, bool max) {
   std::array<int64_t, 2 * kFewTasks> where;
   where.fill(-1);
   parallel_for(0, parts, 1, [&](int64_t lo, int64_t hi) {
-    alignas(64) std::byte buffer[kChunk * 8];
+    alignas(64) std::byte buffer[kChunk * kMaxItem];
     for (int64_t part = lo; part < hi; ++part) {
       const auto slot = static_cast<size_t>(part);
       const int64_t end = std::min(n, (part + 1) * step);

@@ -2,8 +2,9 @@
 // ADInplaceOrView kernels; here only layouts change hands.
 #include <algorithm>
 
-#include "generated/kernels.h"
-#include "generated/ops.h"
+#include "generated/kernels/view.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/view.h"
 #include "ops/view/layouts.h"
 
 namespace uh::kernels {

@@ -71,6 +71,8 @@ def _decode_one(words: Iterator[int], string: Callable[[int], str]) -> tuple[str
         return "device", coded(DEVICES, value)
     if tag == 10:
         return "floats", tuple(map(_double, _several(words, value)))
+    if tag == 11:
+        return "complex", complex(_double(value), _double(next(words)))
     return f"?{tag}", value
 
 

@@ -1,0 +1,94 @@
+// complex64 and complex128: two reals side by side, as C, BLAS and NumPy lay them out.
+//
+// Why not std::complex: its functions are inline functions with one name for the whole program, and
+// loops are compiled once per instruction set; the linker could keep an AVX-512 version for all of
+// them. Everything here is forced inline and leaves no such function behind. What complex numbers
+// compute beyond + - * / is in ops/kernel/complex_math.h.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace uh {
+
+#define UH_INLINE [[gnu::always_inline]] constexpr
+
+template <class R>
+struct Complex {
+  using Real = R;
+  R re{}, im{};
+
+  Complex() = default;
+  template <class V>
+    requires std::is_arithmetic_v<V>
+  UH_INLINE Complex(V real) : re(static_cast<R>(real)) {}
+  UH_INLINE Complex(R real, R imag) : re(real), im(imag) {}
+  template <class Other>
+  UH_INLINE explicit Complex(Complex<Other> z)
+      : re(static_cast<R>(z.re)), im(static_cast<R>(z.im)) {}
+};
+
+using Complex64 = Complex<float>;
+using Complex128 = Complex<double>;
+
+template <class T>
+inline constexpr bool is_complex_v = false;
+template <class R>
+inline constexpr bool is_complex_v<Complex<R>> = true;
+
+template <class R>
+UH_INLINE Complex<R> operator+(Complex<R> a, Complex<R> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class R>
+UH_INLINE Complex<R> operator-(Complex<R> a, Complex<R> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class R>
+UH_INLINE Complex<R> operator-(Complex<R> z) {
+  return {-z.re, -z.im};
+}
+// As written: an infinity times something gives NaN where C's Annex G would look again. So does
+// PyTorch.
+template <class R>
+UH_INLINE Complex<R> operator*(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class R>
+UH_INLINE Complex<R> operator*(Complex<R> a, R b) {
+  return {a.re * b, a.im * b};
+}
+// Smith's division: scaled by the larger part of the divisor, so that |b|^2 does not overflow.
+template <class R>
+UH_INLINE Complex<R> operator/(Complex<R> a, Complex<R> b) {
+  const R size_re = b.re < 0 ? -b.re : b.re, size_im = b.im < 0 ? -b.im : b.im;
+  if (size_re >= size_im) {
+    if (size_re == 0 && size_im == 0) return {a.re / size_re, a.im / size_im};
+    const R ratio = b.im / b.re, scale = R(1) / (b.re + b.im * ratio);
+    return {(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
+  }
+  const R ratio = b.re / b.im, scale = R(1) / (b.re * ratio + b.im);
+  return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
+}
+template <class R>
+UH_INLINE bool operator==(Complex<R> a, Complex<R> b) {
+  return a.re == b.re && a.im == b.im;
+}
+template <class R>
+UH_INLINE bool operator!=(Complex<R> a, Complex<R> b) {
+  return !(a == b);
+}
+template <class R>
+UH_INLINE Complex<R>& operator+=(Complex<R>& a, Complex<R> b) {
+  a.re += b.re;
+  a.im += b.im;
+  return a;
+}
+template <class R>
+UH_INLINE Complex<R> conj(Complex<R> z) {
+  return {z.re, -z.im};
+}
+
+#undef UH_INLINE
+
+}  // namespace uh

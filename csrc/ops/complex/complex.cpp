@@ -1,0 +1,125 @@
+// The operators of complex.yaml that are no expressions.
+#include "generated/kernels/complex.h"
+#include "generated/ops/complex.h"
+#include "generated/ops/linalg.h"
+#include "generated/ops/pointwise.h"
+#include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+Tensor relabelled(const Tensor& self, Layout layout, DType dtype) {
+  return alias(self, std::move(layout), dtype, self.impl()->own_counter());
+}
+
+// The real (0) or imaginary (1) parts, where they lie.
+Tensor part(const Tensor& self, int64_t which) {
+  Layout layout = self.impl()->layout();
+  for (int64_t& stride : layout.strides) stride *= 2;
+  layout.offset = layout.offset * 2 + which;
+  return relabelled(self, std::move(layout), to_real(self.dtype()));
+}
+
+void check_parts(const Tensor& a, const Tensor& b) {
+  const auto usable = [](DType t) { return t == DType::kFloat32 || t == DType::kFloat64; };
+  check(usable(a.dtype()) && usable(b.dtype()),
+        "Expected both inputs to be Float or Double tensors but got ", info(a.dtype()).title,
+        " and ", info(b.dtype()).title);
+  check(a.dtype() == b.dtype(), "Expected object of scalar type ", info(a.dtype()).title,
+        " but got scalar type ", info(b.dtype()).title, " for second argument");
+}
+
+}  // namespace
+
+Tensor real_view(KeySet, const Tensor& self) {
+  check(is_complex(self.dtype()), "real_view is not implemented for tensors with non-complex dtypes.");
+  return part(self, 0);
+}
+Tensor imag_view(KeySet, const Tensor& self) {
+  check(is_complex(self.dtype()), "imag is not implemented for tensors with non-complex dtypes.");
+  return part(self, 1);
+}
+
+Tensor view_as_real(KeySet, const Tensor& self) {
+  check(is_complex(self.dtype()), "view_as_real is only supported for complex tensors, got ",
+        name(self.dtype()));
+  Layout layout = part(self, 0).impl()->layout();
+  layout.sizes.push_back(2);
+  layout.strides.push_back(1);
+  return relabelled(self, std::move(layout), to_real(self.dtype()));
+}
+
+Tensor view_as_complex(KeySet, const Tensor& self) {
+  const DType dtype = self.dtype();
+  check(dtype == DType::kFloat32 || dtype == DType::kFloat64,
+        "view_as_complex is only supported for float and double tensors, but got a tensor of "
+        "scalar type: ",
+        info(dtype).title);
+  check(self.ndim() > 0, "view_as_complex: Input tensor must have one or more dimensions");
+  Layout layout = self.impl()->layout();
+  const size_t last = layout.sizes.size() - 1;
+  check(layout.sizes[last] == 2, "view_as_complex: Tensor must have a last dimension of size 2, got ",
+        self.sizes());
+  check(layout.strides[last] == 1,
+        "view_as_complex: Tensor must have a last dimension with stride 1, got strides ",
+        self.strides());
+  layout.sizes.erase(last);
+  layout.strides.erase(last);
+  for (int64_t& stride : layout.strides) {
+    check(stride % 2 == 0,
+          "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension, "
+          "got strides ",
+          self.strides());
+    stride /= 2;
+  }
+  check(layout.offset % 2 == 0,
+        "view_as_complex: Tensor must have a storage_offset divisible by 2, got ", layout.offset);
+  layout.offset /= 2;
+  return relabelled(self, std::move(layout), to_complex(dtype));
+}
+
+Tensor conj_physical(KeySet, const Tensor& self) {
+  if (!is_complex(self.dtype())) return self;
+  Tensor out = empty_like(self, self.dtype());
+  if (out.is_meta()) return out;
+  copy_elements(part(out, 0), part(self, 0));
+  copy_elements(part(out, 1), ops::neg(part(self, 1)));
+  record_write(out);
+  return out;
+}
+
+void conj_physical_inplace(KeySet, const Tensor& self) {
+  if (is_complex(self.dtype()) && !self.is_meta()) ops::neg__op.redispatch(KeySet(Key::kCPU), part(self, 1));
+}
+
+Tensor resolved(KeySet, const Tensor& self) { return self; }
+
+Tensor adjoint(KeySet, const Tensor& self) {
+  if (self.ndim() == 0) return ops::conj(self);
+  check(self.ndim() > 1,
+        "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.");
+  return ops::conj(ops::transpose(self, -2, -1));
+}
+
+Tensor complex_of_parts(KeySet, const Tensor& real, const Tensor& imag) {
+  check_parts(real, imag);
+  Tensor out =
+      empty(broadcast_shapes(real.sizes(), imag.sizes()), to_complex(real.dtype()), real.device());
+  if (out.is_meta()) return out;
+  copy_elements(part(out, 0), real);
+  copy_elements(part(out, 1), imag);
+  record_write(out);
+  return out;
+}
+
+Tensor polar(KeySet keys, const Tensor& abs, const Tensor& angle) {
+  check_parts(abs, angle);
+  return complex_of_parts(keys, ops::mul(abs, ops::cos(angle)), ops::mul(abs, ops::sin(angle)));
+}
+
+Tensor vdot(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::dot(ops::conj(self), other);
+}
+
+}  // namespace uh::kernels

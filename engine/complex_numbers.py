@@ -1,0 +1,116 @@
+"""Complex tensors in Python: their parts as attributes, and the matrices made by conjugating.
+
+Adds to the tables of overloads.py. The operators are those of csrc/ops/complex.yaml.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine._generated import ops
+from engine._native import lib
+from engine.casts import warn_of_lost_parts
+from engine.dtypes import complex64
+from engine.overloads import METHODS, function, method
+from engine.tensor import Tensor
+
+_dtype = lib.uh_dtype
+_COMPLEX = complex64.code
+
+
+def _real(self: Tensor) -> Tensor:
+    return ops.real_view(self) if self.is_complex() else self
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    _real(self)[...] = value
+
+
+def _imag(self: Tensor) -> Tensor:
+    return ops.imag_view(self)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    _imag(self)[...] = value
+
+
+METHODS["real"] = property(
+    _real,
+    _set_real,
+    doc="The real parts. Memory: none, a view; a real tensor is its own. Can be assigned to.",
+)
+METHODS["imag"] = property(
+    _imag,
+    _set_imag,
+    doc="The imaginary parts. Memory: none, a view. Can be assigned to. Raises: RuntimeError for a "
+    "real tensor.",
+)
+
+
+@function
+def real(input: Tensor) -> Tensor:
+    """The real parts as a view; a real tensor itself.
+
+    >>> import engine
+    >>> engine.real(engine.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    return _real(input)
+
+
+@function
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts as a view. Raises: RuntimeError for a real tensor.
+
+    >>> import engine
+    >>> engine.imag(engine.tensor([1 + 2j]))
+    tensor([2.])
+    """
+    return _imag(input)
+
+
+@function
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one."""
+    return input.is_complex()
+
+
+@function
+def is_conj(input: Tensor) -> bool:
+    """Whether the elements still have to be conjugated: never, `conj` does it at once."""
+    return input.is_conj()
+
+
+@method
+def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Copies the elements of `src`, which must broadcast, into this tensor, converting the dtype.
+
+    Warns (UserWarning) when complex numbers become real ones and lose their imaginary parts.
+    """
+    if src.__class__ is Tensor and _dtype(src._h) >= _COMPLEX:
+        warn_of_lost_parts(input.dtype, src.dtype)
+    return ops.copy_(input, src, non_blocking)
+
+
+def _matrix_adjoint(self: Tensor) -> Tensor:
+    if self.dim() < 2:
+        raise RuntimeError(
+            "tensor.mH is only supported on matrices or batches of matrices. "
+            f"Got {self.dim()}-D tensor."
+        )
+    return ops.adjoint(self)
+
+
+def _hermitian(self: Tensor) -> Tensor:
+    if self.dim() not in (0, 2):
+        hint = " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{hint}"
+        )
+    return ops.adjoint(self) if self.dim() else ops.conj(self)
+
+
+METHODS["mH"] = property(
+    _matrix_adjoint, doc="The last two dimensions swapped, conjugated where numbers are complex."
+)
+METHODS["H"] = property(_hermitian, doc="The conjugate transpose of a matrix.")

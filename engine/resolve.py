@@ -1,0 +1,99 @@
+"""One public name for several overloads: the first whose schema takes the arguments is called.
+
+PyTorch has several operators under one name (`max` of a tensor, of a dimension, of two tensors).
+The generated functions know one each; `Overloads` chooses, in the order of the yaml file. What it
+found is remembered by the types of the arguments, wherever the types alone decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.arguments import accepts, type_word
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's words, which PyTorch takes too
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of a schema, as Python sees it."""
+
+    kind: str  # the schema's type, such as "int[]?"
+    name: str
+    required: bool
+    keyword_only: bool = False
+    number_too: bool = False  # a pointwise operand: a number will do for the tensor
+
+    def takes(self, value: object) -> bool:
+        if accepts(self.kind, value):
+            return True
+        if self.number_too:
+            return accepts("Scalar", value)
+        if self.kind.startswith("int[") and self.kind != "int[]":  # int[2]: one number for both
+            return accepts("int", value)
+        return self.kind == "int[]" and accepts("int", value)
+
+
+@dataclass(frozen=True)
+class Overload:
+    """One operator behind a public name."""
+
+    call: Callable[..., Any]
+    schema: str
+    parameters: tuple[Parameter, ...]
+    varargs: str = ""
+
+    def fits(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
+        """Whether these arguments can be given to the operator."""
+        names = {p.name: p for p in self.parameters}
+        given = set()
+        for position, value in enumerate(args):
+            if position >= len(self.parameters):
+                return False
+            parameter = self.parameters[position]
+            if parameter.name == self.varargs:
+                given.add(parameter.name)
+                rest = args[position:]
+                whole = rest[0] if len(rest) == 1 and not isinstance(rest[0], int) else list(rest)
+                if not parameter.takes(whole):
+                    return False
+                break
+            if parameter.keyword_only or not parameter.takes(value):
+                return False
+            given.add(parameter.name)
+        for name, value in options.items():
+            if name == "out":
+                continue
+            parameter_or_none = names.get(NUMPY_NAMES.get(name, name))
+            if parameter_or_none is None or not parameter_or_none.takes(value):
+                return False
+            given.add(parameter_or_none.name)
+        return all(not p.required or p.name in given for p in self.parameters)
+
+
+def overloaded(name: str, doc: str, overloads: Sequence[Overload]) -> Callable[..., Any]:
+    """A function that calls the first of `overloads` that its arguments fit.
+
+    Raises: TypeError that lists the schemas when none does.
+    """
+    remembered: dict[Any, Callable[..., Any]] = {}
+
+    def choose(*args: Any, **options: Any) -> Any:
+        key = (*map(type, args), *options, *map(type, options.values()))
+        call = remembered.get(key)
+        if call is not None:
+            return call(*args, **options)
+        for one in overloads:
+            if one.fits(args, options):
+                if list not in key and tuple not in key:
+                    remembered[key] = one.call
+                return one.call(*args, **options)
+        given = [*map(type_word, args), *(f"{k}={type_word(v)}" for k, v in options.items())]
+        schemas = "".join(f"\n  {one.schema}" for one in overloads)
+        raise TypeError(f"{name}: cannot be called with ({', '.join(given)}); there are{schemas}")
+
+    choose.__name__ = choose.__qualname__ = name
+    choose.__doc__ = doc
+    return choose
