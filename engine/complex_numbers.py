@@ -9,12 +9,13 @@ from typing import Any
 
 from engine._generated import ops
 from engine._native import lib
+from engine._native.errors import raise_last
 from engine.casts import warn_of_lost_parts
 from engine.dtypes import complex64
 from engine.overloads import METHODS, function, method
 from engine.tensor import Tensor
 
-_dtype = lib.uh_dtype
+_dtype, _copy = lib.uh_dtype, lib.uh_copy_
 _COMPLEX = complex64.code
 
 
@@ -87,9 +88,15 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
     Warns (UserWarning) when complex numbers become real ones and lose their imaginary parts.
     """
-    if src.__class__ is Tensor and _dtype(src._h) >= _COMPLEX:
-        warn_of_lost_parts(input.dtype, src.dtype)
-    return ops.copy_(input, src, non_blocking)
+    try:
+        if _dtype(src._h) >= _COMPLEX:
+            warn_of_lost_parts(input.dtype, src.dtype)
+        failed = _copy(input._h, src._h, non_blocking)
+    except (TypeError, AttributeError):
+        return ops.copy_(input, src, non_blocking)  # says which argument does not fit
+    if failed:
+        raise_last()
+    return input
 
 
 def _matrix_adjoint(self: Tensor) -> Tensor:

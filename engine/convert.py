@@ -9,6 +9,7 @@ from typing import Any
 
 from engine._native.errors import raise_last
 from engine._native.library import ffi, lib
+from engine.dtypes import as_dtype
 from engine.dtypes import device as _device
 from engine.dtypes import dtype as _dtype
 from engine.tensor import Tensor, wrap
@@ -103,10 +104,16 @@ def given(value: Any) -> tuple[int, Any]:
     )
 
 
-def handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
-    """A sequence of tensors as (handles, length); None becomes handle 0."""
+def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
+    """A sequence of tensors as (handles, length)."""
     if isinstance(tensors, Tensor):
         raise TypeError("expected a sequence of tensors, got one tensor")
+    values = [t._h for t in tensors]
+    return values, len(values)
+
+
+def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
+    """The same where some may be missing: None becomes handle 0."""
     values = [0 if t is None else t._h for t in tensors]
     return values, len(values)
 
@@ -117,7 +124,7 @@ def dtype_code(dtype: Any) -> int:
         return -1
     if isinstance(dtype, _dtype):
         return dtype.code
-    raise TypeError(f"expected a dtype, got {type(dtype).__name__}")
+    return as_dtype(dtype, "dtype").code  # float, int, bool and complex stand for theirs
 
 
 def device_code(device: Any) -> int:

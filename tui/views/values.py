@@ -25,7 +25,8 @@ KEY = "7"
 TITLE = "Values"
 HELP = {
     "known": "How many of the tensor's numbers the trace holds; statistics are over these.",
-    "min, max, mean, std": "Over the known finite numbers; std is the standard deviation.",
+    "min, max, mean, std": "Over the known finite numbers (complex: over their absolute values, "
+    "|z|, which the shades show too); std is the standard deviation.",
     "nan, inf": "How many known numbers are not a number, and how many are infinite.",
     "▁▂▃▄▅▆▇█": "After a number: where it is on the scale from smallest to largest.",
     "scale": "Where the shades begin and end: min to max, but at most 3 std from the mean.",
@@ -83,7 +84,7 @@ def _head(model: ValuesModel, statistics: Statistics, context: DrawContext) -> l
             (f"  {model.dtype} {shape_text(model.sizes, context.glyphs.times)}", "type"),
             *_known(statistics),
         ],
-        _numbers(statistics),
+        _numbers(statistics, model.dtype.startswith("complex")),
         _scale(model, statistics, context),
     ]
     recorded = model.recorded
@@ -108,12 +109,12 @@ def _known(statistics: Statistics) -> list[tuple[str, str]]:
     return [(f"  {known:,} of {many(numel, 'number')} known", "warn")]
 
 
-def _numbers(statistics: Statistics) -> list[tuple[str, str]]:
+def _numbers(statistics: Statistics, absolute: bool) -> list[tuple[str, str]]:
     if statistics.minimum is None:
         nothing = "no finite number is known" if statistics.numel else "no numbers"
         pairs = [(nothing, "dim")]
     else:
-        pairs = []
+        pairs = [("of |z|: ", "dim")] if absolute else []
         for word, number in (
             ("min", statistics.minimum),
             ("max", statistics.maximum),

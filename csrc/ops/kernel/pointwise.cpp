@@ -36,9 +36,11 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
          "logical_not() operator instead");
   }
   if (is_complex(dtype) && name == "sign") {
-    fail(ErrorKind::kRuntime,
+    fail(ErrorKind::kNotImplemented,
          "sign: a complex number has none; sgn() gives the number divided by its absolute value");
   }
+  if (is_complex(dtype) && (name == "maximum" || name == "minimum"))
+    fail(ErrorKind::kRuntime, op.name, " not implemented for complex tensors.");
   fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title,
        "'");
 }

@@ -97,12 +97,11 @@ class Contents:
         data, known = pages.stretch(lo, hi)
         if not at.size:
             return decode(dtype, b""), known
-        # seen as overlapping elements, one starting at every byte, so that `at` can pick them
+        # both seen as overlapping elements, one starting at every byte, so that `at` can pick them
         last, size = len(data) - dtype.itemsize + 1, dtype.itemsize
         elements = np.ndarray((last,), f"V{size}", data, strides=(1,))
-        sure = np.ndarray((last,), f"u{size}", known.tobytes(), strides=(1,))
-        all_known = int.from_bytes(b"\x01" * size, "little")
-        return decode(dtype, elements[at].tobytes()), sure[at] == all_known
+        sure = np.ndarray((last, size), bool, known.tobytes(), strides=(1, 1))
+        return decode(dtype, elements[at].tobytes()), sure[at].all(axis=1)
 
 
 def once(extent: Extent) -> Sequence[int]:

@@ -25,7 +25,7 @@ class Dtype:
     name: str
     itemsize: int
     numpy: str  # how NumPy reads the bytes; bfloat16 has no NumPy type and is widened by hand
-    kind: str  # "bool" | "int" | "float"
+    kind: str  # "bool" | "int" | "float" | "complex"
 
 
 _ALL = (
@@ -39,6 +39,8 @@ _ALL = (
     Dtype(7, "bfloat16", 2, "<u2", "float"),
     Dtype(8, "float32", 4, "<f4", "float"),
     Dtype(9, "float64", 8, "<f8", "float"),
+    Dtype(10, "complex64", 8, "<c8", "complex"),
+    Dtype(11, "complex128", 16, "<c16", "complex"),
 )
 BY_CODE = {dtype.code: dtype for dtype in _ALL}
 BY_NAME = {dtype.name: dtype for dtype in _ALL}
@@ -60,8 +62,21 @@ def decode(dtype: Dtype, data: Any) -> np.ndarray:
     return raw != 0 if dtype.kind == "bool" else raw
 
 
+def magnitude(dtype: Dtype, values: Any) -> Any:
+    """What statistics and shades are about: the numbers, of complex ones the absolute values."""
+    return abs(values) if dtype.kind == "complex" else values
+
+
+def _parts(real: str, imag: str) -> str:
+    """`1.+2.j` of the texts of both parts."""
+    return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
+
+
 def short(dtype: Dtype, value: Any, digits: int = 4) -> str:
     """A number for a cell: about `digits` digits; a float always shows a point or an exponent."""
+    if dtype.kind == "complex":
+        part = BY_NAME["float64"]
+        return _parts(short(part, value.real, digits - 1), short(part, value.imag, digits - 1))
     if dtype.kind == "bool":
         return "True" if value else "False"
     if dtype.kind == "int":
@@ -80,6 +95,9 @@ def short(dtype: Dtype, value: Any, digits: int = 4) -> str:
 
 def exact(dtype: Dtype, value: Any) -> str:
     """A number written so that reading it back gives the same bits."""
+    if dtype.kind == "complex":
+        part = BY_NAME["float32" if dtype.itemsize == 8 else "float64"]
+        return _parts(exact(part, value.real), exact(part, value.imag))
     if dtype.kind != "float":
         return short(dtype, value)
     number = float(value)

@@ -15,7 +15,7 @@ from engine.inspect.layout import Extent
 from engine.inspect.models._contents import Contents, once
 from engine.inspect.models._focus import cursor, focus, missed
 from engine.inspect.models._grid import LISTED, Grid, GridCell, grid_of
-from engine.inspect.models._numbers import BY_CODE, Dtype, dtype_of, exact
+from engine.inspect.models._numbers import BY_CODE, Dtype, dtype_of, exact, magnitude
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +25,8 @@ SIGMAS = 3  # the scale of the shades ends this many standard deviations from th
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Over the known elements that were read; None where there is nothing to say."""
+    """Over the known elements that were read (of complex ones their absolute values); None where
+    there is nothing to say."""
 
     numel: int
     read: int  # elements looked at: fewer than numel in a very large tensor
@@ -102,7 +103,7 @@ class ValuesModel:
         assert self.statistics is not None
         dtype = dtype_of(self.dtype)
         value = self.grid.contents.value(dtype, cell.byte)
-        kind, share, clipped = _shade(value, self.statistics)
+        kind, share, clipped = _shade(dtype, value, self.statistics)
         changed, before = self._change(dtype, cell.byte, value)
         return ValueCell(
             index=cell.index,
@@ -151,7 +152,7 @@ def project(history: Any, moment: int, selection: Any) -> ValuesModel:
         sizes=tuple(tensor.sizes),
         storage=storage.id,
         grid=grid,
-        statistics=_statistics(extent, read),
+        statistics=_statistics(dtype, extent, read),
         recorded=_recorded(history, storage.id, moment, extent),
         before=before,
         changed=changed,
@@ -177,11 +178,14 @@ def _changed(now: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndar
     import numpy as np
 
     (values, known), (old, old_known) = now, then
-    bits = f"u{values.dtype.itemsize}"
-    return int(np.count_nonzero((values.view(bits) != old.view(bits)) & known & old_known))
+    size = values.dtype.itemsize
+    changed = values.view("u1").reshape(-1, size) != old.view("u1").reshape(-1, size)
+    return int(np.count_nonzero(changed.any(axis=1) & known & old_known))
 
 
-def _statistics(extent: Extent, read: tuple[np.ndarray, np.ndarray] | None) -> Statistics:
+def _statistics(
+    dtype: Dtype, extent: Extent, read: tuple[np.ndarray, np.ndarray] | None
+) -> Statistics:
     import numpy as np
 
     nothing = Statistics(extent.numel, 0, 0, 0, 0, None, None, None, None, None, None, 0)
@@ -190,7 +194,7 @@ def _statistics(extent: Extent, read: tuple[np.ndarray, np.ndarray] | None) -> S
     values, known = read
     # an element that stride 0 repeats is read once and counted as often as it is shown
     times = extent.numel // max(1, math.prod(once(extent)))
-    sure = values[known].astype(np.float64)
+    sure = magnitude(dtype, values[known]).astype(np.float64)
     finite = sure[np.isfinite(sure)]
     nan = int(np.isnan(sure).sum())
     counted = replace(
@@ -237,11 +241,11 @@ def _recorded(history: Any, storage: int, moment: int, extent: Extent) -> Record
     return Recorded(int(table.since[row]), numel, kept, step, nan, inf, minimum, maximum, mean)
 
 
-def _shade(value: Any, statistics: Statistics) -> tuple[str, float | None, int]:
+def _shade(dtype: Dtype, value: Any, statistics: Statistics) -> tuple[str, float | None, int]:
     """(kind, place on the scale, which end of the scale it is beyond)."""
     if value is None:
         return "unknown", None, 0
-    number = float(value)
+    number = float(magnitude(dtype, value))
     if not math.isfinite(number):
         return ("nan" if math.isnan(number) else "inf" if number > 0 else "-inf"), None, 0
     low, high = statistics.low, statistics.high
