@@ -22,6 +22,7 @@ enum class ErrorKind : int {
   kMemory = 6,          // MemoryError-like: PyTorch raises RuntimeError for it
   kBuffer = 7,          // BufferError
   kInternal = 8,        // our own bug: SystemError
+  kLinAlg = 9,          // linalg.LinAlgError: a matrix has no such decomposition or inverse
 };
 
 class Error : public std::runtime_error {

@@ -6,6 +6,12 @@ from typing import NoReturn
 
 from engine._native.library import ffi, lib
 
+class LinAlgError(RuntimeError):
+    """A matrix does not have what was asked for: an inverse, a factor, a solution."""
+
+
+LinAlgError.__module__ = "engine.linalg"
+
 # The codes of csrc/base/error.h. Running out of memory is a RuntimeError in PyTorch.
 _CLASSES: dict[int, type[Exception]] = {
     1: RuntimeError,
@@ -16,6 +22,7 @@ _CLASSES: dict[int, type[Exception]] = {
     6: RuntimeError,
     7: BufferError,
     8: SystemError,
+    9: LinAlgError,
 }
 
 
