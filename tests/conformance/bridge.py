@@ -156,6 +156,13 @@ def to_torch(t: Any) -> torch.Tensor:
     return made
 
 
+def same_storage(a: Any, b: Any) -> bool:
+    """Whether two tensors of one side lie in one storage."""
+    if isinstance(a, torch.Tensor):
+        return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
+    return bool(a.untyped_storage() == b.untyped_storage())
+
+
 def to_engine_word(value: Any) -> Any:
     """Dtypes, devices, layouts, generators, functions...: everything that is no tensor or container."""
     if isinstance(value, torch.dtype):
@@ -187,7 +194,7 @@ def find(name: str, root: Any = engine) -> Any:
     for part in name.split("."):
         found = getattr(found, part, None)
         if found is None:
-            raise Missing(f"{getattr(root, '__name__', root)}.{name}")
+            raise Missing(f"{'engine' if root is engine else 'engine.Tensor'}.{name}")
     return found
 
 
@@ -264,27 +271,28 @@ def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 # ---- words for people
 
 
-def describe(value: Any) -> str:
-    """A short text to reproduce an argument from: values where they are few, else shape and strides."""
+def describe(value: Any, few: int) -> str:
+    """A text to reproduce an argument from: values of at most `few` elements, else shape and strides."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         odd = "" if value.is_contiguous() else f", strides={value.stride()}"
         odd += f", offset={value.storage_offset()}" if value.storage_offset() else ""
-        if value.numel() <= 6 and value.device.type == "cpu" and value.layout is torch.strided:
-            shape = f", shape={list(value.shape)}" if 0 in value.shape else ""
-            return f"tensor({value.tolist()}, {dtype}{shape}{odd})"
-        return f"{dtype}{list(value.shape)}{odd and f'({odd[2:]})'}"
+        if value.layout is not torch.strided or value.is_meta or value.numel() > few:
+            return f"{dtype}{list(value.shape)}{odd and f'({odd[2:]})'}"
+        shape = f", shape={list(value.shape)}" if 0 in value.shape else ""
+        return f"tensor({value.tolist()}, {dtype}{shape}{odd})"
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
-        inner = ", ".join(map(describe, value))
+        inner = ", ".join(describe(item, few) for item in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{k!r}: {describe(v)}' for k, v in value.items())}}}"
+        return f"{{{', '.join(f'{k!r}: {describe(v, few)}' for k, v in value.items())}}}"
     if callable(value) and hasattr(value, "__name__"):
         return str(value.__name__)
     return repr(value)
 
 
-def describe_call(name: str, args: Any, kwargs: dict[str, Any]) -> str:
+def describe_call(name: str, args: Any, kwargs: dict[str, Any], few: int) -> str:
     """The call as one line of text."""
-    parts = [describe(arg) for arg in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+    parts = [describe(arg, few) for arg in args]
+    parts += [f"{name}={describe(value, few)}" for name, value in kwargs.items()]
     return f"{name}({', '.join(parts)})"

@@ -16,7 +16,46 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-LISTED = ["arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "meshgrid/list_of_tensors", "new_ones", "new_zeros", "ones", "ones_like", "rand_like", "randint", "randn", "randn_like", "zeros", "zeros_like", "bernoulli", "multinomial", "clone", "contiguous", "to", "item", "bool", "double", "float", "int", "long", "abs", "atan", "bitwise_not", "ceil", "clamp", "clamp_min", "cos", "cosh", "erf", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log1p", "log2", "logical_not", "nan_to_num", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "add", "addcdiv", "addcmul", "allclose", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor", "div", "eq", "equal", "floor_divide", "ge", "gt", "isclose", "le", "lerp", "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "pow", "remainder", "sub", "where", "__radd__", "__rmul__", "__rsub__", "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max", "mean", "median", "min", "norm", "prod", "std", "sum", "var", "as_strided", "broadcast_to", "cat", "chunk", "diag", "diagonal", "expand", "flatten", "flip", "movedim", "narrow", "permute", "repeat", "repeat_interleave", "reshape", "roll", "split", "squeeze", "stack", "T", "t", "tile", "transpose", "tril", "triu", "unbind", "unfold", "unsqueeze", "view", "hstack", "vstack", "__getitem__", "gather", "index_add", "index_copy", "index_put", "index_select", "masked_fill", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce/amax", "scatter_reduce/sum", "select", "argsort", "bincount", "searchsorted", "sort", "topk", "unique", "addmm", "baddbmm", "bmm", "dot", "einsum", "matmul", "mm", "mv", "outer", "trace", "linalg.cholesky", "linalg.det", "linalg.eigh", "linalg.inv", "linalg.norm", "linalg.pinv", "linalg.qr", "linalg.slogdet", "linalg.solve", "linalg.svd", "linalg.vector_norm", "log_softmax", "softmax", "nn.functional.adaptive_avg_pool2d", "nn.functional.avg_pool2d", "nn.functional.batch_norm", "nn.functional.binary_cross_entropy", "nn.functional.binary_cross_entropy_with_logits", "nn.functional.conv1d", "nn.functional.conv2d", "nn.functional.conv_transpose2d", "nn.functional.cosine_similarity", "nn.functional.cross_entropy", "nn.functional.dropout", "nn.functional.elu", "nn.functional.embedding", "nn.functional.gelu", "nn.functional.group_norm", "nn.functional.hardtanh", "nn.functional.interpolate/bilinear", "nn.functional.interpolate/nearest", "nn.functional.kl_div", "nn.functional.l1_loss", "nn.functional.layer_norm", "nn.functional.leaky_relu", "nn.functional.linear", "nn.functional.max_pool1d", "nn.functional.max_pool2d", "nn.functional.mse_loss", "nn.functional.nll_loss", "nn.functional.normalize", "nn.functional.one_hot", "nn.functional.pad", "nn.functional.relu", "nn.functional.rms_norm", "nn.functional.scaled_dot_product_attention", "nn.functional.silu", "nn.functional.smooth_l1_loss", "nn.functional.softplus"]
+_LIST = """
+arange empty empty_like eye full full_like linspace meshgrid/list_of_tensors new_ones new_zeros ones
+ones_like rand_like randint randn randn_like zeros zeros_like bernoulli multinomial clone contiguous
+to item bool double float int long
+
+abs atan bitwise_not ceil clamp clamp_min cos cosh erf exp expm1 floor isfinite isinf isnan log
+log1p log2 logical_not nan_to_num neg reciprocal round rsqrt sigmoid sign sin sinh sqrt square tan
+tanh trunc
+
+add addcdiv addcmul allclose atan2 bitwise_and bitwise_or bitwise_xor div eq equal floor_divide ge
+gt isclose le lerp logical_and logical_or logical_xor lt maximum minimum mul ne pow remainder sub
+where __radd__ __rmul__ __rsub__
+
+all amax amin any argmax argmin count_nonzero cumprod cumsum logsumexp max mean median min norm prod
+std sum var
+
+as_strided broadcast_to cat chunk diag diagonal expand flatten flip movedim narrow permute repeat
+repeat_interleave reshape roll split squeeze stack T t tile transpose tril triu unbind unfold
+unsqueeze view hstack vstack __getitem__ gather index_add index_copy index_put index_select
+masked_fill masked_select nonzero scatter scatter_add scatter_reduce/amax scatter_reduce/sum select
+argsort bincount searchsorted sort topk unique
+
+addmm baddbmm bmm dot einsum matmul mm mv outer trace linalg.cholesky linalg.det linalg.eigh
+linalg.inv linalg.norm linalg.pinv linalg.qr linalg.slogdet linalg.solve linalg.svd
+linalg.vector_norm
+
+log_softmax softmax nn.functional.adaptive_avg_pool2d nn.functional.avg_pool2d
+nn.functional.batch_norm nn.functional.binary_cross_entropy
+nn.functional.binary_cross_entropy_with_logits nn.functional.conv1d nn.functional.conv2d
+nn.functional.conv_transpose2d nn.functional.cosine_similarity nn.functional.cross_entropy
+nn.functional.dropout nn.functional.elu nn.functional.embedding nn.functional.gelu
+nn.functional.group_norm nn.functional.hardtanh nn.functional.interpolate/bilinear
+nn.functional.interpolate/nearest nn.functional.kl_div nn.functional.l1_loss
+nn.functional.layer_norm nn.functional.leaky_relu nn.functional.linear nn.functional.max_pool1d
+nn.functional.max_pool2d nn.functional.mse_loss nn.functional.nll_loss nn.functional.normalize
+nn.functional.one_hot nn.functional.pad nn.functional.relu nn.functional.rms_norm
+nn.functional.scaled_dot_product_attention nn.functional.silu nn.functional.smooth_l1_loss
+nn.functional.softplus
+"""
+LISTED = _LIST.split()
 
 
 @dataclass(frozen=True)

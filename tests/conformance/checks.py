@@ -17,11 +17,13 @@ import numpy as np
 import torch
 from bridge import Arguments, Missing, Unsupported, counterpart, describe_call
 from catalog import deviation, full_name
-from compare import WIDE, Call
+from compare import WIDE, Call, leaves_of
+from tables import CRASHES_PYTORCH
 
 import engine
 
 OUTS = ("empty", "strided", "other dtype", "narrow dtype")
+FEW, WHOLE = 6, 100_000  # elements of a tensor that are told by value: usually, and of one sample
 ALIAS_SAMPLES = 3  # an alias is the same function: a few samples show that it is there
 
 
@@ -44,7 +46,11 @@ class Report:
         counts = self.forms.setdefault(form.partition(" ")[0], [0, 0])
         counts[1] += 1
         if difference:
-            found = f"{self.dtype} {form}: {difference}"
+            found = (
+                f"{self.dtype} {form}: {difference}"
+                if form != self.dtype
+                else f"{form}: {difference}"
+            )
             if allowed := deviation(self.operator, found):
                 self.deviations[allowed.reason] += 1
             else:
@@ -102,12 +108,13 @@ def check_samples(
     """All samples of one dtype. `say` is told what runs, in case that it does not return."""
     report = Report(full_name(op), str(dtype).removeprefix("torch."))
     forms = list(forms_of(op, report.missing))
+    few = FEW if only is None else WHOLE
     seed()
     for position, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=False)):
         if only is not None and position != only:
             continue
         args, kwargs = (sample.input, *sample.args), sample.kwargs
-        text = f"sample {position}: {describe_call(report.operator, args, kwargs)}"
+        text = f"sample {position}: {describe_call(report.operator, args, kwargs, few)}"
         say(text)
         try:
             passed = check_sample(op, forms, args, kwargs, report, text, position)
@@ -119,9 +126,17 @@ def check_samples(
             passed = False
         report.samples += 1
         report.passed += passed and not report.missing
+    report.differences.sort(key=_weight)
     if report.missing and report.samples:
         report.differences.insert(0, f"missing: {', '.join(sorted(report.missing))}")
     return report
+
+
+def _weight(difference: str) -> int:
+    """The plain function's differences come first, those of an out= of another dtype last."""
+    form = difference.partition(" ")[2]
+    order = ("function", "method", "in-place", "operator", "out empty", "out strided", "alias")
+    return next((n for n, word in enumerate(order) if form.startswith(word)), len(order))
 
 
 def check_sample(
@@ -149,10 +164,13 @@ def check_sample(
     except Exception:
         return passed
     for kind in OUTS:
-        out = made_out(expected, kind)
+        out = None if (op.name, kind) in CRASHES_PYTORCH else made_out(expected, kind)
         if out is not None:
             with_out = dict(kwargs, out=out)
-            difference = check_call(report.operator, op.op, forms[0].ours, args, with_out, kwargs)
+            precision = next((a.dtype for _, a, _ in leaves_of(expected, expected)), None)
+            difference = check_call(
+                report.operator, op.op, forms[0].ours, args, with_out, kwargs, precision
+            )
             passed &= report.record(f"out {kind}", difference, text)
     return passed
 
@@ -160,8 +178,8 @@ def check_sample(
 def made_out(expected: Any, kind: str) -> Any:
     """What `out=` is given for a result; None where there is nothing to try."""
     if isinstance(expected, (list, tuple)):
-        parts = [made_out(one, kind) for one in expected]
-        return None if None in map(type, parts) or any(p is None for p in parts) else tuple(parts)
+        parts = tuple(made_out(one, kind) for one in expected)
+        return None if any(part is None for part in parts) else parts
     if not isinstance(expected, torch.Tensor) or expected.layout is not torch.strided:
         return None
     if kind == "empty":
@@ -173,7 +191,10 @@ def made_out(expected: Any, kind: str) -> Any:
     if kind == "narrow dtype":
         return torch.ones(expected.shape, dtype=torch.int64 if floating else torch.bool)
     wide = WIDE.get(expected.dtype, torch.float32)
-    return torch.ones(expected.shape, dtype=torch.float32 if wide is expected.dtype else wide)
+    other = torch.float32 if wide is expected.dtype else wide
+    if wide is torch.complex128 and other is torch.float32:
+        other = torch.complex64
+    return torch.ones(expected.shape, dtype=other)
 
 
 def check_call(
@@ -183,8 +204,12 @@ def check_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     plain: dict[str, Any] | None = None,
+    precision: torch.dtype | None = None,
 ) -> str | None:
-    """The difference between one call here and there; `plain` are the arguments without out=."""
+    """The difference between one call here and there.
+
+    With out=, `plain` are the arguments without it and `precision` is the dtype that is computed in.
+    """
     left, right = Arguments("torch"), Arguments("engine")
     their_args, their_kwargs = left.copy((args, kwargs))
     our_args, our_kwargs = right.copy((args, kwargs))
@@ -204,15 +229,15 @@ def check_call(
     try:
         got = ours(*our_args, **our_kwargs)
     except AttributeError as error:
-        if _is_engine(getattr(error, "obj", None)):
-            raise Missing(str(error)) from None
+        if home := _engine_name(error.obj):
+            raise Missing(f"{home}.{error.name}") from None
         return _raised(their_error, error)
     except Exception as error:
         return _raised(their_error, error)
     if their_error is not None:
         return f"no error; PyTorch raises {_line(their_error)}"
     try:
-        call = Call(name, args, kwargs if plain is None else plain, pairs, reference)
+        call = Call(name, args, kwargs if plain is None else plain, pairs, reference, precision)
         return call.difference(expected, got)
     except Exception as error:  # such as strides that lead out of the storage
         return f"result cannot be read: {_line(error)}"
@@ -242,9 +267,12 @@ def _raised(theirs: Exception | None, ours: Exception) -> str | None:
     return f"raises {_line(ours)}; PyTorch raises {_line(theirs)}"
 
 
-def _is_engine(value: Any) -> bool:
-    name = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
-    return name.partition(".")[0] == "engine" or value is engine.Tensor
+def _engine_name(value: Any) -> str | None:
+    """The name of the engine's module, or of its Tensor class, that an attribute was looked for in."""
+    if isinstance(value, engine.Tensor) or value is engine.Tensor:
+        return "engine.Tensor"
+    name = value.__name__ if isinstance(value, ModuleType) else ""
+    return name if name.partition(".")[0] == "engine" else None
 
 
 def _line(error: Exception) -> str:
@@ -257,13 +285,14 @@ def check_errors(op: Any, say: Callable[[str], None], only: int | None) -> Repor
     if op.error_inputs_func is None:
         return report
     forms = [form for form in forms_of(op, report.missing) if form.name == "function"]
+    few = FEW if only is None else WHOLE
     seed()
     for position, bad in enumerate(op.error_inputs("cpu")):
         if only is not None and position != only:
             continue
         sample = bad.sample_input
         args, kwargs = (sample.input, *sample.args), sample.kwargs
-        text = f"error input {position}: {describe_call(report.operator, args, kwargs)}"
+        text = f"error input {position}: {describe_call(report.operator, args, kwargs, few)}"
         say(text)
         if not forms:
             report.samples += 1

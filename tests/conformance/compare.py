@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import bridge
 import torch
-from bridge import to_torch, torch_dtype
 from tables import FREEDOMS, UNSPECIFIED, random_difference
 
 import engine
@@ -45,12 +45,14 @@ class Call:
         kwargs: dict[str, Any],
         pairs: Pairs,
         reference: Callable[[], Any],
+        precision: torch.dtype | None = None,
     ) -> None:
         self.name = name
         self.args = args
         self.kwargs = kwargs
         self.pairs = pairs
         self.reference = reference  # PyTorch's result in float64
+        self.precision = precision  # the dtype computed in, where out= has another
 
     def difference(self, theirs: Any, ours: Any) -> str | None:
         """The first difference between the results, then between what became of the inputs."""
@@ -74,8 +76,8 @@ class Call:
         return None
 
     def _description(self, a: torch.Tensor, b: Any) -> str | None:
-        if torch_dtype(b.dtype) is not a.dtype:
-            return f"dtype {b.dtype.name}, PyTorch's is {str(a.dtype)[6:]}"
+        if bridge.torch_dtype(b.dtype) is not a.dtype:
+            return f"dtype {_name(b.dtype)}, PyTorch's is {str(a.dtype)[6:]}"
         if tuple(a.shape) != tuple(b.shape):
             return f"shape {tuple(b.shape)}, PyTorch's is {tuple(a.shape)}"
         if a.device.type != b.device.type:
@@ -95,22 +97,19 @@ class Call:
             if pair[side] is t:
                 return position, True
         for position, pair in enumerate(self.pairs):
-            if _same_storage(pair[side], t):
+            if bridge.same_storage(pair[side], t):
                 return position, False
         return None
 
     def _values(self, theirs: Any, ours: Any, leaves: list[tuple[str, Any, Any]]) -> str | None:
         if self.name.partition("/")[0] in UNSPECIFIED:
             return None
-        converted = [(path, a, to_torch(b) if isinstance(a, torch.Tensor) else b)
+        converted = [(path, a, bridge.to_torch(b) if isinstance(a, torch.Tensor) else b)
                      for path, a, b in leaves]  # fmt: skip
         random = random_difference(self, converted)
         if random is not NotImplemented:
             return random
-        differences = [
-            (path, found) for path, a, b in converted if (found := value_difference(a, b))
-        ]
-        if not differences:
+        if not any(value_difference(a, b, self.precision) for _, a, b in converted):
             return None
         freedom = FREEDOMS.get(self.name.partition("/")[0])
         if freedom and freedom.allows(
@@ -118,7 +117,7 @@ class Call:
         ):
             return None
         for position, (path, a, b) in enumerate(converted):
-            found = value_difference(a, b)
+            found = value_difference(a, b, self.precision)
             if found and not self._no_farther(position, a, b):
                 return path + found
         return None
@@ -131,12 +130,6 @@ class Call:
         except Exception:
             return False  # PyTorch cannot do it in float64: there is no judge
         return wide.shape == a.shape and no_farther(wide, a, b)
-
-
-def _same_storage(a: Any, b: Any) -> bool:
-    if isinstance(a, torch.Tensor):
-        return a.untyped_storage()._cdata == b.untyped_storage()._cdata
-    return bool(a.untyped_storage() == b.untyped_storage())
 
 
 def _shares(source: tuple[int, bool] | None) -> str:
@@ -187,23 +180,26 @@ def structure(theirs: Any, ours: Any) -> str | None:
     return None
 
 
+def _name(dtype: Any) -> str:
+    return str(bridge.torch_dtype(dtype)).removeprefix("torch.")
+
+
 def _kind(value: Any) -> str:
     return type(value).__name__
 
 
-def value_difference(a: Any, b: Any) -> str | None:
-    """How the values differ beyond their dtype's tolerance, NaN being equal to NaN."""
-    if not isinstance(a, torch.Tensor):
-        if isinstance(a, torch.dtype):
-            return None if str(a)[6:] == b.name else f"{b}, PyTorch's is {a}"
-        if isinstance(a, (float, complex)):
-            a, b = torch.tensor(a, dtype=WIDE[torch.tensor(a).dtype]), torch.tensor(b).to(
-                WIDE[torch.tensor(a).dtype])  # fmt: skip
-        else:
-            same = tuple(a) == tuple(b) if isinstance(a, torch.Size) else a == b
-            return None if same else f"{b!r}, PyTorch's is {a!r}"
+def value_difference(a: Any, b: Any, precision: torch.dtype | None = None) -> str | None:
+    """How the values differ beyond the dtype's tolerance (or `precision`'s), NaN being equal to NaN."""
+    if isinstance(a, torch.dtype):
+        return None if bridge.torch_dtype(b) is a else f"{b}, PyTorch's is {a}"
+    if isinstance(a, (float, complex)):
+        dtype = torch.float64 if isinstance(a, float) else torch.complex128
+        a, b = torch.tensor(a, dtype=dtype), torch.tensor(b, dtype=dtype)
+    elif not isinstance(a, torch.Tensor):
+        same = tuple(a) == tuple(b) if isinstance(a, torch.Size) else a == b
+        return None if same else f"{b!r}, PyTorch's is {a!r}"
     if isinstance(b, engine.Tensor):
-        b = to_torch(b)
+        b = bridge.to_torch(b)
     if a.is_meta or a.numel() == 0:
         return None
     if a.shape != b.shape:
@@ -211,7 +207,7 @@ def value_difference(a: Any, b: Any) -> str | None:
     a = a.resolve_conj().resolve_neg()
     if torch.equal(a, b):
         return None
-    rtol, atol = TOLERANCES.get(a.dtype, (0, 0))
+    rtol, atol = max(TOLERANCES.get(dtype, (0, 0)) for dtype in (a.dtype, precision))
     close = torch.isclose(b, a, rtol=rtol, atol=atol, equal_nan=True)
     if close.all():
         return None
@@ -224,13 +220,14 @@ def value_difference(a: Any, b: Any) -> str | None:
 
 
 def no_farther(wide: torch.Tensor, theirs: torch.Tensor, ours: torch.Tensor) -> bool:
-    """Whether our largest error against the float64 result is within PyTorch's, or within tolerance."""
+    """Whether ours is within tolerance of the float64 result, or our largest error within PyTorch's."""
+    rtol, atol = TOLERANCES.get(ours.dtype, (0, 0))
     ours, theirs = ours.to(wide.dtype), theirs.resolve_conj().to(wide.dtype)
-    rtol, atol = TOLERANCES[wide.dtype]
-    if not torch.equal(torch.isfinite(ours), torch.isfinite(theirs)):
-        return bool(torch.isclose(ours, wide, rtol=rtol, atol=atol, equal_nan=True).all())
-    finite = torch.isfinite(theirs) & torch.isfinite(wide)
+    if torch.isclose(ours, wide, rtol=rtol, atol=atol, equal_nan=True).all():
+        return True
+    finite = torch.isfinite(theirs)
+    if not torch.equal(torch.isfinite(ours), finite) or not torch.isfinite(wide[finite]).all():
+        return False
     if not torch.equal(ours[~finite].nan_to_num(), theirs[~finite].nan_to_num()):
         return False
-    mistake = (theirs - wide)[finite].abs()
-    return bool(mistake.numel() and ((ours - wide)[finite].abs().max() <= mistake.max()))
+    return bool((ours - wide)[finite].abs().max() <= (theirs - wide)[finite].abs().max())

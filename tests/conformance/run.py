@@ -128,7 +128,9 @@ def line(report: dict[str, Any], width: int, verbose: bool) -> str:
         return text.rstrip()
     if verbose:
         return "\n    ".join([text.rstrip(), *differences])
-    return f"{text} {differences[0].removeprefix(report['dtype'] + ' ')}"
+    # What is missing says nothing about what is there: the first difference as well.
+    shown = differences[: 2 if differences[0].startswith("missing") else 1]
+    return f"{text} {'; '.join(one.removeprefix(report['dtype'] + ' ') for one in shown)}"
 
 
 def absent(report: dict[str, Any]) -> bool:
@@ -194,12 +196,13 @@ def main() -> int:
 
     for report in run(tasks, options.jobs, options.timeout, options.sample):
         reports.append(report)
-        print(line(report, width, options.verbose), flush=True)
+        if report["samples"] or report["skipped"]:
+            print(line(report, width, options.verbose), flush=True)
     summarise(reports, time.monotonic() - begin)
     if options.json:
         options.json.write_text(json.dumps(reports, indent=1))
     if options.table:
-        from table_of_coverage import table
+        from coverage_table import table
 
         options.table.write_text(table(reports))
     return int(any(r["passed"] < r["samples"] for r in reports))

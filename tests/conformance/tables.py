@@ -13,6 +13,9 @@ UNSPECIFIED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_s
                "resize_", "resize_as_"}  # fmt: skip
 
 
+# (operator, kind of out=) that corrupts PyTorch's own heap (2.13): there is nothing to compare with.
+CRASHES_PYTORCH = {("tril", "strided"), ("triu", "strided")}
+
 # ---- results that are one of several right ones
 
 
@@ -69,19 +72,29 @@ def _eig(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
 
 def _tied(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
     """Values, and that the indices lead to them."""
-    values, indices = results[-2:] if len(results) > 1 else (None, results[0])
+    values, indices = results if len(results) == 2 else (None, results[0])
     source = call.args[0]
-    if source.dim() == 0 or indices.dtype is not torch.int64:
+    if source.dim() == 0 or indices.dtype is not torch.int64 or call.kwargs.get("stable"):
         return results
-    dim = call.kwargs.get("dim")
-    if dim is None:
-        numbers = [a for a in call.args[1:] if type(a) is int]
-        topk = call.name in ("topk", "kthvalue")
-        dim = (numbers[1:] if topk else numbers or [-1])[:1] or [-1]
-        dim = dim[0]
+    numbers = [a for a in call.args[1:] if type(a) is int]
+    before = 1 if call.name in ("topk", "kthvalue") else 0  # their k
+    dim = call.kwargs.get("dim", numbers[before] if len(numbers) > before else -1)
     at = indices if indices.dim() == source.dim() else indices.unsqueeze(dim)
     led = source.gather(dim, at)
     return [led if values is None else values, led]
+
+
+def _unique(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    """In any order, if that was asked for: the elements, what the inverse leads to, the counts."""
+    values = results[0]
+    if call.kwargs.get("sorted", True) or call.kwargs.get("dim") is not None:
+        return results
+    order = values.argsort()
+    rest = results[1:]
+    kept = [values[order]]
+    if call.kwargs.get("return_inverse") and rest:
+        kept.append(values[rest.pop(0)])
+    return kept + [counts[order] for counts in rest]
 
 
 SIGNS = "vectors are unique up to a factor of absolute value 1, or a rotation where values repeat"
@@ -93,6 +106,7 @@ FREEDOMS = {
     "linalg.qr": Freedom(SIGNS, _qr),
     "linalg.eigh": Freedom(SIGNS, _eigh),
     "linalg.eig": Freedom(SIGNS, _eig),
+    "unique": Freedom("sorted=False leaves the order open", _unique),
     **dict.fromkeys(("topk", "kthvalue", "median", "nanmedian", "mode", "sort", "argsort", "msort"),
                     Freedom(TIES, _tied)),
 }  # fmt: skip
@@ -164,29 +178,22 @@ def _multinomial(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | N
 
 
 def _dropped(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
-    """Where both kept an element they kept it alike; all or nothing is kept exactly where PyTorch does."""
-    dropped = (
-        theirs.flatten()[theirs.flatten() == theirs.flatten().mode().values]
-        if theirs.numel()
-        else theirs
-    )
-    if not theirs.numel():
-        return None
-    rest = dropped[0] if dropped.numel() > 1 else torch.zeros((), dtype=theirs.dtype)
-    both = (theirs != rest) & (ours != rest)
-    if not torch.allclose(theirs[both], ours[both], rtol=1e-2 if theirs.itemsize < 4 else 1e-5):
+    """What both kept is alike; as many are kept; all or none exactly where PyTorch keeps all or none."""
+    left, right = theirs != 0, ours != 0
+    both = left & right
+    rtol = 1e-5 if theirs.itemsize >= 4 else 1e-2
+    if not torch.allclose(theirs[both], ours[both], rtol=rtol):
         return "values: an element that was kept differs"
-    if not both.any():
+    kept, count = float(left.double().mean()), theirs.numel()
+    mine = float(right.double().mean())
+    unsure = 0 < kept < 1 and count < 50  # channels are dropped whole: few draws in many elements
+    if not count or unsure or abs(kept - mine) <= (0 if kept in (0, 1) else 0.4):
         return None
-    kept = [float((t != rest).double().mean()) for t in (theirs, ours)]
-    bound = 6 * (0.5 / theirs.numel()) ** 0.5
-    if abs(kept[0] - kept[1]) > bound or (kept[0] == 1) > (kept[1] == 1):
-        return f"values: {kept[1]:.2f} of the elements kept, PyTorch keeps {kept[0]:.2f}"
-    return None
+    return f"values: {mine:.2f} of the elements kept, PyTorch keeps {kept:.2f}"
 
 
 RANDOM: dict[str, Callable[[Any, torch.Tensor, torch.Tensor], str | None]] = {
-    "rand_like": _between(0, 1),
+    "rand_like": _normal,  # the database calls randn_like under this name
     "randint": _randint,
     "randint_like": _randint,
     "randn": _normal,
