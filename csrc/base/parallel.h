@@ -24,6 +24,12 @@ void run_chunks(ChunkFn fn, const void* body, int64_t chunks);
 bool inside_parallel();
 }  // namespace detail
 
+// Into how many ranges parallel_for cuts n elements: as many threads run.
+inline int64_t ranges_of(int64_t n, int64_t grain) {
+  if (n <= grain || detail::inside_parallel()) return 1;
+  return std::min<int64_t>(get_num_threads(), (n + grain - 1) / std::max<int64_t>(grain, 1));
+}
+
 // Calls body(lo, hi) for ranges that cover [begin, end); each has at least `grain` elements
 // (but the last). An empty range calls nothing; a short one calls body on the caller's thread.
 template <class Body>
@@ -31,9 +37,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
   if (begin >= end) return;
   const int64_t n = end - begin;
   if (n <= grain) return body(begin, end);
-  const int64_t chunks =
-      std::min<int64_t>(get_num_threads(), (n + grain - 1) / std::max<int64_t>(grain, 1));
-  if (chunks <= 1 || detail::inside_parallel()) return body(begin, end);
+  const int64_t chunks = ranges_of(n, grain);
+  if (chunks <= 1) return body(begin, end);
   const int64_t step = (n + chunks - 1) / chunks;
   struct Context {
     const Body& body;

@@ -83,7 +83,8 @@ void TensorImpl::announce(events::Kind kind) const {
     words[3 + shown + i] = layout_.strides[i];
   }
   const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device()) << 8 |
-                         static_cast<int64_t>(wrapped_number_) << 16;
+                         static_cast<int64_t>(wrapped_number_) << 16 |
+                         static_cast<int64_t>(keys_.bits()) << 32;
   events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, words, (3 + 2 * shown) * 8);
 }
 

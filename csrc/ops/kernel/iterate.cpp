@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/kernel/plan.h"
+
 namespace uh {
 
 void Iteration::add(const Tensor& t) {
@@ -10,6 +12,7 @@ void Iteration::add(const Tensor& t) {
   operand.strides = Dims(sizes_.size());
   const size_t shift = sizes_.size() - t.sizes().size();
   const int64_t width = itemsize(t.dtype());
+  operand.itemsize = width;
   for (size_t d = 0; d < t.sizes().size(); ++d) {
     const bool stretched = t.sizes()[d] == 1 && sizes_[d + shift] != 1;
     operand.strides[d + shift] = stretched ? 0 : t.strides()[d] * width;
@@ -82,6 +85,13 @@ void Iteration::collapse() {
   }
   sizes_.resize(kept);
   for (size_t k = 0; k < n_; ++k) operands_[k].strides.resize(kept);
+}
+
+void Iteration::tell(int64_t threads) const {
+  Plan plan{.sizes = sizes_, .operands = {}, .threads = threads, .vector = n_ <= 3};
+  for (size_t k = 0; k < n_; ++k)
+    plan.operands.push_back({operands_[k].itemsize, operands_[k].strides});
+  record_plan(plan);
 }
 
 }  // namespace uh

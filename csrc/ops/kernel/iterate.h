@@ -37,19 +37,27 @@ class Iteration {
     for (size_t d = 0; d + 1 < sizes_.size(); ++d) rows *= sizes_[d];
     const int64_t inner = sizes_.empty() ? 1 : sizes_.back();
     if (rows == 0 || inner == 0) return;
+    if (events::on()) [[unlikely]]
+      tell(rows == 1 ? ranges_of(inner, kGrain) : ranges_of(rows, grain_of(inner)));
     if (rows == 1) return one_row(row, inner);
-    const int64_t grain = kGrain / inner > 1 ? kGrain / inner : 1;
-    parallel_for(0, rows, grain, [&](int64_t lo, int64_t hi) { some_rows(row, inner, lo, hi); });
+    parallel_for(0, rows, grain_of(inner),
+                 [&](int64_t lo, int64_t hi) { some_rows(row, inner, lo, hi); });
   }
 
  private:
   static constexpr int64_t kGrain =
       32768;  // elements: below this a second thread costs more than it helps
 
+  static int64_t grain_of(int64_t inner) { return kGrain / inner > 1 ? kGrain / inner : 1; }
+
   struct OperandAt {
     char* data = nullptr;
     Dims strides;
+    int64_t itemsize = 0;  // 0: one value
   };
+
+  // Records the plan: what the loop is about to walk.
+  void tell(int64_t threads) const;
 
   template <class Row>
   void one_row(const Row& row, int64_t inner) const {
