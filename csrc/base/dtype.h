@@ -70,9 +70,7 @@ inline int category(DType t) {
 
 // The dtype of a complex dtype's parts; any other dtype is its own.
 inline DType to_real(DType t) {
-  return t == DType::kComplex64    ? DType::kFloat32
-         : t == DType::kComplex128 ? DType::kFloat64
-                                   : t;
+  return t == DType::kComplex64 ? DType::kFloat32 : t == DType::kComplex128 ? DType::kFloat64 : t;
 }
 // The complex dtype whose parts hold the values of a dtype. PyTorch has a complex of two float16;
 // here its place is complex64's.

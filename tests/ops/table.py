@@ -18,12 +18,14 @@ import numpy as np
 BOOL = ("bool",)
 INTS = ("uint8", "int8", "int16", "int32", "int64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
 ALL = BOOL + INTS + FLOATS
 NUMBERS = INTS + FLOATS
 EXACT = BOOL + INTS
 
 # How far a result of that dtype may be from the reference, which is computed in float64.
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-11}
+TOLERANCE |= {"complex64": 2e-5, "complex128": 1e-11}
 
 
 def numpy_dtype(name: str) -> np.dtype:
@@ -40,7 +42,9 @@ class Array:
 
     @property
     def reference(self) -> np.ndarray:
-        """What the NumPy reference gets: floats in float64, everything else as it is."""
+        """What the NumPy reference gets: floats and complex in double precision, the rest as it is."""
+        if self.dtype in COMPLEX:
+            return self.values.astype(np.complex128)
         return self.values.astype(np.float64) if self.dtype in FLOATS else self.values
 
 
@@ -68,7 +72,7 @@ class Row:
     reference: Callable[..., Any]
     samples: Callable[[str], Iterator[Sample]]
     dtypes: Sequence[str] = ALL
-    result: str = "same"  # same | float | bool | int64 | sum: the dtype that comes out
+    result: str = "same"  # same | float | bool | int64 | sum | real: the dtype that comes out
     method: bool = False  # called as a method: engine.<name> does not exist
     inplace: bool = False  # there is a method <name>_
     out: bool = False  # there is an out= form
@@ -84,10 +88,12 @@ class Row:
     def result_dtype(self, dtype: str) -> str:
         if self.result == "same":
             return dtype
+        if self.result == "real":
+            return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
         if self.result == "float":
-            return dtype if dtype in FLOATS else "float32"
+            return dtype if dtype in FLOATS + COMPLEX else "float32"
         if self.result == "sum":
-            return dtype if dtype in FLOATS else "int64"
+            return dtype if dtype in FLOATS + COMPLEX else "int64"
         return self.result
 
 
@@ -98,7 +104,12 @@ def array(
     rng = np.random.default_rng([seed, *shape])
     if dtype == "bool":
         return Array(rng.integers(0, 2, shape).astype(bool), dtype)
-    if dtype in FLOATS:
+    if dtype in COMPLEX:
+        parts = rng.integers(int(low * 8), int(high * 8) + 1, (2, *shape)) / 8
+        values = np.asarray(parts[0] + 1j * parts[1])
+        if nonzero:
+            values[values == 0] = 0.5j
+    elif dtype in FLOATS:
         values = np.asarray(rng.integers(int(low * 8), int(high * 8) + 1, shape) / 8)
         if nonzero:
             values[values == 0] = 0.5

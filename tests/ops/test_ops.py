@@ -15,7 +15,7 @@ OUT = [
     for r in ROWS
     if r.out
     for d in r.dtypes
-    if d in ("float32", "int64", "bool")
+    if d in ("float32", "int64", "bool", "complex64")
 ]
 INPLACE = [pytest.param(r, d, id=f"{r.name}-{d}") for r in ROWS if r.inplace for d in r.dtypes]
 BAD = [pytest.param(bad, id=f"{row.name}-{i}") for row in ROWS for i, bad in enumerate(row.bad)]
@@ -42,6 +42,8 @@ def test_values_and_dtype(row: Row, dtype: str) -> None:
 
 @pytest.mark.parametrize(("row", "dtype"), CASES)
 def test_strided_inputs(row: Row, dtype: str) -> None:
+    if row.name == "view_as_complex":
+        pytest.skip("the two numbers of a pair must lie side by side")
     for sample in row.samples(dtype):
         if row.name == "reshape" and sample.name.startswith("((0"):
             continue
@@ -104,7 +106,7 @@ def test_inplace(row: Row, dtype: str) -> None:
 
 @pytest.mark.parametrize("row", [pytest.param(r, id=r.name) for r in ROWS if r.view])
 def test_view_shares_memory(row: Row) -> None:
-    for sample in row.samples("float32"):
+    for sample in row.samples("float32" if "float32" in row.dtypes else row.dtypes[0]):
         x = tensor(engine, sample.args[0])
         view = row.call(engine, x, *sample.args[1:], **sample.kwargs)
         assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), (

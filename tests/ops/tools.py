@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from table import EXACT, TOLERANCE, Array, Row, Sample, numpy_dtype
+from table import COMPLEX, EXACT, TOLERANCE, Array, Row, Sample, numpy_dtype
 
 import engine
 
@@ -69,7 +69,6 @@ def assert_same(found: Any, expected: Any, what: str) -> None:
         assert np.array_equal(got, want), f"{what}: {got} is not {want}"
         return
     far = TOLERANCE[dtype]
-    ok = np.isclose(
-        got.astype(np.float64), want.astype(np.float64), rtol=far, atol=far, equal_nan=True
-    )
+    wide = np.complex128 if dtype in COMPLEX else np.float64
+    ok = np.isclose(got.astype(wide), want.astype(wide), rtol=far, atol=far, equal_nan=True)
     assert ok.all(), f"{what}: {got[~ok][:5]} is not {want[~ok][:5]}"

@@ -30,10 +30,16 @@ void check_parts(const Tensor& a, const Tensor& b) {
         " but got scalar type ", info(b.dtype()).title, " for second argument");
 }
 
+void check_out(const Tensor& out, DType made) {
+  check(out.dtype() == made, "Expected object of scalar type ", info(made).title,
+        " but got scalar type ", info(out.dtype()).title, " for argument 'out'");
+}
+
 }  // namespace
 
 Tensor real_view(KeySet, const Tensor& self) {
-  check(is_complex(self.dtype()), "real_view is not implemented for tensors with non-complex dtypes.");
+  check(is_complex(self.dtype()),
+        "real_view is not implemented for tensors with non-complex dtypes.");
   return part(self, 0);
 }
 Tensor imag_view(KeySet, const Tensor& self) {
@@ -59,8 +65,8 @@ Tensor view_as_complex(KeySet, const Tensor& self) {
   check(self.ndim() > 0, "view_as_complex: Input tensor must have one or more dimensions");
   Layout layout = self.impl()->layout();
   const size_t last = layout.sizes.size() - 1;
-  check(layout.sizes[last] == 2, "view_as_complex: Tensor must have a last dimension of size 2, got ",
-        self.sizes());
+  check(layout.sizes[last] == 2,
+        "view_as_complex: Tensor must have a last dimension of size 2, got ", self.sizes());
   check(layout.strides[last] == 1,
         "view_as_complex: Tensor must have a last dimension with stride 1, got strides ",
         self.strides());
@@ -90,7 +96,8 @@ Tensor conj_physical(KeySet, const Tensor& self) {
 }
 
 void conj_physical_inplace(KeySet, const Tensor& self) {
-  if (is_complex(self.dtype()) && !self.is_meta()) ops::neg__op.redispatch(KeySet(Key::kCPU), part(self, 1));
+  if (is_complex(self.dtype()) && !self.is_meta())
+    ops::neg__op.redispatch(KeySet(Key::kCPU), part(self, 1));
 }
 
 Tensor resolved(KeySet, const Tensor& self) { return self; }
@@ -118,8 +125,24 @@ Tensor polar(KeySet keys, const Tensor& abs, const Tensor& angle) {
   return complex_of_parts(keys, ops::mul(abs, ops::cos(angle)), ops::mul(abs, ops::sin(angle)));
 }
 
+void complex_of_parts_out(KeySet keys, const Tensor& real, const Tensor& imag, const Tensor& out) {
+  const Tensor made = complex_of_parts(keys, real, imag);
+  check_out(out, made.dtype());
+  write_out(out, made, "complex");
+}
+void polar_out(KeySet keys, const Tensor& abs, const Tensor& angle, const Tensor& out) {
+  const Tensor made = polar(keys, abs, angle);
+  check_out(out, made.dtype());
+  write_out(out, made, "polar");
+}
+
 Tensor vdot(KeySet, const Tensor& self, const Tensor& other) {
   return ops::dot(ops::conj(self), other);
+}
+void vdot_out(KeySet keys, const Tensor& self, const Tensor& other, const Tensor& out) {
+  check(out.dtype() == self.dtype(), "result dtype ", info(out.dtype()).title,
+        " does not match input dtype ", info(self.dtype()).title);
+  write_out(out, vdot(keys, self, other), "vdot");
 }
 
 }  // namespace uh::kernels

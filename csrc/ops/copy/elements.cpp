@@ -168,9 +168,17 @@ void fill_elements(const Tensor& self, const ElementBytes& value) {
 namespace {
 
 // The C++ names that PyTorch's message uses.
-constexpr std::string_view kTypeNames[] = {"bool",  "uint8_t", "int8_t",   "int16_t",
-                                           "int",   "int64_t", "at::Half", "at::BFloat16",
-                                           "float", "double",  "c10::complex<float>",
+constexpr std::string_view kTypeNames[] = {"bool",
+                                           "uint8_t",
+                                           "int8_t",
+                                           "int16_t",
+                                           "int",
+                                           "int64_t",
+                                           "at::Half",
+                                           "at::BFloat16",
+                                           "float",
+                                           "double",
+                                           "c10::complex<float>",
                                            "c10::complex<double>"};
 
 bool fits(const Scalar& value, DType dtype) {

@@ -101,7 +101,7 @@ class Contents:
         last, size = len(data) - dtype.itemsize + 1, dtype.itemsize
         elements = np.ndarray((last,), f"V{size}", data, strides=(1,))
         sure = np.ndarray((last, size), bool, known.tobytes(), strides=(1, 1))
-        return decode(dtype, elements[at].tobytes()), sure[at].all(axis=1)
+        return decode(dtype, elements[at].tobytes()), np.asarray(sure[at].all(axis=1))
 
 
 def once(extent: Extent) -> Sequence[int]:
