@@ -54,6 +54,7 @@ class Arguments:
         self._tensor = self._to_engine if into == "engine" else self._to_torch
         self._word = to_engine_word if into == "engine" else lambda value: value
         self._storages: dict[int, Any] = {}
+        self._sources: list[torch.Tensor] = []  # alive, so that their storages' addresses stay theirs
         self._tensors: dict[int, Any] = {}
         self.pairs: list[tuple[torch.Tensor, Any]] = []
 
@@ -74,8 +75,12 @@ class Arguments:
             return {key: self.copy(item) for key, item in value.items()}
         return self._word(value)
 
+    def _plain(self, source: torch.Tensor) -> torch.Tensor:
+        self._sources.append(plain(source))
+        return self._sources[-1]
+
     def _to_torch(self, source: torch.Tensor) -> torch.Tensor:
-        source = plain(source)
+        source = self._plain(source)
         storage = source.untyped_storage()
         if source.is_meta:
             return torch.empty_strided(
@@ -90,7 +95,7 @@ class Arguments:
         return made
 
     def _to_engine(self, source: torch.Tensor) -> Any:
-        source = plain(source)
+        source = self._plain(source)
         dtype = engine_dtype(source.dtype)
         sizes, strides, offset = (
             tuple(source.size()),
