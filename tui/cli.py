@@ -12,7 +12,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-VIEWS = ("source", "timeline", "memory", "storage", "strides", "object", "values")
+VIEWS = (
+    "source",
+    "timeline",
+    "memory",
+    "storage",
+    "strides",
+    "object",
+    "values",
+    "dispatch",
+    "microscope",
+)
 
 TOP = """\
 Look inside tensors: record a script, then step through it forwards and backwards.

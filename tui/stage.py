@@ -90,12 +90,12 @@ class Stage:
     # Moving
 
     def move(self, moment: int) -> bool:
-        """Be at `moment` (kept inside the trace); whether that is somewhere else. A selected line is
-        let go then, so that the source shows the line that runs."""
+        """Be at `moment` (kept inside the trace); whether that is somewhere else. A selected line or
+        call is let go then, so that the source shows the line that runs, and dispatch the call."""
         moment = max(min(moment, self.last), min(0, self.last))
         moved = moment != self.moment
         if moved:
-            self.selection = replace(self.selection, file=0, line=0)
+            self.selection = replace(self.selection, file=0, line=0, call=0)
         self.moment = moment
         return moved
 

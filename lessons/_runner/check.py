@@ -24,7 +24,17 @@ from lessons._runner.runner import Runner
 MIN_PREDICTIONS = 3
 MIN_ACCEPTED = 2
 MIN_REFUSED = 3
-VIEWS = ("source", "timeline", "memory", "storage", "strides", "object", "values")
+VIEWS = (
+    "source",
+    "timeline",
+    "memory",
+    "storage",
+    "strides",
+    "object",
+    "values",
+    "dispatch",
+    "microscope",
+)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -209,6 +209,22 @@ class TraceBuilder:
         bits = sum(1 << KEYS.index(name) for name in keys or [key])
         return self.emit("HOP", self.calls[-1], op, KEYS.index(key), bits, self.string(kernel))
 
+    def plan(
+        self,
+        sizes: Sequence[int],
+        *operands: Sequence[int],
+        loop: str = "contiguous",
+        isa: str = "v3",
+        vector: int = 32,
+        threads: int = 1,
+    ) -> int:
+        """The loop of the running call; an operand is its itemsize and then its strides in bytes."""
+        words = [vector, len(sizes), len(operands), *sizes]
+        words += [word for operand in operands for word in operand]
+        blob = struct.pack(f"<{len(words)}q", *words)
+        loop_id, isa_id = self.string(loop), self.string(isa)
+        return self.emit("PLAN", self.calls[-1], loop_id, isa_id, threads, blob=blob)
+
     def _argument(self, value: Any) -> list[int]:
         if value is None:
             return [0]
@@ -326,7 +342,9 @@ class TraceBuilder:
     def _describe(self, kind, tensor, sizes, strides, offset, device) -> int:
         fact = self.state[tensor]
         fact.update(sizes=sizes, strides=strides, offset=offset)
-        layout = dtype_code(fact["dtype"]) | DEVICES.index(device) << 8
+        backend = "Meta" if device == "meta" else "CPU"
+        keys = 1 << KEYS.index(backend) | 1 << KEYS.index("ADInplaceOrView")
+        layout = dtype_code(fact["dtype"]) | DEVICES.index(device) << 8 | keys << 32
         counter = self.storages[fact["storage"]]["counter"]
         words = [counter, fact["base"], len(sizes), *sizes, *strides]
         blob = struct.pack(f"<{len(words)}q", *words)

@@ -23,6 +23,7 @@ from engine.inspect.history.facts import (
     ObjectFact,
     OutputFact,
     Owners,
+    PlanFact,
     StorageFact,
     TensorFact,
     TensorOwners,
@@ -257,6 +258,15 @@ class History:
     def hops(self, call: int) -> tuple[HopFact, ...]:
         """The kernels that the dispatcher ran for a call, from the outermost key down."""
         return each(self._rows.hop, self.tables.hops.where("call", call))
+
+    def plans(self, call: int) -> tuple[PlanFact, ...]:
+        """The loops that the kernels of a call were about to run."""
+        return each(self._rows.plan, self.tables.plans.where("call", call))
+
+    def calls_of(self, call: int) -> tuple[CallFact, ...]:
+        """The calls that this call made, in order."""
+        table = self.tables.calls
+        return each(self.call, table.id[table.where("parent", call)])
 
     # Values and owners
 

@@ -54,6 +54,8 @@ class TensorFact(Fact):
     strides: tuple[int, ...]
     counter: int
     base: int
+    keys: tuple[str, ...] = ()
+    """Its dispatch keys, the one that runs first coming first."""
 
     @property
     def itemsize(self) -> int:
@@ -168,6 +170,32 @@ class HopFact:
     key: str
     keys: tuple[str, ...]
     kernel: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOperand:
+    """What one operand of a loop is to it. `itemsize` 0: one number, the same for every element."""
+
+    itemsize: int
+    strides: tuple[int, ...]  # in bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFact:
+    """The loop that a kernel was about to run: its dimensions as merged and reordered, outermost first.
+
+    The operand that is written comes first. `vector` is the width of a vector register in bytes, 0
+    where the loop takes one element at a time.
+    """
+
+    moment: int
+    call: int
+    loop: str
+    isa: str
+    threads: int
+    vector: int
+    sizes: tuple[int, ...]
+    operands: tuple[PlanOperand, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ from engine.inspect.history.facts import (
     NameFact,
     ObjectFact,
     OutputFact,
+    PlanFact,
+    PlanOperand,
     StorageFact,
     TensorFact,
     VersionFact,
@@ -80,6 +82,7 @@ class Rows:
             strides=tuple(words[3 + rank : 3 + 2 * rank]),
             counter=counter,
             base=base,
+            keys=key_names(got["layout"] >> 32),
         )
         return fact if _can_be(fact) else self._nothing(fact)
 
@@ -155,6 +158,26 @@ class Rows:
             key=coded(KEYS, got["key"]),
             keys=key_names(got["key_set"]),
             kernel=self.trace.string(got["kernel"]),
+        )
+
+    def plan(self, row: int) -> PlanFact:
+        """A stream that was cut off gives the operands that are whole."""
+        got = _row(self.tables.plans, row)
+        blob = self.trace.blob(got["since"])
+        words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
+        vector, rank, count = (*words, 0, 0, 0)[:3]
+        rank = min(max(rank, 0), max(len(words) - 3, 0))
+        rows = [words[at : at + 1 + rank] for at in range(3 + rank, len(words), 1 + rank)]
+        whole = [row for row in rows[: max(count, 0)] if len(row) == 1 + rank]
+        return PlanFact(
+            moment=got["since"],
+            call=got["call"],
+            loop=self.trace.string(got["loop"]),
+            isa=self.trace.string(got["isa"]),
+            threads=got["threads"],
+            vector=vector,
+            sizes=tuple(words[3 : 3 + rank]),
+            operands=tuple(PlanOperand(row[0], tuple(row[1:])) for row in whole),
         )
 
     def exception(self, row: int) -> ExceptionFact:

@@ -70,7 +70,7 @@ CODES: dict[str, tuple[str, ...]] = {
 """Fields that hold a small code, and its names."""
 
 TENSORS = ("tensor", "base", "first", "second", "third")
-STRINGS = ("op", "kernel", "function", "name", "type", "file", "id")
+STRINGS = ("op", "kernel", "loop", "isa", "function", "name", "type", "file", "id")
 TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION")
 """Kinds whose sentence ends with their own text."""
 

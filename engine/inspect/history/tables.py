@@ -171,6 +171,10 @@ class Tables:
         return self.moments("HOP", call="a", op="b", key="c", key_set="d", kernel="e")
 
     @cached_property
+    def plans(self) -> Table:
+        return self.moments("PLAN", call="a", loop="b", isa="c", threads="d")
+
+    @cached_property
     def writes(self) -> Table:
         return self.moments("WRITE", storage="a", tensor="b", lo="c", hi="d", call="e")
 

@@ -1,0 +1,65 @@
+"""Which operator call a view is about, and the tree of calls that it is a part of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.inspect.history.arguments import show_argument
+
+
+def chosen_call(history: Any, moment: int, selection: Any) -> Any | None:
+    """The selected call; else the innermost that runs; else the newest that the program made."""
+    if selection.call:
+        call = history.call(selection.call)
+        if call is not None:
+            return call
+    running = history.calls_at(moment)
+    if running:
+        return running[-1]
+    call = history.call_at_or_before(moment)
+    return None if call is None else root_of(history, call)
+
+
+def root_of(history: Any, call: Any) -> Any:
+    """The call that the program made, of which this one is a part."""
+    seen = {call.id}
+    while call.parent and call.parent not in seen:
+        above = history.call(call.parent)
+        if above is None:
+            return call
+        seen.add(above.id)
+        call = above
+    return call
+
+
+def full_name(schema: str) -> str:
+    """`add.Tensor` of `add.Tensor(Tensor self, ...) -> Tensor`."""
+    return schema.partition("(")[0]
+
+
+def call_text(history: Any, call: Any) -> str:
+    """`add(x, y, 1)`, with the names that held when it was made."""
+    said = (show_argument(a, lambda t: str(history.label(t, call.since))) for a in call.args)
+    return f"{call.op}({', '.join(said)})"
+
+
+def time_at(history: Any, moment: int) -> int:
+    """Nanoseconds on the recorded clock."""
+    return int(history.tables.events["t"][min(moment, history.end - 1)])
+
+
+def ended(history: Any, call: Any) -> int:
+    """The moment at which the call returned or failed; the trace's last if it never did."""
+    return min(int(call.until), history.end - 1)
+
+
+def duration(nanoseconds: int) -> str:
+    """`850 ns`, `3.1 us`, `12 ms`."""
+    if nanoseconds < 1000:
+        return f"{nanoseconds} ns"
+    size = float(nanoseconds)
+    for unit in ("us", "ms", "s"):
+        size /= 1000
+        if size < 1000 or unit == "s":
+            break
+    return f"{size:.3g} {unit}"

@@ -1,0 +1,184 @@
+"""What a feeding rule knows and says: an operator call without any recording around it.
+
+A rule is a pure function `(given, index) -> Recipe`: which input cells make the output cell at
+`index`, and how. It knows sizes and arguments; only where an index is itself data (gather, embedding)
+does it read a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Protocol
+
+Index = tuple[int, ...]
+Read = Callable[[str, Index], Any]
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+class Described(Protocol):
+    """A tensor as a rule sees it; `TensorFact` is one."""
+
+    @property
+    def sizes(self) -> Index: ...
+    @property
+    def strides(self) -> Index: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def storage(self) -> int: ...
+
+
+class Unknown(Exception):
+    """The cells cannot be told from what is known; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One input cell that feeds the output cell."""
+
+    argument: str  # "self", or "tensors[1]"
+    index: Index
+    role: str = ""  # its name in the recipe's patterns; the argument's own when empty
+
+    @property
+    def name(self) -> str:
+        return self.role or self.argument
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one output cell is made: terms of the same form, joined, inside a whole.
+
+    `term` and `whole` are patterns: `{self}` stands for the feed of that name or for the argument;
+    `{terms}` in `whole` stands for all terms joined. Terms are made one at a time: a sum over a
+    million cells is described as quickly as one over three.
+    """
+
+    term: str
+    feeds: Callable[[int], tuple[Feed, ...]]
+    count: int = 1
+    join: str = " + "
+    whole: str = "{terms}"
+    extras: tuple[Feed, ...] = ()  # cells that are used once, beside the terms
+    note: str = ""  # what the pattern cannot say
+
+    @property
+    def total(self) -> int:
+        """How many cells there are, the same one counted as often as it is used."""
+        return len(self.extras) + (self.count * len(self.feeds(0)) if self.count else 0)
+
+    def cells(self) -> Iterator[Feed]:
+        """Every feed: the extras, then term after term."""
+        yield from self.extras
+        for number in range(self.count):
+            yield from self.feeds(number)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A call as a rule sees it."""
+
+    op: str  # `add` of `add_.Tensor`
+    overload: str
+    tensors: Mapping[str, Described]  # by argument name; the items of a list as `tensors[1]`
+    values: Mapping[str, Any]  # every other argument
+    out: Described
+    result: int = 0  # which of several results `out` is
+    read: Read = field(default=lambda argument, index: None)
+
+    def sizes(self, argument: str) -> Index:
+        return tuple(self.tensors[argument].sizes)
+
+    def value(self, name: str, default: Any = None) -> Any:
+        found = self.values.get(name)
+        return default if found is None else found
+
+    def items(self, name: str) -> list[str]:
+        """The arguments `name[0]`, `name[1]`... of a list of tensors."""
+        return [each for each in self.tensors if each.startswith(f"{name}[")]
+
+    def number(self, argument: str, index: Index) -> int:
+        """An index that is itself a recorded value."""
+        value = self.read(argument, index)
+        if value is None:
+            raise Unknown(f"{argument}{list(index)} was not kept in the trace")
+        return int(value)
+
+
+Rule = Callable[[Given, Index], Recipe]
+
+
+def broadcast(sizes: Index, index: Index) -> Index:
+    """The cell of a tensor of these sizes that is used at `index` of the broadcast whole."""
+    own = index[len(index) - len(sizes) :]
+    return tuple(0 if n == 1 else i for i, n in zip(own, sizes, strict=True))
+
+
+def wrap(dim: int, rank: int) -> int:
+    """A dimension counted from the front."""
+    return dim + rank if dim < 0 else dim
+
+
+def unravel(place: int, sizes: Sequence[int]) -> Index:
+    """The index of element number `place` in reading order."""
+    index: list[int] = []
+    for size in reversed(sizes):
+        place, at = divmod(place, size) if size else (0, 0)
+        index.append(at)
+    return tuple(reversed(index))
+
+
+def ravel(index: Iterable[int], sizes: Iterable[int]) -> int:
+    """The number of the element at `index` in reading order."""
+    place = 0
+    for at, size in zip(index, sizes, strict=True):
+        place = place * size + at
+    return place
+
+
+def numel(sizes: Sequence[int]) -> int:
+    return prod(sizes)
+
+
+def put(index: Sequence[int], dim: int, value: int) -> Index:
+    """The index with another value in one dimension."""
+    return (*index[:dim], value, *index[dim + 1 :])
+
+
+def without(index: Sequence[int], dim: int) -> Index:
+    return (*index[:dim], *index[dim + 1 :])
+
+
+def between(index: Sequence[int], dim: int, value: int) -> Index:
+    """The index with one more dimension."""
+    return (*index[:dim], value, *index[dim:])
+
+
+def several(value: Any, count: int, default: int = 1) -> Index:
+    """An int[2]-like argument: one number stands for every dimension, nothing for the default."""
+    if value is None or value == ():
+        return (default,) * count
+    if isinstance(value, int):
+        return (value,) * count
+    return tuple(value) * count if len(value) == 1 else tuple(value)
+
+
+def single(*feeds: Feed, term: str = "", note: str = "") -> Recipe:
+    """A cell made of a few cells by one pattern; by default the cell is copied."""
+    return Recipe(term or "{" + feeds[0].name + "}", lambda _: feeds, note=note)
+
+
+def nothing(whole: str, note: str = "") -> Recipe:
+    """A cell that no input cell feeds."""
+    return Recipe("", lambda _: (), count=0, whole=whole, note=note)
+
+
+def written(pattern: str, say: Callable[[str], str | None]) -> str:
+    """The pattern with what `say` gives for each `{name}`; what it does not know keeps its name."""
+    return _PLACE.sub(lambda match: say(match[1]) or match[1], pattern)

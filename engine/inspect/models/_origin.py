@@ -1,0 +1,100 @@
+"""Where an operator comes from: its one entry in csrc/ops/*.yaml, and what was generated from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One thing that the generator made of the entry."""
+
+    what: str  # "dispatcher entry", "kernel", "C function", "Python"
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The entry and its results. `path` "" : this engine does not declare the operator."""
+
+    path: str = ""
+    line: int = 0
+    entry: tuple[str, ...] = ()
+    made: tuple[Made, ...] = ()
+
+
+UNKNOWN = Origin()
+
+
+def entry_of(name: str) -> str | None:
+    """The yaml text that declares the operator of this full name (`add.Tensor`)."""
+    entries, operators = _declarations()
+    found = operators.get(name)
+    return None if found is None else entries.get((found[0], found[1]))
+
+
+@lru_cache(maxsize=256)
+def origin(name: str) -> Origin:
+    """Everything about the operator of this full name."""
+    entries, operators = _declarations()
+    if name not in operators:
+        return UNKNOWN
+    family, line, stub = operators[name][:3]
+    entry = entries.get((family, line), "")
+    parts: dict[str, list[str]] = {"dispatcher entry": [], "kernel": [], "C function": []}
+    current = "dispatcher entry"
+    for text in stub.splitlines():
+        if text.startswith("extern"):
+            current = "C function"
+        elif text.startswith("Op<"):
+            current = "dispatcher entry"
+        elif not text.startswith((" ", "}")):
+            current = "kernel"
+        parts[current].append(text)
+    made = [Made(what, tuple(lines)) for what, lines in parts.items() if lines]
+    public = _public(name)
+    if public:
+        made.append(Made("Python", public))
+    return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(made))
+
+
+def _own_lines(entry: str) -> tuple[str, ...]:
+    """The entry without the heading of the next section, which stands below it in the file."""
+    lines = entry.rstrip().splitlines()
+    while lines and (not lines[-1].strip() or lines[-1].startswith("#")):
+        lines.pop()
+    return tuple(lines)
+
+
+def _public(name: str) -> tuple[str, ...]:
+    """How Python reaches the operator: the functions and methods of its name that there are."""
+    import engine
+
+    op = name.partition(".")[0]
+    found = []
+    for prefix, short in (
+        ("", op),
+        ("nn.functional.", op),
+        *((f"{space}.", op.removeprefix(f"{space}_")) for space in ("linalg", "special", "fft")),
+    ):
+        home: Any = engine
+        for part in prefix.split(".")[:-1]:
+            home = getattr(home, part, None)
+        if prefix and short == op and not prefix.startswith("nn"):
+            continue
+        if callable(getattr(home, short, None)):
+            found.append(f"engine.{prefix}{short}(...)")
+    if callable(getattr(engine.Tensor, op, None)):
+        found.append(f"Tensor.{op}(...)")
+    return tuple(found)
+
+
+def _declarations() -> tuple[dict[Any, str], dict[str, Any]]:
+    """ENTRIES and OPERATORS; empty where the engine was built without them."""
+    try:
+        from engine._generated import declarations
+    except ImportError:
+        return {}, {}
+    return declarations.ENTRIES, declarations.OPERATORS

@@ -1,0 +1,310 @@
+"""One operator call as the dispatcher sees it: keys, hops, kernels, the loop, and the declaration.
+
+The call is the selected one, else the one that runs, else the newest that the program made. All of it
+was recorded: a tensor's keys with the tensor, the union with each hop, the loop by the kernel itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.events import KEYS
+from engine.inspect.history.arguments import show_argument
+from engine.inspect.models._calls import (
+    call_text,
+    chosen_call,
+    duration,
+    ended,
+    full_name,
+    root_of,
+    time_at,
+)
+from engine.inspect.models._origin import UNKNOWN, Origin, origin
+
+MAX_CALLS = 200  # rows of the tree of calls, and neighbours of the call
+MAX_TENSORS = 64  # tensors of a list that are described
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRow:
+    """A tensor that went in or came out, as it was then."""
+
+    tensor: int
+    storage: int
+    label: str
+    dtype: str
+    device: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRow:
+    """One argument. `tensors` has one row for a tensor, several for a list of them."""
+
+    name: str
+    kind: str
+    text: str
+    tensors: tuple[TensorRow, ...]
+    keys: tuple[str, ...]  # of all its tensors together
+    recorded: bool  # whether the keys of its tensors are in the trace
+
+
+@dataclass(frozen=True, slots=True)
+class HopRow:
+    """The dispatcher chose a kernel. `fell` are the higher keys of the set that have none."""
+
+    moment: int
+    key: str
+    kernel: str
+    keys: tuple[str, ...]
+    fell: tuple[str, ...]
+    after: int  # nanoseconds since the call began
+    took: int  # until the next hop, or until the call ended
+    done: bool  # it happened at this moment or before
+
+
+@dataclass(frozen=True, slots=True)
+class OperandRow:
+    name: str
+    itemsize: int
+    strides: tuple[int, ...]  # in bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """The loop that a kernel ran."""
+
+    moment: int
+    loop: str
+    isa: str
+    vector: int  # bytes of a vector register; 0: one element at a time
+    lanes: int  # elements of the output's dtype in one
+    threads: int
+    sizes: tuple[int, ...]
+    operands: tuple[OperandRow, ...]
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A call of the tree, or a neighbour on the same line."""
+
+    call: int
+    moment: int
+    depth: int
+    text: str
+    took: int
+    here: bool
+    done: bool
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchModel:
+    """Everything the dispatch view shows. `call` 0: nothing was called, and `why`."""
+
+    why: str = ""
+    call: int = 0
+    name: str = ""
+    schema: str = ""
+    text: str = ""
+    file: int = 0
+    line: int = 0
+    code: str = ""
+    since: int = -1
+    until: int = -1
+    took: int = 0
+    time: str = ""
+    running: bool = False
+    error: str = ""
+    arguments: tuple[ArgumentRow, ...] = ()
+    union: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # keys that none of the arguments has
+    hops: tuple[HopRow, ...] = ()
+    results: tuple[TensorRow, ...] = ()
+    more_results: int = 0  # results beyond those the trace names
+    fresh: tuple[
+        bool, ...
+    ] = ()  # per result: a tensor with memory of its own, not a view or an input
+    plans: tuple[PlanRow, ...] = ()
+    tree: tuple[CallRow, ...] = ()  # the whole call that the program made, this one within it
+    neighbours: tuple[CallRow, ...] = ()  # the calls that the same line made
+    origin: Origin = UNKNOWN
+
+
+def project(history: Any, moment: int, selection: Any) -> DispatchModel:
+    """The chosen call, whole; what comes after `moment` is marked as not done."""
+    call = chosen_call(history, moment, selection)
+    if call is None:
+        return DispatchModel(why="No operator was called up to this moment: step forward.")
+    until = ended(history, call)
+    begun = time_at(history, call.since)
+    hops = _hops(history, call, until, moment)
+    union = hops[0].keys if hops else ()
+    results = tuple(
+        row for each in call.results if (row := _tensor(history, each, until, moment)) is not None
+    )
+    arguments = _arguments(history, call)
+    inputs = {row.storage for argument in arguments for row in argument.tensors}
+    return DispatchModel(
+        call=call.id,
+        name=full_name(call.schema),
+        schema=call.schema,
+        text=call_text(history, call),
+        file=call.file,
+        line=call.line,
+        code=history.line_text(call.file, call.line),
+        since=call.since,
+        until=until,
+        took=time_at(history, until) - begun,
+        time=duration(time_at(history, until) - begun),
+        running=moment < call.until,
+        error=call.error,
+        arguments=arguments,
+        union=union,
+        absent=tuple(key for key in reversed(KEYS) if key not in union),
+        hops=hops,
+        results=results,
+        more_results=max(0, _returned(history, call) - len(call.results)),
+        fresh=tuple(row.storage not in inputs for row in results),
+        plans=_plans(history, call, moment),
+        tree=_tree(history, root_of(history, call), call.id, moment),
+        neighbours=_neighbours(history, call, moment),
+        origin=origin(full_name(call.schema)),
+    )
+
+
+def _returned(history: Any, call: Any) -> int:
+    """How many results the call had; the trace names three of them."""
+    if call.until >= history.end or call.error:
+        return 0
+    event = history.event(int(call.until))
+    return int(event["n_results"]) if event.kind == "OP_EXIT" else 0
+
+
+def _tensor(history: Any, tensor: int, moment: int, later: int = -1) -> TensorRow | None:
+    """The tensor at the moment; by the name that it has `later`, if it then lives."""
+    fact = history.tensor(tensor, moment) if tensor else None
+    if fact is None:
+        return None
+    named = later if later > moment and history.tensor(tensor, later) is not None else moment
+    return TensorRow(
+        tensor=fact.id,
+        storage=fact.storage,
+        label=history.label(fact.id, named),
+        dtype=fact.dtype,
+        device=fact.device,
+        sizes=fact.sizes,
+        strides=fact.strides,
+        offset=fact.offset,
+        keys=fact.keys,
+    )
+
+
+def _arguments(history: Any, call: Any) -> tuple[ArgumentRow, ...]:
+    return tuple(_argument(history, argument, call.since) for argument in call.args)
+
+
+def _argument(history: Any, argument: Any, moment: int) -> ArgumentRow:
+    ids = {"tensor": (argument.value,), "tensors": argument.value}.get(argument.kind, ())
+    found = (_tensor(history, each, moment) for each in ids[:MAX_TENSORS])
+    rows = tuple(row for row in found if row is not None)
+    keys = {key for row in rows for key in row.keys}
+    return ArgumentRow(
+        name=argument.name,
+        kind=argument.kind,
+        text=show_argument(argument, lambda tensor: str(history.label(tensor, moment))),
+        tensors=rows,
+        keys=tuple(key for key in reversed(KEYS) if key in keys),
+        recorded=all(row.keys for row in rows),
+    )
+
+
+def _hops(history: Any, call: Any, until: int, moment: int) -> tuple[HopRow, ...]:
+    found = history.hops(call.id)
+    begun = time_at(history, call.since)
+    ends = [*(hop.moment for hop in found[1:]), until]
+    return tuple(
+        HopRow(
+            moment=hop.moment,
+            key=hop.key,
+            kernel=hop.kernel,
+            keys=hop.keys,
+            fell=hop.keys[: hop.keys.index(hop.key)] if hop.key in hop.keys else (),
+            after=time_at(history, hop.moment) - begun,
+            took=time_at(history, end) - time_at(history, hop.moment),
+            done=hop.moment <= moment,
+        )
+        for hop, end in zip(found, ends, strict=False)
+    )
+
+
+def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
+    tensors = [a.name for a in call.args if a.kind in ("tensor", "int", "float", "bool")]
+    rows = []
+    for plan in history.plans(call.id):
+        names = ["out", *tensors]
+        first = plan.operands[0].itemsize if plan.operands else 0
+        rows.append(
+            PlanRow(
+                moment=plan.moment,
+                loop=plan.loop,
+                isa=plan.isa,
+                vector=plan.vector,
+                lanes=plan.vector // first if first else 0,
+                threads=plan.threads,
+                sizes=plan.sizes,
+                operands=tuple(
+                    OperandRow(
+                        names[place] if place < len(names) else f"operand {place}",
+                        operand.itemsize,
+                        operand.strides,
+                    )
+                    for place, operand in enumerate(plan.operands)
+                ),
+                done=plan.moment <= moment,
+            )
+        )
+    return tuple(rows)
+
+
+def _call_row(history: Any, call: Any, depth: int, here: int, moment: int) -> CallRow:
+    return CallRow(
+        call=call.id,
+        moment=call.since,
+        depth=depth,
+        text=call_text(history, call),
+        took=time_at(history, ended(history, call)) - time_at(history, call.since),
+        here=call.id == here,
+        done=call.since <= moment,
+        error=call.error,
+    )
+
+
+def _tree(history: Any, root: Any, here: int, moment: int) -> tuple[CallRow, ...]:
+    """The call and all that it made, each below the one that made it; the first MAX_CALLS."""
+    rows: list[CallRow] = []
+    waiting = [(root, 0)]
+    while waiting and len(rows) < MAX_CALLS:
+        call, depth = waiting.pop()
+        rows.append(_call_row(history, call, depth, here, moment))
+        waiting += [(inner, depth + 1) for inner in reversed(history.calls_of(call.id))]
+    return tuple(rows)
+
+
+def _neighbours(history: Any, call: Any, moment: int) -> tuple[CallRow, ...]:
+    """The calls that the program made while the same line ran, this one among them."""
+    root = root_of(history, call)
+    line = history.line_at(root.since)
+    table = history.tables.calls
+    lo = table.begun(line.since) if line is not None else 0
+    hi = table.begun(min(line.until, history.end - 1)) if line is not None else len(table)
+    rows = [int(row) + lo for row in (table.parent[lo:hi] == 0).nonzero()[0]]
+    at = next((place for place, row in enumerate(rows) if table.id[row] == root.id), 0)
+    first = max(0, min(at - MAX_CALLS // 2, len(rows) - MAX_CALLS))
+    calls = (history.call(int(table.id[row])) for row in rows[first : first + MAX_CALLS])
+    return tuple(_call_row(history, each, 0, root.id, moment) for each in calls)

@@ -1,0 +1,384 @@
+"""One operator call cell by cell: which input cells feed an output cell, where they are, and how.
+
+Point at a cell of the result to see what it is made of, or at a cell of an input to see where it goes.
+What feeds what is said by the rules in `_feeds`; the numbers are those the trace holds, the inputs'
+from just before the call and the result's from just after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from engine.inspect.models._calls import call_text, chosen_call, ended, full_name
+from engine.inspect.models._contents import Contents
+from engine.inspect.models._feeds import Feed, Given, Recipe, Rule, Unknown, rule_of, written
+from engine.inspect.models._feeds import base_name as base_name
+from engine.inspect.models._feeds.core import Index, unravel
+from engine.inspect.models._grid import Grid, grid_of
+from engine.inspect.models._numbers import dtype_of, exact, short
+
+LISTED = 64  # feeds that the model lists one by one
+LIT = 4096  # feeds that are lit in the tables
+SCANNED = 4096  # output cells that are asked where an input cell goes
+WORK = 100_000  # feeds that are looked at for that
+TERMS = 6  # terms of a formula that are all written out
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRow:
+    """One input cell, and where it is."""
+
+    argument: str
+    role: str
+    tensor: int
+    label: str
+    index: Index
+    storage: int
+    byte: int
+    address: int
+    text: str  # "" when unknown
+    exact: str
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One tensor of the call as a table, with the cells that take part."""
+
+    argument: str  # "out" for the result
+    tensor: int
+    storage: int
+    label: str
+    dtype: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    address: int
+    grid: Grid
+    fed: frozenset[Index]  # the cells that are lit, up to LIT
+
+
+@dataclass(frozen=True, slots=True)
+class MicroscopeModel:
+    """Everything the microscope shows. `call` 0: nothing was called, and `why`."""
+
+    why: str = ""
+    call: int = 0
+    name: str = ""
+    schema: str = ""
+    text: str = ""
+    line: int = 0
+    file: int = 0
+    running: bool = False  # it has not returned at this moment: the result is from later
+    known: bool = False  # whether there is a rule, and it could tell
+    out: TableRow | None = None
+    outs: tuple[int, ...] = ()  # the tensors that came out; one of them is shown
+    index: Index = ()
+    symbolic: str = ""  # out[1,2] = a[1,2] + b[2]
+    numeric: str = ""  # 45. = 5. + 40.
+    note: str = ""
+    total: int = 0  # how many cells feed it
+    feeds: tuple[FeedRow, ...] = ()  # the first LISTED
+    inputs: tuple[TableRow, ...] = ()
+    arguments: tuple[tuple[str, str], ...] = ()  # those that are not tensors: name and value
+    picked: FeedRow | None = None  # the input cell that was pointed at
+    goes: int = 0  # output cells that it feeds, of those that were asked
+    goes_counted: bool = True  # whether all were asked
+
+
+class _Bench:
+    """The tensors of one call: before it, and what came out."""
+
+    def __init__(self, history: Any, call: Any) -> None:
+        self.history, self.call = history, call
+        self.until = ended(history, call)
+        self.names: dict[str, int] = {}
+        self.values: dict[str, Any] = {}
+        for argument in call.args:
+            if argument.kind == "tensor":
+                self.names[argument.name] = argument.value
+            elif argument.kind == "tensors":
+                for place, tensor in enumerate(argument.value):
+                    if tensor:
+                        self.names[f"{argument.name}[{place}]"] = tensor
+            else:
+                self.values[argument.name] = argument.value
+        self.inputs = {
+            name: fact
+            for name, tensor in self.names.items()
+            if name != "out" and (fact := history.tensor(tensor, call.since)) is not None
+        }
+        self._contents: dict[tuple[int, int], Contents] = {}
+
+    def outs(self) -> tuple[int, ...]:
+        """The tensors that came out: the results, or what the schema says is written."""
+        if self.call.results:
+            return tuple(t for t in self.call.results if t)
+        inside = self.call.schema.partition("->")[0]
+        return tuple(
+            tensor
+            for name, tensor in self.names.items()
+            if f"!) {name.partition('[')[0]}" in inside
+        )
+
+    def contents(self, fact: Any, moment: int) -> Contents:
+        key = (fact.storage, moment)
+        if key not in self._contents:
+            storage = self.history.storage(fact.storage, moment)
+            size = storage.nbytes if storage is not None else 0
+            self._contents[key] = Contents.of(self.history, fact.storage, moment, size)
+        return self._contents[key]
+
+    def read(self, argument: str, index: Index) -> Any:
+        """The recorded value of an input cell; nothing when it was not kept."""
+        fact = self.inputs.get(argument)
+        if fact is None or len(index) != len(fact.sizes):
+            return None
+        return self.contents(fact, self.call.since).value(
+            dtype_of(fact.dtype), fact.extent.byte(index)
+        )
+
+    def given(self, out: Any, result: int) -> Given:
+        name = full_name(self.call.schema)
+        return Given(
+            op=base_name(name),
+            overload=name.partition(".")[2],
+            tensors=self.inputs,
+            values=self.values,
+            out=out,
+            result=result,
+            read=self.read,
+        )
+
+    def address(self, storage: int, moment: int) -> int:
+        fact = self.history.storage(storage, moment)
+        return int(fact.address) if fact is not None else 0
+
+    def table(self, argument: str, fact: Any, moment: int, at: Index | None, fed: Any) -> TableRow:
+        grid = grid_of(fact, fact.extent, self.contents(fact, moment), at)
+        return TableRow(
+            argument=argument,
+            tensor=fact.id,
+            storage=fact.storage,
+            label=self.label(fact.id, moment),
+            dtype=fact.dtype,
+            sizes=fact.sizes,
+            strides=fact.strides,
+            offset=fact.offset,
+            address=self.address(fact.storage, moment),
+            grid=grid,
+            fed=frozenset(fed),
+        )
+
+    def label(self, tensor: int, moment: int) -> str:
+        """Its name then, or the name that it was given when the call had returned."""
+        label = str(self.history.label(tensor, moment))
+        if not label.startswith("#"):
+            return label
+        line = self.history.line_at(moment)
+        after = min(line.until, self.history.end - 1) if line is not None else moment
+        alive = self.history.tensor(tensor, after) is not None
+        return str(self.history.label(tensor, after)) if alive else label
+
+    def row(self, feed: Feed) -> FeedRow:
+        fact = self.inputs[feed.argument]
+        dtype, value = dtype_of(fact.dtype), self.read(feed.argument, feed.index)
+        byte = fact.extent.byte(feed.index)
+        return FeedRow(
+            argument=feed.argument,
+            role=feed.name,
+            tensor=fact.id,
+            label=self.label(fact.id, self.call.since),
+            index=feed.index,
+            storage=fact.storage,
+            byte=byte,
+            address=self.address(fact.storage, self.call.since) + byte,
+            text="" if value is None else short(dtype, value),
+            exact="" if value is None else exact(dtype, value),
+        )
+
+
+def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
+    """The chosen call, and the chosen cell of it."""
+    call = chosen_call(history, moment, selection)
+    if call is None:
+        return MicroscopeModel(why="No operator was called up to this moment: step forward.")
+    bench = _Bench(history, call)
+    outs = tuple(t for t in bench.outs() if history.tensor(t, bench.until) is not None)
+    head: dict[str, Any] = {
+        "call": call.id,
+        "name": full_name(call.schema),
+        "schema": call.schema,
+        "text": call_text(history, call),
+        "line": call.line,
+        "file": call.file,
+        "running": moment < call.until,
+        "outs": outs,
+        "arguments": tuple((name, str(value)) for name, value in bench.values.items()),
+    }
+    if call.error:
+        return MicroscopeModel(**head, why=f"The call failed: {call.error}")
+    if not outs:
+        whole = tuple(bench.table(n, f, call.since, _first(f), ()) for n, f in bench.inputs.items())
+        return MicroscopeModel(**head, why="No tensor came out of this call.", inputs=whole)
+    chosen = selection.tensor if selection.tensor in outs else outs[0]
+    out = history.tensor(chosen, bench.until)
+    given = bench.given(out, outs.index(chosen))
+    rule = _rule(call, bench, out)
+    picked, places, counted = _picked(bench, given, rule, selection, outs)
+    index = places[0] if places else _cell(out, selection, chosen)
+    fed = (index,) if index is not None and not picked else places
+    shown = bench.table("out", out, bench.until, index, fed)
+    story: dict[str, Any] = {"out": shown, "index": index or (), "picked": picked}
+    story |= {"goes": len(places), "goes_counted": counted}
+    if index is None:
+        return MicroscopeModel(**head, **story, why="The result has no cell: a size is 0.")
+    if not bench.inputs:
+        made = f"{cell_name(shown.label, index)} = {head['text']}"
+        note = "No tensor goes in: the operator makes its values itself."
+        return MicroscopeModel(**head, **story, known=True, symbolic=made, note=note)
+    if rule is None:
+        why = f"No rule says which cells feed {head['name']}: here are its arguments."
+        return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=why)
+    try:
+        recipe = rule(given, index)
+        cells = list(islice(recipe.cells(), LIT))
+        formulas = _formulas(bench, recipe, shown, index)
+    except Unknown as unknown:
+        return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=str(unknown))
+    by_argument: dict[str, list[Index]] = {}
+    for feed in cells:
+        by_argument.setdefault(feed.argument, []).append(feed.index)
+    if picked is not None:
+        by_argument[picked.argument] = [picked.index]
+    return MicroscopeModel(
+        **head,
+        **story,
+        known=True,
+        symbolic=formulas[0],
+        numeric=formulas[1],
+        note=recipe.note,
+        total=recipe.total,
+        feeds=tuple(bench.row(feed) for feed in cells[:LISTED]),
+        inputs=_tables(bench, by_argument),
+    )
+
+
+def _first(fact: Any) -> Index | None:
+    return None if 0 in fact.sizes else (0,) * len(fact.sizes)
+
+
+def _cell(out: Any, selection: Any, chosen: int) -> Index | None:
+    """The selected cell of the result, else its first."""
+    if selection.tensor == chosen and _inside(selection.index, out.sizes):
+        return tuple(selection.index)
+    return _first(out)
+
+
+def _inside(index: Index | None, sizes: Index) -> bool:
+    if index is None or len(index) != len(sizes):
+        return False
+    return all(0 <= i < n for i, n in zip(index, sizes, strict=True))
+
+
+def _rule(call: Any, bench: _Bench, out: Any) -> Rule | None:
+    own = bench.inputs.get("self")
+    written_to = "!)" in call.schema
+    view = own is not None and own.storage == out.storage and not written_to
+    return rule_of(full_name(call.schema), view)
+
+
+def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> tuple[TableRow, ...]:
+    """A table for each input; one that feeds nothing is shown from its first cell on."""
+    return tuple(
+        bench.table(
+            name,
+            fact,
+            bench.call.since,
+            next(iter(by_argument.get(name, ())), _first(fact)),
+            by_argument.get(name, ()),
+        )
+        for name, fact in bench.inputs.items()
+    )
+
+
+def _picked(
+    bench: _Bench, given: Given, rule: Rule | None, selection: Any, outs: tuple[int, ...]
+) -> tuple[FeedRow | None, tuple[Index, ...], bool]:
+    """The input cell that is pointed at, the output cells that it feeds, and whether all were asked."""
+    index = selection.index
+    if rule is None or index is None or selection.tensor in outs:
+        return None, (), True
+    name = next((n for n, fact in bench.inputs.items() if fact.id == selection.tensor), "")
+    if not name or not _inside(index, bench.inputs[name].sizes):
+        return None, (), True
+    places, work, counted = [], 0, given.out.sizes and _count(given.out.sizes) <= SCANNED
+    for place in _all(given.out.sizes):
+        try:
+            cells = rule(given, place).cells()
+            hit = False
+            for feed in cells:
+                work += 1
+                hit = hit or (feed.argument == name and feed.index == tuple(index))
+                if hit or work > WORK:
+                    break
+        except Unknown:
+            continue
+        if hit:
+            places.append(place)
+        if work > WORK:
+            counted = False
+            break
+    return bench.row(Feed(name, tuple(index))), tuple(places), bool(counted)
+
+
+def _count(sizes: Index) -> int:
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
+
+
+def _all(sizes: Index) -> Iterator[Index]:
+    return (unravel(place, sizes) for place in range(min(_count(sizes), SCANNED)))
+
+
+def _formulas(bench: _Bench, recipe: Recipe, out: TableRow, index: Index) -> tuple[str, str]:
+    """The recipe with names, and with numbers."""
+    value = out.grid.cell(index).text or "?"
+    named = _formula(bench, recipe, lambda row: cell_name(row.label, row.index))
+    counted = _formula(bench, recipe, lambda row: row.text or "?")
+    return f"{cell_name(out.label, index)} = {named}", f"{value} = {counted}"
+
+
+def cell_name(label: str, index: Index) -> str:
+    """`x[1,2]`; a tensor without dimensions is its own cell."""
+    return f"{label}[{','.join(map(str, index))}]" if index else label
+
+
+def _formula(bench: _Bench, recipe: Recipe, say: Any) -> str:
+    extras = {feed.name: say(bench.row(feed)) for feed in recipe.extras}
+
+    def known(own: dict[str, str], name: str) -> str | None:
+        if name in own:
+            return own[name]
+        value = bench.values.get(name)
+        return _constant(value) if name in bench.values else None
+
+    def term(number: int) -> str:
+        own = extras | {feed.name: say(bench.row(feed)) for feed in recipe.feeds(number)}
+        return written(recipe.term, lambda name: known(own, name))
+
+    if recipe.count > TERMS:
+        shown = [term(number) for number in range(TERMS - 2)]
+        shown += [f"... {recipe.count - TERMS + 1:,} more ...", term(recipe.count - 1)]
+    else:
+        shown = [term(number) for number in range(recipe.count)]
+    whole = extras | {"terms": recipe.join.join(shown)}
+    return written(recipe.whole, lambda name: known(whole, name))
+
+
+def _constant(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

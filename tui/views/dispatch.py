@@ -1,0 +1,338 @@
+"""A call through the dispatcher: which keys its arguments bring, which kernels run, what they loop over,
+and the declaration that all of it was generated from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.inspect.models._calls import duration
+from engine.inspect.models._words import shape_text
+from engine.inspect.models.dispatch import (
+    ArgumentRow,
+    CallRow,
+    DispatchModel,
+    HopRow,
+    PlanRow,
+    TensorRow,
+)
+from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
+from tui.views import DrawContext
+from tui.views._cells import facts, numbers_text, padded, wrapped
+
+NAME = "dispatch"
+KEY = "8"
+TITLE = "Dispatch"
+HELP = {
+    "keys": "A dispatch key is a bit: the tensor needs this sort of work. Each tensor has a set of them.",
+    "◆": "This argument (or the union) has the key of this row.",
+    "union": "The keys of all arguments together: the dispatcher looks at nothing else.",
+    "▸": "Here the kernel on the right ran: of the keys that were left, this was the highest with one.",
+    "falls through": "The operator has no kernel for this key: the next one below is looked at.",
+    "hop": "One choice of the dispatcher. A kernel that has done its part hops on to the keys below.",
+    "after": "How long after the call began. The recorder's own work is in all times shown here.",
+    "us": "Microseconds: millionths of a second. ns: a thousandth of that.",
+    "not yet": "This part of the call is later than this moment.",
+    "result": "What the shape rule decided: sizes, strides and dtype of what came out.",
+    "plan": "The loop that the kernel ran: dimensions merged and reordered, the outermost first.",
+    "contiguous": "A loop over elements that lie side by side: full vector loads and stores.",
+    "scalar-broadcast": "Like contiguous, with an operand that is one and the same element throughout.",
+    "strided": "A loop that steps over memory: one element at a time.",
+    "one element": "Nothing to loop over.",
+    "bytes a step": "How far one step along the dimension goes in each operand. 0: the same element again.",
+    "x86-64-v2, v3, v4": "Sets of instructions: with vectors of 16, 32 (AVX2) and 64 bytes (AVX-512).",
+    "inside": "The calls that this one is made of; a composite operator is made of nothing else.",
+    "▶": "This call, among those of the same tree or line.",
+    "✖": "The call failed.",
+    "from": "The one entry in csrc/ops that declares the operator.",
+    "becomes": "What the generator made of the entry: compiled into the engine, or installed in Python.",
+    "# - { } [ ] | > \" ' * & ! ; < / ? + % ~ @ ^ `": "In the entry and below it: YAML, C++, the schema as they are.",
+    "…": "Too long for its place, or more than fits.",
+}
+
+COLUMN = 7  # cells of an argument's column in the table of keys
+COLUMNS = 6  # arguments that have a column of their own
+SIDE = 100  # columns from which the entry and what it became stand side by side
+
+
+def draw(model: DispatchModel, context: DrawContext) -> Picture:
+    """From above: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
+    width = context.width
+    if not model.call:
+        return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
+    lines: list[Line] = [_head(model, context)]
+    lines += wrapped(model.schema, width - 2, "dim", 1)
+    lines += [(), *_arguments(model, context), ()]
+    lines += [*_keys(model, context), ()]
+    lines += [*_results(model, context), ()]
+    for plan in model.plans:
+        lines += [*_plan(plan, context), ()]
+    if len(model.tree) > 1:
+        lines += [*_calls("inside", model.tree, context), ()]
+    if len(model.neighbours) > 1:
+        lines += [*_calls(f"line {model.line}", model.neighbours, context), ()]
+    lines += _origin(model, context)
+    return Picture.of([_clipped(line, context) for line in lines], width)
+
+
+def _clipped(line: Line, context: DrawContext) -> Line:
+    """No line is wider than the room: what does not fit ends in an ellipsis."""
+    if sum(span.width for span in line) <= context.width:
+        return line
+    shown, x = [], 0
+    for span in line:
+        text = cut(span.text, context.width - x, context.glyphs.ellipsis)
+        shown.append(Span(text, span.style, span.target))
+        x += cells(text)
+        if text != span.text:
+            break
+    return tuple(shown)
+
+
+def _head(model: DispatchModel, context: DrawContext) -> Line:
+    where = f"  line {model.line}: {model.code}" if model.line else ""
+    pairs = [
+        (model.name, "op"),
+        (f"  call {model.call}", "head"),
+        (f"  {model.time}", "number"),
+        ("  still running" if model.running else "", "warn"),
+        (where, "dim"),
+    ]
+    return facts(pairs, context.width, context.glyphs.ellipsis)
+
+
+def _heading(title: str, about: str = "") -> Line:
+    return (Span(f" {title}", "head"), Span(f"  {about}" if about else "", "dim"))
+
+
+# Arguments
+
+
+def _arguments(model: DispatchModel, context: DrawContext) -> list[Line]:
+    name = min(18, max((cells(a.name) for a in model.arguments), default=0))
+    lines: list[Line] = [_heading("arguments", "" if model.arguments else "none")]
+    for argument in model.arguments:
+        first, *rest = _argument(argument, context)
+        lines.append(
+            (
+                Span("   "),
+                *padded(argument.name, name + 2, "name", ellipsis=context.glyphs.ellipsis),
+                *first,
+            )
+        )
+        lines += [(Span(" " * (name + 5)), *line) for line in rest]
+    return lines
+
+
+def _argument(argument: ArgumentRow, context: DrawContext) -> list[Line]:
+    if not argument.tensors:
+        return [(Span(cut(clean(argument.text), 60, context.glyphs.ellipsis), "number"),)]
+    shown = [_tensor(row, context) for row in argument.tensors[:8]]
+    if len(argument.tensors) > len(shown):
+        more = len(argument.tensors) - len(shown)
+        shown.append((Span(f"{context.glyphs.ellipsis} {more} more tensors", "dim"),))
+    return shown
+
+
+def _tensor(row: TensorRow, context: DrawContext) -> Line:
+    chosen = context.selection.tensor == row.tensor
+    target = Target("tensor", row.tensor, row.storage)
+    label = cut(clean(row.label), 20, context.glyphs.ellipsis)
+    return (
+        Span(context.glyphs.lit if chosen else "", "lit"),
+        Span(label, "name lit" if chosen else "name", target),
+        Span(f"  {row.dtype} {shape_text(row.sizes, context.glyphs.times)}", "type"),
+        Span(f"  strides {numbers_text(row.strides)}", "number"),
+        Span(f"  offset {row.offset}" if row.offset else "", "number"),
+        Span(f"  {row.device}" if row.device != "cpu" else "", "type"),
+        Span(f"  on storage {row.storage}", "dim"),
+    )
+
+
+# Keys and hops
+
+
+def _keys(model: DispatchModel, context: DrawContext) -> list[Line]:
+    """A row per key of the union, highest first; a column per argument that has keys."""
+    glyphs = context.glyphs
+    columns = [a for a in model.arguments if a.tensors][:COLUMNS]
+    wide = max((cells(key) for key in model.union), default=4) + 2
+    titles = [*(a.name for a in columns), "union"]
+    head = [Span(fit(" keys", wide + 3, ""), "head")]
+    head += [Span(_middle(cut(t, COLUMN - 1, glyphs.ellipsis)), "dim") for t in titles]
+    hops = {hop.key: (number, hop) for number, hop in enumerate(model.hops, 1)}
+    lines: list[Line] = [(*head, Span("  hop  kernel", "head"))]
+    for key in model.union:
+        ran = hops.get(key)
+        lit = ran is not None and ran[1].done
+        row = [Span("   "), *padded(key, wide, "op" if lit else "dim")]
+        for argument in columns:
+            sign = (
+                glyphs.mark if key in argument.keys else "" if argument.recorded else glyphs.unknown
+            )
+            row.append(Span(_middle(sign), "number"))
+        row.append(Span(_middle(glyphs.mark), "title"))
+        lines.append((*row, *_hop(model, key, ran, context)))
+    if not model.hops:
+        lines.append((Span("   no hop is in the trace", "dim"),))
+    lines.append(_absent(model, context))
+    return lines
+
+
+def _middle(text: str) -> str:
+    left = (COLUMN - cells(text)) // 2
+    return " " * left + text + " " * (COLUMN - cells(text) - left)
+
+
+def _hop(
+    model: DispatchModel, key: str, ran: tuple[int, HopRow] | None, context: DrawContext
+) -> list[Span]:
+    if ran is None:
+        fell = any(key in hop.fell for hop in model.hops)
+        return [Span("       falls through" if fell else "       left below", "dim")]
+    number, hop = ran
+    target = Target("event", call=model.call, event=hop.moment)
+    if not hop.done:
+        return [
+            Span(f"    {number}  ", "dim"),
+            Span(hop.kernel, "dim", target),
+            Span("  not yet", "dim"),
+        ]
+    time = f"  after {duration(hop.after)}, for {duration(hop.took)}"
+    return [
+        Span(f"  {context.glyphs.arrow} {number}  ", "head"),
+        Span(hop.kernel, "op", target),
+        Span(time, "dim"),
+    ]
+
+
+def _absent(model: DispatchModel, context: DrawContext) -> Line:
+    between = f" {context.glyphs.dot} "
+    return (Span(f"   in no argument: {between.join(model.absent)}", "dim"),)
+
+
+# What came out
+
+
+def _results(model: DispatchModel, context: DrawContext) -> list[Line]:
+    if model.error:
+        sign = context.glyphs.fail
+        first, *rest = wrapped(model.error, context.width - 4, "error", 3)
+        return [_heading("result"), (Span(f" {sign} ", "error"), first[1]), *rest]
+    about = (
+        "" if model.results else "not yet" if model.running else "none: it wrote into its arguments"
+    )
+    lines: list[Line] = [_heading("result", about)]
+    for row, fresh in zip(model.results, model.fresh, strict=True):
+        shared = "new memory" if fresh else "the memory of an argument"
+        lines.append(
+            (Span("   "), *_tensor(row, context), Span(f"  {shared}", "good" if fresh else "dim"))
+        )
+    if model.more_results:
+        lines.append((Span(f"   and {model.more_results} more", "dim"),))
+    return lines
+
+
+def _plan(plan: PlanRow, context: DrawContext) -> list[Line]:
+    vector = f", vectors of {plan.vector} bytes: {plan.lanes} at once" if plan.vector else ""
+    threads = f", {plan.threads} threads" if plan.threads > 1 else ", one thread"
+    target = Target("event", event=plan.moment)
+    head = [
+        Span(" plan", "head"),
+        Span("  "),
+        Span(f"{plan.loop} loop", "op" if plan.done else "dim", target),
+        Span(f"  x86-64-{plan.isa}{vector}{threads}", "dim"),
+        Span("" if plan.done else "  not yet", "dim"),
+    ]
+    name = max([len("bytes a step"), *(cells(operand.name) for operand in plan.operands)])
+    width = max([7, *(len(str(n)) + 2 for o in plan.operands for n in (*o.strides, *plan.sizes))])
+    dims = "".join(fit(f"dim {d}", width, "", ">") for d in range(len(plan.sizes)))
+    sizes = "".join(fit(str(n), width, "", ">") for n in plan.sizes)
+    lines: list[Line] = [tuple(head)]
+    if not plan.sizes:
+        return lines
+    lines.append((Span(f"   {fit('', name, '')}{dims}", "dim"),))
+    lines.append((Span(f"   {fit('size', name, '')}", "name"), Span(sizes, "number")))
+    lines.append((Span("   bytes a step", "dim"),))
+    for operand in plan.operands:
+        steps = "".join(fit(str(n), width, "", ">") for n in operand.strides)
+        note = "" if operand.itemsize else "  a number"
+        lines.append(
+            (
+                Span(f"   {fit(operand.name, name, '')}", "name"),
+                Span(steps, "number"),
+                Span(note, "dim"),
+            )
+        )
+    return lines
+
+
+# The calls around it
+
+
+def _calls(title: str, rows: Sequence[CallRow], context: DrawContext) -> list[Line]:
+    glyphs = context.glyphs
+    here = next((place for place, row in enumerate(rows) if row.here), 0)
+    most = 12
+    first = max(0, min(here - most // 2, len(rows) - most))
+    lines: list[Line] = [_heading(title, f"{len(rows)} calls")]
+    if first:
+        lines.append((Span(f"   {glyphs.ellipsis} {first} before", "dim"),))
+    for row in rows[first : first + most]:
+        lines.append(_call(row, context, glyphs))
+    left = len(rows) - first - most
+    if left > 0:
+        lines.append((Span(f"   {glyphs.ellipsis} {left} more", "dim"),))
+    return lines
+
+
+def _call(row: CallRow, context: DrawContext, glyphs: Glyphs) -> Line:
+    sign = glyphs.here if row.here else glyphs.fail if row.error else glyphs.dot
+    time = f"  {duration(row.took)}" if row.done else "  not yet"
+    indent = min(3 + 2 * row.depth, context.width // 2)
+    text = cut(clean(row.text), max(8, context.width - indent - 3 - cells(time)), glyphs.ellipsis)
+    style = "op lit" if row.here else "error" if row.error else "op" if row.done else "dim"
+    return (
+        Span(" " * indent),
+        Span(f"{sign} ", "here" if row.here else "dim"),
+        Span(text, style, Target("call", call=row.call)),
+        Span(time, "dim"),
+    )
+
+
+# Where it comes from
+
+
+def _origin(model: DispatchModel, context: DrawContext) -> list[Line]:
+    origin = model.origin
+    if not origin.path:
+        return [_heading("from", f"this engine declares no operator {model.name}")]
+    left: list[Line] = [_heading("from", f"{origin.path}:{origin.line}")]
+    beside = context.width >= SIDE
+    half = context.width // 2 - 1 if beside else context.width
+    for text in origin.entry:
+        left += _code(text, half, "string", context.glyphs.ellipsis)
+    right: list[Line] = [_heading("becomes")]
+    for made in origin.made:
+        right.append((Span(f"   {made.what}", "name"),))
+        for text in made.lines:
+            right += _code(text, half, "text", context.glyphs.ellipsis)
+    if not beside:
+        return [*left, (), *right]
+    lines: list[Line] = []
+    for y in range(max(len(left), len(right))):
+        one = left[y] if y < len(left) else ()
+        gap = half + 2 - sum(span.width for span in one)
+        lines.append((*one, Span(" " * gap), *(right[y] if y < len(right) else ())))
+    return lines
+
+
+def _code(text: str, width: int, style: str, ellipsis: str) -> list[Line]:
+    """A line of the entry or of what it became, over as many lines as it needs; the further ones hang."""
+    text = clean(text)
+    indent = 3 + len(text) - len(text.lstrip())
+    pieces = [line[1].text for line in wrapped(text, width - 4, style, indent)]
+    return [
+        (Span(" " * at), Span(cut(piece, width - at, ellipsis), style))
+        for place, piece in enumerate(pieces)
+        for at in (indent + (2 if place else 0),)
+    ]

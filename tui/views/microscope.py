@@ -1,0 +1,271 @@
+"""The kernel microscope: one cell of a result, the sum it is, and the cells that go into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.inspect.models._grid import GridCell
+from engine.inspect.models._words import many, shape_text
+from engine.inspect.models.microscope import MicroscopeModel, TableRow, cell_name
+from engine.inspect.selection import Selection
+from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
+from tui.views import DrawContext
+from tui.views._cells import facts, numbers_text, padded, wrapped
+from tui.views._table import table_width, window
+
+NAME = "microscope"
+KEY = "9"
+TITLE = "Microscope"
+HELP = {
+    "out": "The result of the call. Move over its cells to see what each is made of.",
+    "[ ]": "Around the cell of the result, and around every input cell that feeds it.",
+    "◆": "A cell of the result that the picked cell of an input goes into.",
+    "=": "What the cell is: first with the cells' names, below with the numbers they held.",
+    "* ** / // %": "Times, to the power of, divided by, divided and rounded down, the rest of that.",
+    "|x|": "The absolute value of x.",
+    "& ^ ~": "Bitwise and, bitwise exclusive or, bitwise not. | between two: bitwise or.",
+    "? :": "`c ? a : b` is a where c is true, else b. A ? alone: the trace does not hold the value.",
+    "...": "So many more terms of the same form are left out of the formula.",
+    "feeds": "The input cells of this one cell, with the place of each in memory.",
+    "byte": "Where the cell begins in its storage.",
+    "goes into": "How many cells of the result the picked cell of an input feeds.",
+    "i0 \\ i1": "Dimension 0 runs downwards, dimension 1 to the right.",
+    "[1,:,:]": "After a name: the slice of a tensor with more than two dimensions that is shown.",
+    "before, after": "Inputs hold what they held just before the call, the result what it held just after.",
+    "…": "More rows, columns or cells than fit, or a text too long for its place.",
+}
+
+LABEL = 5  # cells left of a table, for the row's index
+MOST_ROWS = 12
+_GAP = 3  # cells between two tables
+
+
+def draw(model: MicroscopeModel, context: DrawContext) -> Picture:
+    """The formula, then the tables side by side, then every feeding cell with its address."""
+    width, glyphs = context.width, context.glyphs
+    if not model.call:
+        return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
+    lines: list[Line] = [_head(model, context), ()]
+    lines += _formula(model, context)
+    if model.why:
+        lines += [*wrapped(model.why, width - 2, "warn", 1), ()]
+    if model.picked is not None:
+        lines += [_picked(model, context), ()]
+    tables = ([model.out] if model.out is not None else []) + list(model.inputs)
+    lines += _side_by_side([_table(model, table, context) for table in tables], width)
+    lines += _feeds(model, context)
+    if model.arguments:
+        lines += [_constants(model, width, glyphs.ellipsis)]
+    return Picture.of(lines, width)
+
+
+def _head(model: MicroscopeModel, context: DrawContext) -> Line:
+    where = f"  line {model.line}" if model.line else ""
+    pairs = [
+        (model.name, "op"),
+        (f"  {model.text}", "text"),
+        (f"  call {model.call}{where}", "dim"),
+        ("  not yet returned: the result is from later" if model.running else "", "warn"),
+    ]
+    return facts(pairs, context.width, context.glyphs.ellipsis)
+
+
+def _formula(model: MicroscopeModel, context: DrawContext) -> list[Line]:
+    """Names over numbers, their equals signs one below the other when each fits on a line."""
+    width = context.width
+    if not model.symbolic:
+        return [*wrapped(model.note, width - 2, "dim", 1), ()] if model.note else []
+    lines: list[Line] = []
+    named, _, does = model.symbolic.partition(" = ")
+    value, _, numbers = model.numeric.partition(" = ")
+    indent = max(cells(named), cells(value)) + 1
+    for left, right, style in ((named, does, "name"), (value, numbers, "number")):
+        if not left:
+            continue
+        first, *rest = wrapped(right, width - 5, style, indent + 3)
+        lit = Span(fit(clean(left), indent, "", ">"), f"{style} lit")
+        lines += [(lit, Span(" = ", "dim"), first[1]), *rest]
+    if model.note:
+        lines += wrapped(model.note, width - 2, "dim", indent + 3)
+    return [*lines, ()]
+
+
+def _picked(model: MicroscopeModel, context: DrawContext) -> Line:
+    assert model.picked is not None
+    picked = model.picked
+    at_least = "" if model.goes_counted else "at least "
+    pairs = [
+        (cell_name(picked.label, picked.index), "name lit"),
+        (f" of {picked.argument} goes into ", "text"),
+        (f"{at_least}{many(model.goes, 'cell')} of the result", "head"),
+        (f" {context.glyphs.mark}" if model.goes else "", "head"),
+    ]
+    return facts(pairs, context.width, context.glyphs.ellipsis)
+
+
+# Tables
+
+
+def _table(model: MicroscopeModel, table: TableRow, context: DrawContext) -> list[Line]:
+    """One tensor: its name, what it is, and the part of its cells around those that take part."""
+    glyphs, grid = context.glyphs, table.grid
+    if grid.at_row < 0:
+        return [
+            _title(table, context.selection, glyphs),
+            (Span(" no element: a size is 0", "dim"),),
+        ]
+    here = [index for index in table.fed if index[: max(0, grid.rank - 2)] == grid.lead]
+    width = table_width(grid)
+    most = max(4, min(MOST_ROWS, context.height - 12))
+    rows = _part([index[-2] for index in here] if grid.rank > 1 else [0], grid.rows, most)
+    # two tables always find room side by side at 80 columns
+    room = max(2, (context.width // 2 - LABEL - _GAP) // width)
+    columns = _part([index[-1] for index in here] if grid.rank else [0], grid.columns, room)
+    lines: list[Line] = [_title(table, context.selection, glyphs), _about(table, glyphs)]
+    corner = {0: "", 1: "i0"}.get(grid.rank, f"i{grid.rank - 2}\\i{grid.rank - 1}")
+    numbers = "".join(fit(str(n), width - 1, "", ">") + " " for n in columns)
+    lines.append((Span(fit(corner, LABEL, "", ">"), "dim"), Span(numbers, "dim")))
+    for row in rows:
+        label = fit(str(row) if grid.rank > 1 else "", LABEL, glyphs.ellipsis, ">")
+        shown = grid.row(row, columns.start, len(columns))
+        lines.append((Span(label, "dim"), *(_cell(model, table, c, width, glyphs) for c in shown)))
+    if len(rows) < grid.rows or len(columns) < grid.columns:
+        lines.append(
+            (
+                Span(
+                    f"     {glyphs.ellipsis} of {grid.rows:,}×{grid.columns:,}".replace(
+                        "×", glyphs.times
+                    ),
+                    "dim",
+                ),
+            )
+        )
+    if len(here) < len(table.fed):
+        lines.append((Span(f"     {len(table.fed) - len(here):,} more in other slices", "dim"),))
+    return lines
+
+
+def _part(fed: Sequence[int], count: int, room: int) -> range:
+    """The part to show: all fed places if they fit, else from the first of them on."""
+    low, high = min(fed, default=0), max(fed, default=0)
+    if high - low < room:
+        return window((low + high) // 2, count, room)
+    first = max(0, min(low, count - room))
+    return range(first, min(first + room, count))
+
+
+def _title(table: TableRow, selection: Selection, glyphs: Glyphs) -> Line:
+    lead = "".join(f"{at}," for at in table.grid.lead)
+    part = f"[{lead}:,:]" if table.grid.lead else ""
+    target = Target("tensor", table.tensor, table.storage)
+    name = cut(clean(table.label), 24, glyphs.ellipsis)
+    style = "head" if table.argument == "out" else "name"
+    chosen = table.tensor == selection.tensor
+    edge = Span(glyphs.lit, "lit") if chosen else Span(" ")
+    spans = [edge, Span(name, f"{style} lit" if chosen else style, target), Span(part, "dim")]
+    if table.argument != table.label:
+        spans.append(Span(f"  {table.argument}", "type"))
+    return tuple(spans)
+
+
+def _about(table: TableRow, glyphs: Glyphs) -> Line:
+    text = f" {table.dtype} {shape_text(table.sizes, glyphs.times)}"
+    return (Span(f"{text}  strides {numbers_text(table.strides)}", "dim"),)
+
+
+def _cell(
+    model: MicroscopeModel, table: TableRow, cell: GridCell, width: int, glyphs: Glyphs
+) -> Span:
+    """A value; in brackets when it takes part."""
+    text = fit(cell.text if cell.known else glyphs.unknown, width - 3, glyphs.ellipsis, ">")
+    target = Target("byte", table.tensor, table.storage, cell.byte, cell.index)
+    if table.argument == "out":
+        if cell.index == model.index:
+            return Span(f" [{text}]", "number lit", target)
+        mark = glyphs.mark if cell.index in table.fed else " "
+        return Span(f"  {text}{mark}", "number" if cell.known else "unknown", target)
+    if cell.index in table.fed:
+        return Span(f" [{text}]", "number path", target)
+    return Span(f"  {text} ", "dim" if cell.known else "unknown", target)
+
+
+def _side_by_side(blocks: Sequence[Sequence[Line]], width: int) -> list[Line]:
+    """As many blocks next to each other as fit, then the next row of blocks."""
+    rows: list[list[Sequence[Line]]] = [[]]
+    used = 0
+    for block in blocks:
+        wide = max(sum(span.width for span in line) for line in block) + _GAP
+        if rows[-1] and used + wide - _GAP > width:
+            rows.append([])
+            used = 0
+        rows[-1].append(block)
+        used += wide
+    lines: list[Line] = []
+    for row in filter(None, rows):
+        widths = [max(sum(s.width for s in line) for line in block) + _GAP for block in row]
+        for y in range(max(map(len, row))):
+            line: list[Span] = []
+            for place, (block, wide) in enumerate(zip(row, widths, strict=True)):
+                own = block[y] if y < len(block) else ()
+                line += _clipped(own, width)
+                blank = wide - sum(span.width for span in own)
+                if place < len(row) - 1:
+                    line.append(Span(" " * blank))
+            lines.append(tuple(line))
+        lines.append(())
+    return lines
+
+
+def _clipped(line: Line, width: int) -> list[Span]:
+    """The spans that fit: a table wider than the screen ends at its edge."""
+    shown, x = [], 0
+    for span in line:
+        text = cut(span.text, width - x, "")
+        shown.append(Span(text, span.style, span.target))
+        x += cells(text)
+    return shown
+
+
+# The list of feeding cells
+
+
+def _feeds(model: MicroscopeModel, context: DrawContext) -> list[Line]:
+    glyphs, width = context.glyphs, context.width
+    if not model.feeds:
+        return []
+    lines: list[Line] = [
+        (
+            Span(" feeds ", "head"),
+            Span(f"{many(model.total, 'cell')} in, one cell out", "dim"),
+        )
+    ]
+    name = max(cells(clean(cell_name(f.label, f.index))) for f in model.feeds)
+    role = max(cells(f.argument) for f in model.feeds)
+    name, role = min(name, 28), min(role, 14)
+    for feed in model.feeds:
+        target = Target("byte", feed.tensor, feed.storage, feed.byte, feed.index)
+        spans = [
+            Span("   "),
+            *padded(feed.argument, role + 2, "type", ellipsis=glyphs.ellipsis),
+            *padded(
+                cell_name(feed.label, feed.index), name + 2, "name", target, "<", glyphs.ellipsis
+            ),
+            *padded(f"byte {feed.byte}", 12, "number"),
+        ]
+        if width >= 60:
+            spans += padded(f"{feed.address:#x}" if feed.address else "", 16, "address")
+        spans.append(
+            Span(cut(feed.exact or glyphs.unknown, 24, ""), "number" if feed.exact else "unknown")
+        )
+        lines.append(tuple(_clipped(tuple(spans), width)))
+    if model.total > len(model.feeds):
+        more = model.total - len(model.feeds)
+        lines.append((Span(f"   {glyphs.ellipsis} {more:,} more", "dim"),))
+    return [*lines, ()]
+
+
+def _constants(model: MicroscopeModel, width: int, ellipsis: str) -> Line:
+    pairs = [("arguments", "head")]
+    for name, value in model.arguments:
+        pairs += [(f"  {name} ", "type"), (value, "number")]
+    return facts(pairs, width, ellipsis)
