@@ -20,8 +20,10 @@ from engine import complex_numbers as _complex_numbers  # noqa: F401  (adds to o
 from engine import creation as _creation
 from engine import draws as _draws
 from engine import dtypes as _dtypes
+from engine import many as _many  # noqa: F401  (adds to the tables of overloads)
 from engine import overloads as _overloads
 from engine import questions as _questions  # noqa: F401  (adds to the tables of overloads)
+from engine import reductions as _reductions  # noqa: F401  (adds to the tables of overloads)
 from engine._generated import ops as _raw
 from engine.display import get_printoptions as get_printoptions
 from engine.display import printoptions as printoptions
@@ -47,7 +49,8 @@ __version__ = "0.1.0"
 _functions: dict[str, Any] = dict(_raw.FUNCTIONS)
 _methods: dict[str, Any] = dict(_raw.METHODS)
 _overloads.install(_functions, _methods)
-_methods.update(_casts.METHODS, __getitem__=_getitem, __setitem__=_setitem)
+_methods.update(_casts.METHODS, **_draws.METHODS)
+_methods.update(__getitem__=_getitem, __setitem__=_setitem)
 for _module in (_creation, _draws):
     _functions.update({_name: getattr(_module, _name) for _name in _module.__all__})
 for _name, _method in _methods.items():

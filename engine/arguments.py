@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from engine.dtypes import device, dtype
+from engine.dtypes import device, dtype, memory_format
 from engine.tensor import Tensor
 
 
@@ -60,6 +60,7 @@ def accepts(kind: str, value: object) -> bool:
         "str": str,
         "ScalarType": dtype,
         "Device": (device, str),
+        "MemoryFormat": memory_format,
     }
     return isinstance(value, classes.get(kind, object))
 

@@ -174,7 +174,7 @@ def _fill(slot: Any, kind: str, value: Any, alive: list[Any]) -> None:
     elif isinstance(value, float) or kind == "float":
         slot.tag, slot.d = FLOAT, float(value)
     else:
-        slot.tag, slot.i = INT, int(value)
+        slot.tag, slot.i = INT, value.__index__()
 
 
 def _keep(memory: Any, alive: list[Any]) -> Any:

@@ -56,12 +56,12 @@ def _optional(convert: Any, value: Any) -> Any:
     return None if value is None else convert(value, "to")
 
 
-def is_channels_last(x: Tensor) -> bool:
-    """Whether a (N, C, H, W) tensor lies in memory as (N, H, W, C)."""
-    if x.dim() != 4:
+def is_channels_last(x: Tensor, rank: int = 4) -> bool:
+    """Whether a (N, C, H, W) tensor lies in memory as (N, H, W, C); rank 5: (N, D, H, W, C)."""
+    if x.dim() != rank:
         return False
     expected, sizes, strides = 1, x.shape, x.stride()
-    for dim in (1, 3, 2, 0):
+    for dim in (1, *range(rank - 1, 1, -1), 0):
         if sizes[dim] != 1 and strides[dim] != expected:
             return False
         expected *= sizes[dim]
@@ -78,7 +78,11 @@ def warn_of_lost_parts(target: dtype | None, source: dtype) -> None:
 
 def _cast(name: str, kind: dtype) -> Any:
     def cast(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
-        return self if self.dtype is kind else self._copied(kind, None)
+        if self.dtype is kind and (
+            memory_format is preserve_format or self.is_contiguous(memory_format)
+        ):
+            return self
+        return self._copied(kind, None, memory_format)
 
     cast.__name__, cast.__qualname__ = name, f"Tensor.{name}"
     cast.__doc__ = f"The tensor as {kind}: itself when it is that already."

@@ -134,11 +134,16 @@ def device_code(device: Any) -> int:
     return (device if isinstance(device, _device) else _device(device)).code
 
 
-def take_list(pointer: Any) -> list[Tensor]:
+def format_code(memory_format: Any) -> int:
+    """The operators' number of a memory format; None becomes -1, "not given"."""
+    return -1 if memory_format is None else int(memory_format.__index__())
+
+
+def take_list(pointer: Any) -> tuple[Tensor, ...]:
     """Wraps the tensors of a returned list and frees the list."""
     if pointer == ffi.NULL:
         raise_last()
-    result = [wrap(h) for h in ffi.unpack(pointer.items, pointer.n)]
+    result = tuple(wrap(h) for h in ffi.unpack(pointer.items, pointer.n))
     lib.uh_list_free(pointer)
     return result
 

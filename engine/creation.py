@@ -136,19 +136,26 @@ def _need(size: tuple[Any, ...], function: str) -> None:
         raise TypeError(f"{function}: missing the argument 'size': ints, or a tuple of ints")
 
 
-def finish(made: Tensor, out: Tensor | None, requires_grad: bool, function: str) -> Tensor:
+def result_dtype(out: Tensor | None, kind: dtype | None, function: str) -> dtype | None:
+    """The dtype to compute in: that of `out` where there is one, which `kind` must agree with."""
+    if out is None:
+        return kind
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{function}: out must be a Tensor, got {type(out).__name__}")
+    if kind is not None and as_dtype(kind, function) is not out.dtype:
+        wanted = as_dtype(kind, function).title
+        raise RuntimeError(
+            f"{function}: dtype {wanted} does not match dtype of out parameter ({out.dtype.title})"
+        )
+    return out.dtype
+
+
+def finish(made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
     """What all factories do last: into `out` where there is one."""
     if out is not None:
-        if not isinstance(out, Tensor):
-            raise TypeError(f"{function}: out must be a Tensor, got {type(out).__name__}")
-        if out.numel() == 0 and made.numel() != 0:
-            out.data = made.to(out.dtype)
-        elif out.shape != made.shape:
-            raise RuntimeError(
-                f"{function}: out has shape {tuple(out.shape)}, the result {tuple(made.shape)}"
-            )
-        else:
-            out.copy_(made)
+        if out.shape != made.shape:
+            out.resize_(made.shape)
+        out.copy_(made)
         made = out
     return made.requires_grad_(requires_grad) if requires_grad else made
 
@@ -170,10 +177,11 @@ def empty(
     engine.Size([2, 3])
     """
     _need(size, "empty")
-    made = ops.empty(*size, dtype=dtype, device=device)
+    dtype = result_dtype(out, dtype, "empty")
+    made = ops.empty(*size, dtype=dtype, device=device, memory_format=memory_format)
     if out is None and not requires_grad:
         return made
-    return finish(made, out, requires_grad, "empty")
+    return finish(made, out, requires_grad)
 
 
 def zeros(*size: Any, **options: Any) -> Tensor:
@@ -210,8 +218,9 @@ def _zeros_with_options(
     pin_memory: bool = False,
 ) -> Tensor:
     _need(size, "zeros")
+    dtype = result_dtype(out, dtype, "zeros")
     made = ops.zeros(*size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "zeros")
+    return finish(made, out, requires_grad)
 
 
 def ones(
@@ -230,10 +239,11 @@ def ones(
     tensor([1., 1.])
     """
     _need(size, "ones")
+    dtype = result_dtype(out, dtype, "ones")
     made = ops.ones(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
-    return finish(made, out, requires_grad, "ones")
+    return finish(made, out, requires_grad)
 
 
 def full(
@@ -254,8 +264,9 @@ def full(
     tensor([7, 7])
     """
     number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    dtype = result_dtype(out, dtype, "full")
     made = ops.full(size, number, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "full")
+    return finish(made, out, requires_grad)
 
 
 def empty_strided(
@@ -275,7 +286,7 @@ def empty_strided(
     (1, 2)
     """
     made = ops.empty_strided(size, stride, dtype=dtype, device=device)
-    return finish(made, None, requires_grad, "empty_strided")
+    return finish(made, None, requires_grad)
 
 
 def scalar_tensor(
@@ -289,7 +300,7 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor holding `s`, of the default float dtype unless one is given."""
     made = ops.scalar_tensor(s, dtype=dtype, device=device)
-    return finish(made, None, requires_grad, "scalar_tensor")
+    return finish(made, None, requires_grad)
 
 
 def like_factory(function: Any, name: str, doc: str) -> Any:
@@ -304,7 +315,7 @@ def like_factory(function: Any, name: str, doc: str) -> Any:
         requires_grad: bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        made = function(input, *values, dtype=dtype, device=device)
+        made = function(input, *values, dtype=dtype, device=device, memory_format=memory_format)
         return made.requires_grad_(requires_grad) if requires_grad else made
 
     like.__name__ = like.__qualname__ = name
@@ -356,10 +367,11 @@ def arange(
     """
     if end is None:
         start, end = 0, start
+    dtype = result_dtype(out, dtype, "arange")
     made = ops.arange(start, end, step, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
-    return finish(made, out, requires_grad, "arange")
+    return finish(made, out, requires_grad)
 
 
 def linspace(
@@ -379,8 +391,14 @@ def linspace(
     >>> engine.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    for name, limit in (("start", start), ("end", end)):
+        if isinstance(limit, Tensor) and limit.dim() > 0:
+            raise RuntimeError(
+                f"linspace: only 0-dimensional tensors can be limits, but {name} has {limit.dim()} dimensions"
+            )
+    dtype = result_dtype(out, dtype, "linspace")
     made = ops.linspace(start, end, steps, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "linspace")
+    return finish(made, out, requires_grad)
 
 
 def eye(
@@ -400,5 +418,6 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
+    dtype = result_dtype(out, dtype, "eye")
     made = ops.eye(n, m, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "eye")
+    return finish(made, out, requires_grad)

@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
-from engine.creation import Device, finish, like_factory
+from engine.creation import Device, finish, like_factory, result_dtype
 from engine.dtypes import dtype
 from engine.random import Generator, default_generator
 from engine.tensor import Tensor
 
 __all__ = [
+    "bernoulli",
+    "multinomial",
+    "normal",
+    "poisson",
     "rand",
     "rand_like",
     "randint",
@@ -41,9 +45,10 @@ def rand(
     >>> bool((engine.rand(100) < 1).all())
     True
     """
+    dtype = result_dtype(out, dtype, "rand")
     with (generator or default_generator).drawing():
         made = ops.rand(*size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "rand")
+    return finish(made, out, requires_grad)
 
 
 def randn(
@@ -57,9 +62,10 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
+    dtype = result_dtype(out, dtype, "randn")
     with (generator or default_generator).drawing():
         made = ops.randn(*size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "randn")
+    return finish(made, out, requires_grad)
 
 
 def randint(
@@ -87,9 +93,10 @@ def randint(
         low, high = 0, low
     if size is None:
         raise TypeError("randint: missing the argument 'size', a tuple of ints")
+    dtype = result_dtype(out, dtype, "randint")
     with (generator or default_generator).drawing():
         made = ops.randint(low, high, size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "randint")
+    return finish(made, out, requires_grad)
 
 
 def randperm(
@@ -104,9 +111,10 @@ def randperm(
     pin_memory: bool = False,
 ) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
+    dtype = result_dtype(out, dtype, "randperm")
     with (generator or default_generator).drawing():
         made = ops.randperm(n, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, "randperm")
+    return finish(made, out, requires_grad)
 
 
 rand_like = like_factory(ops.rand_like, "rand_like", "Even draws from [0, 1) with")
@@ -120,3 +128,135 @@ def randint_like(input: Tensor, low: int, high: int | None = None, **options: An
         low, high = 0, low
     made: Tensor = _randint_like(input, low, high, **options)
     return made
+
+
+def _into(out: Tensor | None, made: Tensor, function: str) -> Tensor:
+    """A drawn tensor, moved into `out` where there is one, which must have its dtype."""
+    if out is None:
+        return made
+    result_dtype(out, made.dtype, function)
+    return finish(made, out, False)
+
+
+def bernoulli(
+    input: Tensor,
+    p: float | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """1 with the probability that each element of `input` says (or with probability `p`), else 0.
+
+    Dtype: that of `input`. Raises: RuntimeError unless every probability lies in [0, 1].
+
+    >>> import engine
+    >>> engine.bernoulli(engine.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
+    with (generator or default_generator).drawing():
+        made = ops.bernoulli(input) if p is None else ops.bernoulli_p(input, p)
+    return finish(made, out, False)
+
+
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Indices of each row of weights, drawn in proportion to them.
+
+    Shape: (n) gives (num_samples), (m, n) gives (m, num_samples). Dtype: int64.
+    Raises: RuntimeError for weights that are negative or not finite, rows without any, and more
+    samples without replacement than a row has weights.
+
+    >>> import engine
+    >>> engine.multinomial(engine.tensor([0.0, 1.0]), 1)
+    tensor([1])
+    """
+    with (generator or default_generator).drawing():
+        made = ops.multinomial(input, num_samples, replacement)
+    return _into(out, made, "multinomial")
+
+
+def normal(
+    mean: Tensor | float,
+    std: Tensor | float = 1.0,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    device: Device = None,
+) -> Tensor:
+    """Normal draws; `mean` and `std` are tensors that broadcast, or numbers with a `size`.
+
+    Raises: RuntimeError for a negative standard deviation.
+
+    >>> import engine
+    >>> engine.normal(2.0, 0.0, (2,))
+    tensor([2., 2.])
+    """
+    with (generator or default_generator).drawing():
+        if isinstance(mean, Tensor) or isinstance(std, Tensor):
+            if not isinstance(std, Tensor) and std < 0:
+                raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+            like = mean if isinstance(mean, Tensor) else std
+            made = ops.normal_Tensor_Tensor(_as_operand(mean, like), _as_operand(std, like))
+        elif size is None:
+            raise TypeError("normal: two numbers need a size, such as normal(0.0, 1.0, (2, 3))")
+        else:
+            kind = result_dtype(out, dtype, "normal")
+            made = ops.normal_(ops.empty(size, dtype=kind, device=device), mean, std)
+    return _into(out, made, "normal")
+
+
+def _as_operand(value: Tensor | float, like: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else ops.scalar_tensor(value, dtype=like.dtype)
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """A draw from the Poisson distribution with the rate that each element says.
+
+    Raises: RuntimeError for negative rates.
+
+    >>> import engine
+    >>> engine.poisson(engine.zeros(2))
+    tensor([0., 0.])
+    """
+    with (generator or default_generator).drawing():
+        return ops.poisson(input)
+
+
+def _drawing_method(name: str) -> Any:
+    operator = getattr(ops, name)
+
+    def drawn(
+        input: Tensor, *args: Any, generator: Generator | None = None, **options: Any
+    ) -> Tensor:
+        with (generator or default_generator).drawing():
+            made: Tensor = operator(input, *args, **options)
+            return made
+
+    drawn.__name__ = drawn.__qualname__ = name
+    drawn.__doc__ = operator.__doc__
+    return drawn
+
+
+def bernoulli_(
+    input: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
+) -> Tensor:
+    """Sets every element to 1 with probability `p` (a number, or a tensor that broadcasts), else 0."""
+    with (generator or default_generator).drawing():
+        if isinstance(p, Tensor):
+            return ops.bernoulli_(input, p)
+        return ops.bernoulli__float(input, p)
+
+
+METHODS = {
+    name: _drawing_method(name)
+    for name in ("uniform_", "normal_", "exponential_", "geometric_", "cauchy_", "log_normal_")
+}
+METHODS.update(bernoulli_=bernoulli_, bernoulli=bernoulli, multinomial=multinomial)

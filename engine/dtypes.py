@@ -15,6 +15,7 @@ __all__ = [
     "cdouble",
     "cfloat",
     "channels_last",
+    "channels_last_3d",
     "complex64",
     "complex128",
     "contiguous_format",
@@ -226,7 +227,7 @@ class memory_format(_Word):
     __slots__ = ()
 
     def __index__(self) -> int:
-        return ("contiguous_format", "preserve_format", "channels_last").index(self.name)
+        return FORMATS.index(self.name)
 
 
 _Word.__module__ = layout.__module__ = memory_format.__module__ = "engine"
@@ -234,6 +235,8 @@ strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 
 
 class Size(tuple[int, ...]):

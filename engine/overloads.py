@@ -49,22 +49,6 @@ def fill_(input: Tensor, value: Number | Tensor) -> Tensor:
 
 
 @method
-def masked_fill_(input: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
-    """Sets the elements where `mask` is True to `value`, in place."""
-    if isinstance(value, Tensor):
-        return ops.masked_fill_(input, mask, value)
-    return ops.masked_fill__Scalar(input, mask, value)
-
-
-@both
-def masked_fill(input: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
-    """A copy in which the elements where `mask` is True are `value`."""
-    if isinstance(value, Tensor):
-        return ops.masked_fill(input, mask, value)
-    return ops.masked_fill_Scalar(input, mask, value)
-
-
-@method
 def random_(
     input: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
@@ -134,15 +118,15 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     """
     _check_power(input, exponent)
     if out is not None:
-        return ops.pow_Tensor_Tensor_out(input, exponent, out=out)
-    return ops.pow_Tensor_Tensor(input, exponent)
+        return ops.pow_out(input, exponent, out=out)
+    return ops.pow(input, exponent)
 
 
 @method
 def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
     """`pow` in place."""
     _check_power(input, exponent)
-    return ops.pow__Tensor_Tensor(input, exponent)
+    return ops.pow_(input, exponent)
 
 
 def _check_power(base: Any, exponent: Any) -> None:
@@ -165,16 +149,16 @@ def _is_operand(value: object) -> bool:
 
 def _power(self: Tensor, other: Any) -> Tensor:
     _check_power(self, other)
-    return ops.pow_Tensor_Tensor(self, other) if _is_operand(other) else NotImplemented
+    return ops.pow(self, other) if _is_operand(other) else NotImplemented
 
 
 def _reverse_power(self: Tensor, other: Any) -> Tensor:
-    return ops.pow_Tensor_Tensor(other, self) if _is_operand(other) else NotImplemented
+    return ops.pow(other, self) if _is_operand(other) else NotImplemented
 
 
 def _inplace_power(self: Tensor, other: Any) -> Tensor:
     _check_power(self, other)
-    return ops.pow__Tensor_Tensor(self, other) if _is_operand(other) else NotImplemented
+    return ops.pow_(self, other) if _is_operand(other) else NotImplemented
 
 
 METHODS.update(__pow__=_power, __rpow__=_reverse_power, __ipow__=_inplace_power)
@@ -268,51 +252,16 @@ METHODS["where"] = METHODS.pop("_where_method")
 
 
 @both
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
+    if out is not None:
+        return ops.nonzero_out(input, out=out)
     found = ops.nonzero(input)
     if not as_tuple:
         return found
     if input.dim() == 0:  # as PyTorch: a number counts as one element of one dimension
         found = ops.nonzero(input.reshape(1))
     return tuple(found.unbind(1))
-
-
-# ---- reductions with several meanings
-
-
-def _extreme(name: str, elementwise: str, word: str) -> Callable[..., Any]:
-    def extreme(
-        input: Tensor,
-        dim: int | Tensor | None = None,
-        keepdim: bool = False,
-        *,
-        other: Tensor | None = None,
-        out: Any = None,
-    ) -> Any:
-        if isinstance(dim, Tensor):
-            dim, other = None, dim
-        if other is not None:
-            made = getattr(ops, elementwise)(input, other)
-            return made if out is None else out.copy_(made)
-        if dim is None:
-            made = getattr(ops, name)(input)
-            return made if out is None else out.copy_(made)
-        pair = getattr(ops, f"{name}_dim")(input, dim, keepdim)
-        if out is None:
-            return pair
-        return type(pair)(out[0].copy_(pair.values), out[1].copy_(pair.indices))
-
-    extreme.__name__ = extreme.__qualname__ = name
-    extreme.__doc__ = (
-        f"The {word} element; with `dim` the {word} along it and where it is, as (values, indices); "
-        f"with another tensor the {word} of each two elements. NaN wins."
-    )
-    return extreme
-
-
-both(_extreme("max", "maximum", "largest"))
-both(_extreme("min", "minimum", "smallest"))
 
 
 # ---- shapes
@@ -342,24 +291,6 @@ def split(
     return tuple(ops.split_with_sizes(tensor, split_size_or_sections, dim))
 
 
-@both
-def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the given sizes along a dimension. Memory: none, views."""
-    return tuple(ops.split_with_sizes(input, split_sizes, dim))
-
-
-@both
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size (the last may be smaller). Memory: none, views."""
-    return tuple(ops.chunk(input, chunks, dim))
-
-
-@both
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Every index of one dimension as a tensor of its own. Memory: none, views."""
-    return tuple(ops.unbind(input, dim))
-
-
 @function
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that tensors of these shapes broadcast to.
@@ -385,13 +316,6 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """`input` expanded to `size`. Memory: none, a view."""
     return ops.expand(input, *size)
-
-
-@function
-def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """All tensors expanded to the shape they broadcast to. Memory: none, views."""
-    shape = broadcast_shapes(*(one.shape for one in tensors))
-    return tuple(ops.expand(one, *shape) for one in tensors)
 
 
 def _transposed(name: str, doc: str) -> property:

@@ -162,7 +162,7 @@ class Tensor(_TensorBase):
         if memory_format is not None and memory_format.name.startswith("channels_last"):
             from engine.casts import is_channels_last
 
-            return is_channels_last(self)
+            return is_channels_last(self, 5 if memory_format.name.endswith("3d") else 4)
         return bool(lib.uh_is_contiguous(self._h))
 
     def is_floating_point(self) -> bool:
@@ -470,8 +470,7 @@ class Tensor(_TensorBase):
             from engine.casts import warn_of_lost_parts
 
             warn_of_lost_parts(kind, self.dtype)
-        dense = format_ is not None and format_ is not preserve_format
-        return _to_copy(self, dtype=kind, device=place, contiguous=dense)
+        return _to_copy(self, dtype=kind, device=place, memory_format=format_)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Without an argument PyTorch's name of the tensor type, else the tensor in that dtype."""

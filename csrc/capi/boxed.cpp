@@ -9,7 +9,17 @@ namespace uh {
 namespace {
 
 enum Tag {
-  kNone, kTensor, kInt, kFloat, kBool, kInts, kString, kTensors, kDType, kDevice, kFloats,
+  kNone,
+  kTensor,
+  kInt,
+  kFloat,
+  kBool,
+  kInts,
+  kString,
+  kTensors,
+  kDType,
+  kDevice,
+  kFloats,
   kComplex
 };
 

@@ -115,7 +115,8 @@ uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64
     Tensor t = empty(to_dims(sizes, ndim), from);
     if (t.numel()) std::memcpy(t.data(), data, static_cast<size_t>(t.numel() * itemsize(from)));
     record_write(t);
-    return give(from == to ? std::move(t) : ops::_to_copy(t, to, Device::kUndefined, false));
+    return give(from == to ? std::move(t)
+                           : ops::_to_copy(t, to, Device::kUndefined, MemoryFormat::kUndefined));
   });
 }
 

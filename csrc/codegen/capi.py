@@ -24,7 +24,7 @@ def c_parameters(a: Argument) -> list[str]:
             return [f"const double* {n}", f"int64_t {n}_n"]
         case "Tensor[]" | "Tensor?[]":
             return [f"const uh_handle* {n}", f"int64_t {n}_n"]
-        case "int?":
+        case "int?" | "bool?":
             return [f"int {n}_given", f"int64_t {n}"]
         case "float?":
             return [f"int {n}_given", f"double {n}"]
@@ -32,7 +32,7 @@ def c_parameters(a: Argument) -> list[str]:
             return [f"int64_t {n}"]
         case "float":
             return [f"double {n}"]
-        case "bool" | "ScalarType" | "ScalarType?" | "Device?":
+        case "bool" | "ScalarType" | "ScalarType?" | "Device?" | "MemoryFormat?":
             return [f"int {n}"]
         case "str" | "str?":
             return [f"const char* {n}"]
@@ -63,12 +63,16 @@ def cpp_argument(a: Argument) -> str:
             return f"to_tensors({n}, {n}_n)"
         case "int?":
             return f"to_maybe<int64_t>({n}_given, {n})"
+        case "bool?":
+            return f"to_maybe<bool>({n}_given, {n} != 0)"
         case "float?":
             return f"to_maybe<double>({n}_given, {n})"
         case "bool":
             return f"{n} != 0"
         case "ScalarType" | "ScalarType?":
             return f"static_cast<DType>({n})"
+        case "MemoryFormat?":
+            return f"static_cast<MemoryFormat>({n})"
         case "Device?":
             return f"static_cast<Device>({n})"
         case "str":
@@ -115,13 +119,12 @@ def prototype(op: Operator) -> str:
 
 def has_fast_form(op: Operator) -> bool:
     """Binary pointwise operators get a second entry for two tensors and defaults: the hot call."""
-    operands = [a for a in op.arguments if a.type == "Operand"]
-    rest = [a for a in op.arguments if a.type != "Operand"]
+    types = [a.type for a in op.arguments[:2]]
     return (
         bool(op.pointwise)
         and op.form == "functional"
-        and len(operands) == 2
-        and all(a.default is not None for a in rest)
+        and types in (["Operand", "Operand"], ["Tensor", "Operand"])
+        and all(a.default is not None for a in op.arguments[2:])
     )
 
 
@@ -166,7 +169,7 @@ def definition(op: Operator) -> str:
     body = WRAP[result_kind(op)].format(call=call)
     lines = [f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }});\n}}"]
     if has_fast_form(op):
-        rest = [_default(a) for a in op.arguments if a.type != "Operand"]
+        rest = [_default(a) for a in op.arguments[2:]]
         for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
             call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *rest])})"
             body = f"return guard(uh_handle{{0}}, [&] {{ return give({call}); }});"

@@ -6,6 +6,7 @@ One of each per yaml file, so that an edit of one family recompiles that family 
 from __future__ import annotations
 
 from model import Operator
+from pointwise import PARAMETERS
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/cpp_ops.py. Do not edit.\n"
 
@@ -57,10 +58,10 @@ def _pointwise_kernel(op: Operator) -> str:
     for a in op.arguments:
         if a.type == "Operand" or (a.type == "Tensor" and a.name != "out"):
             operands.append(f"Operand({a.name})" if a.type == "Tensor" else a.name)
-        elif a.type in ("Scalar", "Scalar?"):
+        elif a.type in PARAMETERS:
             params.append(a.name)
         elif a.type != "Tensor":
-            raise ValueError(f"{op.schema}: a pointwise parameter must be a Scalar, not {a.type}")
+            raise ValueError(f"{op.schema}: a pointwise parameter must be a number, not {a.type}")
     target = {"functional": "Tensor()", "inplace": op.arguments[0].name, "out": "out"}[op.form]
     packed = f"Params({{{', '.join(params)}}})" if params else "Params()"
     call = (
@@ -79,10 +80,14 @@ def _formed_kernel(op: Operator) -> str:
     if op.form == "inplace":
         return f'{head} {{ write_self({op.arguments[0].name}, {call}, "{op.name}"); }}'
     outs = [a.name for a in op.written]
+    write = "write_out" if op.apart is None else "write_exact_out"
     if len(outs) == 1:
-        return f'{head} {{ write_out({outs[0]}, {call}, "{op.name}"); }}'
+        checks = "".join(
+            f'check_no_overlap({outs[0]}, {name}, "{op.name}"); ' for name in op.apart or ()
+        )
+        return f'{head} {{ {checks}{write}({outs[0]}, {call}, "{op.name}"); }}'
     writes = " ".join(
-        f'write_out({n}, std::get<{i}>(made), "{op.name}");' for i, n in enumerate(outs)
+        f'{write}({n}, std::get<{i}>(made), "{op.name}");' for i, n in enumerate(outs)
     )
     return f"{head} {{ const auto made = {call}; {writes} }}"
 

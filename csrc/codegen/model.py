@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -28,9 +29,11 @@ CPP_TYPES = {
     "float[]": "const std::vector<double>&",
     "float[]?": "const std::optional<std::vector<double>>&",
     "bool": "bool",
+    "bool?": "std::optional<bool>",
     "ScalarType": "DType",
     "ScalarType?": "DType",
     "Device?": "Device",
+    "MemoryFormat?": "MemoryFormat",
     "str": "const std::string&",
     "str?": "const std::optional<std::string>&",
     "Tensor[]": "const std::vector<Tensor>&",
@@ -48,7 +51,7 @@ CPP_RESERVED = {"std": "standard_deviation", "xor": "exclusive_or"}
 # Prefixes of names that live in a namespace of their own: linalg_det is engine.linalg.det.
 NAMESPACES = ("linalg", "special", "fft")
 # Overload names that need no suffix: the first meaning of a name.
-PLAIN_OVERLOADS = {"", "Tensor", "self", "int", "intlist"}
+PLAIN_OVERLOADS = {"", "Tensor", "Tensor_Tensor", "self", "int", "intlist"}
 
 _ARGUMENT = re.compile(
     r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?\??)\s+(?P<name>\w+)(=(?P<default>.+))?$"
@@ -91,6 +94,10 @@ class Pointwise:
         str, str
     ]  # dtype category (bool, int, float, complex) -> its own expression; "" = unsupported
     complex_result: str = "same"  # or "real": what complex operands give
+    check: str = ""  # C++ function of ops/kernel/checks.h that refuses operands before the loop
+    promoting: bool = False  # the Scalar parameters take part in the choice of the dtype (clamp)
+    all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
+    loop: str = "loop"  # the template that runs the expression (ops/kernel/loops.h)
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,8 @@ class Operator:
     form: str = "functional"  # functional | inplace | out
     kernels: dict[str, str] = field(default_factory=dict)
     base: str = ""  # C++ name of the functional form that an in-place or out= form is made from
+    # Of an out= form that converts nothing: the arguments whose memory it may not share.
+    apart: tuple[str, ...] | None = None
     composite: bool = False  # made of other operators: its gradient is theirs
     aliases: tuple[str, ...] = ()  # PyTorch's other names of the same function
     pointwise: Pointwise | None = None
@@ -110,10 +119,12 @@ class Operator:
     varargs: str = ""
     doc: str = ""
     line: int = 0  # of its entry in the yaml file
+    suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
 
     @property
     def cpp_name(self) -> str:
-        suffix = "" if self.overload in PLAIN_OVERLOADS else f"_{self.overload}"
+        plain = self.overload in PLAIN_OVERLOADS and not self.suffixed
+        suffix = "" if plain else f"_{self.overload}"
         return CPP_RESERVED.get(self.name, self.name) + suffix
 
     @property
@@ -205,9 +216,10 @@ def _split(text: str) -> list[str]:
 
 
 def parse_schema(
-    text: str, operands: bool
+    text: str, operands: bool, numbers: Any = "mixed"
 ) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
-    """Parses a schema. With `operands`, every Tensor argument also accepts a number, unless it is alone."""
+    """Parses a schema. With `operands`, the Tensor arguments that `numbers` lists (or all) also accept a
+    number, unless there is one alone."""
     match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$", text.strip())
     if not match:
         raise DeclarationError(f"not a schema: {text!r}")
@@ -222,7 +234,7 @@ def parse_schema(
         if not m:
             raise DeclarationError(f"{text!r}: not an argument: {part!r}")
         type_ = m["type"] + re.sub(r"\[\d+\]", "[]", m["rest"])
-        if operands and type_ == "Tensor":
+        if operands and type_ == "Tensor" and (isinstance(numbers, str) or m["name"] in numbers):
             type_ = "Operand"
         if type_ not in CPP_TYPES:
             raise DeclarationError(f"{text!r}: unknown type {type_!r} of argument {m['name']!r}")
@@ -237,7 +249,7 @@ def parse_schema(
                 viewed=alias != "" and "!" not in alias,
             )
         )
-    if sum(a.type == "Operand" for a in arguments) == 1:
+    if sum(a.type in ("Operand", "Tensor") for a in arguments) == 1:
         arguments = [replace(a, type="Tensor") if a.type == "Operand" else a for a in arguments]
     inner = result_text.strip()
     if inner.startswith("("):
@@ -257,7 +269,8 @@ def parse_schema(
 
 
 _KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels", "composite", "aliases"}
-_KEYS |= {"pointwise", "expr", "forms", "bool", "int", "float", "complex", "complex_result"}
+_KEYS |= {"inplace_kernel", "pointwise", "expr", "forms", "bool", "int", "float", "complex", "complex_result"}
+_KEYS |= {"numbers", "check", "promoting", "loop"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -272,7 +285,9 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     if unknown:
         raise DeclarationError(f"{entry.get('schema')}: unknown keys {sorted(unknown)}")
     is_pointwise = "pointwise" in entry
-    name, overload, arguments, results = parse_schema(entry["schema"], is_pointwise)
+    name, overload, arguments, results = parse_schema(
+        entry["schema"], is_pointwise, entry.get("numbers", "mixed")
+    )
     kernels = dict(entry.get("kernels") or {})
     kernel = entry.get("kernel") or entry.get("composite")
     if kernel:
@@ -299,12 +314,30 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         if entry.get("complex"):
             variants["complex"] = expr if entry["complex"] is True else str(entry["complex"])
         result = entry.get("complex_result", "same")
-        op = replace(op, pointwise=Pointwise(entry["pointwise"], expr, variants, result))
+        pointwise = Pointwise(
+            entry["pointwise"],
+            expr,
+            variants,
+            result,
+            check=entry.get("check", ""),
+            promoting=entry.get("promoting", False),
+            all_numbers=entry.get("numbers") == "all",
+            loop=entry.get("loop", "loop"),
+        )
+        op = replace(op, pointwise=pointwise)
     forms = entry.get("forms", ["inplace", "out"] if is_pointwise else [])
-    made = {"inplace": _inplace, "out": _out}
+    made = {"inplace": _inplace, "out": _out, "exact_out": _out}
     if set(forms) - set(made):
-        raise DeclarationError(f"{entry['schema']}: forms are inplace and out, not {forms}")
-    return [op, *(made[form](op) for form in forms)]
+        raise DeclarationError(f"{entry['schema']}: forms are {', '.join(made)}, not {forms}")
+    found = [op, *(made[form](op) for form in forms)]
+    if "exact_out" in forms:  # what works in place may be given itself as out=
+        tensors = [a.name for a in op.arguments if a.type in ("Tensor", "Tensor?")]
+        apart = tuple(tensors["inplace" in forms :]) if len(op.results) == 1 else ()
+        found = [replace(o, apart=apart) if o.form == "out" else o for o in found]
+    if direct := entry.get("inplace_kernel"):
+        kernels = {"CPU": direct, "Meta": direct}
+        found = [replace(o, kernels=kernels, base="") if o.form == "inplace" else o for o in found]
+    return found
 
 
 def _inplace(op: Operator) -> Operator:
@@ -361,7 +394,7 @@ def load(folder: Path) -> list[Operator]:
     for path in sorted(folder.glob("*.yaml")):
         for line, _, entry in entries(path):
             try:
-                ops.extend(_entry(entry, path.stem, line))
+                ops.extend(_suffix_taken(ops, _entry(entry, path.stem, line)))
             except DeclarationError as error:
                 raise DeclarationError(f"{path.name}:{line}: {error}") from None
     seen: dict[str, Operator] = {}
@@ -373,6 +406,16 @@ def load(folder: Path) -> list[Operator]:
             )
         seen[key] = op
     return ops
+
+
+def _suffix_taken(ops: list[Operator], entry: list[Operator]) -> list[Operator]:
+    """The operators of an entry; where the plain C++ name is taken, it tells the overload too."""
+    taken = {op.cpp_name for op in ops}
+    first = entry[0]
+    if first.cpp_name not in taken or not first.overload:
+        return entry
+    suffixed = replace(first, suffixed=True)
+    return [suffixed, *(replace(op, suffixed=True, base=suffixed.cpp_name) for op in entry[1:])]
 
 
 def families(ops: list[Operator]) -> dict[str, list[Operator]]:

@@ -37,6 +37,7 @@ CATEGORIES = {
     "integral": {"bool", "int"},
     "where": {"bool", "int", "float"},
 }
+PARAMETERS = {"Scalar", "Scalar?", "float", "float?", "int", "bool"}
 RESULT_BOOL = {"compare", "logical"}
 
 
@@ -50,7 +51,7 @@ def operands(op: Operator) -> list[str]:
 
 
 def params(op: Operator) -> list[str]:
-    return [a.name for a in op.arguments if a.type in ("Scalar", "Scalar?")]
+    return [a.name for a in op.arguments if a.type in PARAMETERS]
 
 
 def expression(op: Operator, category: str) -> str:
@@ -63,15 +64,21 @@ def expression(op: Operator, category: str) -> str:
 
 def family_h(ops: list[Operator]) -> str:
     """What the kernels of one family's pointwise operators are called with."""
-    lines = [HEAD, "#pragma once\n", '#include "ops/kernel/pointwise.h"\n', "namespace uh {\n"]
+    lines = [HEAD, "#pragma once\n", '#include "ops/kernel/checks.h"\n', "namespace uh {\n"]
     for op in rows(ops):
         assert op.pointwise
         kind = op.pointwise.promotion.capitalize()
-        real = ", true" if op.pointwise.complex_result == "real" else ""
+        more = {
+            "real_result": op.pointwise.complex_result == "real" and "true",
+            "promoting": op.pointwise.promoting and "true",
+            "all_numbers": op.pointwise.all_numbers and "true",
+            "check": op.pointwise.check and f"checks::{op.pointwise.check}",
+        }
+        given = "".join(f", .{key} = {value}" for key, value in more.items() if value)
         lines.append(f"UH_PER_ISA(LoopRow, {op.cpp_name}_loops)")
         lines.append(
             f"inline constexpr PointwiseOp k_{op.cpp_name}{{"
-            f'"{op.name}", {op.cpp_name}_loops, Promotion::k{kind}, {len(operands(op))}{real}}};'
+            f'.name = "{op.name}", .loops = {op.cpp_name}_loops, .promotion = Promotion::k{kind}{given}}};'
         )
     lines.append("\n}  // namespace uh\n")
     return "\n".join(lines)
@@ -108,7 +115,7 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
     return (
         f"void {name}(char* const* data, const int64_t* strides, int64_t n, const Params& q) {{\n"
         f"  using T [[maybe_unused]] = compute_t<{ctype}>;\n  (void)q;\n{''.join(setup)}"
-        f"  loop<{out}, {', '.join(types)}>(data, strides, n, [=, &q]({', '.join(inputs)}) {{ "
+        f"  {op.pointwise.loop}<{out}, {', '.join(types)}>(data, strides, n, [=, &q]({', '.join(inputs)}) {{ "
         f"{' '.join(unused)} return {text}; }});\n}}\n"
     )
 
@@ -123,7 +130,7 @@ def chunk_cpp(table: list[Operator]) -> str:
     """The loops of some operators, and for each operator the row that lists them by dtype."""
     lines = [
         HEAD,
-        '#include "ops/kernel/complex_math.h"\n#include "ops/kernel/loops.h"\n#include "ops/kernel/math.h"\n#include "ops/kernel/pointwise.h"\n',
+        '#include "ops/kernel/complex_math.h"\n#include "ops/kernel/loops.h"\n#include "ops/kernel/pointwise.h"\n',
         "namespace uh::UH_ISA {",
     ]
     for op in table:

@@ -9,7 +9,7 @@ HEAD = '''"""Operators. Generated from csrc/ops yaml by csrc/codegen/python_ops.
 # ruff: noqa
 from engine._native import lib
 from engine.convert import (
-    device_code, dtype_code, floats, given, handles, ints, number, operand, read_scalar, take_list,
+    device_code, dtype_code, floats, format_code, given, handles, ints, maybe_handles, number, operand, read_scalar, take_list,
     take_tuple, text,
 )
 from engine.resolve import Overload, Parameter, overloaded
@@ -95,12 +95,16 @@ def c_arguments(a: Argument) -> str:
             return f"*ints({n})"
         case "float[]" | "float[]?":
             return f"*floats({n})"
-        case "Tensor[]" | "Tensor?[]":
+        case "Tensor[]":
             return f"*handles({n})"
-        case "int?" | "float?":
+        case "Tensor?[]":
+            return f"*maybe_handles({n})"
+        case "int?" | "float?" | "bool?":
             return f"*given({n})"
         case "ScalarType" | "ScalarType?":
             return f"dtype_code({n})"
+        case "MemoryFormat?":
+            return f"format_code({n})"
         case "Device?":
             return f"device_code({n})"
         case "str":
@@ -132,8 +136,8 @@ def signature(op: Operator, more: str = "") -> str:
     second = dict(numpy_names(op))
     for a in op.arguments:
         n = py_name(a)
-        if n == op.varargs:
-            parts.append(f"*{n}")
+        if n == op.varargs:  # x.permute(1, 0), x.permute((1, 0)) and x.permute(dims=(1, 0))
+            parts += [f"*_{n}", f"{n}=None"]
             starred = True
             continue
         if a.keyword_only and not starred:
@@ -193,8 +197,11 @@ def _may_return_self(op: Operator) -> bool:
 def _finish(op: Operator) -> str:
     match result_kind(op):
         case "status":
-            written = next(a for a in op.arguments if a.written)
-            return f"    if r: raise_last()\n    return {py_name(written)}\n"
+            written = [py_name(a) for a in op.arguments if a.written]
+            given = written[0]
+            if op.form == "out" and len(written) > 1:
+                given = f"_returned_{op.base}({', '.join(written)})"
+            return f"    if r: raise_last()\n    return {given}\n"
         case "tuple":
             return "    return r\n"
         case "Tensor":
@@ -219,7 +226,10 @@ def raw(op: Operator) -> str:
     spread = ""
     if op.varargs:
         v = op.varargs
-        spread = f"    if len({v}) == 1 and not isinstance({v}[0], int): {v} = {v}[0]\n"
+        spread = (
+            f"    if {v} is None: {v} = _{v}[0] if len(_{v}) == 1 and not isinstance(_{v}[0], int) else _{v}\n"
+            f"    elif _{v}: raise TypeError('{op.name}() got multiple values for argument `{v}`')\n"
+        )
     names = ", ".join(py_name(a) for a in op.arguments)
     return (
         f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}"
@@ -233,7 +243,7 @@ def with_out(op: Operator, out: Operator) -> str:
     """The public function of an operator that also has an out= form."""
     names = [py_name(a) for a in op.arguments]
     passed = [
-        f"*{n}" if n == op.varargs else f"{n}={n}" if a.keyword_only else n
+        f"*_{n}, {n}={n}" if n == op.varargs else f"{n}={n}" if a.keyword_only else n
         for n, a in zip(names, op.arguments, strict=True)
     ]
     outs = [py_name(a) for a in out.written]

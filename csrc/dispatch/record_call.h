@@ -56,6 +56,9 @@ class CallRecord {
   void argument(double v) { put(3, std::bit_cast<int64_t>(v)); }
   void argument(DType v) { v == DType::kUndefined ? put(0) : put(8, static_cast<int64_t>(v)); }
   void argument(Device v) { v == Device::kUndefined ? put(0) : put(9, static_cast<int64_t>(v)); }
+  void argument(MemoryFormat v) {
+    v == MemoryFormat::kUndefined ? put(0) : put(2, static_cast<int64_t>(v));
+  }
   void argument(const Scalar& s);
   void argument(const Dims& dims);
   void argument(const std::string& text) { put(6, events::intern(text)); }

@@ -66,6 +66,11 @@ std::optional<int64_t> from_value<std::optional<int64_t>>(const Value& v) {
   return from_value<int64_t>(v);
 }
 template <>
+std::optional<bool> from_value<std::optional<bool>>(const Value& v) {
+  if (v.is_none()) return std::nullopt;
+  return from_value<bool>(v);
+}
+template <>
 std::optional<double> from_value<std::optional<double>>(const Value& v) {
   if (v.is_none()) return std::nullopt;
   return from_value<double>(v);
@@ -112,6 +117,11 @@ template <>
 DType from_value<DType>(const Value& v) {
   if (v.is_none()) return DType::kUndefined;
   return exactly<DType>(v, "dtype");
+}
+template <>
+MemoryFormat from_value<MemoryFormat>(const Value& v) {
+  if (v.is_none()) return MemoryFormat::kUndefined;
+  return static_cast<MemoryFormat>(from_value<int64_t>(v));
 }
 template <>
 Device from_value<Device>(const Value& v) {

@@ -86,6 +86,19 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   return fresh({Dims(sizes), Dims(strides), 0}, extent(sizes, strides), dtype, device);
 }
 
+Tensor empty(IntSpan sizes, DType dtype, Device device, MemoryFormat format) {
+  format = or_else(format, MemoryFormat::kContiguous);
+  if (format == MemoryFormat::kContiguous) return empty(sizes, dtype, device);
+  checked_numel(sizes, "empty");
+  return empty_strided(sizes, dense_strides(sizes, format), dtype, device);
+}
+
+Tensor empty_like(const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  if (or_else(format, MemoryFormat::kPreserve) == MemoryFormat::kPreserve)
+    return empty_like(self, dtype, device);
+  return empty(self.sizes(), dtype, device, format);
+}
+
 Tensor empty_like(const Tensor& self, DType dtype) {
   return empty_like(self, dtype, self.device());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/scalar.h"
+#include "tensor/memory_format.h"
 #include "tensor/tensor_impl.h"
 
 namespace uh {
@@ -58,10 +59,12 @@ Tensor empty(IntSpan sizes, DType dtype, Device device = Device::kCPU);
 // The same without any check, for a layout that is known to be dense: offset is taken as 0.
 Tensor empty_dense(const Layout& dense, int64_t numel, DType dtype);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = Device::kCPU);
+Tensor empty(IntSpan sizes, DType dtype, Device device, MemoryFormat format);
 // Same sizes, same memory order where the strides are dense and do not overlap
 // (torch.preserve_format).
 Tensor empty_like(const Tensor& self, DType dtype);
 Tensor empty_like(const Tensor& self, DType dtype, Device device);
+Tensor empty_like(const Tensor& self, DType dtype, Device device, MemoryFormat format);
 
 // A new description of the same bytes: shares Storage and version counter. Checks that every
 // element lies inside the Storage. Whether it counts as a view (base, VIEW event) is decided by

@@ -44,6 +44,23 @@ void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::st
         "a single memory location. Please clone() the tensor before performing the operation.");
 }
 
+void check_no_overlap(const Tensor& written, const Tensor& read, std::string_view op) {
+  if (!read || written.storage() != read.storage()) return;
+  if (written.numel() == 0 || read.numel() == 0) return;
+  if (!fills_its_span(written) || !fills_its_span(read)) return;
+  const ByteSpan a = byte_span(written), b = byte_span(read);
+  check(a.hi <= b.lo || b.hi <= a.lo, op,
+        ": unsupported operation: some elements of the input tensor and the written-to tensor "
+        "refer to a single memory location. Please clone() the tensor before performing the "
+        "operation.");
+}
+
+void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op) {
+  check(out.dtype() == result.dtype(), op, ": Expected out tensor to have dtype ",
+        name(result.dtype()), ", but got ", name(out.dtype()), " instead");
+  write_out(out, result, op);
+}
+
 void write_self(const Tensor& self, const Tensor& result, std::string_view op) {
   check(self.sizes() == result.sizes(), op, ": output with shape ", self.sizes(),
         " doesn't match the broadcast shape ", result.sizes());

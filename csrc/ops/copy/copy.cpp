@@ -9,9 +9,6 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kContiguousFormat = 0;
-constexpr int64_t kPreserveFormat = 1;
-
 Tensor copied(const Tensor& self, const Tensor& out) {
   if (out.is_meta()) return out;
   check_kind(!self.is_meta(), ErrorKind::kNotImplemented,
@@ -19,11 +16,6 @@ Tensor copied(const Tensor& self, const Tensor& out) {
   copy_elements(out, self);
   record_write(out);
   return out;
-}
-
-void check_mask(const Tensor& mask, std::string_view op) {
-  check(mask.dtype() == DType::kBool, op, " only supports boolean masks, but got mask with dtype ",
-        name(mask.dtype()));
 }
 
 Scalar single_value(const Tensor& value, std::string_view op) {
@@ -42,24 +34,21 @@ void copy(KeySet, const Tensor& self, const Tensor& src, bool) {
   copied(src, self);
 }
 
-Tensor clone(KeySet, const Tensor& self, std::optional<int64_t> memory_format) {
-  const int64_t format = memory_format.value_or(kPreserveFormat);
-  check(format == kContiguousFormat || format == kPreserveFormat, "clone: unknown memory_format ",
-        format, ": expected contiguous_format (0) or preserve_format (1)");
-  if (format == kPreserveFormat) return copied(self, empty_like(self, self.dtype()));
-  return copied(self, empty(self.sizes(), self.dtype(), self.device()));
+Tensor clone(KeySet, const Tensor& self, MemoryFormat format) {
+  return copied(self, empty_like(self, self.dtype(), self.device(), format));
 }
 
-Tensor contiguous(KeySet, const Tensor& self) {
-  if (self.is_contiguous()) return self;
-  return copied(self, empty(self.sizes(), self.dtype(), self.device()));
+Tensor contiguous(KeySet, const Tensor& self, MemoryFormat format) {
+  check(format != MemoryFormat::kPreserve,
+        "contiguous: preserve memory format is unsupported by the contiguous operator");
+  if (is_contiguous(self, format)) return self;
+  return copied(self, empty(self.sizes(), self.dtype(), self.device(), format));
 }
 
-Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, bool contiguous) {
+Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
   const DType target = dtype == DType::kUndefined ? self.dtype() : dtype;
   const Device where = device == Device::kUndefined ? self.device() : device;
-  if (contiguous) return copied(self, empty(self.sizes(), target, where));
-  return copied(self, empty_like(self, target, where));
+  return copied(self, empty_like(self, target, where, format));
 }
 
 // Elements that share memory may be filled: they all get the same value.
@@ -77,44 +66,5 @@ void fill_tensor(KeySet keys, const Tensor& self, const Tensor& value) {
 }
 
 void zero(KeySet keys, const Tensor& self) { fill_scalar(keys, self, Scalar(0)); }
-
-void masked_fill_inplace(KeySet, const Tensor& self, const Tensor& mask, const Scalar& value) {
-  check_mask(mask, "masked_fill_");
-  check_broadcasts_to(mask.sizes(), self.sizes(), "masked_fill_");
-  check_no_internal_overlap(self, "masked_fill_");
-  const ElementBytes bytes = element_bytes(value, self.dtype());
-  if (self.is_meta() || self.numel() == 0) return;
-  const Dims mask_strides = broadcast_strides(mask.sizes(), mask.strides(), self.sizes().size());
-  const auto g = make_geometry<2>(self.sizes(), {self.strides(), mask_strides});
-  const int64_t item = itemsize(self.dtype());
-  const auto fill = copy_loops().masked_fill[size_class(item)];
-  parallel_for(0, g.rows(), std::max<int64_t>(1, 32768 / g.row()), [&](int64_t lo, int64_t hi) {
-    for_rows(g, lo, hi, [&](const auto& at) {
-      fill(self.data() + at[0] * item, g.row_stride(0), mask.data_as<uint8_t>() + at[1],
-           g.row_stride(1), bytes.data(), g.row());
-    });
-  });
-  record_write(self);
-}
-
-void masked_fill_inplace_tensor(KeySet keys, const Tensor& self, const Tensor& mask,
-                                const Tensor& value) {
-  masked_fill_inplace(keys, self, mask, single_value(value, "masked_fill_"));
-}
-
-Tensor masked_fill(KeySet keys, const Tensor& self, const Tensor& mask, const Scalar& value) {
-  check_mask(mask, "masked_fill");
-  const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
-  Tensor out = sizes == self.sizes() ? empty_like(self, self.dtype())
-                                     : empty(sizes, self.dtype(), self.device());
-  if (!out.is_meta()) copy_elements(out, self);
-  masked_fill_inplace(keys, out, mask, value);
-  return out;
-}
-
-Tensor masked_fill_tensor(KeySet keys, const Tensor& self, const Tensor& mask,
-                          const Tensor& value) {
-  return masked_fill(keys, self, mask, single_value(value, "masked_fill"));
-}
 
 }  // namespace uh::kernels

@@ -36,8 +36,8 @@ Tensor zeroed(Tensor out) {
 
 }  // namespace
 
-Tensor empty_sized(KeySet, const Dims& size, DType dtype, Device device) {
-  return empty(size, float_unless(dtype), cpu_unless(device));
+Tensor empty_sized(KeySet, const Dims& size, DType dtype, Device device, MemoryFormat format) {
+  return empty(size, float_unless(dtype), cpu_unless(device), format);
 }
 
 Tensor empty_strided_sized(KeySet, const Dims& size, const Dims& stride, DType dtype,
@@ -59,20 +59,22 @@ Tensor full(KeySet, const Dims& size, const Scalar& fill_value, DType dtype, Dev
                 fill_value);
 }
 
-Tensor empty_like_tensor(KeySet, const Tensor& self, DType dtype, Device device) {
-  return empty_like(self, like(dtype, self), like(device, self));
+Tensor empty_like_tensor(KeySet, const Tensor& self, DType dtype, Device device,
+                         MemoryFormat format) {
+  return empty_like(self, like(dtype, self), like(device, self), format);
 }
 
-Tensor zeros_like(KeySet, const Tensor& self, DType dtype, Device device) {
-  return zeroed(empty_like(self, like(dtype, self), like(device, self)));
+Tensor zeros_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  return zeroed(empty_like(self, like(dtype, self), like(device, self), format));
 }
 
-Tensor ones_like(KeySet, const Tensor& self, DType dtype, Device device) {
-  return filled(empty_like(self, like(dtype, self), like(device, self)), 1);
+Tensor ones_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  return filled(empty_like(self, like(dtype, self), like(device, self), format), 1);
 }
 
-Tensor full_like(KeySet, const Tensor& self, const Scalar& fill_value, DType dtype, Device device) {
-  return filled(empty_like(self, like(dtype, self), like(device, self)), fill_value);
+Tensor full_like(KeySet, const Tensor& self, const Scalar& fill_value, DType dtype, Device device,
+                 MemoryFormat format) {
+  return filled(empty_like(self, like(dtype, self), like(device, self), format), fill_value);
 }
 
 Tensor new_empty(KeySet, const Tensor& self, const Dims& size, DType dtype, Device device) {

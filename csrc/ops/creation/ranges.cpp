@@ -37,12 +37,14 @@ void generate(const Tensor& out, const F& f) {
 
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
-  check(s != 0, "arange: step must be nonzero");
+  const bool whole = !is_floating(dtype);  // integers are what the elements are made of
+  check_kind(whole ? step.to_int() != 0 : s != 0, ErrorKind::kValue,
+             "arange: step must be nonzero, got ", step, " as ", name(dtype));
   check(std::isfinite(a) && std::isfinite(b), "arange: unsupported range: ", start, " -> ", end);
   check((s > 0 && b >= a) || (s < 0 && b <= a),
         "arange: upper bound and lower bound inconsistent with step sign: start ", start, ", end ",
         end, ", step ", step);
-  if (dtype == DType::kInt64 && !start.is_float() && !end.is_float() && !step.is_float()) {
+  if (dtype == DType::kInt64) {
     const auto distance = static_cast<__int128>(end.to_int()) - start.to_int();
     const auto stride = static_cast<__int128>(step.to_int());
     const auto n = (distance + stride - (stride > 0 ? 1 : -1)) / stride;
@@ -82,17 +84,20 @@ Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, D
   check(steps >= 0, "linspace: number of steps must be non-negative, got ", steps);
   const bool complex = start.is_complex() || end.is_complex();
   const DType own = complex ? to_complex(default_dtype()) : default_dtype();
-  Tensor out = empty(IntSpan(&steps, 1), dtype == DType::kUndefined ? own : dtype,
-                     cpu_unless(device));
+  Tensor out =
+      empty(IntSpan(&steps, 1), dtype == DType::kUndefined ? own : dtype, cpu_unless(device));
   check(!complex || is_complex(out.dtype()), "linspace(): inferred dtype ", info(own).title,
         " can't be safely cast to passed dtype ", info(out.dtype()).title);
   check_kind(out.dtype() != DType::kBool, ErrorKind::kNotImplemented,
              "\"linspace_cpu\" not implemented for 'Bool'");
   if (out.is_meta()) return out;
-  // From both ends towards the middle: the last element is exactly `end`.
+  // From both ends towards the middle: the last element is exactly `end`. Integers begin and end
+  // with whole numbers.
   const auto fill = [&](auto zero) {
     using T = decltype(zero);
-    const T a = start.to<T>(), b = end.to<T>();
+    const bool whole = is_integral(out.dtype());
+    const T a = whole ? static_cast<T>(start.to_int()) : start.to<T>();
+    const T b = whole ? static_cast<T>(end.to_int()) : end.to<T>();
     const T step = steps > 1 ? (b - a) / static_cast<T>(steps - 1) : T(0);
     generate<T>(out, [=](int64_t i) {
       return i < steps / 2 || steps == 1 ? a + step * static_cast<T>(i)

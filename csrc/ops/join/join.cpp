@@ -29,6 +29,23 @@ Strided part_of(const Tensor& whole, Dims sizes, size_t dim, int64_t start) {
   return part;
 }
 
+// The memory format that all inputs share, when it is channels_last.
+MemoryFormat common_format(const std::vector<Tensor>& tensors) {
+  for (MemoryFormat format : {MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d}) {
+    bool all = true;
+    for (const Tensor& t : tensors) all = all && !t.is_contiguous() && is_contiguous(t, format);
+    if (all) return format;
+  }
+  return MemoryFormat::kContiguous;
+}
+
+// PyTorch raises a TypeError here, where other operators raise a RuntimeError.
+void check_out(const std::vector<Tensor>& tensors, const Tensor& out, std::string_view op) {
+  const DType dtype = common_dtype(tensors);
+  check_kind(tensors.empty() || category(dtype) <= category(out.dtype()), ErrorKind::kType, op,
+             ": input types can't be cast to the desired output type ", info(out.dtype()).title);
+}
+
 }  // namespace
 
 Tensor cat(KeySet, const std::vector<Tensor>& tensors, int64_t dim) {
@@ -56,7 +73,7 @@ Tensor cat(KeySet, const std::vector<Tensor>& tensors, int64_t dim) {
     }
     sizes[d] += t.sizes()[d];
   }
-  Tensor out = empty(sizes, common_dtype(tensors), model->device());
+  Tensor out = empty(sizes, common_dtype(tensors), model->device(), common_format(tensors));
   if (out.is_meta()) return out;
   int64_t start = 0;
   for (const Tensor& t : tensors) {
@@ -188,9 +205,11 @@ Tensor repeat(KeySet, const Tensor& self, const Dims& repeats) {
 }
 
 void cat_out(KeySet keys, const std::vector<Tensor>& tensors, int64_t dim, const Tensor& out) {
+  check_out(tensors, out, "cat");
   write_out(out, cat(keys, tensors, dim), "cat");
 }
 void stack_out(KeySet keys, const std::vector<Tensor>& tensors, int64_t dim, const Tensor& out) {
+  check_out(tensors, out, "stack");
   write_out(out, stack(keys, tensors, dim), "stack");
 }
 

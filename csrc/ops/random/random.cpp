@@ -154,15 +154,15 @@ Tensor randn(KeySet, const Dims& size, DType dtype, Device device) {
   return out;
 }
 
-Tensor rand_like(KeySet, const Tensor& self, DType dtype, Device device) {
-  Tensor out = empty_like(self, like(dtype, self), like(device, self));
+Tensor rand_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
   check_floating(out, "check_uniform_bounds");
   draw_uniform(out, 0, 1);
   return out;
 }
 
-Tensor randn_like(KeySet, const Tensor& self, DType dtype, Device device) {
-  Tensor out = empty_like(self, like(dtype, self), like(device, self));
+Tensor randn_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
   check_floating(out, "normal_kernel_cpu");
   draw_normal(out, 0, 1);
   return out;
@@ -176,8 +176,8 @@ Tensor randint(KeySet, int64_t low, int64_t high, const Dims& size, DType dtype,
 }
 
 Tensor randint_like(KeySet, const Tensor& self, int64_t low, int64_t high, DType dtype,
-                    Device device) {
-  Tensor out = empty_like(self, like(dtype, self), like(device, self));
+                    Device device, MemoryFormat format) {
+  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
   check_range(low, high, out.dtype());
   draw_integers(out, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
   return out;

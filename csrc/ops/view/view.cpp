@@ -5,6 +5,7 @@
 #include "generated/kernels/view.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
+#include "ops/copy/copy.h"
 #include "ops/view/layouts.h"
 
 namespace uh::kernels {
@@ -79,7 +80,7 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
 Tensor reshape(KeySet, const Tensor& self, const Dims& shape) {
   const Dims sizes = layouts::infer_size(shape, self.numel());
   if (layouts::view_strides(self.sizes(), self.strides(), sizes)) return ops::view(self, sizes);
-  return ops::view(ops::contiguous(self), sizes);
+  return ops::view(ops::contiguous(self, MemoryFormat::kContiguous), sizes);
 }
 
 Tensor t(KeySet, const Tensor& self) { return alias(self, layouts::t(self)); }
@@ -109,7 +110,7 @@ Tensor expand(KeySet, const Tensor& self, const Dims& size, bool) {
         "): sizes ", size);
   Layout out{size, Dims(size.size()), self.offset()};
   const auto shift = static_cast<int64_t>(size.size()) - self.ndim();
-  for (int64_t d = 0; d < size.ndim(); ++d) {
+  for (int64_t d = size.ndim(); d-- > 0;) {
     const auto i = static_cast<size_t>(d);
     const bool added = d < shift;
     const int64_t have = added ? 1 : self.size(d - shift);
@@ -127,8 +128,9 @@ Tensor expand(KeySet, const Tensor& self, const Dims& size, bool) {
     const bool stretched = have == 1 && out.sizes[i] != 1;
     if (added) {
       out.strides[i] = 0;
-      if (out.sizes[i] == 1) {  // as PyTorch: a new leading 1 gets a dense stride
-        out.strides[i] = self.ndim() ? self.size(0) * self.stride(0) : 1;
+      if (out.sizes[i] == 1 &&
+          self.ndim() > 0) {  // as PyTorch: a new leading 1 gets a dense stride
+        out.strides[i] = out.sizes[i + 1] * out.strides[i + 1];
       }
     } else {
       out.strides[i] = stretched ? 0 : self.stride(d - shift);
@@ -167,6 +169,13 @@ Tensor select(KeySet, const Tensor& self, int64_t dim, int64_t index) {
 
 Tensor narrow(KeySet, const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return alias(self, layouts::narrow(self, dim, start, length));
+}
+
+Tensor narrow_from(KeySet, const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  check(start.ndim() == 0 && (is_integral(start.dtype()) || start.dtype() == DType::kBool),
+        "narrow: start must be an 0-dim integral Tensor, got ", name(start.dtype()), " of sizes ",
+        start.sizes());
+  return alias(self, layouts::narrow(self, dim, read_scalar(start).to_int(), length));
 }
 
 Tensor slice(KeySet, const Tensor& self, int64_t dim, std::optional<int64_t> start,
@@ -246,7 +255,7 @@ Tensor flatten(KeySet, const Tensor& self, int64_t start_dim, int64_t end_dim) {
 }
 
 Tensor ravel(KeySet, const Tensor& self) {
-  return ops::view(ops::contiguous(self), Dims{self.numel()});
+  return ops::view(ops::contiguous(self, MemoryFormat::kContiguous), Dims{self.numel()});
 }
 
 Tensor unflatten(KeySet, const Tensor& self, int64_t dim, const Dims& sizes) {

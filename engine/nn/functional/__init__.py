@@ -8,5 +8,11 @@ single number becomes a pair).
 from __future__ import annotations
 
 from engine._generated import ops as _raw
+from engine.nn.functional.dropout import alpha_dropout as alpha_dropout
+from engine.nn.functional.dropout import dropout as dropout
+from engine.nn.functional.dropout import dropout1d as dropout1d
+from engine.nn.functional.dropout import dropout2d as dropout2d
+from engine.nn.functional.dropout import dropout3d as dropout3d
+from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 
 globals().update(_raw.SPACES.get("nn.functional", {}))

@@ -1,0 +1,33 @@
+// MemoryFormat: in which order the elements of a new tensor lie (PyTorch's memory_format).
+//
+// The numbers are PyTorch's and part of the C ABI. kPreserve keeps the order of another tensor.
+#pragma once
+
+#include <cstdint>
+
+#include "base/shape.h"
+
+namespace uh {
+
+class Tensor;
+
+enum class MemoryFormat : int8_t {
+  kContiguous = 0,      // row-major
+  kPreserve = 1,        // that of the tensor it is made like
+  kChannelsLast = 2,    // (N, C, H, W) lies in memory as (N, H, W, C)
+  kChannelsLast3d = 3,  // (N, C, D, H, W) as (N, D, H, W, C)
+  kUndefined = -1,      // not given: the operator's default
+};
+
+// Dense strides of these sizes in a format that orders dimensions by itself (all but kPreserve).
+// Throws when the number of dimensions does not fit: 4 for kChannelsLast, 5 for kChannelsLast3d.
+Dims dense_strides(IntSpan sizes, MemoryFormat format);
+
+bool is_contiguous(const Tensor& self, MemoryFormat format);
+
+// `format` unless it was not given.
+inline MemoryFormat or_else(MemoryFormat format, MemoryFormat fallback) {
+  return format == MemoryFormat::kUndefined ? fallback : format;
+}
+
+}  // namespace uh

@@ -1,0 +1,104 @@
+"""Functions that take any number of tensors, one by one or as a sequence."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from engine._generated import ops
+from engine.overloads import function, method
+from engine.tensor import Tensor
+
+
+def _listed(tensors: tuple[Any, ...], name: str) -> list[Tensor]:
+    """The tensors of `f(a, b)` and of `f([a, b])`."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    for position, one in enumerate(tensors):
+        if not isinstance(one, Tensor):
+            raise TypeError(
+                f"{name}: expected tensors, got {type(one).__name__} at position {position + 1}"
+            )
+    return list(tensors)
+
+
+@function
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Coordinates of a grid: each vector repeated along the dimensions of all others.
+
+    Shape: vectors of n1, n2... elements give tensors of shape (n1, n2, ...); indexing "xy" swaps the
+    first two. Memory: none, views with stride 0.
+    Raises: RuntimeError for tensors beyond 1-d, mixed dtypes, or another `indexing`.
+
+    >>> import engine
+    >>> x, y = engine.meshgrid(engine.tensor([1, 2]), engine.tensor([3, 4]), indexing="ij")
+    >>> x
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    if indexing is None:
+        warnings.warn(
+            "meshgrid: in an upcoming release, it will be required to pass the indexing argument",
+            UserWarning,
+            stacklevel=2,
+        )
+    return tuple(ops.meshgrid_indexing(_listed(tensors, "meshgrid"), indexing=indexing or "ij"))
+
+
+@function
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of one element of each vector, one per row.
+
+    >>> import engine
+    >>> engine.cartesian_prod(engine.tensor([1, 2]), engine.tensor([3])).tolist()
+    [[1, 3], [2, 3]]
+    """
+    return ops.cartesian_prod(_listed(tensors, "cartesian_prod"))
+
+
+@function
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix of zeros with the given matrices (vectors as rows) along its diagonal.
+
+    >>> import engine
+    >>> engine.block_diag(engine.tensor([[1]]), engine.tensor([2, 3])).tolist()
+    [[1, 0, 0], [0, 2, 3]]
+    """
+    return ops.block_diag(_listed(tensors, "block_diag"))
+
+
+def _at_least(rank: int) -> Any:
+    operator = getattr(ops, f"atleast_{rank}d")
+
+    def at_least(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return operator(tensors[0])
+        return tuple(operator(one) for one in _listed(tensors, f"atleast_{rank}d"))
+
+    at_least.__name__ = at_least.__qualname__ = f"atleast_{rank}d"
+    at_least.__doc__ = operator.__doc__
+    return at_least
+
+
+for _rank in (1, 2, 3):
+    function(_at_least(_rank))
+
+
+@function
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """All tensors expanded to the shape they broadcast to. Memory: none, views."""
+    from engine.overloads import broadcast_shapes
+
+    listed = _listed(tensors, "broadcast_tensors")
+    shape = broadcast_shapes(*(one.shape for one in listed))
+    return tuple(ops.expand(one, shape) for one in listed)
+
+
+@method
+def new_tensor(input: Tensor, data: Any, **options: Any) -> Tensor:
+    """A tensor with a copy of `data`, with the dtype and device of `input` unless told otherwise."""
+    from engine.creation import tensor
+
+    options.setdefault("dtype", input.dtype)
+    options.setdefault("device", input.device)
+    return tensor(data, **options)
