@@ -54,7 +54,9 @@ class Arguments:
         self._tensor = self._to_engine if into == "engine" else self._to_torch
         self._word = to_engine_word if into == "engine" else lambda value: value
         self._storages: dict[int, Any] = {}
-        self._sources: list[torch.Tensor] = []  # alive, so that their storages' addresses stay theirs
+        self._sources: list[
+            torch.Tensor
+        ] = []  # alive, so that their storages' addresses stay theirs
         self._tensors: dict[int, Any] = {}
         self.pairs: list[tuple[torch.Tensor, Any]] = []
 
@@ -205,8 +207,8 @@ def find(name: str, root: Any = engine) -> Any:
 
 def has(name: str) -> bool:
     """Whether the engine has PyTorch's operator of this name, as a function or as a method."""
-    leaf = name.rpartition(".")[2]
-    places = ((engine, name), (engine.Tensor, leaf), (engine.Tensor, f"{leaf}_"))
+    methods = [] if "." in name else [(engine.Tensor, name), (engine.Tensor, f"{name}_")]
+    places = [(engine, name), *methods]
     for root, path in places:
         try:
             found = find(path, root)
@@ -280,9 +282,11 @@ def describe(value: Any, few: int) -> str:
     """A text to reproduce an argument from: values of at most `few` elements, else shape and strides."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
+        if value.layout is not torch.strided:
+            return f"{dtype}{list(value.shape)}({value.layout})"
         odd = "" if value.is_contiguous() else f", strides={value.stride()}"
         odd += f", offset={value.storage_offset()}" if value.storage_offset() else ""
-        if value.layout is not torch.strided or value.is_meta or value.numel() > few:
+        if value.is_meta or value.numel() > few:
             return f"{dtype}{list(value.shape)}{odd and f'({odd[2:]})'}"
         shape = f", shape={list(value.shape)}" if 0 in value.shape else ""
         return f"tensor({value.tolist()}, {dtype}{shape}{odd})"

@@ -67,7 +67,13 @@ class Deviation:
     reason: str
 
 
-DEVIATIONS: tuple[Deviation, ...] = ()
+DEVIATIONS: tuple[Deviation, ...] = (
+    Deviation(
+        "narrow_copy",
+        "* out strided: values: *",
+        "PyTorch fills an out= that is not contiguous as if it were",
+    ),
+)
 
 
 def deviation(operator: str, difference: str) -> Deviation | None:

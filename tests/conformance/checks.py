@@ -7,7 +7,6 @@ what became of the arguments, must be equal (compare.py).
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -35,10 +34,10 @@ class Report:
     dtype: str  # "errors" for error inputs
     samples: int = 0
     passed: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
+    skipped: dict[str, int] = field(default_factory=dict)  # reason: samples
     forms: dict[str, list[int]] = field(default_factory=dict)  # form: [passed, total]
     differences: list[str] = field(default_factory=list)
-    deviations: Counter[str] = field(default_factory=Counter)
+    deviations: dict[str, int] = field(default_factory=dict)  # reason: calls
     missing: set[str] = field(default_factory=set)
 
     def record(self, form: str, difference: str | None, text: str) -> bool:
@@ -52,12 +51,16 @@ class Report:
                 else f"{form}: {difference}"
             )
             if allowed := deviation(self.operator, found):
-                self.deviations[allowed.reason] += 1
+                _count(self.deviations, allowed.reason)
             else:
                 self.differences.append(f"{found} | {text}")
                 return False
         counts[0] += 1
         return True
+
+
+def _count(counts: dict[str, int], key: str) -> None:
+    counts[key] = counts.get(key, 0) + 1
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def check_samples(
         try:
             passed = check_sample(op, forms, args, kwargs, report, text, position)
         except Unsupported as error:
-            report.skipped[str(error)] += 1
+            _count(report.skipped, str(error))
             continue
         except Missing as error:
             report.missing.add(str(error))
@@ -272,7 +275,7 @@ def _engine_name(value: Any) -> str | None:
     if isinstance(value, engine.Tensor) or value is engine.Tensor:
         return "engine.Tensor"
     name = value.__name__ if isinstance(value, ModuleType) else ""
-    return name if name.partition(".")[0] == "engine" else None
+    return name if name.partition(".")[0] == "engine" and "._" not in name else None
 
 
 def _line(error: Exception) -> str:
@@ -300,7 +303,7 @@ def check_errors(op: Any, say: Callable[[str], None], only: int | None) -> Repor
         try:
             difference = check_call(report.operator, op.op, forms[0].ours, args, kwargs)
         except Unsupported as error:
-            report.skipped[str(error)] += 1
+            _count(report.skipped, str(error))
             continue
         except Missing as error:
             report.missing.add(str(error))

@@ -178,17 +178,19 @@ def _multinomial(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | N
 
 
 def _dropped(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
-    """What both kept is alike; as many are kept; all or none exactly where PyTorch keeps all or none."""
+    """What both kept is alike; all or none is kept where chance has no part, else about as many."""
+    p = call.kwargs.get("p", call.args[1] if len(call.args) > 1 else 0.5)
+    if p in (0, 1) or not call.kwargs.get("training", True):
+        return None if torch.equal(theirs, ours) else "values: differ, though chance has no part"
     left, right = theirs != 0, ours != 0
     both = left & right
     rtol = 1e-5 if theirs.itemsize >= 4 else 1e-2
     if not torch.allclose(theirs[both], ours[both], rtol=rtol):
         return "values: an element that was kept differs"
-    kept, count = float(left.double().mean()), theirs.numel()
-    mine = float(right.double().mean())
-    unsure = 0 < kept < 1 and count < 50  # channels are dropped whole: few draws in many elements
-    if not count or unsure or abs(kept - mine) <= (0 if kept in (0, 1) else 0.4):
-        return None
+    kept, mine = float(left.double().mean()), float(right.double().mean())
+    few = theirs.numel() < 50
+    if few or call.name != "nn.functional.dropout" or abs(kept - mine) < 0.4:
+        return None  # the others drop whole channels: few draws
     return f"values: {mine:.2f} of the elements kept, PyTorch keeps {kept:.2f}"
 
 
