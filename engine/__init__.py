@@ -24,6 +24,7 @@ from engine import many as _many  # noqa: F401  (adds to the tables of overloads
 from engine import overloads as _overloads
 from engine import questions as _questions  # noqa: F401  (adds to the tables of overloads)
 from engine import reductions as _reductions  # noqa: F401  (adds to the tables of overloads)
+from engine import uniques as _uniques  # noqa: F401  (adds to the tables of overloads)
 from engine._generated import ops as _raw
 from engine.display import get_printoptions as get_printoptions
 from engine.display import printoptions as printoptions

@@ -82,10 +82,8 @@ def _formed_kernel(op: Operator) -> str:
     outs = [a.name for a in op.written]
     write = "write_out" if op.apart is None else "write_exact_out"
     if len(outs) == 1:
-        checks = "".join(
-            f'check_no_overlap({outs[0]}, {name}, "{op.name}"); ' for name in op.apart or ()
-        )
-        return f'{head} {{ {checks}{write}({outs[0]}, {call}, "{op.name}"); }}'
+        apart = f", {{{', '.join(op.apart)}}}" if op.apart else ""
+        return f'{head} {{ {write}({outs[0]}, {call}, "{op.name}"{apart}); }}'
     writes = " ".join(
         f'{write}({n}, std::get<{i}>(made), "{op.name}");' for i, n in enumerate(outs)
     )

@@ -55,10 +55,22 @@ void check_no_overlap(const Tensor& written, const Tensor& read, std::string_vie
         "operation.");
 }
 
-void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op) {
+void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op,
+                     std::initializer_list<Tensor> apart) {
   check(out.dtype() == result.dtype(), op, ": Expected out tensor to have dtype ",
         name(result.dtype()), ", but got ", name(out.dtype()), " instead");
-  write_out(out, result, op);
+  check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
+        " but it is on ", name(out.device()));
+  check_no_internal_overlap(out, op);
+  if (!(out.sizes() == result.sizes())) {
+    ops::resize_(out, result.sizes());
+    if (!(out.strides() == result.strides()) && !has_internal_overlap(result))
+      out.impl()->set_layout(Layout{result.sizes(), result.strides(), out.offset()});
+  }
+  for (const Tensor& read : apart) check_no_overlap(out, read, op);
+  if (out.is_meta()) return;
+  copy_elements(out, result);
+  record_write(out);
 }
 
 void write_self(const Tensor& self, const Tensor& result, std::string_view op) {

@@ -69,8 +69,10 @@ void check_no_overlap(const Tensor& written, const Tensor& read, std::string_vie
 // How out= ends: `out` takes the sizes of `result` if it has others, then its elements.
 void write_out(const Tensor& out, const Tensor& result, std::string_view op);
 
-// The same for an out= that has the dtype of the result or is refused.
-void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op);
+// The same for an out= that has the dtype of the result and shares no memory with the tensors
+// `apart`, or is refused. Where it is resized it takes the result's strides too.
+void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op,
+                     std::initializer_list<Tensor> apart = {});
 
 // How an in-place form ends: `self` takes the elements of `result`, which must have its sizes.
 void write_self(const Tensor& self, const Tensor& result, std::string_view op);

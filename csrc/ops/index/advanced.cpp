@@ -135,27 +135,4 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
   return a;
 }
 
-Advanced resolve_select(const Tensor& self, int64_t dim, const Tensor& index) {
-  check_kind(index.ndim() <= 1, ErrorKind::kIndex,
-             "index_select(): Index is supposed to be a vector, got sizes ", index.sizes());
-  check(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32,
-        "index_select(): Expected dtype int32 or int64 for index, got ", name(index.dtype()));
-  const auto at = static_cast<size_t>(wrap_dim(dim, self.ndim(), "index_select"));
-  Advanced a;
-  a.index_sizes = self.ndim() ? Dims{index.numel()} : Dims();
-  a.offsets.assign(static_cast<size_t>(index.numel()), 0);
-  const int64_t size = self.ndim() ? self.sizes()[at] : 1,
-                stride = self.ndim() ? self.strides()[at] : 0;
-  check(self.ndim() || index.numel() == 1,
-        "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
-  check_tensor(index, 0, size, dim);
-  add_offsets(a.offsets, index, Dims{index.numel()}, size, stride);
-  for (size_t d = 0; d < self.sizes().size(); ++d) {
-    if (d == at) continue;
-    (d < at ? a.before : a.after).push_back(self.sizes()[d]);
-    (d < at ? a.before_strides : a.after_strides).push_back(self.strides()[d]);
-  }
-  return a;
-}
-
 }  // namespace uh

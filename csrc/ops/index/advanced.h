@@ -23,8 +23,6 @@ struct Advanced {
 // `indices` has one entry per leading dimension of self, or per mask; an empty Tensor keeps its
 // dimension.
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices);
-// The same for one 1-d index along `dim`; negative indices are refused.
-Advanced resolve_select(const Tensor& self, int64_t dim, const Tensor& index);
 
 // Throws unless every index lies in [lo, size). n contiguous values.
 void check_indices(const int64_t* index, int64_t n, int64_t lo, int64_t size, int64_t dim,

@@ -1,7 +1,7 @@
 // The operators of index.yaml.
-#include "base/parallel.h"
-#include "generated/kernels/copy.h"
 #include "generated/kernels/index.h"
+#include "base/parallel.h"
+#include "generated/kernels/masked.h"
 #include "ops/copy/copy.h"
 #include "ops/index/advanced.h"
 #include "ops/index/mask.h"
@@ -147,8 +147,8 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
   return read(self, resolve_indices(self, indices));
 }
 
-void index_put(KeySet, const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
-               bool accumulate) {
+void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indices,
+                    const Tensor& values, bool accumulate) {
   check(self.dtype() == values.dtype(),
         "Index put requires the source and destination dtypes match, got ",
         info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
@@ -156,7 +156,7 @@ void index_put(KeySet, const Tensor& self, const std::vector<Tensor>& indices, c
   check_no_internal_overlap(self, "index_put_");
   if (self.is_meta()) return;
   if (is_plain_mask(self, indices) && values.numel() == 1 && !accumulate) {
-    return masked_fill_inplace(KeySet(), self, indices[0], read_scalar(values));
+    return masked_fill_into(KeySet(), self, indices[0], read_scalar(values));
   }
   const Advanced a = resolve_indices(self, indices);
   const Dims sizes = a.result_sizes();
@@ -177,115 +177,18 @@ void index_put(KeySet, const Tensor& self, const std::vector<Tensor>& indices, c
   }
   if (accumulate) {
     visit_any(self.dtype(),
-          [&](auto zero) { accumulate_into(self, a, dense.data_as<decltype(zero)>()); });
+              [&](auto zero) { accumulate_into(self, a, dense.data_as<decltype(zero)>()); });
   } else {
     transfer(self, a, dense.data(), true);
   }
   record_write(self);
 }
 
-Tensor index_select(KeySet, const Tensor& self, int64_t dim, const Tensor& index) {
-  if (!self.is_meta()) return read(self, resolve_select(self, dim, index));
-  Dims sizes = self.sizes();
-  const int64_t d = wrap_dim(dim, self.ndim(), "index_select");
-  if (self.ndim()) sizes[static_cast<size_t>(d)] = index.numel();
-  return empty(sizes, self.dtype(), Device::kMeta);
-}
-
-Tensor gather(KeySet, const Tensor& self, int64_t dim, const Tensor& index) {
-  const int64_t d = wrap_dim(dim, self.ndim(), "gather");
-  check(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32,
-        "gather(): Expected dtype int32/int64 for index, got ", name(index.dtype()));
-  const auto rank = [](const Tensor& t) { return std::max<int64_t>(t.ndim(), 1); };
-  check(rank(index) == rank(self),
-        "Index tensor must have the same number of dimensions as input tensor: got ", index.ndim(),
-        " and ", self.ndim());
-  for (int64_t k = 0; k < index.ndim() && self.ndim(); ++k) {
-    check(k == d || index.size(k) <= self.size(k), "Size does not match at dimension ", k,
-          " expected index ", index.sizes(), " to be no larger than self ", self.sizes(),
-          " apart from dimension ", d);
-  }
-  Tensor out = empty(index.sizes(), self.dtype(), self.device());
-  if (out.is_meta() || out.numel() == 0) return out;
-  const int64_t size = self.ndim() ? self.size(d) : 1, along = self.ndim() ? self.stride(d) : 0;
-  const Tensor places = as_contiguous(index, DType::kInt64);
-  // Rows run along the gathered dimension, so that a row of self is one table.
-  Dims sizes = out.sizes(), dense = out.strides(), own = self.strides();
-  int64_t n = 1, step = 1;
-  if (!sizes.empty()) {
-    const auto at = static_cast<size_t>(d);
-    n = sizes[at];
-    step = dense[at];
-    for (Dims* dims : {&sizes, &dense}) dims->erase(at);
-    if (!own.empty()) own.erase(at);
-    own.resize(sizes.size());
-  }
-  const auto g = make_geometry<2>(sizes, {IntSpan(dense), IntSpan(own)});
-  const int64_t item = itemsize(self.dtype()), lines = numel_of(sizes);
-  const auto take = copy_loops().take[size_class(item)];
-  parallel_for(0, lines, std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
-    Odometer<2> at(g, g.sizes.size(), lo);
-    std::vector<int64_t> line;
-    for (int64_t i = lo; i < hi; ++i, at.step()) {
-      const int64_t* index_line = places.data_as<int64_t>() + at.offsets()[0];
-      if (step != 1) {
-        line.resize(static_cast<size_t>(n));
-        copy_loops().move[3](line.data(), 1, index_line, step, n);
-        index_line = line.data();
-      }
-      check_indices(index_line, n, 0, size, d, ErrorKind::kRuntime);
-      take(out.data() + at.offsets()[0] * item, step, self.data() + at.offsets()[1] * item, along,
-           index_line, 1, n);
-    }
-  });
-  record_write(out);
-  return out;
-}
-
-Tensor take(KeySet, const Tensor& self, const Tensor& index) {
-  check(index.dtype() == DType::kInt64, "take(): Expected a long tensor for index, but got ",
-        info(index.dtype()).title);
-  Tensor out = empty(index.sizes(), self.dtype(), self.device());
-  if (out.is_meta() || out.numel() == 0) return out;
-  check_kind(self.numel() > 0, ErrorKind::kIndex, "take(): tried to take from an empty tensor");
-  const int64_t size = self.numel(), item = itemsize(self.dtype());
-  const Tensor table = as_contiguous(self), places = as_contiguous(index);
-  check_indices(places.data_as<int64_t>(), places.numel(), -size, size, 0, ErrorKind::kIndex);
-  std::vector<int64_t> wrapped(places.data_as<int64_t>(),
-                               places.data_as<int64_t>() + places.numel());
-  for (int64_t& place : wrapped) place += place < 0 ? size : 0;
-  copy_loops().take[size_class(item)](out.data(), 1, table.data(), 1, wrapped.data(), 1,
-                                      out.numel());
-  record_write(out);
-  return out;
-}
-
-Tensor masked_select(KeySet, const Tensor& self, const Tensor& mask) {
-  check(mask.dtype() == DType::kBool, "masked_select: expected BoolTensor for mask, got ",
-        name(mask.dtype()));
-  const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
-  check_values_known(self, "masked_select");
-  const auto spread = [&](const Tensor& t) {
-    if (t.sizes() == sizes) return as_contiguous(t);
-    Tensor full = empty(sizes, t.dtype());
-    copy_elements(full, t);
-    return full;
-  };
-  Tensor out = compressed(spread(self), spread(mask));
-  record_write(out);
-  return out;
-}
-
-Tensor nonzero(KeySet, const Tensor& self) {
-  check_values_known(self, "nonzero");
-  const Tensor places = set_places(truth_bytes(self));
-  Tensor out = empty(Dims{places.numel(), self.ndim()}, DType::kInt64);
-  const std::vector<Tensor> columns = places_to_indices(places, self.sizes());
-  for (int64_t d = 0; d < self.ndim(); ++d) {
-    Strided column(out.data(), out.dtype(), Dims{places.numel()}, Dims{self.ndim()});
-    copy_elements(column.advance(d), Strided(columns[static_cast<size_t>(d)]));
-  }
-  record_write(out);
+Tensor index_put(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
+                 const Tensor& values, bool accumulate) {
+  Tensor out = empty_like(self, self.dtype());
+  if (!out.is_meta()) copy_elements(out, self);
+  index_put_into(keys, out, indices, values, accumulate);
   return out;
 }
 

@@ -61,22 +61,34 @@ Tensor compressed(const Tensor& self, const Tensor& mask) {
   });
 }
 
-std::vector<Tensor> places_to_indices(const Tensor& places, IntSpan sizes) {
-  if (sizes.size() == 1) return {places};
-  const int64_t n = places.numel();
-  std::vector<Tensor> indices;
-  std::vector<int64_t*> columns;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    indices.push_back(empty(Dims{n}, DType::kInt64));
-    columns.push_back(indices.back().data_as<int64_t>());
-  }
+// The division by the last size is only made where a row ends.
+void split_places(const Tensor& places, IntSpan sizes, int64_t* columns) {
+  const int64_t n = places.numel(), last = sizes.back();
+  const size_t rank = sizes.size();
   const auto* place = places.data_as<int64_t>();
   parallel_for(0, n, kBlock / 8, [&](int64_t lo, int64_t hi) {
+    Dims outer(rank);
+    int64_t begin = -last - 1;
     for (int64_t i = lo; i < hi; ++i) {
-      int64_t rest = place[i];
-      for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) columns[d][i] = rest % sizes[d];
+      if (place[i] - begin >= last) {
+        int64_t rest = place[i] / last;
+        begin = rest * last;
+        for (size_t d = rank - 1; d-- > 0; rest /= sizes[d]) outer[d] = rest % sizes[d];
+      }
+      for (size_t d = 0; d + 1 < rank; ++d) columns[static_cast<int64_t>(d) * n + i] = outer[d];
+      columns[static_cast<int64_t>(rank - 1) * n + i] = place[i] - begin;
     }
   });
+}
+
+std::vector<Tensor> places_to_indices(const Tensor& places, IntSpan sizes) {
+  const int64_t n = places.numel(), rank = static_cast<int64_t>(sizes.size());
+  if (rank == 0) return {};
+  if (rank == 1) return {places};
+  const Tensor all = empty(Dims{rank, n}, DType::kInt64);
+  split_places(places, sizes, all.data_as<int64_t>());
+  std::vector<Tensor> indices;
+  for (int64_t d = 0; d < rank; ++d) indices.push_back(alias(all, Layout{Dims{n}, Dims{1}, d * n}));
   return indices;
 }
 

@@ -14,5 +14,7 @@ from engine.nn.functional.dropout import dropout1d as dropout1d
 from engine.nn.functional.dropout import dropout2d as dropout2d
 from engine.nn.functional.dropout import dropout3d as dropout3d
 from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from engine.nn.functional.embedding import embedding as embedding
+from engine.nn.functional.embedding import embedding_bag as embedding_bag
 
 globals().update(_raw.SPACES.get("nn.functional", {}))

@@ -1,0 +1,63 @@
+// The operators of triangle.yaml.
+#include "generated/kernels/triangle.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+// The columns [first(i), last(i)) of each row belong to the triangle.
+struct Triangle {
+  int64_t rows, columns, offset;
+  bool lower;
+
+  // i + offset (+ 1), held within [0, columns]; the sum may not overflow.
+  int64_t edge(int64_t row) const {
+    const int64_t beyond = lower ? 1 : 0;
+    if (offset > columns) return columns;
+    if (offset < -rows - 1) return 0;
+    return std::clamp<int64_t>(row + offset + beyond, 0, columns);
+  }
+  int64_t first(int64_t row) const { return lower ? 0 : edge(row); }
+  int64_t last(int64_t row) const { return lower ? edge(row) : columns; }
+};
+
+Tensor indices(const Triangle& t, DType dtype, Device device, std::string_view op) {
+  check(t.rows >= 0, op, ": row must be non-negative, got ", t.rows);
+  check(t.columns >= 0, op, ": col must be non-negative, got ", t.columns);
+  const DType kind = dtype == DType::kUndefined ? DType::kInt64 : dtype;
+  check_kind(is_integral(kind), ErrorKind::kNotImplemented, "\"", op, "\" not implemented for '",
+             info(kind).title, "'");
+  checked_numel(Dims{2, t.rows, t.columns}, op);
+  int64_t n = 0;
+  for (int64_t i = 0; i < t.rows && t.columns > 0; ++i) n += t.last(i) - t.first(i);
+  const Tensor made = empty(Dims{2, n}, DType::kInt64);
+  auto *row = made.data_as<int64_t>(), *column = row + n;
+  for (int64_t i = 0; i < t.rows && t.columns > 0; ++i) {
+    for (int64_t j = t.first(i); j < t.last(i); ++j) {
+      *row++ = i;
+      *column++ = j;
+    }
+  }
+  const Device where = device == Device::kUndefined ? Device::kCPU : device;
+  if (kind == DType::kInt64 && where == Device::kCPU) {
+    record_write(made);
+    return made;
+  }
+  Tensor out = empty(made.sizes(), kind, where);
+  if (out.is_meta()) return out;
+  copy_elements(out, made);
+  record_write(out);
+  return out;
+}
+
+}  // namespace
+
+Tensor tril_indices(KeySet, int64_t row, int64_t col, int64_t offset, DType dtype, Device device) {
+  return indices({row, col, offset, true}, dtype, device, "tril_indices");
+}
+
+Tensor triu_indices(KeySet, int64_t row, int64_t col, int64_t offset, DType dtype, Device device) {
+  return indices({row, col, offset, false}, dtype, device, "triu_indices");
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,63 @@
+// The operators of view_scatter.yaml: clone, view, copy.
+#include "generated/kernels/view_scatter.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+// A dense copy in the order of self's strides.
+Tensor copied(const Tensor& self) {
+  Tensor out = empty_like(self, self.dtype());
+  if (!self.is_meta()) copy_elements(out, self);
+  return out;
+}
+
+void replace(const Tensor& part, const Tensor& src, std::string_view op) {
+  check(part.sizes() == src.sizes(), op,
+        ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+        ", slice size = ", part.sizes());
+  ops::copy_(part, src, false);
+}
+
+}  // namespace
+
+Tensor select_scatter(KeySet, const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
+  Tensor out = copied(self);
+  replace(ops::select(out, dim, index), src, "select_scatter");
+  return out;
+}
+
+Tensor slice_scatter(KeySet, const Tensor& self, const Tensor& src, int64_t dim,
+                     std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  Tensor out = copied(self);
+  replace(ops::slice(out, dim, start, end, step), src, "slice_scatter");
+  return out;
+}
+
+Tensor diagonal_scatter(KeySet, const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
+                        int64_t dim2) {
+  Tensor out = copied(self);
+  replace(ops::diagonal(out, offset, dim1, dim2), src, "diagonal_scatter");
+  return out;
+}
+
+// The strides are the caller's, so the copy must have self's own: gaps and offset included.
+Tensor as_strided_scatter(KeySet, const Tensor& self, const Tensor& src, const Dims& size,
+                          const Dims& stride, std::optional<int64_t> storage_offset) {
+  check(!has_internal_overlap(self),
+        "as_strided_scatter: the elements of self share memory: sizes ", self.sizes(), ", strides ",
+        self.strides());
+  const int64_t item = itemsize(self.dtype());
+  Tensor base = empty(Dims{static_cast<int64_t>(self.storage()->nbytes()) / item}, self.dtype(),
+                      self.device());
+  if (!self.is_meta()) fill_elements(base, ElementBytes{});
+  const Tensor out = alias(base, Layout{self.sizes(), self.strides(), self.offset()});
+  if (!self.is_meta()) copy_elements(out, self);
+  replace(ops::as_strided(base, size, stride, storage_offset.value_or(self.offset())), src,
+          "as_strided_scatter");
+  return out;
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,59 @@
+"""`unique` and `unique_consecutive`: one tensor, or a tuple of as many as are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine._generated import ops
+from engine.overloads import both
+from engine.tensor import Tensor
+
+
+def _asked(found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool) -> Any:
+    """The results that were asked for; the first alone is no tuple."""
+    chosen = [found[0], *[found[1]] * inverse, *[found[2]] * counts]
+    return tuple(chosen) if len(chosen) > 1 else chosen[0]
+
+
+@both
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements in ascending order, or with `dim` the distinct slices.
+
+    With `return_inverse` also where each element went, with `return_counts` also how often each
+    occurs: then a tuple. Memory: new tensors. Every NaN is distinct.
+
+    >>> import engine
+    >>> engine.unique(engine.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    if dim is None:
+        found = ops._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _asked(found, return_inverse, return_counts)
+
+
+@both
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The elements, or with `dim` the slices, that differ from the one before.
+
+    With `return_inverse` also where each element went, with `return_counts` also how long each run
+    is: then a tuple. Memory: new tensors.
+
+    >>> import engine
+    >>> engine.unique_consecutive(engine.tensor([1, 1, 2, 1]), return_counts=True)
+    (tensor([1, 2, 1]), tensor([2, 1, 1]))
+    """
+    found = ops.unique_consecutive(input, return_inverse, return_counts, dim)
+    return _asked(found, return_inverse, return_counts)
