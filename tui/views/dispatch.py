@@ -29,7 +29,8 @@ HELP = {
     "▸": "Here the kernel on the right ran: of the keys that were left, this was the highest with one.",
     "falls through": "The operator has no kernel for this key: the next one below is looked at.",
     "hop": "One choice of the dispatcher. A kernel that has done its part hops on to the keys below.",
-    "after": "How long after the call began. The recorder's own work is in all times shown here.",
+    "+4 us for 8 us": "When the hop came, counted from the call's beginning, and how long it was until the "
+    "next hop or the end. The recorder's own work is in all times shown here.",
     "us": "Microseconds: millionths of a second. ns: a thousandth of that.",
     "not yet": "This part of the call is later than this moment.",
     "result": "What the shape rule decided: sizes, strides and dtype of what came out.",
@@ -197,7 +198,7 @@ def _hop(
             Span(hop.kernel, "dim", target),
             Span("  not yet", "dim"),
         ]
-    time = f"  after {duration(hop.after)}, for {duration(hop.took)}"
+    time = f"  +{duration(hop.after)} for {duration(hop.took)}"
     return [
         Span(f"  {context.glyphs.arrow} {number}  ", "head"),
         Span(hop.kernel, "op", target),
@@ -240,8 +241,8 @@ def _plan(plan: PlanRow, context: DrawContext) -> list[Line]:
         Span(" plan", "head"),
         Span("  "),
         Span(f"{plan.loop} loop", "op" if plan.done else "dim", target),
+        Span("" if plan.done else "  not yet", "warn"),
         Span(f"  x86-64-{plan.isa}{vector}{threads}", "dim"),
-        Span("" if plan.done else "  not yet", "dim"),
     ]
     name = max([len("bytes a step"), *(cells(operand.name) for operand in plan.operands)])
     width = max([7, *(len(str(n)) + 2 for o in plan.operands for n in (*o.strides, *plan.sizes))])

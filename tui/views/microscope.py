@@ -11,7 +11,7 @@ from engine.inspect.selection import Selection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
 from tui.views import DrawContext
 from tui.views._cells import facts, numbers_text, padded, wrapped
-from tui.views._table import table_width, window
+from tui.views._table import slice_lines, table_width, window
 
 NAME = "microscope"
 KEY = "9"
@@ -31,11 +31,13 @@ HELP = {
     "goes into": "How many cells of the result the picked cell of an input feeds.",
     "i0 \\ i1": "Dimension 0 runs downwards, dimension 1 to the right.",
     "[1,:,:]": "After a name: the slice of a tensor with more than two dimensions that is shown.",
+    "slice": "Which table of a result with more than two dimensions is shown.",
+    "◂ ▸": "At a dimension of the slice: select to go one index back or on.",
     "before, after": "Inputs hold what they held just before the call, the result what it held just after.",
     "…": "More rows, columns or cells than fit, or a text too long for its place.",
 }
 
-LABEL = 5  # cells left of a table, for the row's index
+LABEL = 6  # cells left of a table, for the row's index
 MOST_ROWS = 12
 _GAP = 3  # cells between two tables
 
@@ -51,12 +53,14 @@ def draw(model: MicroscopeModel, context: DrawContext) -> Picture:
         lines += [*wrapped(model.why, width - 2, "warn", 1), ()]
     if model.picked is not None:
         lines += [_picked(model, context), ()]
+    if model.out is not None:
+        lines += slice_lines(model.out.tensor, model.out.storage, model.out.grid, context)
     tables = ([model.out] if model.out is not None else []) + list(model.inputs)
     lines += _side_by_side([_table(model, table, context) for table in tables], width)
     lines += _feeds(model, context)
     if model.arguments:
         lines += [_constants(model, width, glyphs.ellipsis)]
-    return Picture.of(lines, width)
+    return Picture.of([_clipped(line, width, glyphs.ellipsis) for line in lines], width)
 
 
 def _head(model: MicroscopeModel, context: DrawContext) -> Line:
@@ -83,8 +87,8 @@ def _formula(model: MicroscopeModel, context: DrawContext) -> list[Line]:
         if not left:
             continue
         first, *rest = wrapped(right, width - 5, style, indent + 3)
-        lit = Span(fit(clean(left), indent, "", ">"), f"{style} lit")
-        lines += [(lit, Span(" = ", "dim"), first[1]), *rest]
+        blank, lit = padded(left, indent, f"{style} lit", align=">")
+        lines += [(Span(blank.text), lit, Span(" = ", "dim"), first[1]), *rest]
     if model.note:
         lines += wrapped(model.note, width - 2, "dim", indent + 3)
     return [*lines, ()]
@@ -118,8 +122,7 @@ def _table(model: MicroscopeModel, table: TableRow, context: DrawContext) -> lis
     width = table_width(grid)
     most = max(4, min(MOST_ROWS, context.height - 12))
     rows = _part([index[-2] for index in here] if grid.rank > 1 else [0], grid.rows, most)
-    # two tables always find room side by side at 80 columns
-    room = max(2, (context.width // 2 - LABEL - _GAP) // width)
+    room = max(2, (context.width * 3 // 5 - LABEL) // width)  # another finds room beside it
     columns = _part([index[-1] for index in here] if grid.rank else [0], grid.columns, room)
     lines: list[Line] = [_title(table, context.selection, glyphs), _about(table, glyphs)]
     corner = {0: "", 1: "i0"}.get(grid.rank, f"i{grid.rank - 2}\\i{grid.rank - 1}")
@@ -130,18 +133,10 @@ def _table(model: MicroscopeModel, table: TableRow, context: DrawContext) -> lis
         shown = grid.row(row, columns.start, len(columns))
         lines.append((Span(label, "dim"), *(_cell(model, table, c, width, glyphs) for c in shown)))
     if len(rows) < grid.rows or len(columns) < grid.columns:
-        lines.append(
-            (
-                Span(
-                    f"     {glyphs.ellipsis} of {grid.rows:,}×{grid.columns:,}".replace(
-                        "×", glyphs.times
-                    ),
-                    "dim",
-                ),
-            )
-        )
+        whole = shape_text((grid.rows, grid.columns), glyphs.times)
+        lines.append((Span(f"      {glyphs.ellipsis} {whole} in all", "dim"),))
     if len(here) < len(table.fed):
-        lines.append((Span(f"     {len(table.fed) - len(here):,} more in other slices", "dim"),))
+        lines.append((Span(f"      {len(table.fed) - len(here):,} more in other slices", "dim"),))
     return lines
 
 
@@ -207,7 +202,7 @@ def _side_by_side(blocks: Sequence[Sequence[Line]], width: int) -> list[Line]:
             line: list[Span] = []
             for place, (block, wide) in enumerate(zip(row, widths, strict=True)):
                 own = block[y] if y < len(block) else ()
-                line += _clipped(own, width)
+                line += own
                 blank = wide - sum(span.width for span in own)
                 if place < len(row) - 1:
                     line.append(Span(" " * blank))
@@ -216,14 +211,18 @@ def _side_by_side(blocks: Sequence[Sequence[Line]], width: int) -> list[Line]:
     return lines
 
 
-def _clipped(line: Line, width: int) -> list[Span]:
-    """The spans that fit: a table wider than the screen ends at its edge."""
+def _clipped(line: Line, width: int, ellipsis: str) -> Line:
+    """What is too wide for the screen ends in an ellipsis at its edge."""
+    if sum(span.width for span in line) <= width:
+        return line
     shown, x = [], 0
     for span in line:
-        text = cut(span.text, width - x, "")
+        text = cut(span.text, width - x, ellipsis)
         shown.append(Span(text, span.style, span.target))
         x += cells(text)
-    return shown
+        if text != span.text:
+            break
+    return tuple(shown)
 
 
 # The list of feeding cells
@@ -257,7 +256,7 @@ def _feeds(model: MicroscopeModel, context: DrawContext) -> list[Line]:
         spans.append(
             Span(cut(feed.exact or glyphs.unknown, 24, ""), "number" if feed.exact else "unknown")
         )
-        lines.append(tuple(_clipped(tuple(spans), width)))
+        lines.append(tuple(spans))
     if model.total > len(model.feeds):
         more = model.total - len(model.feeds)
         lines.append((Span(f"   {glyphs.ellipsis} {more:,} more", "dim"),))

@@ -91,8 +91,8 @@ class MicroscopeModel:
 class _Bench:
     """The tensors of one call: before it, and what came out."""
 
-    def __init__(self, history: Any, call: Any) -> None:
-        self.history, self.call = history, call
+    def __init__(self, history: Any, call: Any, now: int) -> None:
+        self.history, self.call, self.now = history, call, now
         self.until = ended(history, call)
         self.names: dict[str, int] = {}
         self.values: dict[str, Any] = {}
@@ -173,14 +173,16 @@ class _Bench:
         )
 
     def label(self, tensor: int, moment: int) -> str:
-        """Its name then, or the name that it was given when the call had returned."""
-        label = str(self.history.label(tensor, moment))
-        if not label.startswith("#"):
-            return label
+        """Its name then; else the one it was given by the end of the line, or has now."""
         line = self.history.line_at(moment)
-        after = min(line.until, self.history.end - 1) if line is not None else moment
-        alive = self.history.tensor(tensor, after) is not None
-        return str(self.history.label(tensor, after)) if alive else label
+        later = min(line.until, self.history.end - 1) if line is not None else moment
+        first = str(self.history.label(tensor, moment))
+        for when in (moment, later, self.now):
+            if self.history.tensor(tensor, when) is not None:
+                label = str(self.history.label(tensor, when))
+                if not label.startswith("#"):
+                    return label
+        return first
 
     def row(self, feed: Feed) -> FeedRow:
         fact = self.inputs[feed.argument]
@@ -205,7 +207,7 @@ def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
     call = chosen_call(history, moment, selection)
     if call is None:
         return MicroscopeModel(why="No operator was called up to this moment: step forward.")
-    bench = _Bench(history, call)
+    bench = _Bench(history, call, moment)
     outs = tuple(t for t in bench.outs() if history.tensor(t, bench.until) is not None)
     head: dict[str, Any] = {
         "call": call.id,
