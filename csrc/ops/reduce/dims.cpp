@@ -4,6 +4,8 @@ namespace uh {
 
 ReducedDims::ReducedDims(const Tensor& self, const std::optional<Dims>& dims, std::string_view op)
     : reduced_(static_cast<size_t>(self.ndim()), 0) {
+  check(self.ndim() <= 64, op, "(): only tensors with up to 64 dims are supported, got ",
+        self.ndim());
   if (!dims || dims->empty()) {
     for (int64_t& flag : reduced_) flag = 1;
     return;

@@ -1,5 +1,11 @@
 // The operators of reduce.yaml.
 #include "generated/kernels/reduce.h"
+
+#include <cmath>
+
+#include "generated/ops/copy.h"
+#include "generated/ops/pointwise.h"
+#include "generated/ops/reduce.h"
 #include "ops/copy/copy.h"
 #include "ops/reduce/reducer.h"
 
@@ -11,13 +17,28 @@ DType given(DType dtype, DType otherwise) { return dtype == DType::kUndefined ? 
 // What sum and prod give for an input: integers are counted in int64.
 DType sum_dtype(DType dtype) { return is_inexact(dtype) ? dtype : DType::kInt64; }
 
+// Accumulators of floats and, as two doubles each, of complex numbers, divided by the count.
+template <int kParts>
+void divided(void* values, const std::byte* acc, int64_t n, double count) {
+  const auto* sums = reinterpret_cast<const double*>(acc);
+  for (int64_t i = 0; i < n * kParts; ++i) static_cast<double*>(values)[i] = sums[i] / count;
+}
+
 Tensor folded(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op,
               DType dtype, std::string_view name, bool mean = false) {
   const ReducedDims dims(self, dim, name);
   Tensor out = empty(dims.result_sizes(self, keepdim), dtype, self.device());
   if (out.is_meta()) return out;
-  const double divisor = mean ? static_cast<double>(dims.count(self)) : -1;
-  fold_into(out, self, dims, op, dtype, sum_compute_dtype(dtype), divisor);
+  const bool counted = op == FoldOp::kSum && dtype == DType::kInt64 && self.dtype() == DType::kBool;
+  const DType read_as = counted ? DType::kBool : dtype;
+  const DType compute = counted ? DType::kUInt8 : sum_compute_dtype(dtype);
+  if (mean) {
+    const auto count = static_cast<double>(dims.count(self));
+    fold_into({{out, is_complex(dtype) ? divided<2> : divided<1>, count}}, self, dims, op, read_as,
+              compute);
+  } else {
+    fold_into({{out}}, self, dims, op, read_as, compute);
+  }
   record_write(out);
   return out;
 }
@@ -25,10 +46,13 @@ Tensor folded(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, 
 Tensor extreme(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op,
                std::string_view name) {
   const ReducedDims dims(self, dim, name);
+  check(self.numel() > 0 || (dim && !dim->empty()), name,
+        "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+        "reduction dim with the 'dim' argument.");
   dims.check_not_empty(self, name);
   Tensor out = empty(dims.result_sizes(self, keepdim), self.dtype(), self.device());
   if (out.is_meta()) return out;
-  fold_into(out, self, dims, op, self.dtype(), extreme_compute_dtype(self.dtype()));
+  fold_into({{out}}, self, dims, op, self.dtype(), extreme_compute_dtype(self.dtype()));
   record_write(out);
   return out;
 }
@@ -37,23 +61,25 @@ Tensor extreme(const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
 Tensor truth(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, FoldOp op,
              std::string_view name) {
   const ReducedDims dims(self, dim, name);
+  if (dim && dim->empty()) {  // here an empty list means no dimension
+    const Tensor truths = ops::ne(self, Scalar(0));
+    return self.dtype() != DType::kUInt8 ? truths : as_contiguous(truths, DType::kUInt8);
+  }
   const DType result = self.dtype() == DType::kUInt8 ? DType::kUInt8 : DType::kBool;
   Tensor out = empty(dims.result_sizes(self, keepdim), result, self.device());
   if (out.is_meta()) return out;
   if (dims.count(self) == 0) {
     fill_elements(out, element_bytes(op == FoldOp::kMin ? 1 : 0, result));
   } else {
-    fold_into(out, self, dims, op, DType::kBool, DType::kUInt8);
+    fold_into({{out}}, self, dims, op, DType::kBool, DType::kUInt8);
   }
   record_write(out);
   return out;
 }
 
-Tensor extreme_of_all(const Tensor& self, FoldOp op, std::string_view name) {
-  check(self.numel() > 0, name,
-        "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-        "reduction dim with the 'dim' argument.");
-  return extreme(self, std::nullopt, false, op, name);
+void check_truth(const Tensor& out, std::string_view name) {
+  check(out.dtype() == DType::kBool || out.dtype() == DType::kUInt8, name,
+        " only supports bool tensor for result, got: ", info(out.dtype()).title);
 }
 
 std::tuple<Tensor, Tensor> extreme_along(const Tensor& self, int64_t dim, bool keepdim, bool max) {
@@ -131,8 +157,12 @@ Tensor reduce_any(KeySet, const Tensor& self, const std::optional<Dims>& dim, bo
   return truth(self, dim, keepdim, FoldOp::kMax, "any");
 }
 
-Tensor max_all(KeySet, const Tensor& self) { return extreme_of_all(self, FoldOp::kMax, "max"); }
-Tensor min_all(KeySet, const Tensor& self) { return extreme_of_all(self, FoldOp::kMin, "min"); }
+Tensor max_all(KeySet, const Tensor& self) {
+  return extreme(self, std::nullopt, false, FoldOp::kMax, "max");
+}
+Tensor min_all(KeySet, const Tensor& self) {
+  return extreme(self, std::nullopt, false, FoldOp::kMin, "min");
+}
 
 std::tuple<Tensor, Tensor> max_dim(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
   return extreme_along(self, dim, keepdim, true);
@@ -148,41 +178,118 @@ Tensor argmin(KeySet, const Tensor& self, std::optional<int64_t> dim, bool keepd
   return index_of_extreme(self, dim, keepdim, false);
 }
 
+Tensor max_other(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::maximum(self, other);
+}
+Tensor min_other(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::minimum(self, other);
+}
+
+std::tuple<Tensor, Tensor> aminmax(KeySet, const Tensor& self, std::optional<int64_t> dim,
+                                   bool keepdim) {
+  std::optional<Dims> dims;
+  if (dim) dims = Dims{*dim};
+  check(self.numel() > 0 || dim,
+        "aminmax(): cannot compute aminmax over an empty dimension as the ",
+        "operation has no identity, got a tensor of sizes ", self.sizes());
+  if (dim) {
+    const int64_t d = wrap_dim(*dim, self.ndim(), "aminmax");
+    check(self.ndim() == 0 || self.size(d) != 0, "aminmax(): Expected reduction dim ", d,
+          " to have non-zero size, got sizes ", self.sizes());
+  }
+  return {extreme(self, dims, keepdim, FoldOp::kMin, "aminmax"),
+          extreme(self, dims, keepdim, FoldOp::kMax, "aminmax")};
+}
+
+Tensor count_nonzero_dims(KeySet, const Tensor& self, const Dims& dim) {
+  const ReducedDims dims(self, dim, "count_nonzero");
+  Tensor out = empty(dims.result_sizes(self, false), DType::kInt64, self.device());
+  if (out.is_meta()) return out;
+  fold_into({{out}}, self, dims, FoldOp::kSum, DType::kBool, DType::kUInt8);
+  record_write(out);
+  return out;
+}
+Tensor count_nonzero(KeySet keys, const Tensor& self, std::optional<int64_t> dim) {
+  return count_nonzero_dims(keys, self, dim ? Dims{*dim} : Dims{});
+}
+
+Tensor nansum(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+              DType dtype) {
+  check(!is_complex(self.dtype()), "nansum does not support complex inputs");
+  if (!is_floating(self.dtype())) return sum(keys, self, dim, keepdim, dtype);
+  return folded(self, dim, keepdim, FoldOp::kNanSum, given(dtype, self.dtype()), "nansum");
+}
+
+Tensor nanmean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+               DType dtype) {
+  check(is_inexact(self.dtype()),
+        "nanmean(): expected input to have floating point or complex dtype but got ",
+        info(self.dtype()).title);
+  check(!is_complex(self.dtype()), "nansum does not support complex inputs");
+  const DType target = given(dtype, self.dtype());
+  const Tensor total = folded(self, dim, keepdim, FoldOp::kNanSum, target, "nanmean");
+  return ops::div(total, folded(self, dim, keepdim, FoldOp::kNumbers, target, "nanmean"));
+}
+
+Tensor logsumexp(KeySet, const Tensor& self, const Dims& dim, bool keepdim) {
+  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented,
+             "logsumexp(): not implemented for '", info(self.dtype()).title, "'");
+  const DType dtype = is_floating(self.dtype()) ? self.dtype() : default_dtype();
+  const ReducedDims dims(self, dim, "logsumexp");
+  Tensor out = empty(dims.result_sizes(self, keepdim), dtype, self.device());
+  if (out.is_meta()) return out;
+  const auto made = [](void* values, const std::byte* acc, int64_t n, double) {
+    const auto* parts = reinterpret_cast<const LogSumExp*>(acc);
+    for (int64_t i = 0; i < n; ++i) {
+      const double from = std::isfinite(parts[i].largest) ? parts[i].largest : 0;
+      static_cast<double*>(values)[i] = from + std::log(parts[i].sum);
+    }
+  };
+  fold_into({{out, made}}, self, dims, FoldOp::kLogSumExp, dtype, sum_compute_dtype(dtype));
+  record_write(out);
+  return out;
+}
+Tensor special_logsumexp(KeySet, const Tensor& self, const Dims& dim, bool keepdim) {
+  return ops::logsumexp(self, dim, keepdim);
+}
+
+// Without a dtype `out` says what is computed in.
 void sum_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
              DType dtype, const Tensor& out) {
-  write_out(out, sum(keys, self, dim, keepdim, dtype), "sum");
+  write_exact_out(out, sum(keys, self, dim, keepdim, given(dtype, out.dtype())), "sum");
 }
 void prod_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
               DType dtype, const Tensor& out) {
-  write_out(out, prod(keys, self, dim, keepdim, dtype), "prod");
+  write_exact_out(out, prod(keys, self, dim, keepdim, given(dtype, out.dtype())), "prod");
+}
+void nansum_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                DType dtype, const Tensor& out) {
+  check_kind(!is_floating(self.dtype()) || is_inexact(out.dtype()), ErrorKind::kNotImplemented,
+             "\"nansum_cpu\" not implemented for '", info(out.dtype()).title, "'");
+  write_exact_out(out, nansum(keys, self, dim, keepdim, given(dtype, out.dtype())), "nansum");
+}
+void nanmean_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                 DType dtype, const Tensor& out) {
+  check_kind(is_inexact(out.dtype()), ErrorKind::kNotImplemented,
+             "\"nansum_cpu\" not implemented for '", info(out.dtype()).title, "'");
+  write_out(out, nanmean(keys, self, dim, keepdim, dtype), "nanmean");
 }
 void mean_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
               DType dtype, const Tensor& out) {
-  write_out(out, mean(keys, self, dim, keepdim, dtype), "mean");
+  const Tensor made = mean(keys, self, dim, keepdim, dtype);
+  return dtype == DType::kUndefined ? write_out(out, made, "mean")
+                                    : write_exact_out(out, made, "mean");
 }
-void amax_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
-              const Tensor& out) {
-  write_out(out, amax(keys, self, dim, keepdim), "amax");
-}
-void amin_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
-              const Tensor& out) {
-  write_out(out, amin(keys, self, dim, keepdim), "amin");
-}
+
 void reduce_all_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                     const Tensor& out) {
+  check_truth(out, "all");
   write_out(out, reduce_all(keys, self, dim, keepdim), "all");
 }
 void reduce_any_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                     const Tensor& out) {
+  check_truth(out, "any");
   write_out(out, reduce_any(keys, self, dim, keepdim), "any");
-}
-void argmax_out(KeySet keys, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
-                const Tensor& out) {
-  write_out(out, argmax(keys, self, dim, keepdim), "argmax");
-}
-void argmin_out(KeySet keys, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
-                const Tensor& out) {
-  write_out(out, argmin(keys, self, dim, keepdim), "argmin");
 }
 
 }  // namespace uh::kernels

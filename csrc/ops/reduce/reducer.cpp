@@ -1,6 +1,7 @@
 #include "ops/reduce/reducer.h"
 
 #include <array>
+#include <cstring>
 #include <memory>
 
 #include "base/parallel.h"
@@ -17,6 +18,7 @@ constexpr int64_t kFewTasks = 16;
 constexpr int64_t kColumns = 1024;  // columns folded side by side: their accumulators stay in L1
 constexpr int64_t kGrain = 32768;   // elements a thread should have at least
 constexpr int64_t kMaxItem = 16;    // bytes of the largest element
+constexpr int64_t kRowsBytes = kColumns * kMaxItem;  // a buffer of rows
 
 // Bytes for the accumulators: small counts need no heap.
 class Scratch {
@@ -33,14 +35,18 @@ class Scratch {
 
 // A reduction taken apart: `kept` walks input and output, `reduced` walks the input below one
 // result.
-struct Plan {
+struct Reduction {
   Geometry<2> kept;  // operand 0 the input, 1 the output
   Geometry<1> reduced;
   const std::byte* data;
   DType dtype, read_as, compute;
   int64_t item;
 
-  bool direct() const { return dtype == compute && read_as == compute; }
+  // Truth values are bytes already, 0 and 1.
+  bool direct() const {
+    return read_as == dtype &&
+           (dtype == compute || (dtype == DType::kBool && compute == DType::kUInt8));
+  }
   const std::byte* at(int64_t offset) const { return data + offset * item; }
 
   // A run of elements as the loops want them: in place when possible, else converted into `buffer`.
@@ -58,7 +64,7 @@ struct Plan {
 };
 
 // Folds elements [lo, hi) of the reduced space below the result at `offset` into one accumulator.
-void fold_elements(const Plan& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t lo,
+void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t lo,
                    int64_t hi) {
   const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
@@ -80,12 +86,13 @@ void fold_elements(const Plan& p, const Fold& fold, std::byte* acc, int64_t offs
 }
 
 // The same for n neighbouring results at once, over rows [lo, hi) of the reduced space.
-void fold_columns(const Plan& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n,
+void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n,
                   int64_t lo, int64_t hi) {
   const int64_t row = p.reduced.row(), down = p.reduced.row_stride(0),
                 across = p.kept.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
-  alignas(64) std::byte buffer[kColumns * kMaxItem];
+  alignas(64) std::byte buffer[kRowsBytes];
+  const int64_t width = itemsize(p.compute);
   const bool whole = p.direct() && across == 1;
   for (int64_t i = lo, first = lo % row; i < hi; first = 0, at.step()) {
     const int64_t end = std::min(row, first + hi - i);
@@ -95,13 +102,21 @@ void fold_columns(const Plan& p, const Fold& fold, std::byte* acc, int64_t offse
       fold.columns(acc, p.at(base + first * down), down, end - first, n);
       continue;
     }
-    for (; first < end; ++first)
-      fold.columns(acc, p.load(buffer, base + first * down, across, n), 0, 1, n);
+    while (first < end) {  // as many rows as the buffer holds: folds are quicker over several
+      const int64_t rows = std::min(end - first, kRowsBytes / (n * width));
+      for (int64_t r = 0; r < rows; ++r) {
+        std::byte* row_at = buffer + r * n * width;
+        const void* from = p.load(row_at, base + (first + r) * down, across, n);
+        if (from != row_at) std::memcpy(row_at, from, static_cast<size_t>(n * width));
+      }
+      fold.columns(acc, buffer, n, rows, n);
+      first += rows;
+    }
   }
 }
 
 // Accumulators, in the order of the kept space, become elements of the output.
-void store_results(const Plan& p, const Tensor& out, DType acc_dtype, const std::byte* acc,
+void store_results(const Reduction& p, const Tensor& out, DType acc_dtype, const std::byte* acc,
                    int64_t results) {
   const int64_t item = itemsize(out.dtype()), acc_item = itemsize(acc_dtype);
   const int64_t row = p.kept.row(), stride = p.kept.row_stride(1);
@@ -123,8 +138,8 @@ void store_results(const Plan& p, const Tensor& out, DType acc_dtype, const std:
   }
 }
 
-Plan make_plan(const Tensor& out, const Tensor& self, const ReducedDims& dims, DType read_as,
-               DType compute) {
+Reduction make_reduction(const Tensor& out, const Tensor& self, const ReducedDims& dims,
+                         DType read_as, DType compute) {
   Dims kept_sizes, kept_in, kept_out, reduced_sizes, reduced_in;
   const bool keepdim = out.ndim() == self.ndim();
   size_t out_dim = 0;
@@ -149,7 +164,7 @@ Plan make_plan(const Tensor& out, const Tensor& self, const ReducedDims& dims, D
 }
 
 // Rows below one result are short and the results lie side by side: fold many results at once.
-bool by_columns(const Plan& p) {
+bool by_columns(const Reduction& p) {
   return p.kept.row() >= 4 && p.kept.row_stride(0) < p.reduced.row_stride(0);
 }
 
@@ -167,50 +182,51 @@ struct Cut {
   }
 };
 
-// Accumulators of floats and, as two doubles each, of complex numbers.
-void divide(std::byte* acc, DType dtype, int64_t n, double divisor) {
-  auto* values = reinterpret_cast<double*>(acc);
-  if (dtype == DType::kComplex128) n *= 2;
-  for (int64_t i = 0; i < n; ++i) values[i] /= divisor;
-}
-
 }  // namespace
 
-void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, FoldOp op,
-               DType read_as, DType compute, double divisor) {
-  if (out.numel() == 0) return;
-  const Fold& fold = reduce_loops().fold[static_cast<int>(op)][static_cast<int>(compute)];
+void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
+               FoldOp op, DType read_as, DType compute) {
+  const Tensor& first = results.begin()->out;
+  if (first.numel() == 0) return;
+  const Fold& fold = fold_of(op, compute);
+  check_kind(fold.run != nullptr, ErrorKind::kInternal, "no fold for ", name(compute));
   const bool direct = self.dtype() == read_as && read_as == compute;
-  if (direct && self.is_contiguous() && out.numel() == 1 && self.numel() <= kSlice &&
+  if (direct && self.is_contiguous() && first.numel() == 1 && self.numel() <= kSlice &&
       self.numel() == dims.count(self)) {
-    alignas(16) ElementBytes acc;  // one short run: no plan is needed
-    fold.identity(acc.data(), 1);
-    fold.run(acc.data(), self.data(), self.numel());
-    if (divisor >= 0) divide(acc.data(), fold.accumulator, 1, divisor);
-    return cast_run(out.data(), out.dtype(), acc.data(), fold.accumulator, 1);
+    alignas(16) std::byte acc[sizeof(Moments)];  // one short run: no plan is needed
+    fold.identity(acc, 1);
+    fold.run(acc, self.data(), self.numel());
+    for (const Folded& result : results) {
+      ElementBytes value;
+      if (result.made)
+        result.made(value.data(), acc, 1, result.parameter);
+      else
+        std::memcpy(value.data(), acc, sizeof value);
+      cast_run(result.out.data(), result.out.dtype(), value.data(), fold.accumulator, 1);
+    }
+    return;
   }
-  const Plan p = make_plan(out, self, dims, read_as, compute);
-  const int64_t results = out.numel(), reduced = dims.count(self), row = p.kept.row();
-  const int64_t item = itemsize(fold.accumulator);
+  const Reduction p = make_reduction(first, self, dims, read_as, compute);
+  const int64_t count = first.numel(), reduced = dims.count(self), row = p.kept.row();
   const bool columns = reduced > 0 && by_columns(p);
   const int64_t width = columns ? std::min(row, kColumns) : 1;  // results per group
   const int64_t per_row = (row + width - 1) / width;            // groups per row of results
-  const Cut cut(results / row * per_row, reduced, width);
-  Scratch scratch(static_cast<size_t>(results * cut.slices * item));
+  const Cut cut(count / row * per_row, reduced, width);
+  Scratch scratch(static_cast<size_t>(count * cut.slices * fold.bytes));
   std::byte* const acc = scratch.data();
-  fold.identity(acc, results * cut.slices);
+  fold.identity(acc, count * cut.slices);
   const int64_t work = std::max<int64_t>(1, cut.slice * width);
   const int64_t tasks = reduced > 0 ? cut.groups * cut.slices : 0;
   parallel_for(0, tasks, std::max<int64_t>(1, kGrain / work), [&](int64_t lo, int64_t hi) {
     for (int64_t slice = lo / cut.groups; slice * cut.groups < hi; ++slice) {
-      const int64_t first = std::max(lo, slice * cut.groups) % cut.groups;
+      const int64_t from = std::max(lo, slice * cut.groups) % cut.groups;
       const int64_t last = std::min(hi - slice * cut.groups, cut.groups);
       const int64_t a = slice * cut.slice, b = std::min(reduced, a + cut.slice);
-      Odometer<2> at(p.kept, p.kept.sizes.size() - 1, first / per_row);
-      for (int64_t group = first; group < last; ++group) {
+      Odometer<2> at(p.kept, p.kept.sizes.size() - 1, from / per_row);
+      for (int64_t group = from; group < last; ++group) {
         const int64_t column = group % per_row * width;
         const int64_t n = std::min(width, row - column);
-        std::byte* to = acc + (slice * results + group / per_row * row + column) * item;
+        std::byte* to = acc + (slice * count + group / per_row * row + column) * fold.bytes;
         const int64_t offset = at.offsets()[0] + column * p.kept.row_stride(0);
         if (columns)
           fold_columns(p, fold, to, offset, n, a, b);
@@ -221,9 +237,16 @@ void fold_into(const Tensor& out, const Tensor& self, const ReducedDims& dims, F
     }
   });
   for (int64_t slice = 1; slice < cut.slices; ++slice)
-    fold.merge(acc, acc + slice * results * item, results);
-  if (divisor >= 0) divide(acc, fold.accumulator, results, divisor);
-  store_results(p, out, fold.accumulator, acc, results);
+    fold.merge(acc, acc + slice * count * fold.bytes, count);
+  for (const Folded& result : results) {
+    if (!result.made) {
+      store_results(p, result.out, fold.accumulator, acc, count);
+      continue;
+    }
+    Scratch values(static_cast<size_t>(count * itemsize(fold.accumulator)));
+    result.made(values.data(), acc, count, result.parameter);
+    store_results(p, result.out, fold.accumulator, values.data(), count);
+  }
 }
 
 void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
@@ -231,9 +254,9 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
   const DType compute = extreme_compute_dtype(self.dtype());
   const BestFold& best = reduce_loops().best[max ? 1 : 0][static_cast<int>(compute)];
   const Dims one{dim};
-  const Plan p = make_plan(indices, self,
-                           ReducedDims(self, self.ndim() ? std::optional(one) : std::nullopt, ""),
-                           self.dtype(), compute);
+  const Reduction p = make_reduction(
+      indices, self, ReducedDims(self, self.ndim() ? std::optional(one) : std::nullopt, ""),
+      self.dtype(), compute);
   const int64_t n = p.reduced.row(), down = p.reduced.row_stride(0);
   const int64_t row = p.kept.row(), across = p.kept.row_stride(0),
                 out_stride = p.kept.row_stride(1);

@@ -1,0 +1,120 @@
+#pragma GCC optimize("O3")
+
+#include "ops/kernel/softmax_loops.h"
+
+#include <cmath>
+
+#include "ops/kernel/fold.h"
+#include "ops/kernel/math.h"
+
+namespace uh::UH_ISA {
+namespace {
+
+constexpr int64_t kTile = 256;
+
+// The sum of exp(x[i] - from); with kStore the exponentials go to out.
+template <bool kStore, class T>
+inline double exponentials(T* out, const T* x, int64_t n, T from) {
+  double sum = 0;
+  T lane[kLanes];
+  int64_t i = 0;
+  while (n - i >= kLanes) {
+    const int64_t end = i + (n - i < kBlock ? (n - i) / kLanes * kLanes : kBlock);
+    for (T& l : lane) l = 0;
+    for (; i < end; i += kLanes) {
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) {
+        const T e = m::exp(x[i + l] - from);
+        if constexpr (kStore) out[i + l] = e;
+        lane[l] += e;
+      }
+    }
+    run<Sum, AsIs<T>, double>(&sum, lane, kLanes);
+  }
+  if (i < n) {
+    const int64_t rest = n - i;
+#pragma omp simd
+    for (int64_t l = 0; l < rest; ++l) lane[l] = m::exp(x[i + l] - from);
+    for (int64_t l = 0; l < rest; ++l) {
+      if constexpr (kStore) out[i + l] = lane[l];
+      sum += static_cast<double>(lane[l]);
+    }
+  }
+  return sum;
+}
+
+template <bool kLog, class T>
+void rows(void* out_, const void* x_, int64_t count, int64_t n) {
+  auto* out = static_cast<T*>(out_);
+  const auto* x = static_cast<const T*>(x_);
+  for (int64_t r = 0; r < count; ++r, out += n, x += n) {
+    T largest = Max::identity<T>();
+    run<Max, AsIs<T>, T>(&largest, x, n);
+    const double sum = exponentials<!kLog>(out, x, n, largest);
+    if constexpr (kLog) {
+      const T rest = static_cast<T>(::log(sum));
+      for (int64_t i = 0; i < n; ++i) out[i] = x[i] - largest - rest;
+    } else {
+      const T scale = static_cast<T>(1 / sum);
+      for (int64_t i = 0; i < n; ++i) out[i] *= scale;
+    }
+  }
+}
+
+template <bool kLog, class T>
+void columns(void* out_, const void* x_, int64_t stride, int64_t n, int64_t count) {
+  auto* out = static_cast<T*>(out_);
+  const auto* x = static_cast<const T*>(x_);
+  T largest[kTile], sum[kTile];
+  for (int64_t j = 0; j < count; ++j) {
+    largest[j] = x[j];
+    sum[j] = 0;
+  }
+  for (int64_t i = 1; i < n; ++i)
+    for (int64_t j = 0; j < count; ++j) largest[j] = Max::apply(largest[j], x[i * stride + j]);
+  for (int64_t i = 0; i < n; ++i) {
+    T* const to = out + i * stride;
+    const T* const from = x + i * stride;
+#pragma omp simd
+    for (int64_t j = 0; j < count; ++j) {
+      const T e = m::exp(from[j] - largest[j]);
+      if constexpr (!kLog) to[j] = e;
+      sum[j] += e;
+    }
+  }
+  if constexpr (kLog) {
+#pragma omp simd
+    for (int64_t j = 0; j < count; ++j) sum[j] = m::log(sum[j]);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < count; ++j)
+        out[i * stride + j] = x[i * stride + j] - largest[j] - sum[j];
+  } else {
+    for (int64_t j = 0; j < count; ++j) sum[j] = T(1) / sum[j];
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < count; ++j) out[i * stride + j] *= sum[j];
+  }
+}
+
+SoftmaxLoops make() {
+  SoftmaxLoops loops{};
+  constexpr int kFloat = static_cast<int>(DType::kFloat32);
+  constexpr int kDouble = static_cast<int>(DType::kFloat64);
+  loops.rows[0][kFloat] = rows<false, float>;
+  loops.rows[1][kFloat] = rows<true, float>;
+  loops.rows[0][kDouble] = rows<false, double>;
+  loops.rows[1][kDouble] = rows<true, double>;
+  loops.columns[0][kFloat] = columns<false, float>;
+  loops.columns[1][kFloat] = columns<true, float>;
+  loops.columns[0][kDouble] = columns<false, double>;
+  loops.columns[1][kDouble] = columns<true, double>;
+  return loops;
+}
+
+}  // namespace
+
+const SoftmaxLoops& softmax_loops() {
+  static const SoftmaxLoops loops = make();
+  return loops;
+}
+
+}  // namespace uh::UH_ISA

@@ -1,0 +1,59 @@
+// Lines: the elements of a contiguous tensor along one dimension, as operators see them that work
+// on one dimension at a time (scans, softmax, sorting within a row).
+//
+// What: the tensor read as (outer, n, inner); a line is n elements `inner` apart. With inner == 1
+// lines are rows that follow one another, otherwise neighbouring lines lie side by side: columns.
+#pragma once
+
+#include "base/parallel.h"
+#include "tensor/tensor.h"
+
+namespace uh {
+
+struct Lines {
+  int64_t outer = 1, n = 1, inner = 1;
+
+  Lines(const Tensor& self, int64_t dim) {
+    for (int64_t d = 0; d < self.ndim(); ++d) {
+      const int64_t size = self.size(d);
+      (d < dim ? outer : d == dim ? n : inner) *= size;
+    }
+  }
+
+  static constexpr int64_t kGrain = 1 << 14;  // elements a thread should have at least
+  static constexpr int64_t kColumns = 256;    // columns handled together at most
+
+  int64_t count() const { return outer * inner; }
+
+  // f(element at which line i begins) for every line, on several threads.
+  template <class F>
+  void for_each(const F& f) const {
+    if (n == 0) return;
+    parallel_for(0, count(), std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
+      for (int64_t i = lo; i < hi; ++i) f(i / inner * n * inner + i % inner);
+    });
+  }
+
+  // f(start, count) for groups of lines: `count` rows that follow one another, or `count` columns
+  // side by side.
+  template <class F>
+  void for_groups(const F& f) const {
+    if (n == 0 || count() == 0) return;
+    const int64_t grain = std::max<int64_t>(1, kGrain / n);
+    if (inner == 1) {
+      parallel_for(0, outer, grain, [&](int64_t lo, int64_t hi) { f(lo * n, hi - lo); });
+      return;
+    }
+    const int64_t groups = (inner + kColumns - 1) / kColumns;
+    const int64_t width = std::min(inner, kColumns);
+    parallel_for(0, outer * groups, std::max<int64_t>(1, grain / width),
+                 [&](int64_t lo, int64_t hi) {
+                   for (int64_t i = lo; i < hi; ++i) {
+                     const int64_t column = i % groups * kColumns;
+                     f(i / groups * n * inner + column, std::min(kColumns, inner - column));
+                   }
+                 });
+  }
+};
+
+}  // namespace uh

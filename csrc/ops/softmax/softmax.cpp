@@ -1,0 +1,65 @@
+// The operators of softmax.yaml.
+#include "generated/kernels/softmax.h"
+
+#include "generated/ops/copy.h"
+#include "generated/ops/softmax.h"
+#include "ops/copy/copy.h"
+#include "ops/kernel/softmax_loops.h"
+#include "ops/reduce/reducer.h"
+#include "ops/scan/lines.h"
+
+namespace uh::kernels {
+namespace {
+
+Tensor exponential_shares(const Tensor& self, int64_t dim, bool half_to_float, bool log) {
+  const char* name = log ? "log_softmax" : "softmax";
+  const int64_t d = wrap_dim(dim, self.ndim(), name);
+  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented, "\"", name,
+             "_kernel_impl\" not implemented for '", info(self.dtype()).title, "'");
+  check(!half_to_float, name, ": half_to_float is for the GPU, got ", half_to_float);
+  Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const DType compute = sum_compute_dtype(self.dtype());
+  const bool direct = compute == self.dtype();
+  const Tensor x = as_contiguous(self, compute);
+  Tensor made = direct ? out : empty(self.sizes(), compute, self.device());
+  const SoftmaxLoops& loops = softmax_loops();
+  const auto rows = loops.rows[log ? 1 : 0][static_cast<int>(compute)];
+  const auto columns = loops.columns[log ? 1 : 0][static_cast<int>(compute)];
+  const int64_t item = itemsize(compute);
+  const Lines lines(x, d);
+  lines.for_groups([&](int64_t start, int64_t count) {
+    std::byte* to = made.data() + start * item;
+    const std::byte* from = x.data() + start * item;
+    if (lines.inner == 1)
+      rows(to, from, count, lines.n);
+    else
+      columns(to, from, lines.inner, lines.n, count);
+  });
+  if (!direct) copy_elements(out, made);
+  record_write(out);
+  return out;
+}
+
+Tensor converted(const Tensor& self, DType dtype) {
+  if (dtype == DType::kUndefined || dtype == self.dtype()) return self;
+  return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
+}
+
+}  // namespace
+
+Tensor softmax_of(KeySet, const Tensor& self, int64_t dim, bool half_to_float) {
+  return exponential_shares(self, dim, half_to_float, false);
+}
+Tensor log_softmax_of(KeySet, const Tensor& self, int64_t dim, bool half_to_float) {
+  return exponential_shares(self, dim, half_to_float, true);
+}
+
+Tensor softmax(KeySet, const Tensor& self, int64_t dim, DType dtype) {
+  return ops::_softmax(converted(self, dtype), dim, false);
+}
+Tensor log_softmax(KeySet, const Tensor& self, int64_t dim, DType dtype) {
+  return ops::_log_softmax(converted(self, dtype), dim, false);
+}
+
+}  // namespace uh::kernels
