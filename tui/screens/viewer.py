@@ -164,15 +164,27 @@ class Viewer(Vertical):
 
         assert self.stage is not None
         words = [Word(" ")]
-        width = self.size.width
-        room = sum(len(v.TITLE) + 4 for v in views().values())
+        letters = self._letters()
         for known in views().values():
             active = self.stage.view == known.NAME
-            title = known.TITLE if width > room or active else known.TITLE.split()[0][:8]
+            title = known.TITLE if active or len(known.TITLE) <= letters else ""
+            title = title or known.TITLE.split()[0][:letters]
             words.append(
                 Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view({known.KEY})")
             )
         self.query_one("#tabs", Bar).say(words)
+
+    def _letters(self) -> int:
+        """How many letters of a title the tabs have room for; the active one is written out."""
+        from tui.views import view, views
+
+        assert self.stage is not None
+        rest = self.size.width - 1 - len(view(self.stage.view).TITLE) - 4
+        others = [len(v.TITLE) for v in views().values() if self.stage.view != v.NAME]
+        for letters in range(max(others), 1, -1):
+            if sum(min(letters, length) + 4 for length in others) <= rest:
+                return letters
+        return 1
 
     def _show_strip(self) -> None:
         stage, strip = self.stage, self.query_one(Scrubber)

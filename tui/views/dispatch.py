@@ -30,7 +30,7 @@ HELP = {
     "falls through": "The operator has no kernel for this key: the next one below is looked at.",
     "hop": "One choice of the dispatcher. A kernel that has done its part hops on to the keys below.",
     "+4 us for 8 us": "When the hop came, counted from the call's beginning, and how long it was until the "
-    "next hop or the end. The recorder's own work is in all times shown here.",
+    "next hop or the end; a time alone is the latter. The recorder's own work is in all times shown here.",
     "us": "Microseconds: millionths of a second. ns: a thousandth of that.",
     "not yet": "This part of the call is later than this moment.",
     "result": "What the shape rule decided: sizes, strides and dtype of what came out.",
@@ -198,7 +198,8 @@ def _hop(
             Span(hop.kernel, "dim", target),
             Span("  not yet", "dim"),
         ]
-    time = f"  +{duration(hop.after)} for {duration(hop.took)}"
+    began = f"+{duration(hop.after)} for " if context.width >= 100 else ""
+    time = f"  {began}{duration(hop.took)}"
     return [
         Span(f"  {context.glyphs.arrow} {number}  ", "head"),
         Span(hop.kernel, "op", target),

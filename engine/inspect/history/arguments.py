@@ -93,7 +93,7 @@ def show_argument(argument: Argument, label: Callable[[int], str]) -> str:
     if argument.kind == "tensor":
         return label(argument.value)
     if argument.kind == "tensors":
-        return "[" + ", ".join(label(tensor) for tensor in argument.value) + "]"
+        return "[" + ", ".join(label(t) if t else "None" for t in argument.value) + "]"
     if argument.kind in ("dtype", "device"):
         return str(argument.value)
     return repr(argument.value)
