@@ -39,6 +39,11 @@ HELP = {
     "scalar-broadcast": "Like contiguous, with an operand that is one and the same element throughout.",
     "strided": "A loop that steps over memory: one element at a time.",
     "one element": "Nothing to loop over.",
+    "one row": "A reduction of elements that lie side by side into one.",
+    "row by row": "A reduction that folds the elements of one result after the other.",
+    "columns side by side": "A reduction that folds many neighbouring results at once, row after row.",
+    "matrix product": "blocked: OpenBLAS, in blocks that fit the caches. small: a plain loop, before "
+    "OpenBLAS has looked at its arguments. The last dimension is the one that is summed over.",
     "bytes a step": "How far one step along the dimension goes in each operand. 0: the same element again.",
     "x86-64-v2, v3, v4": "Sets of instructions: with vectors of 16, 32 (AVX2) and 64 bytes (AVX-512).",
     "inside": "The calls that this one is made of; a composite operator is made of nothing else.",

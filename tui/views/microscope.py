@@ -87,11 +87,20 @@ def _formula(model: MicroscopeModel, context: DrawContext) -> list[Line]:
         if not left:
             continue
         first, *rest = wrapped(right, width - 5, style, indent + 3)
-        blank, lit = padded(left, indent, f"{style} lit", align=">")
+        target = _result_cell(model) if left == named else None
+        blank, lit = padded(left, indent, f"{style} lit", target, align=">")
         lines += [(Span(blank.text), lit, Span(" = ", "dim"), first[1]), *rest]
     if model.note:
         lines += wrapped(model.note, width - 2, "dim", indent + 3)
     return [*lines, ()]
+
+
+def _result_cell(model: MicroscopeModel) -> Target | None:
+    """The cell that the formula is about: the cursor begins there."""
+    if model.out is None or not model.known:
+        return None
+    byte = model.out.grid.extent.byte(model.index)
+    return Target("byte", model.out.tensor, model.out.storage, byte, model.index)
 
 
 def _picked(model: MicroscopeModel, context: DrawContext) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 
@@ -94,7 +95,7 @@ def _public(name: str) -> tuple[str, ...]:
 def _declarations() -> tuple[dict[Any, str], dict[str, Any]]:
     """ENTRIES and OPERATORS; empty where the engine was built without them."""
     try:
-        from engine._generated import declarations
+        declared = import_module("engine._generated.declarations")
     except ImportError:
         return {}, {}
-    return declarations.ENTRIES, declarations.OPERATORS
+    return declared.ENTRIES, declared.OPERATORS

@@ -151,6 +151,7 @@ def scatter(combine: str = "") -> Rule:
         constant = "src" not in given.tensors
         if not how:
             places = places[-1:]
+        cells: list[tuple[Feed, ...]]
         if constant:
             cells = [(Feed("index", place),) for place in places]
             term = "{value}" if "value" in given.values else "{src}"

@@ -46,7 +46,7 @@ def added(a: str, b: str, batched: bool = False) -> Rule:
     def rule(given: Given, index: Index) -> Recipe:
         inner = _summed(given, a, b, index) if batched else _product(given, a, b, index)
         beta, alpha = given.value("beta", 1), given.value("alpha", 1)
-        extras = (Feed("self", broadcast(given.sizes("self"), index)),)
+        extras: tuple[Feed, ...] = (Feed("self", broadcast(given.sizes("self"), index)),)
         times = "{terms}" if alpha == 1 else "{alpha} * ({terms})"
         kept = "{self} + " if beta == 1 else "{beta} * {self} + "
         if beta == 0:  # then self is not even read

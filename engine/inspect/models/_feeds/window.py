@@ -114,8 +114,8 @@ def pool(rank: int, whole: str, join: str = ", ") -> Rule:
         ranges, area = [], 1
         for d in range(rank):
             start, size = place[d] * steps[d] - padding[d], sizes[d - rank]
-            cells = (start + k * dilation[d] for k in range(kernel[d]))
-            ranges.append([i for i in cells if 0 <= i < size])
+            taps = (start + k * dilation[d] for k in range(kernel[d]))
+            ranges.append([i for i in taps if 0 <= i < size])
             area *= min(start + kernel[d], size + padding[d]) - start
         cells = list(every(*ranges))
         n = area if given.value("count_include_pad", True) else len(cells)
