@@ -1,0 +1,43 @@
+// What all poolings share: windows that slide over up to three dimensions, and the checks of them.
+//
+// What: Windows says for each of depth, height and width (unused ones come first, of size 1) how
+// large input and output are and how the window moves. Invariant: every window begins inside the
+// input or its left padding, so it has an element unless it is padding only.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+struct Window {  // along one dimension
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
+};
+
+struct Windows {
+  std::array<Window, 3> axes;
+  int64_t planes = 1;  // batch times channels
+  Dims sizes;          // of the result
+
+  int64_t in_plane() const { return axes[0].in * axes[1].in * axes[2].in; }
+  int64_t out_plane() const { return axes[0].out * axes[1].out * axes[2].out; }
+};
+
+struct PoolArguments {
+  const Dims &kernel_size, &stride, &padding, &dilation;
+  bool ceil_mode;
+};
+
+// Checks the arguments of a pooling over the last `dims` dimensions, and sizes its result.
+Windows make_windows(const Tensor& self, int64_t dims, const PoolArguments& arguments,
+                     std::string_view op);
+
+// A result that lies as the input does (channels_last too); the kernels write a contiguous one.
+Tensor empty_pooled(const Tensor& self, const Dims& sizes, DType dtype);
+
+// The input as contiguous elements of a dtype that the loops are made for.
+DType pool_dtype(DType dtype);
+
+}  // namespace uh
