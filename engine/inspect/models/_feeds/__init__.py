@@ -41,9 +41,12 @@ def rule_of(name: str, view: bool = False) -> Rule | None:
         return arrange.same_memory
     if name.partition(".")[2] in ("other", "out") and op in ("max", "min"):
         return pointwise  # max(a, b) of two tensors
-    if op in RULES:
-        return RULES[op]
-    return pointwise if is_pointwise(op, name) else None
+    for known in (op, op.removeprefix("special_")):
+        if known in RULES:
+            return RULES[known]
+        if is_pointwise(known, name):
+            return pointwise
+    return None
 
 
 def base_name(name: str) -> str:

@@ -12,6 +12,7 @@ from engine.inspect.models._feeds.core import (
     Rule,
     Unknown,
     nothing,
+    put,
     ravel,
     several,
     single,
@@ -68,6 +69,40 @@ def stack(given: Given, index: Index) -> Recipe:
     dim = wrap(int(given.value("dim", 0)), len(index))
     name = _list(given)[index[dim]]
     return single(Feed(name, without(index, dim)), note=f"the layer that is {name}")
+
+
+def side_by_side(dim: int, at_least: int, columns: bool = False) -> Rule:
+    """hstack, vstack, dstack, column_stack: tensors of few dimensions get more, then cat."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        names = _list(given)
+        low = max(len(given.sizes(name)) for name in names) < 2
+        along = 0 if given.op == "hstack" and low else dim
+        at = index[along]
+        for name in names:
+            sizes = given.sizes(name)
+            real = _real(len(sizes), max(at_least, len(sizes)), columns)
+            size = sizes[real.index(along)] if along in real else 1
+            if at < size:
+                cell = put(index, along, at)
+                own = Feed(name, tuple(cell[place] for place in real))
+                return single(own, note=f"the part that comes from {name}")
+            at -= size
+        raise Unknown("no tensor of the list reaches this far")
+
+    return rule
+
+
+def _real(rank: int, padded: int, columns: bool) -> tuple[int, ...]:
+    """Which dimensions of the padded tensor are its own: (n) becomes (1, n), or as a column (n, 1)."""
+    if rank == 1 and padded > 1 and not columns:
+        return (1,)
+    return tuple(range(rank))
+
+
+def at_least(given: Given, index: Index) -> Recipe:
+    """atleast_2d and its like: dimensions of size 1 are put around."""
+    return in_order(given, index)
 
 
 def flip(given: Given, index: Index) -> Recipe:
@@ -129,7 +164,9 @@ def pad(given: Given, index: Index) -> Recipe:
     """Constant, reflecting, replicating or circular; the pairs count from the last dimension."""
     name = "input" if "input" in given.tensors else "self"
     sizes, pairs = given.sizes(name), tuple(given.value("pad", given.value("padding", ())))
-    mode = str(given.value("mode", _MODES.get(given.op.rstrip("123d"), "constant")))
+    mode = str(
+        given.value("mode", _MODES.get(given.op.removesuffix("d").rstrip("123"), "constant"))
+    )
     cell = list(index)
     for place in range(len(pairs) // 2):
         d = len(sizes) - 1 - place
@@ -149,7 +186,7 @@ def pad(given: Given, index: Index) -> Recipe:
     return single(Feed(name, tuple(cell)))
 
 
-_MODES = {"reflection_pad": "reflect", "replication_pad": "replicate", "constant_pad_n": "constant"}
+_MODES = {"reflection_pad": "reflect", "replication_pad": "replicate", "_pad_circular": "circular"}
 
 
 def repeat_interleave(given: Given, index: Index) -> Recipe:
@@ -190,6 +227,12 @@ RULES: dict[str, Rule] = {
     "cat": cat,
     "concat": cat,
     "stack": stack,
+    "hstack": side_by_side(1, 1),
+    "vstack": side_by_side(0, 2),
+    "row_stack": side_by_side(0, 2),
+    "dstack": side_by_side(2, 3),
+    "column_stack": side_by_side(1, 2, columns=True),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d"), at_least),
     **dict.fromkeys(("flip", "fliplr", "flipud"), flip),
     "roll": roll,
     "repeat": repeat,
@@ -197,7 +240,7 @@ RULES: dict[str, Rule] = {
     "tril": triangle,
     "triu": triangle,
     "diag": diagonal_of,
-    **dict.fromkeys(("pad", "constant_pad_nd"), pad),
+    **dict.fromkeys(("pad", "constant_pad_nd", "_pad_circular"), pad),
     **{f"{kind}{n}d": pad for kind in ("reflection_pad", "replication_pad") for n in (1, 2, 3)},
     "repeat_interleave": repeat_interleave,
     **{f"{name}_like": made for name in _MAKERS},

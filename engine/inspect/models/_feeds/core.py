@@ -93,6 +93,8 @@ class Given:
     read: Read = field(default=lambda argument, index: None)
 
     def sizes(self, argument: str) -> Index:
+        if argument not in self.tensors:
+            raise Unknown(f"this form of {self.op} has no tensor {argument}")
         return tuple(self.tensors[argument].sizes)
 
     def value(self, name: str, default: Any = None) -> Any:

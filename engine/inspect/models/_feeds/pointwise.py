@@ -78,9 +78,63 @@ _FIELD = re.compile(r'(?:^ *|[{,] *)(expr|float): *(?:"([^"]*)"|(.*))', re.M)
 _CALLED = re.compile(r"\bm::|\bstd::|<[\w:]+>|static_cast")
 
 
+# Elementwise too, shown as a call of their name.
+CALLS = frozenset(
+    [
+        "celu",
+        "elu",
+        "selu",
+        "gelu",
+        "silu",
+        "mish",
+        "hardtanh",
+        "hardswish",
+        "hardsigmoid",
+        "leaky_relu",
+        "softplus",
+        "softsign",
+        "softshrink",
+        "hardshrink",
+        "tanhshrink",
+        "logsigmoid",
+        "rrelu",
+        "threshold",
+        "relu6",
+        "ldexp",
+        "mvlgamma",
+        "polygamma",
+        "positive",
+        "frexp",
+        "bernoulli",
+        "dropout",
+        "native_dropout",
+        "alpha_dropout",
+        "poisson",
+        "gammainc",
+        "gammaincc",
+        "gammaln",
+        "multigammaln",
+        "psi",
+        "expit",
+        "round",
+        "logit",
+        "xlogy",
+        "xlog1py",
+        "entr",
+        "ndtr",
+        "ndtri",
+        "erfcx",
+        "i0e",
+        "i1",
+        "i1e",
+        "zeta",
+    ]
+)
+
+
 def is_pointwise(op: str, schema_name: str) -> bool:
     """Whether every output cell is made of the cells at the same place."""
-    return op in KERNELS or _entry(schema_name) is not None
+    return op in KERNELS or op in INFIX or op in CALLS or _entry(schema_name) is not None
 
 
 def pointwise(given: Given, index: Index) -> Recipe:
@@ -102,6 +156,8 @@ def _pattern(given: Given) -> str:
         pattern = f"{given.values['rounding_mode']}({pattern})"
     if not pattern:
         expression = _expression(f"{given.op}.{given.overload}".rstrip(".")) or given.op
+        if expression == given.op:
+            expression += f"({', '.join(name for name in given.tensors if name != 'out')})"
         pattern = re.sub(rf"\b({names})\b", r"{\1}", expression) if names else expression
     for name in ("alpha", "value"):  # `1 * b` is read as `b`
         if given.values.get(name) == 1:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.inspect.models._feeds.core import (
     Feed,
     Given,
     Index,
     Recipe,
     Rule,
+    Unknown,
     broadcast,
     numel,
     put,
+    single,
     unravel,
     wrap,
 )
@@ -119,6 +123,25 @@ def normalized(given: Given, index: Index) -> Recipe:
     )
 
 
+def difference(given: Given, index: Index) -> Recipe:
+    """diff: each cell less the one before it."""
+    if given.value("n", 1) != 1 or {"prepend", "append"} & set(given.tensors):
+        raise Unknown(
+            "differences of differences, or with cells put at the ends, are not told apart"
+        )
+    dim = wrap(int(given.value("dim", -1)), len(index))
+    after = Feed("self", put(index, dim, index[dim] + 1), "b")
+    return single(after, Feed("self", index, "a"), term="{b} - {a}")
+
+
+def gated(given: Given, index: Index) -> Recipe:
+    """glu: the first half of the row times the sigmoid of the second."""
+    dim = wrap(int(given.value("dim", -1)), len(index))
+    half = given.sizes("self")[dim] // 2
+    gate = Feed("self", put(index, dim, index[dim] + half), "b")
+    return single(Feed("self", index, "a"), gate, term="{a} * sigmoid({b})")
+
+
 def _named(*ops: str) -> dict[str, Rule]:
     return dict.fromkeys(ops, reduction())
 
@@ -138,7 +161,7 @@ RULES: dict[str, Rule] = {
     "logsumexp": reduction(" + ", "log({terms})", "exp({self})"),
     **_named("amax", "amin", "max", "min", "argmax", "argmin", "var", "std", "median", "nanmedian"),
     **_named("count_nonzero", "aminmax", "var_mean", "std_mean", "linalg_vector_norm", "mode"),
-    **_named("quantile", "nanquantile", "linalg_norm", "linalg_matrix_norm", "hash_tensor"),
+    **_named("frobenius_norm", "nuclear_norm", "linalg_norm", "linalg_matrix_norm"),
     **_named("kthvalue"),
     "cumsum": scan(" + "),
     "cumprod": scan(" * "),
@@ -152,6 +175,9 @@ RULES: dict[str, Rule] = {
     "softmin": row("exp(-{x}) / the sum of exp(-y) over {terms}"),
     "sort": row(picked=True),
     "argsort": row(picked=True),
+    "msort": lambda given, index: row(picked=True)(replace(given, values={"dim": 0}), index),
+    "diff": difference,
+    "glu": gated,
     "topk": row(picked=True),
     "layer_norm": normalized,
     "native_layer_norm": normalized,
