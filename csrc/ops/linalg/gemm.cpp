@@ -2,12 +2,14 @@
 
 #include <cblas.h>
 
+#include <array>
 #include <atomic>
 
 #include "base/parallel.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/gemm_loops.h"
 #include "ops/kernel/geometry.h"
+#include "ops/kernel/plan.h"
 
 namespace uh {
 namespace {
@@ -159,11 +161,55 @@ constexpr int64_t kShort = 64;  // the plain loop adds one by one: not for long 
 
 bool is_small(int64_t m, int64_t n, int64_t k) { return k <= kShort && m * n * k <= kSmall; }
 
+// The ways of one product.
+enum class Way { kSmall, kDot, kMatrixByVector, kVectorByMatrix, kBlas };
+
+Way way_of(const Matrices& x, const Matrices& y) {
+  if (is_small(x.rows, y.columns, x.columns)) return Way::kSmall;
+  if (x.rows == 1 && y.columns == 1 && is_step(x.column_stride) && is_step(y.row_stride))
+    return Way::kDot;
+  if (y.columns == 1 && is_step(y.row_stride)) return Way::kMatrixByVector;
+  if (x.rows == 1 && is_step(x.column_stride)) return Way::kVectorByMatrix;
+  return Way::kBlas;
+}
+
+// Records the plan: rows, columns, and the dimension that is summed over.
+void tell_product(const Matrices& a, const Matrices& b, const Dims& batch, int64_t item,
+                  int64_t threads) {
+  static constexpr std::array kNames{"small matrix product", "dot product", "matrix by vector",
+                                     "vector by matrix", "blocked matrix product"};
+  PlanOperand c{item, {}}, x{item, {}}, y{item, {}};
+  Dims sizes = batch;
+  int64_t step = a.rows * b.columns * item;
+  c.strides.resize(batch.size());
+  for (size_t d = batch.size(); d-- > 0; step *= batch[d]) c.strides[d] = step;
+  for (size_t d = 0; d < batch.size(); ++d) {
+    x.strides.push_back(a.batch_strides[d] * item);
+    y.strides.push_back(b.batch_strides[d] * item);
+  }
+  const auto add = [&](int64_t size, int64_t in_c, int64_t in_x, int64_t in_y) {
+    sizes.push_back(size);
+    c.strides.push_back(in_c * item);
+    x.strides.push_back(in_x * item);
+    y.strides.push_back(in_y * item);
+  };
+  add(a.rows, b.columns, a.row_stride, 0);
+  add(b.columns, 1, 0, b.column_stride);
+  add(a.columns, 0, a.column_stride, b.row_stride);
+  record_plan({.loop = kNames[static_cast<size_t>(way_of(a, b))],
+               .sizes = sizes,
+               .operands = {c, x, y},
+               .threads = threads});
+}
+
 // Two small matrices need nothing of what follows: most of the time would go into preparing it.
 bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
   if (a.ndim() != 2 || b.ndim() != 2 || !is_small(a.size(0), b.size(1), a.size(1))) return false;
   const auto run = [&](auto loop, auto* c) {
     using T = std::remove_pointer_t<decltype(c)>;
+    if (events::on()) [[unlikely]]
+      tell_product(matrices(a, Reading::kMatrix, 0), matrices(b, Reading::kMatrix, 0), {},
+                   sizeof(T), 1);
     loop(c, a.data_as<T>(), a.stride(0), a.stride(1), b.data_as<T>(), b.stride(0), b.stride(1),
          a.size(0), b.size(1), a.size(1));
     return true;
@@ -180,7 +226,8 @@ bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
 template <class T>
 void one_product(const Product& p, const T* a, const T* b, T* c) {
   const Matrices &x = p.a, &y = p.b;
-  if (is_small(x.rows, y.columns, x.columns)) {
+  const Way way = way_of(x, y);
+  if (way == Way::kSmall) {
     const auto small = [] {
       if constexpr (std::is_same_v<T, float>)
         return gemm_loops().small_float;
@@ -194,12 +241,12 @@ void one_product(const Product& p, const T* a, const T* b, T* c) {
     return small(c, a, x.row_stride, x.column_stride, b, y.row_stride, y.column_stride, x.rows,
                  y.columns, x.columns);
   }
-  if (x.rows == 1 && y.columns == 1 && is_step(x.column_stride) && is_step(y.row_stride)) {
+  if (way == Way::kDot) {
     *c = blas_dot(p.k(), a, static_cast<blasint>(x.column_stride), b,
                   static_cast<blasint>(y.row_stride));
-  } else if (y.columns == 1 && is_step(y.row_stride)) {
+  } else if (way == Way::kMatrixByVector) {
     blas_vector(x, p.view_a, a, b, static_cast<blasint>(y.row_stride), c);
-  } else if (x.rows == 1 && is_step(x.column_stride)) {
+  } else if (way == Way::kVectorByMatrix) {
     const Matrices flipped = transposed(y);
     blas_vector(flipped, blas_view(flipped), b, a, static_cast<blasint>(x.column_stride), c);
   } else {
@@ -241,9 +288,15 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch) {
   constexpr int64_t kWorthThreads = 1
                                     << 21;  // multiplications: OpenBLAS splits larger products well
   const bool side_by_side = members > 1 && work < kWorthThreads;
+  const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(work, 1));
+  if (events::on()) [[unlikely]]
+    tell_product(a, b, batch, sizeof(T),
+                 side_by_side                ? ranges_of(members, grain)
+                 : way_of(a, b) <= Way::kDot ? 1
+                                             : get_num_threads());
   set_blas_threads(side_by_side ? 1 : get_num_threads());
   if (!side_by_side) return run(0, members);
-  parallel_for(0, members, std::max<int64_t>(1, 65536 / std::max<int64_t>(work, 1)), run);
+  parallel_for(0, members, grain, run);
 }
 
 // Integers are copied into row-major order and multiplied in 32 or 64 bits; the result wraps alike.

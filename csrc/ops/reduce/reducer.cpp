@@ -8,6 +8,7 @@
 #include "ops/copy/copy.h"
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/geometry.h"
+#include "ops/kernel/plan.h"
 
 namespace uh {
 namespace {
@@ -182,6 +183,34 @@ struct Cut {
   }
 };
 
+// Records the plan: the kept dimensions, then the reduced ones, in which the output stands still.
+void tell_fold(const Reduction& p, int64_t out_item, bool columns, int64_t threads) {
+  PlanOperand out{out_item, {}}, in{p.item, {}};
+  Dims sizes;
+  for (size_t d = 0; d < p.kept.sizes.size(); ++d) {
+    sizes.push_back(p.kept.sizes[d]);
+    out.strides.push_back(p.kept.strides[1][d] * out_item);
+    in.strides.push_back(p.kept.strides[0][d] * p.item);
+  }
+  for (size_t d = 0; d < p.reduced.sizes.size(); ++d) {
+    sizes.push_back(p.reduced.sizes[d]);
+    out.strides.push_back(0);
+    in.strides.push_back(p.reduced.strides[0][d] * p.item);
+  }
+  record_plan({.loop = columns ? "columns side by side" : "row by row",
+               .sizes = sizes,
+               .operands = {out, in},
+               .threads = threads});
+}
+
+// The same of one short run.
+void tell_run(const Tensor& out, const Tensor& self) {
+  const int64_t item = itemsize(self.dtype());
+  record_plan({.loop = "one row",
+               .sizes = {self.numel()},
+               .operands = {{itemsize(out.dtype()), {0}}, {item, {item}}}});
+}
+
 }  // namespace
 
 void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
@@ -193,6 +222,8 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
   const bool direct = self.dtype() == read_as && read_as == compute;
   if (direct && self.is_contiguous() && first.numel() == 1 && self.numel() <= kSlice &&
       self.numel() == dims.count(self)) {
+    if (events::on()) [[unlikely]]
+      tell_run(first, self);
     alignas(16) std::byte acc[sizeof(Moments)];  // one short run: no plan is needed
     fold.identity(acc, 1);
     fold.run(acc, self.data(), self.numel());
@@ -217,7 +248,10 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
   fold.identity(acc, count * cut.slices);
   const int64_t work = std::max<int64_t>(1, cut.slice * width);
   const int64_t tasks = reduced > 0 ? cut.groups * cut.slices : 0;
-  parallel_for(0, tasks, std::max<int64_t>(1, kGrain / work), [&](int64_t lo, int64_t hi) {
+  const int64_t grain = std::max<int64_t>(1, kGrain / work);
+  if (events::on()) [[unlikely]]
+    tell_fold(p, itemsize(first.dtype()), columns, ranges_of(tasks, grain));
+  parallel_for(0, tasks, grain, [&](int64_t lo, int64_t hi) {
     for (int64_t slice = lo / cut.groups; slice * cut.groups < hi; ++slice) {
       const int64_t from = std::max(lo, slice * cut.groups) % cut.groups;
       const int64_t last = std::min(hi - slice * cut.groups, cut.groups);
