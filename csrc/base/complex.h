@@ -59,16 +59,17 @@ UH_INLINE Complex<R> operator*(Complex<R> a, R b) {
   return {a.re * b, a.im * b};
 }
 // Smith's division: scaled by the larger part of the divisor, so that |b|^2 does not overflow.
+// Choices instead of branches, so that loops of it are vectorised.
 template <class R>
 UH_INLINE Complex<R> operator/(Complex<R> a, Complex<R> b) {
   const R size_re = b.re < 0 ? -b.re : b.re, size_im = b.im < 0 ? -b.im : b.im;
-  if (size_re >= size_im) {
-    if (size_re == 0 && size_im == 0) return {a.re / size_re, a.im / size_im};
-    const R ratio = b.im / b.re, scale = R(1) / (b.re + b.im * ratio);
-    return {(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
-  }
-  const R ratio = b.re / b.im, scale = R(1) / (b.re * ratio + b.im);
-  return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
+  const bool turned = size_re < size_im, zero = (size_re == 0) & (size_im == 0);
+  const R large = turned ? b.im : b.re, small = turned ? b.re : b.im;
+  const R first = turned ? a.im : a.re, second = turned ? a.re : a.im;
+  const R ratio = small / large, scale = R(1) / (large + small * ratio), cross = first * ratio;
+  const R re = (first + second * ratio) * scale;
+  const R im = (turned ? cross - second : second - cross) * scale;
+  return {zero ? a.re / size_re : re, zero ? a.im / size_re : im};
 }
 template <class R>
 UH_INLINE bool operator==(Complex<R> a, Complex<R> b) {

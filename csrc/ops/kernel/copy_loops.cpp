@@ -251,6 +251,12 @@ int64_t count(const uint8_t* mask, int64_t n) {
   return total;
 }
 
+// Between the complex dtypes: the parts, twice as many, are cast.
+template <class To, class From>
+void cast_parts(void* dst, const void* src, int64_t n) {
+  cast<To, From>(dst, src, 2 * n);
+}
+
 // Writes row `to` of the cast table: from every type that has a loop of its own.
 template <class To>
 void cast_row(CopyLoops& loops, DType to) {
@@ -286,6 +292,8 @@ CopyLoops make() {
   pair(DType::kFloat16, DType::kFloat32, half_from_float);
   pair(DType::kFloat32, DType::kBFloat16, float_from_bfloat16);
   pair(DType::kBFloat16, DType::kFloat32, bfloat16_from_float);
+  pair(DType::kComplex128, DType::kComplex64, cast_parts<double, float>);
+  pair(DType::kComplex64, DType::kComplex128, cast_parts<float, double>);
   const auto by_size = [&]<class T>(int i, T) {
     loops.move[i] = move<T>;
     loops.transpose[i] = transpose<T>;
