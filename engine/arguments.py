@@ -49,6 +49,8 @@ def accepts(kind: str, value: object) -> bool:
         return isinstance(value, (list, tuple, range)) and all(
             accepts(listed[1], item) for item in value
         )
+    if kind == "int" and isinstance(value, Tensor):
+        return value.dim() == 0 and not value.is_floating_point() and not value.is_complex()
     if kind == "int":
         return hasattr(value, "__index__") and not isinstance(value, bool)
     if kind in ("float", "Scalar"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.arguments import accepts, type_word
+from engine.tensor import Tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's words, which PyTorch takes too
 
@@ -44,6 +45,18 @@ class Overload:
     schema: str
     parameters: tuple[Parameter, ...]
     varargs: str = ""
+
+    def decided_by_types(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
+        """Whether other arguments of the same types fit too: not where a tensor stands for a number,
+        or where a list's items matter."""
+        kinds = {p.name: p.kind for p in self.parameters}
+        named = [(kinds.get(NUMPY_NAMES.get(k, k), "out"), v) for k, v in options.items()]
+        given = [*zip((p.kind for p in self.parameters), args, strict=False), *named]
+        return not any(
+            isinstance(value, (list, tuple))
+            or (isinstance(value, Tensor) and not kind.startswith(("Tensor", "out")))
+            for kind, value in given
+        )
 
     def fits(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
         """Whether these arguments can be given to the operator."""
@@ -87,7 +100,7 @@ def overloaded(name: str, doc: str, overloads: Sequence[Overload]) -> Callable[.
             return call(*args, **options)
         for one in overloads:
             if one.fits(args, options):
-                if list not in key and tuple not in key:
+                if one.decided_by_types(args, options):
                     remembered[key] = one.call
                 return one.call(*args, **options)
         given = [*map(type_word, args), *(f"{k}={type_word(v)}" for k, v in options.items())]

@@ -55,6 +55,14 @@ void check_no_overlap(const Tensor& written, const Tensor& read, std::string_vie
         "operation.");
 }
 
+// `out` with other sizes takes those of `result`, and its order in memory.
+static void take_sizes(const Tensor& out, const Tensor& result) {
+  if (out.sizes() == result.sizes()) return;
+  ops::resize_(out, result.sizes());
+  if (!(out.strides() == result.strides()) && !has_internal_overlap(result))
+    out.impl()->set_layout(Layout{result.sizes(), result.strides(), out.offset()});
+}
+
 void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op,
                      std::initializer_list<Tensor> apart) {
   check(out.dtype() == result.dtype(), op, ": Expected out tensor to have dtype ",
@@ -62,11 +70,7 @@ void write_exact_out(const Tensor& out, const Tensor& result, std::string_view o
   check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
         " but it is on ", name(out.device()));
   check_no_internal_overlap(out, op);
-  if (!(out.sizes() == result.sizes())) {
-    ops::resize_(out, result.sizes());
-    if (!(out.strides() == result.strides()) && !has_internal_overlap(result))
-      out.impl()->set_layout(Layout{result.sizes(), result.strides(), out.offset()});
-  }
+  take_sizes(out, result);
   for (const Tensor& read : apart) check_no_overlap(out, read, op);
   if (out.is_meta()) return;
   copy_elements(out, result);
@@ -85,7 +89,7 @@ void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
         info(out.dtype()).title);
   check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
         " but it is on ", name(out.device()));
-  if (!(out.sizes() == result.sizes())) ops::resize_(out, result.sizes());
+  take_sizes(out, result);
   check_no_internal_overlap(out, op);
   if (out.is_meta()) return;
   copy_elements(out, result);

@@ -38,8 +38,9 @@ void generate(const Tensor& out, const F& f) {
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
   const bool whole = !is_floating(dtype);  // integers are what the elements are made of
-  check_kind(whole ? step.to_int() != 0 : s != 0, ErrorKind::kValue,
-             "arange: step must be nonzero, got ", step, " as ", name(dtype));
+  check(s != 0, "arange: step must be nonzero");
+  check_kind(!whole || step.to_int() != 0, ErrorKind::kValue, "arange: step must be nonzero, got ",
+             step, " as ", name(dtype));
   check(std::isfinite(a) && std::isfinite(b), "arange: unsupported range: ", start, " -> ", end);
   check((s > 0 && b >= a) || (s < 0 && b <= a),
         "arange: upper bound and lower bound inconsistent with step sign: start ", start, ", end ",

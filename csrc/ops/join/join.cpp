@@ -44,6 +44,12 @@ void check_out(const std::vector<Tensor>& tensors, const Tensor& out, std::strin
   const DType dtype = common_dtype(tensors);
   check_kind(tensors.empty() || category(dtype) <= category(out.dtype()), ErrorKind::kType, op,
              ": input types can't be cast to the desired output type ", info(out.dtype()).title);
+  for (const Tensor& t : tensors) {
+    check(!t.is_same(out), op,
+          ": unsupported operation: the input tensor and the written-to tensor refer to a single "
+          "memory location. Please clone() the tensor before performing the operation.");
+    check_no_overlap(out, t, op);
+  }
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ Tensor narrow(KeySet, const Tensor& self, int64_t dim, int64_t start, int64_t le
 }
 
 Tensor narrow_from(KeySet, const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
-  check(start.ndim() == 0 && (is_integral(start.dtype()) || start.dtype() == DType::kBool),
+  check(start.ndim() == 0 && is_integral(start.dtype()),
         "narrow: start must be an 0-dim integral Tensor, got ", name(start.dtype()), " of sizes ",
         start.sizes());
   return alias(self, layouts::narrow(self, dim, read_scalar(start).to_int(), length));
