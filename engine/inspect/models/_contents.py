@@ -55,10 +55,13 @@ class Contents:
     known: int | None  # nothing where the storage is too large to count
 
     @classmethod
-    def of(cls, history: Any, storage: int, moment: int, nbytes: int) -> Contents:
+    def of(
+        cls, history: Any, storage: int, moment: int, nbytes: int, count: bool = True
+    ) -> Contents:
+        """`count`: also say how many bytes are known, which reads all of a storage."""
         pages = _Pages(history, storage, moment)
         known = None
-        if nbytes <= COUNTED:
+        if count and nbytes <= COUNTED:
             known = sum(int(pages.page(n)[1].sum()) for n in range(-(-nbytes // _PAGE)))
         made = cls(nbytes, known)
         object.__setattr__(made, "_pages", pages)  # not a fact: not a field

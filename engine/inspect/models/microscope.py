@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from engine.inspect.models._calls import call_text, chosen_call, ended, full_name
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._feeds import Feed, Given, Recipe, Rule, Unknown, rule_of, written
 from engine.inspect.models._feeds import base_name as base_name
-from engine.inspect.models._feeds.core import Index, unravel
+from engine.inspect.models._feeds.core import Index, numel, put, unravel
 from engine.inspect.models._grid import Grid, grid_of
 from engine.inspect.models._numbers import dtype_of, exact, short
 
 LISTED = 64  # feeds that the model lists one by one
 LIT = 4096  # feeds that are lit in the tables
 SCANNED = 4096  # output cells that are asked where an input cell goes
-WORK = 100_000  # feeds that are looked at for that
+WORK = 10_000  # feeds that are looked at for that
+LINE = 512  # output cells of one row that are asked, when not all are
 TERMS = 6  # terms of a formula that are all written out
 
 
@@ -128,7 +129,7 @@ class _Bench:
         if key not in self._contents:
             storage = self.history.storage(fact.storage, moment)
             size = storage.nbytes if storage is not None else 0
-            self._contents[key] = Contents.of(self.history, fact.storage, moment, size)
+            self._contents[key] = Contents.of(self.history, fact.storage, moment, size, count=False)
         return self._contents[key]
 
     def read(self, argument: str, index: Index) -> Any:
@@ -316,35 +317,64 @@ def _picked(
     name = next((n for n, fact in bench.inputs.items() if fact.id == selection.tensor), "")
     if not name or not _inside(index, bench.inputs[name].sizes):
         return None, (), True
-    places, work, counted = [], 0, given.out.sizes and _count(given.out.sizes) <= SCANNED
-    for place in _all(given.out.sizes):
-        try:
-            cells = rule(given, place).cells()
-            hit = False
-            for feed in cells:
-                work += 1
-                hit = hit or (feed.argument == name and feed.index == tuple(index))
-                if hit or work > WORK:
-                    break
-        except Unknown:
-            continue
+    cell = tuple(index)
+    places, work = [], 0
+    sizes = tuple(given.out.sizes)
+    counted = numel(sizes) <= SCANNED
+    for place in _all(sizes) if counted else _near(cell, sizes):
+        hit, looked = _feeds_it(rule, given, place, name, cell)
+        work += looked
         if hit:
             places.append(place)
         if work > WORK:
-            counted = False
             break
-    return bench.row(Feed(name, tuple(index))), tuple(places), bool(counted)
+    if work > WORK:  # too much to ask every cell: those are asked that lie where it does
+        counted, work = False, 0
+        found = set(places)
+        for place in _near(cell, sizes):
+            hit, looked = _feeds_it(rule, given, place, name, cell)
+            work += looked
+            if hit:
+                found.add(place)
+            if work > WORK:
+                break
+        places = sorted(found)
+    return bench.row(Feed(name, cell)), tuple(places), counted
 
 
-def _count(sizes: Index) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
+def _feeds_it(rule: Rule, given: Given, place: Index, name: str, cell: Index) -> tuple[bool, int]:
+    """Whether the input cell feeds the output cell at `place`, and how many feeds were looked at."""
+    looked = 0
+    try:
+        for feed in rule(given, place).cells():
+            looked += 1
+            if feed.argument == name and feed.index == cell:
+                return True, looked
+    except Unknown:
+        return False, looked + 1
+    return False, looked + 1
 
 
 def _all(sizes: Index) -> Iterator[Index]:
-    return (unravel(place, sizes) for place in range(min(_count(sizes), SCANNED)))
+    return (unravel(place, sizes) for place in range(numel(sizes)))
+
+
+def _near(cell: Index, sizes: Index) -> list[Index]:
+    """Output cells that have something of the input cell's index: its place, its rows and columns."""
+    rank = len(sizes)
+    found: dict[Index, None] = {}
+    for own in (cell[len(cell) - rank :], cell[:rank]):  # the last dimensions agree, or the first
+        padded = (0,) * (rank - len(own)) + own
+        at = tuple(min(i, n - 1) for i, n in zip(padded, sizes, strict=True))
+        found[at] = None
+        for steps in product((0, -1, 1, -2, 2), repeat=min(2, rank)):
+            moved = (0,) * (rank - len(steps)) + steps
+            near = tuple(i + step for i, step in zip(at, moved, strict=True))
+            if _inside(near, sizes):
+                found[near] = None
+        for dim, size in enumerate(sizes):
+            found |= dict.fromkeys(put(at, dim, i) for i in range(min(size, LINE)))
+    return list(found)
 
 
 def _formulas(bench: _Bench, recipe: Recipe, out: TableRow, index: Index) -> tuple[str, str]:

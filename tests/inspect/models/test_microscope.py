@@ -250,3 +250,28 @@ def test_it_can_be_said_as_json() -> None:
     said = to_json(looked(b, tensor=z, index=(1, 2)))
     assert said["symbolic"] == "z[1,2] = x[1,2] + 10 * y[2]"
     assert said["feeds"][0]["byte"] == 20
+
+
+def test_where_a_cell_of_a_large_tensor_goes_is_found_at_once() -> None:
+    b = TraceBuilder()
+    x = b.tensor((1000, 1000), name="x")
+    with b.op(SUM, [T(x), (0,), False]) as call:
+        call.results(b.tensor((1000,)))
+    history = b.history()
+    begun = time.perf_counter()
+    model = project(history, b.now, Selection(tensor=x, index=(4, 700)))
+    assert model.index == (700,)
+    assert not model.goes_counted
+    assert time.perf_counter() - begun < 1
+
+
+def test_a_cell_of_a_large_product_goes_into_its_row() -> None:
+    b = TraceBuilder()
+    x = b.tensor((100, 100), name="x")
+    w = b.tensor((100, 100), name="w")
+    with b.op(MM, [T(x), T(w)]) as call:
+        call.results(b.tensor((100, 100)))
+    model = looked(b, tensor=w, index=(30, 70))
+    assert model.out is not None
+    assert model.goes > 1
+    assert all(column == 70 for _, column in model.out.fed)
