@@ -22,37 +22,57 @@ constexpr int64_t most_vectors(int rows) {
   return rows == 1 ? 6 : 3;
 }
 
+// Taps whose sum is made in registers before it joins the sum of all: the error of a long sum grows
+// with the chunk's length and their number, not with the number of taps.
+constexpr int64_t kChunk = 64;
+
 template <class T, int kRows, int kVectors>
-void tile(T* out, int64_t out_row, const T* weight, const T* input, const int64_t* offset,
-          int64_t taps, const T* start) {
+struct Tile {
   typedef T Vector __attribute__((vector_size(kBytes)));
   typedef T Loose __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
-  constexpr int64_t kLanes = kBytes / sizeof(T);
-  Vector sum[kRows][kVectors];
+  static constexpr int64_t kLanes = kBytes / sizeof(T);
+
+  static void sum(Vector (&sum)[kRows][kVectors], const T* weight, const T* input,
+                  const int64_t* offset, int64_t taps) {
+    for (int64_t k = 0; k < taps; ++k, weight += kRows) {
+      const T* x = input + offset[k];
+      Vector in[kVectors];
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) in[v] = *reinterpret_cast<const Loose*>(x + v * kLanes);
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = Vector{} + start[r];
-  }
-  for (int64_t k = 0; k < taps; ++k, weight += kRows) {
-    const T* x = input + offset[k];
-    Vector in[kVectors];
+      for (int r = 0; r < kRows; ++r) {
+        const Vector w = Vector{} + weight[r];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) in[v] = *reinterpret_cast<const Loose*>(x + v * kLanes);
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const Vector w = Vector{} + weight[r];
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sum[r][v] += in[v] * w;
+        for (int v = 0; v < kVectors; ++v) sum[r][v] += in[v] * w;
+      }
     }
   }
+
+  static void run(T* out, int64_t out_row, const T* weight, const T* input, const int64_t* offset,
+                  int64_t taps, const T* start) {
+    const int64_t chunks = (taps + kChunk - 1) / kChunk;
+    int64_t from = 0;
+    for (int64_t c = 0; c < chunks; ++c) {
+      const int64_t to = taps * (c + 1) / chunks;
+      Vector part[kRows][kVectors];
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      *reinterpret_cast<Loose*>(out + r * out_row + v * kLanes) = sum[r][v];
+        for (int v = 0; v < kVectors; ++v) part[r][v] = Vector{};
+      }
+      sum(part, weight + from * kRows, input, offset + from, to - from);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+          auto* at = reinterpret_cast<Loose*>(out + r * out_row + v * kLanes);
+          *at = part[r][v] + (c == 0 ? Vector{} + start[r] : Vector(*at));
+        }
+      }
+      from = to;
+    }
   }
-}
+};
 
 // Runs are short (a row of an image at most): with masks there is no rest to walk one by one.
 inline void move(float* to, const float* from, int64_t n) {
@@ -107,10 +127,10 @@ ConvLoops<T> make() {
     constexpr int kRows = 1 << kKind;
     loops.most_vectors[kKind] = most_vectors(kRows);
     auto& row = loops.tile[kKind];
-    row[0] = tile<T, kRows, 1>;
-    row[1] = tile<T, kRows, 2>;
-    row[2] = tile<T, kRows, 3>;
-    if constexpr (most_vectors(kRows) == 6) row[3] = tile<T, kRows, 6>;
+    row[0] = Tile<T, kRows, 1>::run;
+    row[1] = Tile<T, kRows, 2>::run;
+    row[2] = Tile<T, kRows, 3>::run;
+    if constexpr (most_vectors(kRows) == 6) row[3] = Tile<T, kRows, 6>::run;
   };
   fill.template operator()<0>();
   fill.template operator()<1>();

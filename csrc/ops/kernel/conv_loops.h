@@ -2,8 +2,8 @@
 //
 // What: every tap of every input channel is a run of pixels somewhere in a buffer, `offset[k]` from
 // where the tile's own pixels are counted, so one loop serves all kernel sizes, strides, dilations
-// and 1 to 3 dimensions. Invariant: the taps of one result are added in order, whatever the
-// instruction set, the tile's size or the threads. Read next: convolution/convolve.h.
+// and 1 to 3 dimensions. Invariant: in which order the taps of one result are added depends on
+// their number alone, never on the instruction set, the tile's size or the threads. Read next: convolution/convolve.h.
 #pragma once
 
 #include <cstdint>

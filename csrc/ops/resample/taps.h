@@ -1,0 +1,29 @@
+// Which inputs make an output along one dimension, and with what weights: the only thing in which
+// the modes of resampling differ.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace uh {
+
+enum class ResampleMode { kNearest, kNearestExact, kLinear, kCubic, kLinearAa, kCubicAa };
+
+// Output o is sum_k weight(k, o) * input[index(k, o)]; entry (k, o) is at k * out + o.
+template <class T>
+struct Taps {
+  int64_t taps = 1, in = 1, out = 1;
+  std::vector<int32_t> index;
+  std::vector<T> weight;
+
+  bool is_identity = false;  // output o is input o
+  bool is_copy = false;      // output o is one input
+};
+
+// `scale` is the factor the caller gave, if any. In the arithmetic of T, as PyTorch does it.
+template <class T>
+Taps<T> make_taps(int64_t in, int64_t out, std::optional<double> scale, ResampleMode mode,
+                  bool align_corners);
+
+}  // namespace uh

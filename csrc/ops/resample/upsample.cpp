@@ -1,0 +1,244 @@
+// The upsample operators: a plane is resampled along its rows, then across them, then in depth.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "generated/kernels/resample.h"
+#include "generated/ops/resample.h"
+#include "ops/copy/copy.h"
+#include "ops/kernel/resample_loops.h"
+#include "ops/kernel/suggested_format.h"
+#include "ops/resample/taps.h"
+
+namespace uh::kernels {
+namespace {
+
+using Scales = std::vector<std::optional<double>>;  // outermost dimension first
+
+template <class T>
+const ResampleLoops<T>& loops_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return float_resample_loops();
+  else
+    return double_resample_loops();
+}
+
+template <class T>
+struct Resampler {
+  std::array<Taps<T>, 3> axes;  // depth, height, width
+  const ResampleLoops<T>& loops = loops_of<T>();
+
+  int64_t in_plane() const { return axes[0].in * axes[1].in * axes[2].in; }
+  int64_t out_plane() const { return axes[0].out * axes[1].out * axes[2].out; }
+
+  // `scratch` holds what is between the passes: all input rows at the new width, then the new
+  // height.
+  void plane(T* out, const T* in, std::vector<T>& scratch) const {
+    const Taps<T>&z = axes[0], &y = axes[1], &x = axes[2];
+    const int64_t rows = z.in * y.in, wide = rows * x.out, tall = z.in * y.out * x.out;
+    scratch.resize(static_cast<size_t>(wide + tall));
+    T* widened = z.is_identity && y.is_identity ? out : scratch.data();
+    T* heightened = z.is_identity ? out : scratch.data() + wide;
+    if (x.is_identity) {
+      if (widened == out)
+        std::memcpy(out, in, static_cast<size_t>(wide) * sizeof(T));
+      else
+        widened = const_cast<T*>(in);  // only read from here on
+    } else {
+      for (int64_t r = 0; r < rows; ++r) along(widened + r * x.out, in + r * x.in, x);
+    }
+    if (y.is_identity) {
+      heightened = widened;
+    } else {
+      for (int64_t d = 0; d < z.in; ++d)
+        across(heightened + d * y.out * x.out, widened + d * y.in * x.out, y, x.out);
+    }
+    if (!z.is_identity) across(out, heightened, z, y.out * x.out);
+  }
+
+  void along(T* out, const T* in, const Taps<T>& x) const {
+    if (!x.is_copy) return loops.pick(out, in, x.index.data(), x.weight.data(), x.taps, x.out);
+    for (int64_t o = 0; o < x.out; ++o) out[o] = in[x.index[static_cast<size_t>(o)]];
+  }
+
+  // Rows of `length` elements are summed with their weights.
+  void across(T* out, const T* in, const Taps<T>& t, int64_t length) const {
+    std::vector<const T*> rows(static_cast<size_t>(t.taps));
+    std::vector<T> weights(static_cast<size_t>(t.taps));
+    for (int64_t o = 0; o < t.out; ++o, out += length) {
+      for (int64_t k = 0; k < t.taps; ++k) {
+        const auto at = static_cast<size_t>(k * t.out + o);
+        rows[static_cast<size_t>(k)] = in + t.index[at] * length;
+        weights[static_cast<size_t>(k)] = t.weight[at];
+      }
+      if (t.is_copy)
+        std::memcpy(out, rows[0], static_cast<size_t>(length) * sizeof(T));
+      else
+        loops.blend(out, rows.data(), weights.data(), t.taps, length);
+    }
+  }
+};
+
+template <class T>
+void run(const Tensor& out, const Tensor& in, int64_t dims, const Scales& scales, ResampleMode mode,
+         bool align_corners) {
+  Resampler<T> r;
+  for (size_t a = 0; a < 3; ++a) {
+    const int64_t i = static_cast<int64_t>(a) + dims - 3;  // of the dimensions that are resampled
+    if (i < 0) {
+      r.axes[a].is_identity = true;
+    } else {
+      r.axes[a] = make_taps<T>(in.size(i + 2), out.size(i + 2), scales[static_cast<size_t>(i)],
+                               mode, align_corners);
+    }
+  }
+  const int64_t planes = in.size(0) * in.size(1);
+  parallel_for(0, planes, 1 + 65536 / (r.out_plane() + r.in_plane()), [&](int64_t lo, int64_t hi) {
+    std::vector<T> scratch;
+    for (int64_t p = lo; p < hi; ++p)
+      r.plane(out.data_as<T>() + p * r.out_plane(), in.data_as<T>() + p * r.in_plane(), scratch);
+  });
+}
+
+// uint8: what was computed as float becomes the nearest of 0 ... 255.
+void round_bytes(const Tensor& out, const Tensor& made) {
+  const Tensor bytes = empty(made.sizes(), DType::kUInt8);
+  for (int64_t i = 0; i < made.numel(); ++i)
+    bytes.data_as<uint8_t>()[i] =
+        static_cast<uint8_t>(std::clamp(std::floor(made.data_as<float>()[i] + 0.5f), 0.0f, 255.0f));
+  copy_elements(out, bytes);
+}
+
+Tensor upsampled(const Tensor& self, const Dims& output_size, int64_t dims, const Scales& scales,
+                 ResampleMode mode, bool align_corners, std::string_view op) {
+  check(output_size.ndim() == dims, op, ": it is expected that output_size has ", dims,
+        " elements, but got ", output_size);
+  check(self.ndim() == dims + 2, op, ": it is expected that the input has ", dims + 2,
+        " dimensions, but got ", self.sizes());
+  Dims sizes = self.sizes();
+  for (int64_t i = 0; i < dims; ++i) {
+    const int64_t out = output_size[static_cast<size_t>(i)];
+    check(self.size(i + 2) > 0 && out > 0, op,
+          ": input and output sizes should be greater than 0, but got input ", self.sizes(),
+          " and output ", output_size);
+    check(self.size(i + 2) <= INT32_MAX, op, ": sizes above 2^31 are not supported, got ",
+          self.sizes());
+    sizes[static_cast<size_t>(i + 2)] = out;
+  }
+  check(self.numel() != 0 || self.size(1) != 0, op, ": non-empty ", dims + 2,
+        "D data tensor expected but got a tensor with sizes ", self.sizes());
+  const bool bytes =
+      self.dtype() == DType::kUInt8 && (dims == 2 || mode <= ResampleMode::kNearestExact);
+  check_kind(is_floating(self.dtype()) || bytes, ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(self.dtype()).title, "'");
+  checked_numel(sizes, op);
+  Tensor out = empty_in_format_of(self, sizes, self.dtype());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const bool wide = self.dtype() == DType::kFloat64;
+  const DType compute = wide ? DType::kFloat64 : DType::kFloat32;
+  const Tensor in = as_contiguous(self, compute);
+  const Tensor made = out.is_contiguous() && compute == out.dtype() ? out : empty(sizes, compute);
+  if (wide)
+    run<double>(made, in, dims, scales, mode, align_corners);
+  else
+    run<float>(made, in, dims, scales, mode, align_corners);
+  if (out.dtype() == DType::kUInt8)
+    round_bytes(out, made);
+  else if (!made.is_same(out))
+    copy_elements(out, made);
+  record_write(out);
+  return out;
+}
+
+// The size that is asked for: given, or the input's times the factors, rounded down.
+Dims asked_size(const Tensor& input, const std::optional<Dims>& output_size,
+                const std::optional<std::vector<double>>& factors, int64_t dims,
+                std::string_view op) {
+  check(output_size.has_value() != factors.has_value(), op,
+        ": must specify exactly one of output_size and scale_factors");
+  if (output_size) return *output_size;
+  check(input.ndim() == dims + 2 && static_cast<int64_t>(factors->size()) == dims, op,
+        ": expected ", dims, " scale factors and ", dims + 2, " dimensions, but got ",
+        factors->size(), " factors and input ", input.sizes());
+  Dims sizes;
+  for (int64_t i = 0; i < dims; ++i) {
+    const double size = static_cast<double>(input.size(i + 2)) * (*factors)[static_cast<size_t>(i)];
+    check(std::abs(size) < 9.2e18, op,
+          ": value cannot be converted to type int64 without overflow: ", size);
+    sizes.push_back(static_cast<int64_t>(size));
+  }
+  return sizes;
+}
+
+Scales scales_of(const std::optional<std::vector<double>>& factors, int64_t dims) {
+  Scales scales(static_cast<size_t>(dims));
+  if (factors)
+    for (size_t i = 0; i < scales.size() && i < factors->size(); ++i) scales[i] = (*factors)[i];
+  return scales;
+}
+
+}  // namespace
+
+using Factor = std::optional<double>;
+using Factors = std::optional<std::vector<double>>;
+using MaybeSize = std::optional<Dims>;
+
+#define UH_VEC(name, dims, ...)                                                                    \
+  return upsampled(input, asked_size(input, size, factors, dims, name), dims,                      \
+                   scales_of(factors, dims), __VA_ARGS__, name);
+
+#define UH_NEAREST(name, mode)                                                                     \
+  Tensor name##1d(KeySet, const Tensor& self, const Dims& size, Factor w) {                        \
+    return upsampled(self, size, 1, {w}, mode, false, #name "1d");                                 \
+  }                                                                                                \
+  Tensor name##2d(KeySet, const Tensor& self, const Dims& size, Factor h, Factor w) {              \
+    return upsampled(self, size, 2, {h, w}, mode, false, #name "2d");                              \
+  }                                                                                                \
+  Tensor name##3d(KeySet, const Tensor& self, const Dims& size, Factor d, Factor h, Factor w) {    \
+    return upsampled(self, size, 3, {d, h, w}, mode, false, #name "3d");                           \
+  }                                                                                                \
+  Tensor name##1d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& factors){ \
+      UH_VEC(#name "1d", 1, mode, false)} Tensor name##2d_vec(KeySet, const Tensor& input,         \
+                                                              const MaybeSize& size,               \
+                                                              const Factors& factors){             \
+      UH_VEC(#name "2d", 2, mode, false)} Tensor name##3d_vec(KeySet, const Tensor& input,         \
+                                                              const MaybeSize& size,               \
+                                                              const Factors& factors) {            \
+    UH_VEC(#name "3d", 3, mode, false)                                                             \
+  }
+UH_NEAREST(upsample_nearest, ResampleMode::kNearest)
+UH_NEAREST(upsample_nearest_exact, ResampleMode::kNearestExact)
+#undef UH_NEAREST
+
+Tensor upsample_linear1d(KeySet, const Tensor& self, const Dims& size, bool align, Factor w) {
+  return upsampled(self, size, 1, {w}, ResampleMode::kLinear, align, "upsample_linear1d");
+}
+Tensor upsample_linear1d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
+                             const Factors& factors){
+    UH_VEC("upsample_linear1d", 1, ResampleMode::kLinear, align)} Tensor
+    upsample_trilinear3d(KeySet, const Tensor& self, const Dims& size, bool align, Factor d,
+                         Factor h, Factor w) {
+  return upsampled(self, size, 3, {d, h, w}, ResampleMode::kLinear, align, "upsample_trilinear3d");
+}
+Tensor upsample_trilinear3d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
+                                const Factors& factors){
+    UH_VEC("upsample_trilinear3d", 3, ResampleMode::kLinear, align)}
+
+#define UH_IMAGE(name, mode)                                                                       \
+  Tensor name(KeySet, const Tensor& self, const Dims& size, bool align, Factor h, Factor w) {      \
+    return upsampled(self, size, 2, {h, w}, mode, align, #name);                                   \
+  }                                                                                                \
+  Tensor name##_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,                \
+                    const Factors& factors) {                                                      \
+    UH_VEC(#name, 2, mode, align)                                                                  \
+  }
+UH_IMAGE(upsample_bilinear2d, ResampleMode::kLinear)
+    UH_IMAGE(upsample_bicubic2d, ResampleMode::kCubic)
+        UH_IMAGE(upsample_bilinear2d_aa, ResampleMode::kLinearAa)
+            UH_IMAGE(upsample_bicubic2d_aa, ResampleMode::kCubicAa)
+#undef UH_IMAGE
+#undef UH_VEC
+
+}  // namespace uh::kernels
