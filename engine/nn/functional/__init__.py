@@ -42,6 +42,33 @@ from engine.nn.functional.dropout import dropout3d as dropout3d
 from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from engine.nn.functional.embedding import embedding as embedding
 from engine.nn.functional.embedding import embedding_bag as embedding_bag
+from engine.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
+from engine.nn.functional.loss import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from engine.nn.functional.loss import cross_entropy as cross_entropy
+from engine.nn.functional.loss import ctc_loss as ctc_loss
+from engine.nn.functional.loss import gaussian_nll_loss as gaussian_nll_loss
+from engine.nn.functional.loss import huber_loss as huber_loss
+from engine.nn.functional.loss import kl_div as kl_div
+from engine.nn.functional.loss import l1_loss as l1_loss
+from engine.nn.functional.loss import mse_loss as mse_loss
+from engine.nn.functional.loss import nll_loss as nll_loss
+from engine.nn.functional.loss import poisson_nll_loss as poisson_nll_loss
+from engine.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
+from engine.nn.functional.margin_loss import cosine_embedding_loss as cosine_embedding_loss
+from engine.nn.functional.margin_loss import hinge_embedding_loss as hinge_embedding_loss
+from engine.nn.functional.margin_loss import margin_ranking_loss as margin_ranking_loss
+from engine.nn.functional.margin_loss import multi_margin_loss as multi_margin_loss
+from engine.nn.functional.margin_loss import multilabel_margin_loss as multilabel_margin_loss
+from engine.nn.functional.margin_loss import (
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+)
+from engine.nn.functional.margin_loss import soft_margin_loss as soft_margin_loss
+from engine.nn.functional.margin_loss import triplet_margin_loss as triplet_margin_loss
+from engine.nn.functional.margin_loss import (
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
 from engine.nn.functional.normalization import batch_norm as batch_norm
 from engine.nn.functional.normalization import group_norm as group_norm
 from engine.nn.functional.normalization import instance_norm as instance_norm
@@ -52,11 +79,17 @@ from engine.nn.functional.normalization import rms_norm as rms_norm
 from engine.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
 from engine.nn.functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
 from engine.nn.functional.pooling import adaptive_max_pool1d as adaptive_max_pool1d
-from engine.nn.functional.pooling import adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices
+from engine.nn.functional.pooling import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+)
 from engine.nn.functional.pooling import adaptive_max_pool2d as adaptive_max_pool2d
-from engine.nn.functional.pooling import adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices
+from engine.nn.functional.pooling import (
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+)
 from engine.nn.functional.pooling import adaptive_max_pool3d as adaptive_max_pool3d
-from engine.nn.functional.pooling import adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices
+from engine.nn.functional.pooling import (
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+)
 from engine.nn.functional.pooling import avg_pool1d as avg_pool1d
 from engine.nn.functional.pooling import avg_pool2d as avg_pool2d
 from engine.nn.functional.pooling import avg_pool3d as avg_pool3d
@@ -76,5 +109,13 @@ from engine.nn.functional.softmax import gumbel_softmax as gumbel_softmax
 from engine.nn.functional.softmax import log_softmax as log_softmax
 from engine.nn.functional.softmax import softmax as softmax
 from engine.nn.functional.softmax import softmin as softmin
+from engine.nn.functional.vision import affine_grid as affine_grid
+from engine.nn.functional.vision import fold as fold
+from engine.nn.functional.vision import grid_sample as grid_sample
+from engine.nn.functional.vision import interpolate as interpolate
+from engine.nn.functional.vision import unfold as unfold
+from engine.nn.functional.vision import upsample as upsample
+from engine.nn.functional.vision import upsample_bilinear as upsample_bilinear
+from engine.nn.functional.vision import upsample_nearest as upsample_nearest
 
 globals().update(_raw.SPACES.get("nn.functional", {}))

@@ -1,0 +1,262 @@
+"""Images in other sizes and at other places, as `nn.functional` spells it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from engine._generated import ops
+from engine.nn.functional.pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
+from engine.tensor import Tensor
+
+__all__ = [
+    "affine_grid",
+    "fold",
+    "grid_sample",
+    "interpolate",
+    "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
+# (mode, rank of the input) -> the operator; "area" is pooling.
+_KERNELS = {
+    ("nearest", 3): ops.upsample_nearest1d_vec,
+    ("nearest", 4): ops.upsample_nearest2d_vec,
+    ("nearest", 5): ops.upsample_nearest3d_vec,
+    ("nearest-exact", 3): ops._upsample_nearest_exact1d_vec,
+    ("nearest-exact", 4): ops._upsample_nearest_exact2d_vec,
+    ("nearest-exact", 5): ops._upsample_nearest_exact3d_vec,
+    ("linear", 3): ops.upsample_linear1d_vec,
+    ("bilinear", 4): ops.upsample_bilinear2d_vec,
+    ("bicubic", 4): ops.upsample_bicubic2d_vec,
+    ("trilinear", 5): ops.upsample_trilinear3d_vec,
+}
+_ANTIALIASED = {
+    "bilinear": ops._upsample_bilinear2d_aa_vec,
+    "bicubic": ops._upsample_bicubic2d_aa_vec,
+}
+_AREA = {3: ops.adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
+_BY_PLACE = ("nearest", "nearest-exact", "area")  # modes that have no corners to align
+
+
+def _per_dimension(value: Any, dims: int, what: str, input: Tensor) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        return [value] * dims
+    if len(value) != dims:
+        raise ValueError(
+            f"interpolate: {what} must have one number per spatial dimension, but got input with "
+            f"spatial dimensions of {list(input.shape[2:])} and {what} {tuple(value)}"
+        )
+    return list(value)
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Resamples the spatial dimensions to `size`, or by `scale_factor`.
+
+    Formula: `mode` is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area (means of even
+    windows); `align_corners` puts the outer pixels' centres, not their edges, on each other; `antialias`
+    widens the kernel where the image shrinks.
+    Shape: (N, C, L), (N, C, H, W) or (N, C, D, H, W); linear takes the first, bilinear and bicubic the
+    second, trilinear the last.
+    Dtype: floating; nearest, bilinear and bicubic also uint8. Memory: a new tensor.
+    Raises: ValueError for arguments that exclude each other, NotImplementedError for a mode and a rank
+    that do not go together.
+
+    >>> import engine
+    >>> interpolate(engine.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+    if mode in _BY_PLACE and align_corners is not None:
+        raise ValueError(
+            "interpolate: align_corners can only be set with the modes linear, bilinear, bicubic "
+            f"and trilinear, not with {mode}"
+        )
+    rank, dims = input.dim(), input.dim() - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("interpolate: only one of size or scale_factor should be defined")
+    sizes = scales = None
+    if size is not None:
+        sizes = _per_dimension(size, dims, "size", input)
+        if isinstance(size, (list, tuple)) and not all(hasattr(n, "__index__") for n in size):
+            raise TypeError(f"interpolate: size must be ints, got {size}")
+        if recompute_scale_factor:
+            raise ValueError(
+                "interpolate: recompute_scale_factor is not meaningful with an explicit size"
+            )
+    elif scale_factor is not None:
+        scales = _per_dimension(scale_factor, dims, "scale_factor", input)
+    else:
+        raise ValueError("interpolate: either size or scale_factor should be defined")
+    if scales is not None and (recompute_scale_factor or mode == "area"):
+        pairs = zip(input.shape[2:], scales, strict=True)
+        sizes, scales = [math.trunc(have * scale) for have, scale in pairs], None
+    if antialias:
+        if mode not in _ANTIALIASED or rank != 4:
+            raise ValueError(
+                "interpolate: antialias is restricted to bilinear and bicubic modes and a 4-D "
+                f"input, got {mode} and {rank}-D"
+            )
+        return _ANTIALIASED[mode](input, sizes, bool(align_corners), scales)
+    if mode == "area" and rank in _AREA:
+        return _AREA[rank](input, sizes)
+    kernel = _KERNELS.get((mode, rank))
+    if kernel is None:
+        takes = [key[1] for key in _KERNELS if key[0] == mode]
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} needs {' or '.join(f'{n}D' for n in takes)} input, "
+            f"got {rank}D"
+            if takes
+            else f"interpolate: there is no mode {mode!r} for {rank}D input"
+        )
+    if mode in _BY_PLACE:
+        return kernel(input, sizes, scales)
+    return kernel(input, sizes, bool(align_corners), scales)
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The older name of `interpolate`."""
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The older name of `interpolate(mode="nearest")`."""
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The older name of `interpolate(mode="bilinear", align_corners=True)`."""
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+_SAMPLES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+_OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def _aligned(align_corners: bool | None, name: str) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            f"{name}: align_corners is False unless given; before PyTorch 1.3 it was True",
+            stacklevel=3,
+        )
+    return bool(align_corners)
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Samples images at the places that `grid` tells, (x, y) or (x, y, z) in [-1, 1].
+
+    Shape: (N, C, H, W) and (N, H', W', 2) give (N, C, H', W'); with three dimensions likewise.
+    Memory: a new tensor. Raises: ValueError for an unknown mode or padding_mode.
+
+    >>> import engine
+    >>> grid_sample(engine.tensor([[[[1.0, 3.0]]]]), engine.zeros(1, 1, 1, 2), align_corners=False)
+    tensor([[[[2.]]]])
+    """
+    if mode not in _SAMPLES:
+        raise ValueError(
+            f"grid_sample: mode must be 'bilinear', 'nearest' or 'bicubic', got {mode!r}"
+        )
+    if padding_mode not in _OUTSIDE:
+        raise ValueError(
+            f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', "
+            f"got {padding_mode!r}"
+        )
+    aligned = _aligned(align_corners, "grid_sample")
+    return ops.grid_sampler(input, grid, _SAMPLES[mode], _OUTSIDE[padding_mode], aligned)
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The grid for `grid_sample` of an affine map: theta is (N, 2, 3), or (N, 3, 4) for volumes.
+
+    Shape: size (N, C, H, W) gives (N, H, W, 2); (N, C, D, H, W) gives (N, D, H, W, 3).
+    Raises: ValueError for a theta that is not floating or does not fit the size.
+
+    >>> import engine
+    >>> theta = engine.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> affine_grid(theta, (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+    aligned = _aligned(align_corners, "affine_grid")
+    if not theta.is_floating_point():
+        raise ValueError(f"affine_grid: theta must have a floating dtype, got {theta.dtype}")
+    dims = len(size) - 2
+    if dims not in (2, 3):
+        raise NotImplementedError(
+            f"affine_grid: only supports 4D and 5D sizes, for 2D and 3D maps, got {tuple(size)}"
+        )
+    if theta.dim() != 3 or tuple(theta.shape[1:]) != (dims, dims + 1):
+        raise ValueError(
+            f"affine_grid: expected a batch of matrices of shape N x {dims} x {dims + 1} for size "
+            f"{tuple(size)}, got {tuple(theta.shape)}"
+        )
+    if min(size) <= 0:
+        raise ValueError(f"affine_grid: expected non-zero, positive output size, got {tuple(size)}")
+    return ops.affine_grid_generator(theta, size, aligned)
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Every window of an image as a column of a matrix.
+
+    Shape: (N, C, H, W) gives (N, C * kernel elements, windows). Memory: a new tensor.
+
+    >>> import engine
+    >>> unfold(engine.arange(3.0).view(1, 1, 1, 3), (1, 2))
+    tensor([[[0., 1.],
+             [1., 2.]]])
+    """
+    return ops.im2col(input, kernel_size, dilation, padding, stride)
+
+
+def fold(
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """Adds the columns of `unfold` back into an image; where windows overlap, they are added up.
+
+    >>> import engine
+    >>> fold(engine.ones(1, 2, 2), (1, 3), (1, 2))
+    tensor([[[[1., 2., 1.]]]])
+    """
+    return ops.col2im(input, output_size, kernel_size, dilation, padding, stride)
