@@ -65,167 +65,7 @@ def random_(
         return ops.random_(input, from_, to)
 
 
-# ---- arithmetic with options
-
-_DIVISIONS = {None: "div", "floor": "_div_floor", "trunc": "_div_trunc"}
-
-
-def _division(rounding_mode: str | None) -> str:
-    if rounding_mode not in _DIVISIONS:
-        raise RuntimeError(
-            f"div: rounding_mode must be None, 'trunc' or 'floor', got {rounding_mode!r}"
-        )
-    return _DIVISIONS[rounding_mode]
-
-
-@both
-def div(
-    input: Tensor,
-    other: Tensor | Number,
-    *,
-    rounding_mode: str | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Divides element by element; `rounding_mode` "floor" or "trunc" rounds the quotient.
-
-    Dtype: without rounding integers become the default float.
-
-    >>> import engine
-    >>> engine.div(engine.tensor([-3, 3]), 2, rounding_mode="floor")
-    tensor([-2,  1])
-    """
-    name = _division(rounding_mode)
-    if out is None:
-        return getattr(ops, name)(input, other)
-    return getattr(ops, f"{name}_out")(input, other, out=out)
-
-
-@method
-def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
-    """`div` in place."""
-    return getattr(ops, f"{_division(rounding_mode)}_")(input, other)
-
-
-@both
-def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """`input` to the power of `exponent`; ints stay ints.
-
-    Raises: RuntimeError for a negative int power of ints.
-
-    >>> import engine
-    >>> engine.arange(4) ** 2
-    tensor([0, 1, 4, 9])
-    """
-    _check_power(input, exponent)
-    if out is not None:
-        return ops.pow_out(input, exponent, out=out)
-    return ops.pow(input, exponent)
-
-
-@method
-def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
-    """`pow` in place."""
-    _check_power(input, exponent)
-    return ops.pow_(input, exponent)
-
-
-def _check_power(base: Any, exponent: Any) -> None:
-    """An int to a negative power is a fraction, which the integer result could not hold."""
-    if (
-        isinstance(exponent, int)
-        and exponent < 0
-        and isinstance(base, Tensor)
-        and not base.is_floating_point()
-        and not base.is_complex()
-    ):
-        raise RuntimeError(
-            f"pow: integers to negative integer powers are not allowed: {base.dtype} ** {exponent}"
-        )
-
-
-def _is_operand(value: object) -> bool:
-    return isinstance(value, (Tensor, int, float, complex)) or hasattr(value, "__float__")
-
-
-def _power(self: Tensor, other: Any) -> Tensor:
-    _check_power(self, other)
-    return ops.pow(self, other) if _is_operand(other) else NotImplemented
-
-
-def _reverse_power(self: Tensor, other: Any) -> Tensor:
-    return ops.pow(other, self) if _is_operand(other) else NotImplemented
-
-
-def _inplace_power(self: Tensor, other: Any) -> Tensor:
-    _check_power(self, other)
-    return ops.pow_(self, other) if _is_operand(other) else NotImplemented
-
-
-METHODS.update(__pow__=_power, __rpow__=_reverse_power, __ipow__=_inplace_power)
-
-
-@both
-def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """Rounds to the nearest number with `decimals` digits after the point, halves to even."""
-    if decimals == 0:
-        return ops.round(input) if out is None else ops.round_out(input, out=out)
-    if not input.dtype.is_floating_point:
-        raise RuntimeError(f"round: decimals needs a floating dtype, got {input.dtype}")
-    scale = 10.0 ** abs(decimals)
-    scaled = input * scale if decimals > 0 else input / scale
-    rounded = ops.round(scaled)
-    made = rounded / scale if decimals > 0 else rounded * scale
-    return made if out is None else out.copy_(made)
-
-
-@method
-def round_(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """`round` in place."""
-    return ops.round_(input) if decimals == 0 else ops.copy_(input, round(input, decimals=decimals))
-
-
-Limit: TypeAlias = Tensor | Number | None
-
-
-@both
-def clamp(
-    input: Tensor, min: Limit = None, max: Limit = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Limits every element to [min, max]; the limits are numbers or tensors that broadcast.
-
-    Raises: RuntimeError when neither limit is given.
-
-    >>> import engine
-    >>> engine.arange(5).clamp(1, 3)
-    tensor([1, 1, 2, 3, 3])
-    """
-    if min is None and max is None:
-        raise RuntimeError("clamp: at least one of 'min' or 'max' must not be None")
-    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
-        return (
-            ops.clamp(input, min, max) if out is None else ops.clamp_out(input, min, max, out=out)
-        )
-    made = input if min is None else ops.maximum(input, min)
-    made = made if max is None else ops.minimum(made, max)
-    return made if out is None else out.copy_(made)
-
-
-@method
-def clamp_(input: Tensor, min: Limit = None, max: Limit = None) -> Tensor:
-    """`clamp` in place."""
-    return ops.copy_(input, clamp(input, min, max))
-
-
-@both
-def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
-    """Limits every element from below."""
-    return clamp(input, min)
-
-
-@both
-def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
-    """Limits every element from above."""
-    return clamp(input, None, max)
+# ---- choice
 
 
 @function
@@ -251,6 +91,12 @@ def _where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
 METHODS["where"] = METHODS.pop("_where_method")
 
 
+@method
+def polygamma(input: Tensor, n: int) -> Tensor:
+    """The n-th derivative of `digamma`, see `engine.polygamma`."""
+    return ops.polygamma(n, input)
+
+
 @both
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
@@ -262,6 +108,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     if input.dim() == 0:  # as PyTorch: a number counts as one element of one dimension
         found = ops.nonzero(input.reshape(1))
     return tuple(found.unbind(1))
+
+
+function(ops.embedding_renorm_)  # the generated tables leave out functions that write
 
 
 # ---- shapes
@@ -337,28 +186,8 @@ METHODS["H"] = property(lambda self: ops.t(self), doc="The conjugate transpose o
 
 # PyTorch's second names.
 _ALIASES = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "clip": "clamp",
     "concat": "cat",
     "concatenate": "cat",
-    "divide": "div",
-    "fix": "trunc",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "subtract": "sub",
-    "true_divide": "div",
 }
 
 

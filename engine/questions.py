@@ -1,4 +1,4 @@
-"""Questions about whole tensors, answered by a line of other operators or without any."""
+"""Questions about tensors, answered by a line of other operators or without any."""
 
 from __future__ import annotations
 
@@ -7,43 +7,8 @@ from typing import Any
 from engine._generated import ops
 from engine._native import lib
 from engine.dtypes import DTYPES, dtype
-from engine.overloads import Number, both, function, method
+from engine.overloads import Number, function, method
 from engine.tensor import Tensor
-
-# ---- comparing whole tensors
-
-
-@both
-def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape and equal elements; NaN equals nothing."""
-    if input.shape != other.shape:
-        return False
-    return bool(ops.eq(input, other).all())
-
-
-@both
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Tensor:
-    """Where |input - other| <= atol + rtol * |other|; infinities are close to themselves only."""
-    same = ops.eq(input, other)
-    if not input.dtype.is_floating_point and not input.dtype.is_complex:
-        gap = (input.double() - other.double()).abs()
-        return same | (gap <= atol + rtol * other.double().abs())
-    near = ops.isfinite(other) & ((input - other).abs() <= atol + rtol * other.abs())
-    found = same | near
-    if equal_nan:
-        found = found | (ops.isnan(input) & ops.isnan(other))
-    return found
-
-
-@both
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
-    """Whether all elements are close, see `isclose`."""
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())
-
 
 # ---- questions
 

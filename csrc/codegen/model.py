@@ -117,6 +117,7 @@ class Operator:
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
     varargs: str = ""
+    cpp: str = ""  # its C++ name, where two overloads would have the same
     doc: str = ""
     line: int = 0  # of its entry in the yaml file
     suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
@@ -269,8 +270,18 @@ def parse_schema(
 
 
 _KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels", "composite", "aliases"}
-_KEYS |= {"inplace_kernel", "pointwise", "expr", "forms", "bool", "int", "float", "complex", "complex_result"}
-_KEYS |= {"numbers", "check", "promoting", "loop"}
+_KEYS |= {
+    "inplace_kernel",
+    "pointwise",
+    "expr",
+    "forms",
+    "bool",
+    "int",
+    "float",
+    "complex",
+    "complex_result",
+}
+_KEYS |= {"cpp", "numbers", "check", "promoting", "loop"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -286,7 +297,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         raise DeclarationError(f"{entry.get('schema')}: unknown keys {sorted(unknown)}")
     is_pointwise = "pointwise" in entry
     name, overload, arguments, results = parse_schema(
-        entry["schema"], is_pointwise, entry.get("numbers", "mixed")
+        entry["schema"], is_pointwise or "numbers" in entry, entry.get("numbers", "mixed")
     )
     kernels = dict(entry.get("kernels") or {})
     kernel = entry.get("kernel") or entry.get("composite")
@@ -305,6 +316,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         aliases=tuple(entry.get("aliases", ())),
         python=tuple(entry.get("python", _default_python(name))),
         varargs=entry.get("varargs", ""),
+        cpp=entry.get("cpp", ""),
         doc=(entry.get("doc") or "").strip(),
         line=line,
     )
@@ -346,6 +358,7 @@ def _inplace(op: Operator) -> Operator:
     return replace(
         op,
         name=op.name + "_",
+        cpp=op.cpp and op.cpp + "_",
         form="inplace",
         arguments=(first, *op.arguments[1:]),
         results=(),
@@ -359,9 +372,11 @@ def _out(op: Operator) -> Operator:
     """`add.out` from `add`: one keyword-only tensor per result, which takes it."""
     names = ["out"] if len(op.results) == 1 else [r.name for r in op.results]
     outs = (Argument("Tensor", name, None, True, True) for name in names)
-    overload = "out" if op.overload in PLAIN_OVERLOADS else f"{op.overload}_out"
+    plain = op.overload in PLAIN_OVERLOADS and not op.cpp
+    overload = "out" if plain else f"{op.overload}_out"
     return replace(
         op,
+        cpp=op.cpp and op.cpp + "_out",
         overload=overload,
         form="out",
         arguments=(*op.arguments, *outs),

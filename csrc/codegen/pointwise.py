@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from model import Operator
+from model import Argument, Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/pointwise.py. Do not edit.\n"
 CHUNK = 9  # operators per translation unit: a build can use every core, an edit recompiles little
@@ -37,7 +37,15 @@ CATEGORIES = {
     "integral": {"bool", "int"},
     "where": {"bool", "int", "float"},
 }
-PARAMETERS = {"Scalar", "Scalar?", "float", "float?", "int", "bool"}
+# Schema type of a parameter -> C++ type that the expression sees. A Scalar is of the type computed in.
+PARAMETERS = {
+    "Scalar": "T",
+    "Scalar?": "T",
+    "float": "real_t<T>",
+    "float?": "real_t<T>",
+    "int": "int64_t",
+    "bool": "bool",
+}
 RESULT_BOOL = {"compare", "logical"}
 
 
@@ -50,8 +58,8 @@ def operands(op: Operator) -> list[str]:
     return [a.name for a in op.arguments if a.type in ("Operand", "Tensor") and a.name != "out"]
 
 
-def params(op: Operator) -> list[str]:
-    return [a.name for a in op.arguments if a.type in PARAMETERS]
+def params(op: Operator) -> list[Argument]:
+    return [a for a in op.arguments if a.type in PARAMETERS]
 
 
 def expression(op: Operator, category: str) -> str:
@@ -108,13 +116,15 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
         types[0] = "bool"
     unused = [f"(void){n};" for n in names if not _uses(text, n)]
     setup = [
-        f"  const auto {p} = q.get<T>({i});\n  const bool has_{p} = q.has({i});\n  (void){p}; (void)has_{p};\n"
+        f"  const auto {p.name} = q.get<{PARAMETERS[p.type]}>({i});\n"
+        f"  const bool has_{p.name} = q.has({i});\n  (void){p.name}; (void)has_{p.name};\n"
         for i, p in enumerate(params(op))
     ]
     name = f"{op.cpp_name}_{suffix(ctype)}"
     return (
         f"void {name}(char* const* data, const int64_t* strides, int64_t n, const Params& q) {{\n"
-        f"  using T [[maybe_unused]] = compute_t<{ctype}>;\n  (void)q;\n{''.join(setup)}"
+        f"  using T [[maybe_unused]] = compute_t<{ctype}>;\n"
+        f"  using E [[maybe_unused]] = {ctype};\n  (void)q;\n{''.join(setup)}"
         f"  {op.pointwise.loop}<{out}, {', '.join(types)}>(data, strides, n, [=, &q]({', '.join(inputs)}) {{ "
         f"{' '.join(unused)} return {text}; }});\n}}\n"
     )
@@ -130,7 +140,7 @@ def chunk_cpp(table: list[Operator]) -> str:
     """The loops of some operators, and for each operator the row that lists them by dtype."""
     lines = [
         HEAD,
-        '#include "ops/kernel/complex_math.h"\n#include "ops/kernel/loops.h"\n#include "ops/kernel/pointwise.h"\n',
+        '#include "ops/kernel/functions.h"\n#include "ops/kernel/loops.h"\n#include "ops/kernel/pointwise.h"\n#include "ops/kernel/special.h"\n#include "ops/kernel/special_loops.h"\n',
         "namespace uh::UH_ISA {",
     ]
     for op in table:

@@ -33,6 +33,8 @@ OPERATORS = {
     "__rmul__": ("mul", True),
     "__truediv__": ("div", False),
     "__rtruediv__": ("div", True),
+    "__div__": ("div", False),  # Python 2's names, which PyTorch still has
+    "__rdiv__": ("div", True),
     "__floordiv__": ("floor_divide", False),
     "__rfloordiv__": ("floor_divide", True),
     "__mod__": ("remainder", False),
@@ -63,6 +65,7 @@ INPLACE_OPERATORS = {
     "__isub__": "sub_",
     "__imul__": "mul_",
     "__itruediv__": "div_",
+    "__idiv__": "div_",
     "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_",
     "__ipow__": "pow_",
@@ -72,7 +75,13 @@ INPLACE_OPERATORS = {
     "__ilshift__": "bitwise_left_shift_",
     "__irshift__": "bitwise_right_shift_",
 }
-UNARY_OPERATORS = {"__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not"}
+RAISING = {"__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"}
+UNARY_OPERATORS = {
+    "__neg__": "neg",
+    "__pos__": "positive",
+    "__abs__": "abs",
+    "__invert__": "bitwise_not",
+}
 
 
 def py_name(a: Argument) -> str:
@@ -296,6 +305,12 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
             "    t = _new(Tensor)\n    t._h = r\n    return t\n\n",
         ]
         return "\n".join(lines)
+    if (
+        swapped
+    ):  # called by name with a number for self: PyTorch's C slots and its Python ones differ
+        error = f"{name}: argument 'self' must be Tensor, got {{type(self).__name__}}"
+        refusal = f'raise TypeError(f"{error}")' if name in RAISING else "return NotImplemented"
+        lines.append(f"    if not isinstance(self, Tensor): {refusal}")
     lines += [
         "    if not isinstance(other, _OPERANDS): return NotImplemented",
         f"    return {op.cpp_name}({left}, {right})\n\n",

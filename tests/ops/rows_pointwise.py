@@ -52,6 +52,11 @@ def binary(
     return samples
 
 
+def no_number(samples: Callable[[str], Iterator[Sample]]) -> Callable[[str], Iterator[Sample]]:
+    """The same without the number on the right, for operators that take tensors only."""
+    return lambda dtype: (s for s in samples(dtype) if s.name != "number")
+
+
 def each(f: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
     """A scalar function of the math module over an array."""
     return lambda x: np.vectorize(f, otypes=[np.float64])(np.asarray(x, np.float64)).reshape(
@@ -132,8 +137,8 @@ ROWS = [
     Row("remainder", np.remainder, binary(nonzero=True), NUMBERS, inplace=True, out=True),
     Row("fmod", np.fmod, binary(nonzero=True), NUMBERS, inplace=True, out=True),
     Row("pow", np.power, binary(low=1, right=(0, 3)), NUMBERS, inplace=True, out=True, bad=(INT_POWER,)),
-    Row("atan2", as_float(np.arctan2), binary(nonzero=True, right=(1, 4)), NUMBERS, "float", inplace=True, out=True),
-    Row("hypot", np.hypot, binary(), FLOATS, inplace=True, out=True),
+    Row("atan2", as_float(np.arctan2), no_number(binary(nonzero=True, right=(1, 4))), NUMBERS, "float", inplace=True, out=True),
+    Row("hypot", np.hypot, no_number(binary()), FLOATS, inplace=True, out=True),
     Row("copysign", as_float(np.copysign), binary(nonzero=True), NUMBERS, "float", inplace=True, out=True),
     Row("bitwise_and", np.bitwise_and, binary(), EXACT, inplace=True, out=True),
     Row("bitwise_or", np.bitwise_or, binary(), EXACT, inplace=True, out=True),
@@ -145,7 +150,7 @@ ROWS = [
     for name, f in (("eq", np.equal), ("ne", np.not_equal), ("lt", np.less), ("le", np.less_equal),
                     ("gt", np.greater), ("ge", np.greater_equal))
 ] + [
-    Row(name, f, lambda d: (s for s in binary()(d) if s.name != "number"), dtypes, result, out=True)
+    Row(name, f, no_number(binary()), dtypes, result, out=True)
     for name, f, dtypes, result in (
         ("maximum", np.maximum, ALL, "same"), ("minimum", np.minimum, ALL, "same"),
         ("fmax", np.fmax, ALL, "same"), ("fmin", np.fmin, ALL, "same"),

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "base/parallel.h"
@@ -40,6 +41,14 @@ class Iteration {
     if (events::on()) [[unlikely]]
       tell(rows == 1 ? ranges_of(inner, kGrain) : ranges_of(rows, grain_of(inner)));
     if (rows == 1) return one_row(row, inner);
+    if (const std::optional<size_t> across = crossing()) {
+      return tiles(
+          *across,
+          [](const void* body, char* const* data, const int64_t* strides, int64_t n) {
+            (*static_cast<const Row*>(body))(data, strides, n);
+          },
+          &row);
+    }
     parallel_for(0, rows, grain_of(inner),
                  [&](int64_t lo, int64_t hi) { some_rows(row, inner, lo, hi); });
   }
@@ -58,6 +67,14 @@ class Iteration {
 
   // Records the plan: what the loop is about to walk.
   void tell(int64_t threads) const;
+
+  // Note [Crossing operands]: x + y.t() walks y against its memory. Where an input steps by one
+  // element in another dimension than the innermost, both dimensions are walked in tiles: the tile
+  // is turned in a buffer that fits the first cache, and the loop reads the buffer densely.
+  using RowFn = void (*)(const void* body, char* const* data, const int64_t* strides, int64_t n);
+  std::optional<size_t> crossing() const;
+  bool crosses(size_t operand, size_t dim) const;
+  void tiles(size_t across, RowFn row, const void* body) const;
 
   template <class Row>
   void one_row(const Row& row, int64_t inner) const {

@@ -55,6 +55,23 @@ void contiguous2(char* const* d, int64_t n, F f) {
   }
 }
 
+// Three operands, of which the last two may be single values: where, addcmul, lerp.
+template <class Out, class A, class B, class C, bool kScalarB, bool kScalarC, class F>
+void contiguous3(char* const* d, int64_t n, F f) {
+  auto* out = reinterpret_cast<Out*>(d[0]);
+  const auto* a = reinterpret_cast<const A*>(d[1]);
+  const auto* b = reinterpret_cast<const B*>(d[2]);
+  const auto* c = reinterpret_cast<const C*>(d[3]);
+  const auto b0 = static_cast<compute_t<B>>(b[0]);
+  const auto c0 = static_cast<compute_t<C>>(c[0]);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const auto y = kScalarB ? b0 : static_cast<compute_t<B>>(b[i]);
+    const auto z = kScalarC ? c0 : static_cast<compute_t<C>>(c[i]);
+    out[i] = static_cast<Out>(f(static_cast<compute_t<A>>(a[i]), y, z));
+  }
+}
+
 // Not vectorised (the empty asm prevents it): gathers gain nothing here, and double the code.
 template <class Out, class... In, std::size_t... I, class F>
 void strided(char* const* d, const int64_t* s, int64_t n, F f, std::index_sequence<I...>) {
@@ -89,6 +106,19 @@ void loop(char* const* d, const int64_t* s, int64_t n, F f) {
     if (dense && a && b) return contiguous2<Out, First, B, false, false>(d, n, f);
     if (dense && a && s[2] == 0) return contiguous2<Out, First, B, false, true>(d, n, f);
     if (dense && b && s[1] == 0) return contiguous2<Out, First, B, true, false>(d, n, f);
+  }
+  if constexpr (sizeof...(In) == 3 && kVector<Out>) {
+    using B = std::tuple_element_t<1, std::tuple<In...>>;
+    using C = std::tuple_element_t<2, std::tuple<In...>>;
+    const bool a = dense && s[1] == static_cast<int64_t>(sizeof(First));
+    const bool b = s[2] == static_cast<int64_t>(sizeof(B));
+    const bool c = s[3] == static_cast<int64_t>(sizeof(C));
+    if (a && b && c) return contiguous3<Out, First, B, C, false, false>(d, n, f);
+    if (a && b && s[3] == 0) return contiguous3<Out, First, B, C, false, true>(d, n, f);
+    if constexpr (std::is_same_v<First, bool>) {  // where: either choice may be a number
+      if (a && s[2] == 0 && c) return contiguous3<Out, First, B, C, true, false>(d, n, f);
+      if (a && s[2] == 0 && s[3] == 0) return contiguous3<Out, First, B, C, true, true>(d, n, f);
+    }
   }
   strided<Out, In...>(d, s, n, f, std::index_sequence_for<In...>{});
 }

@@ -41,7 +41,7 @@ UH_MVEC(exp2) UH_MVEC(expm1) UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(l
   inline float name(float x) { return ::name##f(x); }                                              \
   inline double name(double x) { return ::name(x); }
   UH_UNARY(exp2)
-  UH_UNARY(expm1) UH_UNARY(log) UH_UNARY(log2) UH_UNARY(log10) UH_UNARY(log1p) UH_UNARY(sin)
+  UH_UNARY(expm1) UH_UNARY(log2) UH_UNARY(log10) UH_UNARY(sin)
       UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos) UH_UNARY(atan) UH_UNARY(sinh)
           UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh) UH_UNARY(erfc)
               UH_UNARY(sqrt) UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs)
@@ -52,6 +52,10 @@ UH_MVEC(exp2) UH_MVEC(expm1) UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(l
     return exp_float(x);
   }
   inline double exp(double x) { return ::exp(x); }
+  inline float log(float x) { return log_float(x); }
+  inline double log(double x) { return ::log(x); }
+  inline float log1p(float x) { return log1p_float(x); }
+  inline double log1p(double x) { return ::log1p(x); }
   inline float tanh(float x) { return tanh_float(x); }
   inline double tanh(double x) { return ::tanh(x); }
   inline float erf(float x) { return erf_float(x); }
@@ -246,12 +250,12 @@ UH_MVEC(exp2) UH_MVEC(expm1) UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(l
     return static_cast<T>(a >> b);
   }
 
-  // min(max(x, low), high) with either bound absent; a NaN stays.
+  // min(max(x, low), high) with either bound absent; a NaN stays, a NaN for a bound wins.
   template <class T>
   inline T clamp(T x, bool has_low, T low, bool has_high, T high) {
     T v = x;
-    if (has_low && v < low) v = low;
-    if (has_high && v > high) v = high;
+    if (has_low && (v < low || isnan(low))) v = low;
+    if (has_high && (v > high || isnan(high))) v = high;
     return v;
   }
 

@@ -1,10 +1,12 @@
 #include "ops/kernel/pointwise.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "ops/kernel/iterate.h"
+#include "ops/kernel/plan.h"
 
 namespace uh {
 namespace {
@@ -22,8 +24,18 @@ void write_number(const Scalar& number, DType dtype, Slot& slot) {
   });
 }
 
-DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
-  const DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
+// The dtype of a tensor of `dtype` met by a number: the number decides only by its category.
+DType with_number(DType dtype, const Scalar& number) {
+  const DType own = number.dtype(default_dtype());
+  if (category(own) <= category(dtype)) return dtype;
+  return is_complex(own) && is_floating(dtype) ? to_complex(dtype) : own;
+}
+
+DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params) {
+  DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
+  for (size_t i = 0; op.promoting && i < Params::kMost; ++i) {
+    if (params.has(i)) common = with_number(common, *params[i]);
+  }
   if (op.promotion == Promotion::kFloat && !is_inexact(common)) return default_dtype();
   return common;
 }
@@ -35,6 +47,8 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs) {
          "neg: negation, the `-` operator, on a bool tensor is not supported; use the `~` or "
          "logical_not() operator instead");
   }
+  if (dtype == DType::kBool && (name == "relu" || name == "hardtanh" || name == "relu6"))
+    fail(ErrorKind::kRuntime, op.name, ": Boolean inputs are not supported");
   if (is_complex(dtype) && name == "sign") {
     fail(ErrorKind::kNotImplemented,
          "sign: a complex number has none; sgn() gives the number divided by its absolute value");
@@ -51,31 +65,11 @@ DType result_dtype(const PointwiseOp& op, DType dtype) {
   return op.real_result ? to_real(dtype) : dtype;
 }
 
-// A complex alpha for real operands would have to be cut down to its real part.
-void check_parameters(const PointwiseOp& op, DType dtype, const Params& params) {
-  for (size_t i = 0; i < Params::kMost; ++i) {
-    check(!params.has(i) || !params[i]->is_complex() || is_complex(dtype), op.name,
-          ": For non-complex input tensors, argument alpha must not be a complex number");
-  }
-}
-
 LoopFn loop_for(const PointwiseOp& op, DType dtype) {
   const LoopFn fn = op.loops()[static_cast<size_t>(dtype)];
   if (!fn) [[unlikely]]
     no_loop(op, dtype);
   return fn;
-}
-
-// PyTorch refuses bool - anything and anything - bool: whether 1 or 255 was meant, nobody can tell.
-void check_subtraction(const PointwiseOp& op, std::span<const Operand> inputs) {
-  const std::string_view name = op.name;
-  if (name != "sub" && name != "rsub") return;
-  for (const Operand& o : inputs) {
-    const DType own = o.is_number() ? o.number.dtype(DType::kFloat32) : o.tensor.dtype();
-    check(own != DType::kBool, name, ": subtraction, the `-` operator, with a bool ",
-          o.is_number() ? "number" : "tensor",
-          " is not supported; use the `^` or logical_xor() operator, or `~` to invert a mask");
-  }
 }
 
 Dims broadcast_all(std::span<const Operand> inputs) {
@@ -145,6 +139,13 @@ Dims dense_strides(IntSpan sizes, const Dims& order) {
   return strides;
 }
 
+// Records the plan of one long row: dense operands, and numbers (stride 0).
+void tell_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n) {
+  Plan plan{.sizes = {n}, .operands = {}, .vector = operands <= 3};
+  for (size_t k = 0; k < operands; ++k) plan.operands.push_back({strides[k], Dims{strides[k]}});
+  record_plan(plan);
+}
+
 bool all_flat(std::span<const Operand> inputs, IntSpan shape) {
   for (const Operand& input : inputs) {
     if (input.is_number()) continue;
@@ -171,7 +172,8 @@ void prepare(const PointwiseOp& op, std::span<const Operand> inputs, DType dtype
     } else if (inputs[i].tensor.dtype() == want || inputs[i].tensor.is_meta()) {
       prepared.tensors[i] = inputs[i].tensor;
     } else {
-      prepared.tensors[i] = ops::_to_copy(inputs[i].tensor, want, Device::kUndefined, false);
+      prepared.tensors[i] =
+          ops::_to_copy(inputs[i].tensor, want, Device::kUndefined, MemoryFormat::kUndefined);
     }
   }
 }
@@ -205,6 +207,8 @@ void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Te
       data[i + 1] = data_of(i);
       strides[i + 1] = inputs[i].is_number() ? 0 : itemsize(p.tensors[i].dtype());
     }
+    if (events::on()) [[unlikely]]
+      tell_row(strides, inputs.size() + 1, out.numel());
     return fn(data.data(), strides.data(), out.numel(), params);
   }
   Iteration space(out.sizes());
@@ -267,7 +271,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
   const DType dtype = first.dtype();
   constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
   if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
-      first.ndim() == 0 || dtype == DType::kBool ||
+      first.ndim() == 0 || first.numel() == 0 || dtype == DType::kBool ||
       (op.promotion == Promotion::kFloat && !is_inexact(dtype))) {
     return false;
   }
@@ -280,6 +284,10 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
       return false;
     }
   }
+  for (size_t i = 0; op.promoting && i < Params::kMost; ++i) {
+    if (params.has(i) && !fits(*params[i], dtype)) return false;
+  }
+  if (op.check) op.check(op, inputs, params, dtype);
   const DType result = result_dtype(op, dtype);
   if (form == Form::kInplace) {
     if (result != dtype) return false;
@@ -298,7 +306,8 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
     data[i + 1] = reinterpret_cast<char*>(number ? slots[i].bytes : inputs[i].tensor.data());
     strides[i + 1] = number ? 0 : itemsize(dtype);
   }
-  check_parameters(op, dtype, params);
+  if (events::on()) [[unlikely]]
+    tell_row(strides, inputs.size() + 1, first.numel());
   loop_for(op, dtype)(data.data(), strides.data(), first.numel(), params);
   check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
   record_write(out);
@@ -313,10 +322,12 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
     Tensor out = target;
     if (run_flat(op, form, inputs, params, out)) return out;
   }
-  check_subtraction(op, inputs);
-  const DType dtype = compute_dtype(op, inputs);
+  check_kind(op.all_numbers || std::any_of(inputs.begin(), inputs.end(),
+                                           [](const Operand& o) { return !o.is_number(); }),
+             ErrorKind::kType, op.name, ": one of the operands must be a Tensor, got only numbers");
+  const DType dtype = compute_dtype(op, inputs, params);
   const LoopFn fn = loop_for(op, dtype);
-  check_parameters(op, dtype, params);
+  if (op.check) op.check(op, inputs, params, dtype);
   const DType result = result_dtype(op, dtype);
   if (op.promotion == Promotion::kWhere) {
     const Operand& c = inputs[0];

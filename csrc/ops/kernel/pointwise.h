@@ -34,18 +34,25 @@ class Params;
 using LoopFn = void (*)(char* const* data, const int64_t* strides, int64_t n, const Params& params);
 using LoopRow = std::array<LoopFn, kDTypeCount>;  // null where the operator does not exist
 
+// Refuses operands or parameters before the loop runs; see checks.h.
+struct PointwiseOp;
+using Check = void (*)(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params,
+                       DType dtype);
+
 struct PointwiseOp {
   const char* name;
   const LoopRow& (*loops)();  // of the instruction set in use
   Promotion promotion;
-  int inputs;
   bool real_result = false;  // complex operands give the dtype of their parts (abs)
+  bool promoting = false;    // the parameters take part in the choice of the dtype (clamp)
+  bool all_numbers = false;  // every operand may be a number at once: add(2, 3)
+  Check check = nullptr;
 };
 
-// The numbers an expression uses beside its operands (alpha, min, max).
+// The numbers an expression uses beside its operands (alpha, min, max...).
 class Params {
  public:
-  static constexpr size_t kMost = 2;
+  static constexpr size_t kMost = 4;
 
   Params() = default;
   Params(std::initializer_list<std::optional<Scalar>> values) {

@@ -1,0 +1,87 @@
+// The operators of arithmetic.yaml that are no expressions.
+#include "generated/kernels/arithmetic.h"
+
+#include <cmath>
+
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/copy.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+
+Tensor div_rounded(KeySet, const Operand& self, const Operand& other,
+                   const std::optional<std::string>& rounding_mode) {
+  if (!rounding_mode) return ops::div(self, other);
+  check(*rounding_mode == "floor" || *rounding_mode == "trunc",
+        "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
+        *rounding_mode, "'");
+  return *rounding_mode == "floor" ? ops::_div_floor(self, other) : ops::_div_trunc(self, other);
+}
+
+namespace {
+
+bool is_complex_operand(const Operand& o) {
+  return o.is_number() ? o.number.is_complex() : is_complex(o.tensor.dtype());
+}
+
+Operand in_double(const Operand& o, DType dtype) {
+  if (!o.is_number())
+    return ops::_to_copy(o.tensor, dtype, Device::kUndefined, MemoryFormat::kUndefined);
+  return is_complex(dtype) ? Scalar(o.number.to_complex()) : Scalar(o.number.to_double());
+}
+
+}  // namespace
+
+Tensor float_power(KeySet, const Operand& self, const Operand& exponent) {
+  check_kind(!self.is_number() || !exponent.is_number(), ErrorKind::kType,
+             "float_power: one of the operands must be a Tensor, got only numbers");
+  const bool complex = is_complex_operand(self) || is_complex_operand(exponent);
+  const DType dtype = complex ? DType::kComplex128 : DType::kFloat64;
+  return ops::pow(in_double(self, dtype), in_double(exponent, dtype));
+}
+
+void float_power_inplace(KeySet, const Tensor& self, const Operand& exponent) {
+  const bool complex = is_complex_operand(self) || is_complex_operand(exponent);
+  const DType dtype = complex ? DType::kComplex128 : DType::kFloat64;
+  check(self.dtype() == dtype, "float_power_: the base has dtype ", info(self.dtype()).title,
+        " but the operation's result requires dtype ", info(dtype).title);
+  ops::pow_(self, in_double(exponent, dtype));
+}
+
+Tensor positive(KeySet, const Tensor& self) {
+  check(self.dtype() != DType::kBool,
+        "positive: the `+` operator on a bool tensor is not supported");
+  return self;
+}
+
+Tensor square(KeySet, const Tensor& self) {
+  return self.dtype() == DType::kBool ? ops::pow(self, Scalar(2)) : ops::mul(self, self);
+}
+
+Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::mul(self, ops::pow(Scalar(2.0), other));
+}
+
+std::tuple<Tensor, Tensor> frexp(KeySet, const Tensor& self) {
+  check(is_floating(self.dtype()), "frexp: only floating-point dtypes are supported, got ",
+        info(self.dtype()).title);
+  Tensor mantissa = empty_like(self, self.dtype()), exponent = empty_like(self, DType::kInt32);
+  if (self.is_meta()) return {mantissa, exponent};
+  const Tensor wide = as_contiguous(self, DType::kFloat64);
+  Tensor parts = empty(self.sizes(), DType::kFloat64), powers = empty(self.sizes(), DType::kInt32);
+  const auto* from = reinterpret_cast<const double*>(wide.data());
+  auto* part = reinterpret_cast<double*>(parts.data());
+  auto* power = reinterpret_cast<int32_t*>(powers.data());
+  for (int64_t i = 0; i < self.numel(); ++i) {
+    int found = 0;
+    part[i] = std::frexp(from[i], &found);
+    power[i] = std::isfinite(from[i]) ? found : 0;
+  }
+  copy_elements(mantissa, parts);
+  copy_elements(exponent, powers);
+  record_write(mantissa);
+  record_write(exponent);
+  return {mantissa, exponent};
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,44 @@
+// The operators of comparison.yaml that are no expressions.
+#include "generated/kernels/comparison.h"
+
+#include "generated/ops/comparison.h"
+#include "generated/ops/reduce.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+
+Tensor clamp_tensors(KeySet, const Tensor& self, const Tensor& min, const Tensor& max) {
+  check(min || max, "clamp: at least one of 'min' or 'max' must not be None");
+  if (min && max) return ops::_clamp_both(self, min, max);
+  return min ? ops::maximum(self, min) : ops::minimum(self, max);
+}
+
+Tensor clamp_min_tensor(KeySet, const Tensor& self, const Tensor& min) {
+  return ops::maximum(self, min);
+}
+
+Tensor clamp_max_tensor(KeySet, const Tensor& self, const Tensor& max) {
+  return ops::minimum(self, max);
+}
+
+namespace {
+
+bool all_true(const Tensor& found, const char* op) {
+  check_kind(!found.is_meta(), ErrorKind::kNotImplemented, op,
+             ": a meta tensor has no elements to look at");
+  return read_scalar(ops::all(found, std::nullopt, false)).to_bool();
+}
+
+}  // namespace
+
+bool allclose(KeySet, const Tensor& self, const Tensor& other, double rtol, double atol,
+              bool equal_nan) {
+  return all_true(ops::isclose(self, other, rtol, atol, equal_nan), "allclose");
+}
+
+bool equal(KeySet, const Tensor& self, const Tensor& other) {
+  if (!(self.sizes() == other.sizes())) return false;
+  return all_true(ops::eq(self, other), "equal");
+}
+
+}  // namespace uh::kernels

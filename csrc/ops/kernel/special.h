@@ -1,0 +1,55 @@
+// Special functions of one real number, in double: what expressions call as special::...
+//
+// Compiled once (not per instruction set): each takes tens of operations on every path, so that a
+// call costs little beside it. float32 results are computed in double and rounded once. The methods
+// are in special.cpp (gamma), special_bessel.cpp, special_normal.cpp and special_polynomials.cpp.
+#pragma once
+
+namespace uh::special {
+
+// ---- gamma
+double log_gamma(double x);
+double digamma(double x);
+double polygamma(double order, double x);
+double zeta(double s, double q);     // Hurwitz: sum over k >= 0 of (k + q)**-s
+double gamma_p(double a, double x);  // regularised lower incomplete gamma function
+double gamma_q(double a, double x);  // 1 - gamma_p, without cancellation
+
+// ---- Bessel; an `e` at the end: scaled by e**-|x| (i) or e**x (k)
+double bessel_j0(double x);
+double bessel_j1(double x);
+double bessel_y0(double x);
+double bessel_y1(double x);
+double bessel_i0(double x);
+double bessel_i0e(double x);
+double bessel_i1(double x);
+double bessel_i1e(double x);
+double bessel_k0(double x);
+double bessel_k0e(double x);
+double bessel_k1(double x);
+double bessel_k1e(double x);
+double spherical_j0(double x);
+
+// ---- error function and normal distribution
+double erfinv(double y);
+double erfcx(double x);
+double normal_cdf(double x);
+double normal_quantile(double p);
+double log_normal_cdf(double x);
+double entropy(double x);
+
+// ---- orthogonal polynomials of degree n (cut to an integer; 0 below degree 0)
+double chebyshev_t(double x, double n);
+double chebyshev_u(double x, double n);
+double chebyshev_v(double x, double n);
+double chebyshev_w(double x, double n);
+double shifted_chebyshev_t(double x, double n);
+double shifted_chebyshev_u(double x, double n);
+double shifted_chebyshev_v(double x, double n);
+double shifted_chebyshev_w(double x, double n);
+double hermite_h(double x, double n);
+double hermite_he(double x, double n);
+double laguerre_l(double x, double n);
+double legendre_p(double x, double n);
+
+}  // namespace uh::special

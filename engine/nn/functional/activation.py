@@ -1,0 +1,190 @@
+"""Activation functions that take `inplace`, or draw numbers.
+
+The functions themselves are the operators of csrc/ops/activation.yaml; here is what PyTorch's
+`nn.functional` puts around them: the choice between a new tensor and `input` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine._generated import ops
+from engine.tensor import Tensor
+
+
+def _documented(operator: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives a function the operator's documentation, with what `inplace` means."""
+
+    def document(made: Callable[..., Any]) -> Callable[..., Any]:
+        inplace = "With `inplace` the result is written into ``input``, which is returned.\n\n"
+        sentence, _, rest = (operator.__doc__ or "").partition("\n\n")
+        made.__doc__ = f"{sentence}\n\n{inplace}{rest.lstrip()}"
+        return made
+
+    return document
+
+
+@_documented(ops.relu)
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.relu_(input) if inplace else ops.relu(input)
+
+
+@_documented(ops.relu6)
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.relu6_(input) if inplace else ops.relu6(input)
+
+
+@_documented(ops.hardtanh)
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    if min_val > max_val:
+        raise ValueError(f"hardtanh: min_val {min_val} must not be larger than max_val {max_val}")
+    return (ops.hardtanh_ if inplace else ops.hardtanh)(input, min_val, max_val)
+
+
+@_documented(ops.elu)
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    return (ops.elu_ if inplace else ops.elu)(input, alpha)
+
+
+@_documented(ops.selu)
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.selu_(input) if inplace else ops.selu(input)
+
+
+@_documented(ops.celu)
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    return (ops.celu_ if inplace else ops.celu)(input, alpha)
+
+
+@_documented(ops.leaky_relu)
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    return (ops.leaky_relu_ if inplace else ops.leaky_relu)(input, negative_slope)
+
+
+@_documented(ops.silu)
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.silu_(input) if inplace else ops.silu(input)
+
+
+@_documented(ops.mish)
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.mish_(input) if inplace else ops.mish(input)
+
+
+@_documented(ops.hardswish)
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.hardswish_(input) if inplace else ops.hardswish(input)
+
+
+@_documented(ops.hardsigmoid)
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    return ops.hardsigmoid_(input) if inplace else ops.hardsigmoid(input)
+
+
+@_documented(ops.threshold)
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    return (ops.threshold_ if inplace else ops.threshold)(input, threshold, value)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """`leaky_relu` whose slope is drawn evenly from [lower, upper] for each element while training.
+
+    Without `training` the slope is the middle of the range.
+
+    Formula: out = input > 0 ? input : slope * input
+    Shape: that of ``input``. Dtype: floating. Memory: a new tensor, or ``input`` with `inplace`.
+    Raises: RuntimeError when lower > upper.
+
+    >>> rrelu(engine.tensor([-16., 2.]), 0.25, 0.75)
+    tensor([-8.,  2.])
+    """
+    if lower > upper:
+        raise RuntimeError(f"rrelu: lower {lower} should be less than or equal to upper {upper}")
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    from engine.draws import rand
+
+    drawn = ops.mul(rand(input.shape, dtype=input.dtype, device=input.device), upper - lower)
+    slopes = ops.add(drawn, lower)
+    made = ops.where(ops.gt(input, 0), input, ops.mul(input, slopes))
+    return ops.copy_(input, made) if inplace else made
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    return ops.log_sigmoid(input)
+
+
+logsigmoid.__doc__ = ops.log_sigmoid.__doc__
+
+
+def softsign(input: Tensor) -> Tensor:
+    """The element divided by one plus its absolute value: between -1 and 1.
+
+    Formula: out = input / (1 + abs(input))
+    Shape: that of ``input``. Dtype: integers become the default float. Memory: a new tensor.
+
+    >>> softsign(engine.tensor([-1., 3.]))
+    tensor([-0.5000,  0.7500])
+    """
+    return ops.div(input, ops.add(ops.abs(input), 1))
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """The element less its hyperbolic tangent.
+
+    Formula: out = input - tanh(input)
+    Shape: that of ``input``. Dtype: integers become the default float. Memory: a new tensor.
+
+    >>> tanhshrink(engine.tensor([0., 1.]))
+    tensor([0.0000, 0.2384])
+    """
+    return ops.sub(input, ops.tanh(input))
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    return ops.sigmoid(input)
+
+
+def tanh(input: Tensor) -> Tensor:
+    return ops.tanh(input)
+
+
+sigmoid.__doc__, tanh.__doc__ = ops.sigmoid.__doc__, ops.tanh.__doc__
+
+relu_, selu_, threshold_ = ops.relu_, ops.selu_, ops.threshold_
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu` in place."""
+    return ops.elu_(input, alpha)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu` in place."""
+    return ops.celu_(input, alpha)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu` in place."""
+    return ops.leaky_relu_(input, negative_slope)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh` in place."""
+    return ops.hardtanh_(input, min_val, max_val)
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    """`rrelu` in place."""
+    return rrelu(input, lower, upper, training, inplace=True)
