@@ -12,7 +12,7 @@ from typing import Any
 class Made:
     """One thing that the generator made of the entry."""
 
-    what: str  # "dispatcher entry", "kernel", "C function", "Python"
+    what: str  # "dispatcher entry", "kernel", "C function", "Python function", "public names"
     lines: tuple[str, ...]
 
 
@@ -55,9 +55,11 @@ def origin(name: str) -> Origin:
             current = "kernel"
         parts[current].append(text)
     made = [Made(what, tuple(lines)) for what, lines in parts.items() if lines]
-    public = _public(name)
-    if public:
-        made.append(Made("Python", public))
+    if len(operators[name]) > 3:
+        python, public = operators[name][3:5]
+        made.append(Made("Python function", tuple(python.splitlines())))
+        if public:
+            made.append(Made("public names", (", ".join(public),)))
     return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(made))
 
 
@@ -67,29 +69,6 @@ def _own_lines(entry: str) -> tuple[str, ...]:
     while lines and (not lines[-1].strip() or lines[-1].startswith("#")):
         lines.pop()
     return tuple(lines)
-
-
-def _public(name: str) -> tuple[str, ...]:
-    """How Python reaches the operator: the functions and methods of its name that there are."""
-    import engine
-
-    op = name.partition(".")[0]
-    found = []
-    for prefix, short in (
-        ("", op),
-        ("nn.functional.", op),
-        *((f"{space}.", op.removeprefix(f"{space}_")) for space in ("linalg", "special", "fft")),
-    ):
-        home: Any = engine
-        for part in prefix.split(".")[:-1]:
-            home = getattr(home, part, None)
-        if prefix and short == op and not prefix.startswith("nn"):
-            continue
-        if callable(getattr(home, short, None)):
-            found.append(f"engine.{prefix}{short}(...)")
-    if callable(getattr(engine.Tensor, op, None)):
-        found.append(f"Tensor.{op}(...)")
-    return tuple(found)
 
 
 def _declarations() -> tuple[dict[Any, str], dict[str, Any]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+import engine
 from engine.inspect.models._origin import entry_of, origin
 
 ROOT = Path(__file__).parents[3]
@@ -21,13 +23,26 @@ def test_an_entry_is_where_it_says() -> None:
     assert found.entry[0] in lines
 
 
-def test_one_entry_becomes_four_things() -> None:
+def test_one_entry_becomes_all_of_this() -> None:
     made = {each.what: "\n".join(each.lines) for each in origin("add.Tensor").made}
-    assert list(made) == ["dispatcher entry", "kernel", "C function", "Python"]
+    assert list(made) == [
+        "dispatcher entry", "kernel", "C function", "Python function", "public names",
+    ]  # fmt: skip
     assert 'add_op("add.Tensor(' in made["dispatcher entry"]
     assert "uh_add(" in made["C function"]
-    assert "engine.add(...)" in made["Python"]
-    assert "Tensor.add(...)" in made["Python"]
+    assert "_uh_add(" in made["Python function"]
+    assert '"""' not in made["Python function"], "the documentation stands in the entry"
+    public = made["public names"].split(", ")
+    assert {"engine.add", "Tensor.add", "Tensor.__add__"} <= set(public)
+
+
+def test_the_public_names_are_there() -> None:
+    from engine._generated import declarations
+
+    for name, declared in declarations.OPERATORS.items():
+        for public in declared[4]:
+            home = engine if public.startswith("engine.") else engine.Tensor
+            assert attrgetter(public.partition(".")[2])(home), f"{name}: {public}"
 
 
 def test_a_form_that_was_made_leads_to_the_entry_it_was_made_from() -> None:
