@@ -96,9 +96,9 @@ PUT = Bad(
 )
 
 ROWS = [
-    Row("index_select", lambda x, d, i: np.take(x, i, d), _select, ALL, bad=(OUTSIDE, MASK, SHAPES, MANY, FLOAT, PUT)),
-    Row("gather", _take_along, _gather, ALL, bad=(GATHER, LARGE)),
-    Row("take", np.take, _take, ALL),
-    Row("masked_select", _masked_select, _masked, ALL),
+    Row("index_select", lambda x, d, i: np.take(x, i, d), _select, ALL, out=True, bad=(OUTSIDE, MASK, SHAPES, MANY, FLOAT, PUT)),
+    Row("gather", _take_along, _gather, ALL, out=True, bad=(GATHER, LARGE)),
+    Row("take", np.take, _take, ALL, out=True),
+    Row("masked_select", _masked_select, _masked, ALL, out=True),
     Row("nonzero", lambda x: np.stack(np.nonzero(x), -1), _nonzero, ALL, "int64"),
 ]  # fmt: skip

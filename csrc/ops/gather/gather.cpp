@@ -1,7 +1,7 @@
 // The operators of gather.yaml.
 #include "generated/kernels/gather.h"
 #include "generated/ops/gather.h"
-#include "generated/ops/pointwise.h"
+#include "generated/ops/arithmetic.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/index/along.h"

@@ -3,7 +3,6 @@
 #include "base/parallel.h"
 #include "ops/copy/copy.h"
 #include "ops/index/mask.h"
-#include "ops/kernel/reduce_loops.h"
 
 namespace uh {
 namespace {
@@ -61,25 +60,33 @@ Dims broadcast_indices(const std::vector<Tensor>& indices) {
   return sizes;
 }
 
-void add_offsets(std::vector<int64_t>& offsets, const Tensor& index, const Dims& sizes,
-                 int64_t size, int64_t stride) {
-  Tensor full = index;
-  if (!(index.sizes() == sizes) || index.dtype() != DType::kInt64 || !index.is_contiguous()) {
-    full = empty(sizes, DType::kInt64);
-    copy_elements(full, index);
-  }
+Tensor in_shape(const Tensor& index, const Dims& sizes) {
+  if (index.sizes() == sizes) return as_contiguous(index, DType::kInt64);
+  const Tensor full = empty(sizes, DType::kInt64);
+  copy_elements(full, index);
+  return full;
+}
+
+// places += where the index leads, in elements of self.
+void add_offsets(const Tensor& places, const Tensor& index, int64_t size, int64_t stride) {
+  const Tensor full = in_shape(index, places.sizes());
   const auto* values = full.data_as<int64_t>();
-  parallel_for(0, static_cast<int64_t>(offsets.size()), 32768, [&](int64_t lo, int64_t hi) {
+  auto* place = places.data_as<int64_t>();
+  parallel_for(0, places.numel(), 32768, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       const int64_t v = values[i];
-      offsets[static_cast<size_t>(i)] += (v < 0 ? v + size : v) * stride;
+      place[i] += (v < 0 ? v + size : v) * stride;
     }
   });
 }
 
-void check_tensor(const Tensor& index, int64_t lo, int64_t size, int64_t dim) {
+void check_tensor(const Tensor& index, int64_t size, int64_t dim) {
   const Tensor values = as_contiguous(index, DType::kInt64);
-  check_indices(values.data_as<int64_t>(), values.numel(), lo, size, dim, ErrorKind::kIndex);
+  const auto* value = values.data_as<int64_t>();
+  const int64_t bad = index_loops().outside(value, values.numel(), -size, size);
+  if (bad == values.numel()) return;
+  fail(ErrorKind::kIndex, "index ", value[bad], " is out of bounds for dimension ", dim,
+       " with size ", size);
 }
 
 }  // namespace
@@ -91,28 +98,33 @@ Dims Advanced::result_sizes() const {
   return sizes;
 }
 
-void check_indices(const int64_t* index, int64_t n, int64_t lo, int64_t size, int64_t dim,
-                   ErrorKind kind) {
-  const auto fold = [&](FoldOp op) {
-    const Fold& f = reduce_loops().fold[static_cast<int>(op)][static_cast<int>(DType::kInt64)];
-    int64_t value;
-    f.identity(&value, 1);
-    f.run(&value, index, n);
-    return value;
-  };
-  if (n == 0) return;
-  if (fold(FoldOp::kMin) >= lo && fold(FoldOp::kMax) < size) return;
-  for (int64_t i = 0; i < n; ++i) {
-    check_kind(index[i] >= lo && index[i] < size, kind, "index ", index[i],
-               " is out of bounds for dimension ", dim, " with size ", size);
+IndexWalk Advanced::walk(IntSpan dense) const {
+  IndexWalk walk;
+  walk.index = places;
+  walk.sizes = result_sizes();
+  walk.dense = dense;
+  const Dims own = contiguous_strides(index_sizes);
+  for (int64_t s : before_strides) walk.table.push_back(s);
+  walk.places.resize(before.size(), 0);
+  for (int64_t s : own) {
+    walk.table.push_back(0);
+    walk.places.push_back(s);
   }
+  for (int64_t s : after_strides) walk.table.push_back(s);
+  const size_t rank = std::max<size_t>(1, walk.sizes.size());
+  for (Dims* dims : {&walk.table, &walk.places, &walk.dense}) dims->resize(rank, 0);
+  walk.sizes.resize(rank, 1);
+  walk.dim = before.ndim();
+  walk.span = std::max<int64_t>(1, index_sizes.ndim());
+  walk.along = along;
+  walk.size = INT64_MAX;  // checked already
+  return walk;
 }
 
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices) {
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
   Advanced a;
   a.index_sizes = broadcast_indices(per_dim);
-  a.offsets.assign(static_cast<size_t>(numel_of(a.index_sizes)), 0);
   size_t first = per_dim.size(), last = 0, indexed = 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
     if (!per_dim[d]) continue;
@@ -121,16 +133,33 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
     ++indexed;
   }
   const bool adjacent = indexed > 0 && last - first + 1 == indexed;
+  const bool any = numel_of(a.index_sizes) > 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
-    if (per_dim[d]) {
-      if (!a.offsets.empty()) check_tensor(per_dim[d], -size, size, static_cast<int64_t>(d));
-      add_offsets(a.offsets, per_dim[d], a.index_sizes, size, stride);
-    } else {
+    if (!per_dim[d]) {
       const bool is_before = adjacent && d < first;
       (is_before ? a.before : a.after).push_back(size);
       (is_before ? a.before_strides : a.after_strides).push_back(stride);
+      continue;
     }
+    if (any) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
+    if (indexed == 1) {  // without negative indices, the index itself says where
+      a.places = in_shape(per_dim[d], a.index_sizes);
+      const int64_t n = a.places.numel();
+      a.along = stride;
+      if (index_loops().outside(a.places.data_as<int64_t>(), n, 0, size) == n) continue;
+      a.along = 1;
+      a.places = Tensor();
+    }
+    if (!a.places) {
+      a.places = empty(a.index_sizes, DType::kInt64);
+      fill_elements(a.places, ElementBytes{});
+    }
+    add_offsets(a.places, per_dim[d], size, stride);
+  }
+  if (!a.places) {  // no index at all, as x[()]: one place, the first
+    a.places = empty(Dims(), DType::kInt64);
+    fill_elements(a.places, ElementBytes{});
   }
   return a;
 }

@@ -97,6 +97,20 @@ void check_places(const IndexWalk& walk, std::string_view op, ErrorKind kind) {
   });
 }
 
+void check_row(const IndexRow& row, const IndexWalk& walk) {
+  if (row.index_step == 1) {
+    const int64_t bad = index_loops().outside(row.index, row.n, 0, row.size);
+    if (bad < row.n) fail_place(row.index[bad], walk, walk.unchecked, ErrorKind::kRuntime);
+    return;
+  }
+  const int64_t n = row.index_step == 0 ? std::min<int64_t>(row.n, 1) : row.n;
+  for (int64_t j = 0; j < n; ++j) {
+    const int64_t place = row.index[j * row.index_step];
+    if (place < 0 || place >= row.size)
+      fail_place(place, walk, walk.unchecked, ErrorKind::kRuntime);
+  }
+}
+
 void check_index_dtype(const Tensor& index, std::string_view op) {
   check(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32, op,
         "(): Expected dtype int32/int64 for index, got ", name(index.dtype()));

@@ -21,6 +21,8 @@ struct IndexWalk {
   int64_t dim = 0;            // as the user sees it: for messages and for splitting
   int64_t along = 0;          // the table's stride in that dimension
   int64_t size = 0;           // the table's size in it
+  int64_t span = 1;           // dimensions of the walk, from dim on, in which the index runs
+  std::string_view unchecked = "";  // the operator whose indices are checked as rows are written
 };
 
 // index has as many dimensions as self (gather, scatter). `dense` has the index's rank too.
@@ -33,6 +35,9 @@ IndexWalk walk_slices(const Tensor& self, int64_t dim, const Tensor& index, IntS
 void check_places(const IndexWalk& walk, std::string_view op, ErrorKind kind);
 [[noreturn]] void fail_place(int64_t index, const IndexWalk& walk, std::string_view op,
                              ErrorKind kind);
+
+// Throws a RuntimeError when an index of one row is not in [0, size).
+void check_row(const IndexRow& row, const IndexWalk& walk);
 
 // Throws unless `index` is int32 or int64.
 void check_index_dtype(const Tensor& index, std::string_view op);
@@ -47,7 +52,8 @@ template <class F>
 void for_written_rows(const IndexWalk& walk, const F& f) {
   size_t split = walk.sizes.size();
   for (size_t d = 0; d < walk.sizes.size(); ++d) {
-    const bool may = static_cast<int64_t>(d) != walk.dim && walk.sizes[d] > 1;
+    const int64_t from_dim = static_cast<int64_t>(d) - walk.dim;
+    const bool may = (from_dim < 0 || from_dim >= walk.span) && walk.sizes[d] > 1;
     if (may && (split == walk.sizes.size() || walk.sizes[d] > walk.sizes[split])) split = d;
   }
   const int64_t n = numel_of(walk.sizes);
@@ -66,6 +72,7 @@ void for_written_rows(const IndexWalk& walk, const F& f) {
     const auto* index = walk.index.data_as<int64_t>() + place;
     for_rows(g, 0, g.rows(), [&](const auto& at) {
       const IndexRow row{index + at[2], g.row_stride(2), walk.along, walk.size, g.row()};
+      if (!walk.unchecked.empty()) check_row(row, walk);
       f(row, dense + at[0], table + at[1], g.row_stride(0), g.row_stride(1));
     });
   };

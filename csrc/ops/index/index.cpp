@@ -1,17 +1,13 @@
 // The operators of index.yaml.
 #include "generated/kernels/index.h"
-#include "base/parallel.h"
 #include "generated/kernels/masked.h"
 #include "ops/copy/copy.h"
 #include "ops/index/advanced.h"
 #include "ops/index/mask.h"
-#include "ops/kernel/copy_loops.h"
-#include "ops/kernel/geometry.h"
+#include "ops/scatter/places.h"
 
 namespace uh::kernels {
 namespace {
-
-constexpr int64_t kGrain = 32768;
 
 // The result's shape on meta is known only without masks: how many are True is a value.
 void check_values_known(const Tensor& t, std::string_view op) {
@@ -20,81 +16,9 @@ void check_values_known(const Tensor& t, std::string_view op) {
              "which a meta tensor does not have");
 }
 
-// Walks the kept elements before the index: operand 0 is `self`, operand 1 the dense side.
-template <class F>
-void for_before(const Advanced& a, int64_t dense_step, const F& f) {
-  Dims dense = contiguous_strides(a.before);
-  for (int64_t& s : dense) s *= dense_step;
-  const auto g = make_geometry<2>(a.before, {IntSpan(a.before_strides), IntSpan(dense)}, false);
-  const int64_t n = numel_of(a.before);
-  Odometer<2> at(g, g.sizes.size(), 0);
-  for (int64_t i = 0; i < n; ++i, at.step()) f(at.offsets()[0], at.offsets()[1]);
-}
-
-// Reads (into `dense`) or writes (from it) every chosen element. `dense` has the result's row-major
-// order.
-void transfer(const Tensor& self, const Advanced& a, std::byte* dense, bool write) {
-  const auto n = static_cast<int64_t>(a.offsets.size());
-  const int64_t item = itemsize(self.dtype()), each = numel_of(a.after);
-  if (n == 0 || each == 0) return;
-  const auto g = make_geometry<2>(
-      a.after, {IntSpan(a.after_strides), IntSpan(contiguous_strides(a.after))}, false);
-  const auto move = copy_loops().move[size_class(item)];
-  const auto take = copy_loops().take[size_class(item)];
-  for_before(a, n * each, [&](int64_t own, int64_t other) {
-    std::byte* const base = self.data() + own * item;
-    std::byte* const block = dense + other * item;
-    if (each == 1 && !write) {
-      return parallel_for(0, n, kGrain, [&](int64_t lo, int64_t hi) {
-        take(block + lo * item, 1, base, 1, a.offsets.data() + lo, 1, hi - lo);
-      });
-    }
-    const auto run = [&](int64_t lo, int64_t hi) {
-      for (int64_t i = lo; i < hi; ++i) {
-        std::byte* const chosen = base + a.offsets[static_cast<size_t>(i)] * item;
-        std::byte* const row = block + i * each * item;
-        for_rows(g, 0, g.rows(), [&](const auto& at) {
-          std::byte *x = chosen + at[0] * item, *y = row + at[1] * item;
-          write ? move(x, g.row_stride(0), y, g.row_stride(1), g.row())
-                : move(y, g.row_stride(1), x, g.row_stride(0), g.row());
-        });
-      }
-    };
-    // Writes stay on one thread: of several values for one element the last one wins, always.
-    write ? run(0, n) : parallel_for(0, n, std::max<int64_t>(1, kGrain / each), run);
-  });
-}
-
-template <class T>
-void accumulate_into(const Tensor& self, const Advanced& a, const T* values) {
-  using Wide = std::conditional_t<
-      std::is_integral_v<T>, uint64_t,
-      std::conditional_t<std::is_same_v<T, double> || is_complex_v<T>, T, float>>;
-  const auto n = static_cast<int64_t>(a.offsets.size());
-  const int64_t each = numel_of(a.after);
-  const auto g = make_geometry<2>(
-      a.after, {IntSpan(a.after_strides), IntSpan(contiguous_strides(a.after))}, false);
-  for_before(a, n * each, [&](int64_t own, int64_t other) {
-    for (int64_t i = 0; i < n && each > 0; ++i) {
-      T* const chosen = self.data_as<T>() + own + a.offsets[static_cast<size_t>(i)];
-      const T* const row = values + other + i * each;
-      for_rows(g, 0, g.rows(), [&](const auto& at) {
-        for (int64_t j = 0; j < g.row(); ++j) {
-          T& x = chosen[at[0] + j * g.row_stride(0)];
-          if constexpr (std::is_same_v<T, bool>)
-            x = x || row[at[1] + j * g.row_stride(1)];
-          else
-            x = static_cast<T>(static_cast<Wide>(x) +
-                               static_cast<Wide>(row[at[1] + j * g.row_stride(1)]));
-        }
-      });
-    }
-  });
-}
-
 Tensor read(const Tensor& self, const Advanced& a) {
   Tensor out = empty(a.result_sizes(), self.dtype());
-  transfer(self, a, out.data(), false);
+  gather_into(out.data(), self, a.walk(out.strides()), "index", ErrorKind::kIndex);
   record_write(out);
   return out;
 }
@@ -163,24 +87,31 @@ void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indic
   check(values.ndim() <= sizes.ndim() || values.numel() == 1,
         "shape mismatch: value tensor of shape ", values.sizes(),
         " cannot be broadcast to indexing result of shape ", sizes);
-  const Tensor dense = empty(sizes, self.dtype());
-  if (values.numel() == 1) {
-    fill_elements(dense, element_bytes(read_scalar(values), self.dtype()));
-  } else {
-    for (int64_t d = 0; d < values.ndim(); ++d) {
-      const int64_t own = values.size(d),
-                    target = sizes[static_cast<size_t>(d + sizes.ndim() - values.ndim())];
-      check(own == 1 || own == target, "shape mismatch: value tensor of shape ", values.sizes(),
-            " cannot be broadcast to indexing result of shape ", sizes);
-    }
-    copy_elements(dense, values);
+  for (int64_t d = 0; d < values.ndim() && values.numel() != 1; ++d) {
+    const int64_t own = values.size(d),
+                  target = sizes[static_cast<size_t>(d + sizes.ndim() - values.ndim())];
+    check(own == 1 || own == target, "shape mismatch: value tensor of shape ", values.sizes(),
+          " cannot be broadcast to indexing result of shape ", sizes);
   }
-  if (accumulate) {
-    visit_any(self.dtype(),
-              [&](auto zero) { accumulate_into(self, a, dense.data_as<decltype(zero)>()); });
-  } else {
-    transfer(self, a, dense.data(), true);
+  if (numel_of(sizes) == 0) return;
+  // Values are taken in row-major order of the index, and may not change while they are read.
+  Tensor source = values;
+  Dims dense(sizes.size(), 0);
+  const bool apart = values.storage() != self.storage();
+  if (values.numel() > 1 && (!apart || a.index_sizes.size() > 1)) {
+    source = empty(sizes, self.dtype());
+    copy_elements(source, values);
+  } else if (!apart) {
+    source = empty(Dims(), self.dtype());
+    copy_elements(Strided(source), Strided(values.data(), values.dtype(), Dims(), Dims()));
   }
+  if (source.numel() > 1)
+    dense = broadcast_strides(source.sizes(), source.strides(), sizes.size());
+  const IndexWalk walk = a.walk(dense);
+  if (accumulate)
+    fold_places(self, walk, source.data(), Fused::kSum, Scalar(1));
+  else
+    assign_places(self, walk, source.data());
   record_write(self);
 }
 

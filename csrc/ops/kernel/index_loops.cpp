@@ -9,7 +9,7 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
-constexpr int64_t kBlock = 1024;  // indices looked at before their elements are read
+constexpr int64_t kBlock = 512;  // indices looked at before their elements are read
 
 int64_t outside(const int64_t* index, int64_t n, int64_t lo, int64_t hi) {
   const auto span = static_cast<uint64_t>(hi - lo);
@@ -62,7 +62,16 @@ int64_t gather(void* dst_, int64_t dst_step, const void* table_, int64_t table_s
     T* __restrict to = dst + i * dst_step;
     const T* __restrict from = table + i * table_step;
     if (dst_step == 1 && step == 1 && table_step == 0 && along == 1) {
-      for (int64_t j = 0; j < m; ++j) to[j] = from[index[j]];
+      // The next block's index, and the lines it will write, are asked for while this one is read:
+      // the hardware does not see that far across the two loops.
+      int64_t j = 0;
+      for (; j + 16 <= m; j += 16) {
+        __builtin_prefetch(index + j + kBlock);
+        __builtin_prefetch(index + j + kBlock + 8);
+        __builtin_prefetch(to + j + kBlock, 1);
+        for (int64_t l = j; l < j + 16; ++l) to[l] = from[index[l]];
+      }
+      for (; j < m; ++j) to[j] = from[index[j]];
     } else if (dst_step == 1 && step == 1) {
       for (int64_t j = 0; j < m; ++j) to[j] = from[j * table_step + index[j] * along];
     } else {

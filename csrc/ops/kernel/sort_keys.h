@@ -53,10 +53,12 @@ template <class T>
   if constexpr (std::is_same_v<T, bool>) {
     key = Key(key != 0);
   } else if constexpr (kInfinityBits<T> != 0) {
+    // Without branches: signs are as good as random.
     const Key magnitude = Key(key & Key(~kTop));
-    const Key negative = Key(~magnitude), positive = Key(magnitude | kTop);
-    key = (key & kTop) && magnitude ? negative & Key(~kTop) : positive;
-    if (magnitude > Key(kInfinityBits<T>)) key = Key(~Key(0));
+    key = magnitude ? key : Key(0);
+    const Key sign = Key(Key(0) - Key(key >> (8 * sizeof(Key) - 1)));
+    key = Key(key ^ Key(sign | kTop));
+    key = magnitude > Key(kInfinityBits<T>) ? Key(~Key(0)) : key;
   } else if constexpr (std::is_signed_v<T>) {
     key = Key(key ^ kTop);
   }

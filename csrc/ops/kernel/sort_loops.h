@@ -9,7 +9,7 @@
 namespace uh {
 
 struct SortLoops {
-  static constexpr int64_t kBlock = 64;
+  static constexpr int64_t kBlock = 16;
   // The first of the blocks of kBlock elements, from element `from` on, in which some key (see
   // sort_keys.h) is smaller than `threshold`; n when there is none. The last block may be short.
   using Better = int64_t (*)(const void* line, int64_t from, int64_t n, uint64_t threshold,

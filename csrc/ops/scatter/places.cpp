@@ -27,6 +27,10 @@ void for_places(T* table, const IndexWalk& walk, const T* dense, const F& one) {
           }
           return;
         }
+        if (row.index_step == 1 && row.along == 1 && to_step == 0) {
+          for (int64_t j = 0; j < row.n; ++j) one(place[row.index[j]], x[j * from_step]);
+          return;
+        }
         for (int64_t j = 0; j < row.n; ++j)
           one(place[j * to_step + row.index[j * row.index_step] * row.along], x[j * from_step]);
       });

@@ -47,7 +47,7 @@ std::optional<IndexWalk> begin(const Tensor& self, int64_t dim, const Tensor& in
   if (self.is_meta() || index.numel() == 0) return std::nullopt;
   IndexWalk walk =
       walk_places(self, d, index, src && src->ndim() ? IntSpan(src->strides()) : IntSpan());
-  check_places(walk, op, ErrorKind::kRuntime);
+  walk.unchecked = op;  // so that the index is fetched from memory once
   return walk;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ops/kernel/sort_keys.h"
 #include "ops/kernel/sort_loops.h"
@@ -33,13 +34,6 @@ struct Pair {
     return bits != other.bits ? bits < other.bits : at < other.at;
   }
 };
-
-template <class Item>
-Item* room(SortScratch& scratch, int64_t items) {
-  const size_t words = static_cast<size_t>(items) * sizeof(Item) / sizeof(uint64_t);
-  if (scratch.size() < words) scratch.resize(words);
-  return reinterpret_cast<Item*>(scratch.data());
-}
 
 // Sorts n items by the low kKeyBits of their keys, kDigit bits at a time; `spare` has room for n
 // more. Returns where the result is. A digit that all keys share costs nothing.
@@ -97,7 +91,7 @@ template <class T, class Item>
 void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descending,
                 SortScratch& scratch) {
   using Key = typename Item::Key;
-  Item* items = room<Item>(scratch, 2 * n);
+  Item* items = scratch.room<Item>(2 * n);
   bool in_order = true, exact = true;
   SortKey<T> last = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -126,7 +120,7 @@ void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k
   constexpr int64_t kBlock = SortLoops::kBlock;
   // Up to `most` candidates are collected before all but the best k are thrown away.
   const int64_t most = std::min(n, std::max<int64_t>(2 * k, k + 64));
-  Item* kept = room<Item>(scratch, most + kBlock);
+  Item* kept = scratch.room<Item>(most + kBlock);
   for (int64_t i = 0; i < most; ++i) kept[i] = item(i);
   std::nth_element(kept, kept + (k - 1), kept + most);
   uint64_t threshold = static_cast<uint64_t>(kept[k - 1].key());

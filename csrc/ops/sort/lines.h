@@ -4,14 +4,25 @@
 // significant first, or by comparison where lines are short. Both are stable in both directions.
 #pragma once
 
-#include <vector>
-
-#include "base/dtype.h"
+#include "tensor/tensor.h"
 
 namespace uh {
 
-// Memory that one thread uses again for every line.
-using SortScratch = std::vector<uint64_t>;
+// Memory that one thread uses again for every line; a tensor's, so that it is kept for the next
+// call.
+class SortScratch {
+ public:
+  // `n` items of any kind; what was there before is gone.
+  template <class Item>
+  Item* room(int64_t n) {
+    const int64_t words = n * static_cast<int64_t>(sizeof(Item) / sizeof(int64_t));
+    if (!words_ || words_.numel() < words) words_ = empty(Dims{words}, DType::kInt64);
+    return reinterpret_cast<Item*>(words_.data());
+  }
+
+ private:
+  Tensor words_;
+};
 
 // values[i] = line[index[i]], in order. `values` may be null when only the places are wanted.
 void sort_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n,
