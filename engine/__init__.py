@@ -22,6 +22,7 @@ from engine import draws as _draws
 from engine import dtypes as _dtypes
 from engine import many as _many  # noqa: F401  (adds to the tables of overloads)
 from engine import overloads as _overloads
+from engine import products as _products  # noqa: F401  (adds to the tables of overloads)
 from engine import questions as _questions  # noqa: F401  (adds to the tables of overloads)
 from engine import reductions as _reductions  # noqa: F401  (adds to the tables of overloads)
 from engine import uniques as _uniques  # noqa: F401  (adds to the tables of overloads)

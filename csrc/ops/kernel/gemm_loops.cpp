@@ -35,13 +35,15 @@ void integers(T* c_, const T* a_, const T* b_, int64_t m, int64_t n, int64_t k) 
 
 template <class T>
 void small(T* c, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row,
-           int64_t b_column, int64_t m, int64_t n, int64_t k) {
+           int64_t b_column, int64_t m, int64_t n, int64_t k, const T* scale) {
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       T sum{};
       for (int64_t p = 0; p < k; ++p)
         sum += a[i * a_row + p * a_column] * b[p * b_row + j * b_column];
-      c[i * n + j] = sum;
+      T& to = c[i * n + j];
+      if (scale) sum = scale[1] == T{} ? scale[0] * sum : scale[0] * sum + scale[1] * to;
+      to = sum;
     }
   }
 }
@@ -49,8 +51,8 @@ void small(T* c, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_
 }  // namespace
 
 const GemmLoops& gemm_loops() {
-  static const GemmLoops loops{integers<int32_t>, integers<int64_t>, small<float>, small<double>,
-                               small<Complex64>,  small<Complex128>};
+  static const GemmLoops loops{integers<int32_t>, integers<int64_t>, small<float>,
+                               small<double>,     small<Complex64>,  small<Complex128>};
   return loops;
 }
 

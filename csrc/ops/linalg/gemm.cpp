@@ -12,16 +12,15 @@
 #include "ops/kernel/plan.h"
 
 namespace uh {
-namespace {
 
-// Note [BLAS threads]: OpenBLAS keeps its own threads. Before a call their number is set to ours,
-// or to 1 when many products run side by side.
 void set_blas_threads(int n) {
   static std::atomic<int> current{0};
   if (current.load(std::memory_order_relaxed) == n) return;
   scipy_openblas_set_num_threads(n);
   current.store(n, std::memory_order_relaxed);
 }
+
+namespace {
 
 // The matrices that lie in a tensor, one for each index of the batch. Strides in elements.
 struct Matrices {
@@ -69,6 +68,12 @@ BlasView blas_view(const Matrices& m) {
   return {};
 }
 
+// A Scale in the dtype of a product.
+template <class T>
+struct Factors {
+  T alpha, beta;
+};
+
 // One product; the sizes are those of the whole batch, the pointers those of one of its members.
 struct Product {
   Matrices a, b;
@@ -79,56 +84,54 @@ struct Product {
   blasint k() const { return static_cast<blasint>(a.columns); }
 };
 
-void blas(const Product& p, const float* a, const float* b, float* c) {
-  scipy_cblas_sgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1,
-                    a, p.view_a.leading, b, p.view_b.leading, 0, c, p.n());
+void blas(const Product& p, const float* a, const float* b, float* c, Factors<float> f) {
+  scipy_cblas_sgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(),
+                    f.alpha, a, p.view_a.leading, b, p.view_b.leading, f.beta, c, p.n());
 }
-void blas(const Product& p, const double* a, const double* b, double* c) {
-  scipy_cblas_dgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(), 1,
-                    a, p.view_a.leading, b, p.view_b.leading, 0, c, p.n());
+void blas(const Product& p, const double* a, const double* b, double* c, Factors<double> f) {
+  scipy_cblas_dgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(),
+                    f.alpha, a, p.view_a.leading, b, p.view_b.leading, f.beta, c, p.n());
 }
 
-void blas(const Product& p, const Complex64* a, const Complex64* b, Complex64* c) {
-  const Complex64 one = 1, zero = 0;
+void blas(const Product& p, const Complex64* a, const Complex64* b, Complex64* c,
+          Factors<Complex64> f) {
   scipy_cblas_cgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(),
-                    &one, a, p.view_a.leading, b, p.view_b.leading, &zero, c, p.n());
+                    &f.alpha, a, p.view_a.leading, b, p.view_b.leading, &f.beta, c, p.n());
 }
-void blas(const Product& p, const Complex128* a, const Complex128* b, Complex128* c) {
-  const Complex128 one = 1, zero = 0;
+void blas(const Product& p, const Complex128* a, const Complex128* b, Complex128* c,
+          Factors<Complex128> f) {
   scipy_cblas_zgemm(CblasRowMajor, p.view_a.transpose, p.view_b.transpose, p.m(), p.n(), p.k(),
-                    &one, a, p.view_a.leading, b, p.view_b.leading, &zero, c, p.n());
+                    &f.alpha, a, p.view_a.leading, b, p.view_b.leading, &f.beta, c, p.n());
 }
 
 // y = m x, where m may be stored transposed.
 void blas_vector(const Matrices& m, BlasView v, const float* a, const float* x, blasint step,
-                 float* y) {
+                 float* y, Factors<float> f) {
   const bool stored = v.transpose == CblasNoTrans;
   const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
-  scipy_cblas_sgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1,
-                    a, v.leading, x, step, 0, y, 1);
+  scipy_cblas_sgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows,
+                    f.alpha, a, v.leading, x, step, f.beta, y, 1);
 }
 void blas_vector(const Matrices& m, BlasView v, const double* a, const double* x, blasint step,
-                 double* y) {
+                 double* y, Factors<double> f) {
   const bool stored = v.transpose == CblasNoTrans;
   const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
-  scipy_cblas_dgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows, 1,
-                    a, v.leading, x, step, 0, y, 1);
+  scipy_cblas_dgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows,
+                    f.alpha, a, v.leading, x, step, f.beta, y, 1);
 }
 void blas_vector(const Matrices& m, BlasView v, const Complex64* a, const Complex64* x,
-                 blasint step, Complex64* y) {
+                 blasint step, Complex64* y, Factors<Complex64> f) {
   const bool stored = v.transpose == CblasNoTrans;
   const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
-  const Complex64 one = 1, zero = 0;
   scipy_cblas_cgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows,
-                    &one, a, v.leading, x, step, &zero, y, 1);
+                    &f.alpha, a, v.leading, x, step, &f.beta, y, 1);
 }
 void blas_vector(const Matrices& m, BlasView v, const Complex128* a, const Complex128* x,
-                 blasint step, Complex128* y) {
+                 blasint step, Complex128* y, Factors<Complex128> f) {
   const bool stored = v.transpose == CblasNoTrans;
   const auto rows = static_cast<blasint>(m.rows), columns = static_cast<blasint>(m.columns);
-  const Complex128 one = 1, zero = 0;
   scipy_cblas_zgemv(CblasRowMajor, v.transpose, stored ? rows : columns, stored ? columns : rows,
-                    &one, a, v.leading, x, step, &zero, y, 1);
+                    &f.alpha, a, v.leading, x, step, &f.beta, y, 1);
 }
 float blas_dot(blasint n, const float* x, blasint dx, const float* y, blasint dy) {
   return scipy_cblas_sdot(n, x, dx, y, dy);
@@ -211,7 +214,7 @@ bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
       tell_product(matrices(a, Reading::kMatrix, 0), matrices(b, Reading::kMatrix, 0), {},
                    sizeof(T), 1);
     loop(c, a.data_as<T>(), a.stride(0), a.stride(1), b.data_as<T>(), b.stride(0), b.stride(1),
-         a.size(0), b.size(1), a.size(1));
+         a.size(0), b.size(1), a.size(1), nullptr);
     return true;
   };
   switch (out.dtype()) {
@@ -224,7 +227,7 @@ bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
 }
 
 template <class T>
-void one_product(const Product& p, const T* a, const T* b, T* c) {
+void one_product(const Product& p, const T* a, const T* b, T* c, const Factors<T>* scale) {
   const Matrices &x = p.a, &y = p.b;
   const Way way = way_of(x, y);
   if (way == Way::kSmall) {
@@ -239,18 +242,20 @@ void one_product(const Product& p, const T* a, const T* b, T* c) {
         return gemm_loops().small_complex128;
     }();
     return small(c, a, x.row_stride, x.column_stride, b, y.row_stride, y.column_stride, x.rows,
-                 y.columns, x.columns);
+                 y.columns, x.columns, scale ? &scale->alpha : nullptr);
   }
+  const Factors<T> f = scale ? *scale : Factors<T>{T(1), T(0)};
   if (way == Way::kDot) {
-    *c = blas_dot(p.k(), a, static_cast<blasint>(x.column_stride), b,
-                  static_cast<blasint>(y.row_stride));
+    const T sum = blas_dot(p.k(), a, static_cast<blasint>(x.column_stride), b,
+                           static_cast<blasint>(y.row_stride));
+    *c = !scale ? sum : f.beta == T(0) ? f.alpha * sum : f.alpha * sum + f.beta * *c;
   } else if (way == Way::kMatrixByVector) {
-    blas_vector(x, p.view_a, a, b, static_cast<blasint>(y.row_stride), c);
+    blas_vector(x, p.view_a, a, b, static_cast<blasint>(y.row_stride), c, f);
   } else if (way == Way::kVectorByMatrix) {
     const Matrices flipped = transposed(y);
-    blas_vector(flipped, blas_view(flipped), b, a, static_cast<blasint>(x.column_stride), c);
+    blas_vector(flipped, blas_view(flipped), b, a, static_cast<blasint>(x.column_stride), c, f);
   } else {
-    blas(p, a, b, c);
+    blas(p, a, b, c, f);
   }
 }
 
@@ -270,11 +275,13 @@ void fold_batch(Matrices& a, Matrices& b, Dims& batch) {
 }
 
 template <class T>
-void multiply_floats(T* out, Matrices a, Matrices b, Dims batch) {
+void multiply_floats(T* out, Matrices a, Matrices b, Dims batch, const Scale* scale) {
   check(std::max({a.rows, a.columns, b.columns}) <= INT32_MAX,
         "matmul: sizes over 2^31 - 1 are not supported, got (", a.rows, ", ", a.columns, ") @ (",
         b.rows, ", ", b.columns, ")");
   const Product p{a, b, blas_view(a), blas_view(b)};
+  const Factors<T> factors =
+      scale ? Factors<T>{scale->alpha.to<T>(), scale->beta.to<T>()} : Factors<T>{};
   const int64_t members = numel_of(batch), work = a.rows * a.columns * b.columns;
   const auto g =
       make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
@@ -282,7 +289,8 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch) {
     Odometer<2> at(g, g.sizes.size(), lo);
     for (int64_t i = lo; i < hi; ++i, at.step()) {
       one_product(p, a.tensor.data_as<T>() + at.offsets()[0],
-                  b.tensor.data_as<T>() + at.offsets()[1], out + i * a.rows * b.columns);
+                  b.tensor.data_as<T>() + at.offsets()[1], out + i * a.rows * b.columns,
+                  scale ? &factors : nullptr);
     }
   };
   constexpr int64_t kWorthThreads = 1
@@ -330,21 +338,53 @@ void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, 
   if (!direct) copy_elements(out, wide);
 }
 
+bool keeps_nothing(const Scale* scale) { return !scale || !scale->beta.to_bool(); }
+
+// out = beta * out; product: null where there is nothing to add.
+template <class T>
+void combine(T* out, const T* product, int64_t n, const Scale& scale) {
+  const T alpha = scale.alpha.to<T>(), beta = scale.beta.to<T>();
+  for (int64_t i = 0; i < n; ++i) {
+    const auto kept = static_cast<T>(beta * out[i]);
+    out[i] = product ? static_cast<T>(alpha * product[i] + kept) : kept;
+  }
+}
+
 }  // namespace
 
 void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b,
-              Reading b_reading, Dims batch) {
+              Reading b_reading, Dims batch, const Scale* scale) {
   if (out.numel() == 0) return;
   const DType dtype = out.dtype();
-  if (a.numel() == 0) return fill_elements(out, ElementBytes{});  // a sum of nothing
-  if (multiplied_small(out, a, b)) return;
+  if (!scale && a.numel() > 0 && multiplied_small(out, a, b)) return;
   if (is_reduced_floating(dtype)) {
-    const Tensor wide = empty(out.sizes(), DType::kFloat32);
+    const Tensor wide = keeps_nothing(scale) ? empty(out.sizes(), DType::kFloat32)
+                                             : as_contiguous(out, DType::kFloat32);
     multiply(wide, as_contiguous(a, DType::kFloat32), a_reading, as_contiguous(b, DType::kFloat32),
-             b_reading, batch);
+             b_reading, batch, scale);
     return copy_elements(out, wide);
   }
+  if (a.numel() == 0) {  // a sum of nothing
+    if (keeps_nothing(scale)) return fill_elements(out, ElementBytes{});
+    return visit_any(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (sizeof(T) > 2 || std::is_integral_v<T>)
+        combine(out.data_as<T>(), static_cast<const T*>(nullptr), out.numel(), *scale);
+    });
+  }
   if (!is_inexact(dtype)) {
+    if (scale) {
+      const Tensor product = empty(out.sizes(), dtype);
+      multiply(product, a, a_reading, b, b_reading, batch);
+      if (keeps_nothing(scale)) fill_elements(out, ElementBytes{});
+      return visit(dtype, [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+          using U = std::make_unsigned_t<T>;  // wraps by definition
+          combine(out.data_as<U>(), product.data_as<U>(), out.numel(), *scale);
+        }
+      });
+    }
     const DType compute = dtype == DType::kInt64 ? DType::kInt64 : DType::kInt32;
     const Matrices x = matrices(as_contiguous(a, compute), a_reading, batch.size());
     const Matrices y = matrices(as_contiguous(b, compute), b_reading, batch.size());
@@ -358,7 +398,7 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
   visit_any(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || is_complex_v<T>)
-      multiply_floats(out.data_as<T>(), x, y, batch);
+      multiply_floats(out.data_as<T>(), x, y, batch, scale);
   });
 }
 

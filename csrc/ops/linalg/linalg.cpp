@@ -1,30 +1,11 @@
 // The operators of linalg.yaml: shapes and errors; gemm.h does the arithmetic.
 #include "generated/kernels/linalg.h"
 #include "ops/copy/copy.h"
+#include "ops/linalg/checks.h"
 #include "ops/linalg/gemm.h"
 
 namespace uh::kernels {
 namespace {
-
-// The C++ names that PyTorch's messages use.
-constexpr std::string_view kTypeNames[] = {"bool",  "unsigned char", "signed char", "short",
-                                           "int",   "long",          "c10::Half",   "c10::BFloat16",
-                                           "float", "double", "c10::complex<float>",
-                                           "c10::complex<double>"};
-
-void check_dtypes(const Tensor& a, const Tensor& b, std::string_view names) {
-  check(a.dtype() == b.dtype(), "expected ", names,
-        " to have the same dtype, but got: ", kTypeNames[static_cast<int>(a.dtype())],
-        " != ", kTypeNames[static_cast<int>(b.dtype())]);
-  check_kind(a.dtype() != DType::kBool, ErrorKind::kNotImplemented,
-             "\"addmm_impl_cpu_\" not implemented for 'Bool'");
-}
-
-// Parts are streamed only when the check fails: making text costs more than a small product.
-void check_inner(int64_t m, int64_t k, int64_t other_k, int64_t n) {
-  check(k == other_k, "mat1 and mat2 shapes cannot be multiplied (", m, "x", k, " and ", other_k,
-        "x", n, ")");
-}
 
 Tensor product(const Dims& sizes, const Tensor& a, Reading a_reading, const Tensor& b,
                Reading b_reading, Dims batch) {
@@ -41,7 +22,7 @@ Tensor mm(KeySet, const Tensor& self, const Tensor& mat2) {
   check(self.ndim() == 2, "self must be a matrix, got sizes ", self.sizes());
   check(mat2.ndim() == 2, "mat2 must be a matrix, got sizes ", mat2.sizes());
   check_inner(self.size(0), self.size(1), mat2.size(0), mat2.size(1));
-  check_dtypes(self, mat2, "m1 and m2");
+  check_product_dtypes(self, mat2, "m1 and m2");
   return product({self.size(0), mat2.size(1)}, self, Reading::kMatrix, mat2, Reading::kMatrix, {});
 }
 
@@ -51,7 +32,7 @@ Tensor bmm(KeySet, const Tensor& self, const Tensor& mat2) {
   check(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1),
         "Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ",
         self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
-  check_dtypes(self, mat2, "batch1 and batch2");
+  check_product_dtypes(self, mat2, "batch1 and batch2");
   return product({self.size(0), self.size(1), mat2.size(2)}, self, Reading::kMatrix, mat2,
                  Reading::kMatrix, {self.size(0)});
 }
@@ -61,7 +42,7 @@ Tensor mv(KeySet, const Tensor& self, const Tensor& vec) {
         ", ", vec.ndim(), ": mv takes a matrix and a vector");
   check(self.size(1) == vec.size(0), "size mismatch, got input (", self.size(0), "), mat (",
         self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
-  check_dtypes(self, vec, "mat and vec");
+  check_product_dtypes(self, vec, "mat and vec");
   return product({self.size(0)}, self, Reading::kMatrix, vec, Reading::kColumn, {});
 }
 
@@ -92,7 +73,7 @@ Tensor matmul(KeySet keys, const Tensor& self, const Tensor& other) {
   const int64_t other_k = db == 1 ? other.size(0) : other.size(db - 2),
                 n = db == 1 ? 1 : other.size(db - 1);
   check_inner(m, k, other_k, n);
-  check_dtypes(self, other, "m1 and m2");
+  check_product_dtypes(self, other, "m1 and m2");
   const Dims batch = broadcast_shapes(
       IntSpan(self.sizes().data(), static_cast<size_t>(std::max<int64_t>(da - 2, 0))),
       IntSpan(other.sizes().data(), static_cast<size_t>(std::max<int64_t>(db - 2, 0))));
@@ -100,22 +81,6 @@ Tensor matmul(KeySet keys, const Tensor& self, const Tensor& other) {
   if (da > 1) sizes.push_back(m);
   if (db > 1) sizes.push_back(n);
   return product(sizes, self, a_reading, other, b_reading, batch);
-}
-
-void mm_out(KeySet keys, const Tensor& self, const Tensor& mat2, const Tensor& out) {
-  write_out(out, mm(keys, self, mat2), "mm");
-}
-void bmm_out(KeySet keys, const Tensor& self, const Tensor& mat2, const Tensor& out) {
-  write_out(out, bmm(keys, self, mat2), "bmm");
-}
-void mv_out(KeySet keys, const Tensor& self, const Tensor& vec, const Tensor& out) {
-  write_out(out, mv(keys, self, vec), "mv");
-}
-void dot_out(KeySet keys, const Tensor& self, const Tensor& tensor, const Tensor& out) {
-  write_out(out, dot(keys, self, tensor), "dot");
-}
-void matmul_out(KeySet keys, const Tensor& self, const Tensor& other, const Tensor& out) {
-  write_out(out, matmul(keys, self, other), "matmul");
 }
 
 }  // namespace uh::kernels

@@ -1,0 +1,78 @@
+#include "ops/einsum/equation.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace uh {
+namespace {
+
+bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+Label label_of(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
+
+// The labels of one operand or of the output; `what` names it in messages.
+std::vector<Label> parse_labels(std::string_view text, std::string_view what) {
+  std::vector<Label> found;
+  bool ellipsis = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == ' ') continue;
+    if (c == '.') {
+      check(i + 2 < text.size() && text[i + 1] == '.' && text[i + 2] == '.' && !ellipsis,
+            "einsum(): found '.' for ", what,
+            " that is not part of any ellipsis, or a second ellipsis: '", text, "'");
+      i += 2;
+      ellipsis = true;
+      found.push_back(kEllipsis);
+      continue;
+    }
+    check(is_letter(c), "einsum(): invalid subscript given at index ", i, " of '", text,
+          "', subscripts must be in [a-zA-Z]");
+    found.push_back(label_of(c));
+  }
+  return found;
+}
+
+}  // namespace
+
+char letter_of(Label label) {
+  return static_cast<char>(label < 26 ? 'A' + label : 'a' + (label - 26));
+}
+
+Equation parse_equation(std::string_view text, size_t operands) {
+  Equation made;
+  const size_t arrow = text.find("->");
+  const std::string_view left = text.substr(0, arrow);
+  for (size_t start = 0;;) {
+    const size_t comma = left.find(',', start);
+    made.inputs.push_back(parse_labels(left.substr(start, comma - start), "operand"));
+    if (comma == std::string_view::npos) break;
+    start = comma + 1;
+  }
+  check(made.inputs.size() <= operands,
+        "einsum(): fewer operands were provided than specified in "
+        "the equation: ",
+        operands, " for '", text, "'");
+  check(made.inputs.size() >= operands,
+        "einsum(): more operands were provided than specified in "
+        "the equation: ",
+        operands, " for '", text, "'");
+  if (arrow == std::string_view::npos) return made;
+  made.has_output = true;
+  made.output = parse_labels(text.substr(arrow + 2), "the output");
+  for (size_t i = 0; i < made.output.size(); ++i) {
+    const Label label = made.output[i];
+    if (label == kEllipsis) continue;
+    check(std::find(made.output.begin(), made.output.begin() + static_cast<std::ptrdiff_t>(i),
+                    label) == made.output.begin() + static_cast<std::ptrdiff_t>(i),
+          "einsum(): output subscript ", letter_of(label), " appears more than once in the output");
+    const bool known = std::any_of(made.inputs.begin(), made.inputs.end(), [&](const auto& input) {
+      return std::find(input.begin(), input.end(), label) != input.end();
+    });
+    check(known, "einsum(): output subscript ", letter_of(label),
+          " does not appear in the equation for any input operand");
+  }
+  return made;
+}
+
+}  // namespace uh

@@ -1,0 +1,69 @@
+#include "ops/kernel/distance_loops.h"
+
+#include <cmath>
+#include <limits>
+
+namespace uh::UH_ISA {
+namespace {
+
+// Sums over k in lanes that the compiler keeps in one register: the order does not depend on it.
+template <class T, class F>
+T summed(const T* x, const T* y, int64_t k, const F& f) {
+  constexpr int64_t kLanes = 64 / sizeof(T);
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes)
+    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += f(x[i + l] - y[i + l]);
+  T sum = 0;
+  for (int64_t l = 0; l < kLanes; ++l) sum += lanes[l];
+  for (; i < k; ++i) sum += f(x[i] - y[i]);
+  return sum;
+}
+
+template <class T>
+T largest(const T* x, const T* y, int64_t k) {
+  T found = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    const T d = __builtin_fabs(x[i] - y[i]);
+    found = d > found || d != d ? d : found;
+    if (d != d) return d;
+  }
+  return found;
+}
+
+template <class T>
+T root(T v) {
+  if constexpr (sizeof(T) == 4)
+    return __builtin_sqrtf(v);
+  else
+    return __builtin_sqrt(v);
+}
+
+template <class T>
+void row(T* out, const T* x, const T* y, int64_t n, int64_t k, double p) {
+  for (int64_t j = 0; j < n; ++j, y += k) {
+    if (p == 2) {
+      out[j] = root(summed(x, y, k, [](T d) { return d * d; }));
+    } else if (p == 1) {
+      out[j] = summed(x, y, k, [](T d) { return d < 0 ? -d : d; });
+    } else if (p == 0) {
+      out[j] = summed(x, y, k, [](T d) { return d != 0 ? T(1) : T(0); });
+    } else if (p == std::numeric_limits<double>::infinity()) {
+      out[j] = largest(x, y, k);
+    } else {
+      double sum = 0;
+      for (int64_t i = 0; i < k; ++i)
+        sum += ::pow(static_cast<double>(__builtin_fabs(x[i] - y[i])), p);
+      out[j] = static_cast<T>(::pow(sum, 1 / p));
+    }
+  }
+}
+
+}  // namespace
+
+const DistanceLoops& distance_loops() {
+  static const DistanceLoops loops{row<float>, row<double>};
+  return loops;
+}
+
+}  // namespace uh::UH_ISA

@@ -1,0 +1,18 @@
+// Distances of one vector to many: the inner loop of cdist and pdist.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/kernel/per_isa.h"
+
+namespace uh {
+
+struct DistanceLoops {
+  // out[j] = distance of x to row j of y (n rows of k elements, row-major), in the norm p >= 0.
+  void (*row_float)(float* out, const float* x, const float* y, int64_t n, int64_t k, double p);
+  void (*row_double)(double* out, const double* x, const double* y, int64_t n, int64_t k, double p);
+};
+
+UH_PER_ISA(DistanceLoops, distance_loops)
+
+}  // namespace uh

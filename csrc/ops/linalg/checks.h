@@ -1,0 +1,26 @@
+// What operators on matrices ask of their arguments, in PyTorch's words.
+#pragma once
+
+#include <string_view>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+// Both have the same dtype, and one that products are defined for: "expected m1 and m2 to have...".
+void check_product_dtypes(const Tensor& a, const Tensor& b, std::string_view names);
+
+// (m x k) (k2 x n): the inner sizes are equal.
+void check_inner(int64_t m, int64_t k, int64_t k2, int64_t n);
+
+// At least two dimensions.
+void check_matrix(const Tensor& t, std::string_view op, std::string_view argument = "A");
+// At least two dimensions, the last two of the same size.
+void check_square(const Tensor& t, std::string_view op, std::string_view argument = "A");
+// float32, float64 or complex.
+void check_lapack_dtype(const Tensor& t, std::string_view op);
+// The same dtype as `first`.
+void check_same_dtype(const Tensor& first, const Tensor& second, std::string_view op,
+                      std::string_view first_name, std::string_view second_name);
+
+}  // namespace uh
