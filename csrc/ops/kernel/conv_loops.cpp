@@ -24,7 +24,7 @@ constexpr int64_t most_vectors(int rows) {
 
 // Taps whose sum is made in registers before it joins the sum of all: the error of a long sum grows
 // with the chunk's length and their number, not with the number of taps.
-constexpr int64_t kChunk = 64;
+constexpr int64_t kChunk = 32;
 
 template <class T, int kRows, int kVectors>
 struct Tile {
