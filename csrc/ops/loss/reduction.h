@@ -1,0 +1,26 @@
+// How losses of single elements become the result: kept, averaged or added up.
+#pragma once
+
+#include <span>
+
+#include "generated/ops/reduce.h"
+#include "ops/kernel/pointwise.h"
+
+namespace uh {
+
+// PyTorch's codes; any other code keeps the losses.
+inline constexpr int64_t kMeanLoss = 1, kSumLoss = 2;
+
+// Through the dispatcher: for composites.
+inline Tensor reduced_loss(const Tensor& losses, int64_t reduction) {
+  if (reduction == kMeanLoss) return ops::mean(losses, std::nullopt, false, DType::kUndefined);
+  if (reduction == kSumLoss) return ops::sum(losses, std::nullopt, false, DType::kUndefined);
+  return losses;
+}
+
+// The losses that a pointwise operator makes, reduced. Of dense operands they are made block by
+// block in the cache and never stored.
+Tensor pointwise_loss(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params,
+                      int64_t reduction);
+
+}  // namespace uh
