@@ -62,6 +62,7 @@ def test_transposed_operands_are_merged_when_they_agree(told) -> None:
 def test_layouts_that_disagree_keep_their_dimensions(told) -> None:
     x, y = engine.ones(40, 30), engine.ones(30, 40).t()
     ((_, plan),) = told(lambda: x + y)
+    assert plan.loop == "transposed in tiles"
     assert plan.sizes == (40, 30)
     assert [operand.strides for operand in plan.operands] == [(120, 4), (120, 4), (4, 160)]
 
@@ -94,6 +95,12 @@ def test_large_loops_are_shared_between_threads(told, elements: int) -> None:
     finally:
         engine.set_num_threads(before)
     assert plan.threads == (2 if elements > 1 << 16 else 1)
+
+
+def test_a_strided_loop_claims_no_vectors(told) -> None:
+    x = engine.ones(40)[::3]
+    ((_, plan),) = told(lambda: x * x)
+    assert (plan.loop, plan.vector) == ("strided", 0)
 
 
 def test_nothing_is_told_of_an_empty_tensor(told) -> None:

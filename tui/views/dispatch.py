@@ -37,6 +37,8 @@ HELP = {
     "plan": "The loop that the kernel ran: dimensions merged and reordered, the outermost first.",
     "contiguous": "A loop over elements that lie side by side: full vector loads and stores.",
     "scalar-broadcast": "Like contiguous, with an operand that is one and the same element throughout.",
+    "transposed in tiles": "An operand lies across the others: small tiles of it are turned in a buffer that "
+    "fits the first cache, so that the loop reads it as if it lay like them.",
     "strided": "A loop that steps over memory: one element at a time.",
     "one element": "Nothing to loop over.",
     "one row": "A reduction of elements that lie side by side into one.",

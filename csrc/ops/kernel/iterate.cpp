@@ -87,8 +87,8 @@ void Iteration::collapse() {
   for (size_t k = 0; k < n_; ++k) operands_[k].strides.resize(kept);
 }
 
-void Iteration::tell(int64_t threads) const {
-  Plan plan{.sizes = sizes_, .operands = {}, .threads = threads, .vector = n_ <= 3};
+void Iteration::tell(int64_t threads, std::string_view loop) const {
+  Plan plan{.loop = loop, .sizes = sizes_, .operands = {}, .threads = threads};
   for (size_t k = 0; k < n_; ++k)
     plan.operands.push_back({operands_[k].itemsize, operands_[k].strides});
   record_plan(plan);

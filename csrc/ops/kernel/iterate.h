@@ -38,9 +38,11 @@ class Iteration {
     for (size_t d = 0; d + 1 < sizes_.size(); ++d) rows *= sizes_[d];
     const int64_t inner = sizes_.empty() ? 1 : sizes_.back();
     if (rows == 0 || inner == 0) return;
-    if (events::on()) [[unlikely]]
-      tell(rows == 1 ? ranges_of(inner, kGrain) : ranges_of(rows, grain_of(inner)));
-    if (rows == 1) return one_row(row, inner);
+    if (rows == 1) {
+      if (events::on()) [[unlikely]]
+        tell(ranges_of(inner, kGrain));
+      return one_row(row, inner);
+    }
     if (const std::optional<size_t> across = crossing()) {
       return tiles(
           *across,
@@ -49,6 +51,8 @@ class Iteration {
           },
           &row);
     }
+    if (events::on()) [[unlikely]]
+      tell(ranges_of(rows, grain_of(inner)));
     parallel_for(0, rows, grain_of(inner),
                  [&](int64_t lo, int64_t hi) { some_rows(row, inner, lo, hi); });
   }
@@ -65,8 +69,8 @@ class Iteration {
     int64_t itemsize = 0;  // 0: one value
   };
 
-  // Records the plan: what the loop is about to walk.
-  void tell(int64_t threads) const;
+  // Records the plan: what the loop is about to walk, and how if that does not follow from it.
+  void tell(int64_t threads, std::string_view loop = {}) const;
 
   // Note [Crossing operands]: x + y.t() walks y against its memory. Where an input steps by one
   // element in another dimension than the innermost, both dimensions are walked in tiles: the tile

@@ -17,6 +17,7 @@ from engine.inspect.models._contents import Contents
 from engine.inspect.models._feeds import Feed, Given, Recipe, Rule, Unknown, rule_of, written
 from engine.inspect.models._feeds import base_name as base_name
 from engine.inspect.models._feeds.core import Index, numel, put, unravel
+from engine.inspect.models._focus import cursor
 from engine.inspect.models._grid import Grid, grid_of
 from engine.inspect.models._numbers import dtype_of, exact, short
 
@@ -275,8 +276,8 @@ def _first(fact: Any) -> Index | None:
 
 def _cell(out: Any, selection: Any, chosen: int) -> Index | None:
     """The selected cell of the result, else its first."""
-    if selection.tensor == chosen and _inside(selection.index, out.sizes):
-        return tuple(selection.index)
+    if selection.tensor == chosen or (not selection.tensor and selection.storage == out.storage):
+        return cursor(out, selection)
     return _first(out)
 
 

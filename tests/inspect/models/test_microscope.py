@@ -275,3 +275,10 @@ def test_a_cell_of_a_large_product_goes_into_its_row() -> None:
     assert model.out is not None
     assert model.goes > 1
     assert all(column == 70 for _, column in model.out.fed)
+
+
+def test_a_byte_of_the_result_is_a_cell_too() -> None:
+    b, _, _, z = added()
+    storage = b.state[z]["storage"]
+    assert looked(b, storage=storage, byte=20).index == (1, 2)
+    assert looked(b, tensor=z, storage=storage, byte=9).index == (0, 2)
