@@ -1,0 +1,26 @@
+"""The four jobs: sizes and dtype as tensor() finds them, one block, and the recursive store."""
+
+import engine
+
+
+def store(x, data):
+    if x.dim() == 0:
+        x.fill_(data)
+        return
+    for i in range(len(data)):
+        store(x[i], data[i])
+
+
+def build(data):
+    found = engine.tensor(data)
+    strides = [1]
+    for size in found.shape[:-1]:
+        strides.append(strides[-1] * size)
+    x = engine.empty_strided(found.shape, strides, dtype=found.dtype)
+    store(x, data)
+    return x
+
+
+x = build([[1, 2, 3], [4, 5, 6]])
+print(x)
+print("strides", x.stride())
