@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "ops/kernel/fold.h"
 #include "ops/kernel/math.h"
+#include "ops/kernel/row_moments.h"
 
 namespace uh::UH_ISA {
 namespace {
@@ -16,68 +16,9 @@ namespace {
 constexpr int64_t kTile = 128;  // columns that are folded side by side
 constexpr int64_t kDepth = 32;  // rows of a tile
 
-// Chan's formula: moments of two sets give those of both.
-inline void join(Moments& a, double mean, double squares, double count) {
-  if (count == 0) return;
-  const double n = a.count + count;
-  const double distance = mean - a.mean;
-  const double share = count / n;
-  if (a.count == 0) {
-    a = {mean, squares, count};
-    return;
-  }
-  a.mean += distance * share;
-  a.squares += squares + distance * distance * a.count * share;
-  a.count = n;
-}
-
-// The sum of x[i] - from and of their squares.
 template <class T>
-inline void distances(const T* x, int64_t n, T from, double& sum, double& squares) {
-  T first[kLanes] = {}, second[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const T d = x[i + l] - from;
-      first[l] += d;
-      second[l] += d * d;
-    }
-  }
-  double a[kLanes], b[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) {
-    a[l] = static_cast<double>(first[l]);
-    b[l] = static_cast<double>(second[l]);
-  }
-  for (int64_t l = 0; i + l < n; ++l) {
-    const double d = static_cast<double>(x[i + l]) - static_cast<double>(from);
-    a[l] += d;
-    b[l] += d * d;
-  }
-  for (int64_t w = kLanes / 2; w > 0; w /= 2) {
-    for (int64_t l = 0; l < w; ++l) {
-      a[l] += a[l + w];
-      b[l] += b[l + w];
-    }
-  }
-  sum = a[0];
-  squares = b[0];
-}
-
-template <class T>
-void moments_run(void* acc_, const void* x_, int64_t n) {
-  auto& acc = *static_cast<Moments*>(acc_);
-  const auto* x = static_cast<const T*>(x_);
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t m = n - i < kBlock ? n - i : kBlock;
-    const auto count = static_cast<double>(m);
-    double total = 0, sum = 0, squares = 0;
-    run<Sum, AsIs<T>, double>(&total, x + i, m);
-    const T from = static_cast<T>(total / count);
-    distances(x + i, m, from, sum, squares);
-    // `from` is the mean rounded; what it lacks is the mean of the distances.
-    const double rest = from - from == T(0) ? sum / count : 0;
-    join(acc, static_cast<double>(from) + rest, squares - sum * rest, count);
-  }
+void moments_run(void* acc, const void* x, int64_t n) {
+  add_moments(*static_cast<Moments*>(acc), static_cast<const T*>(x), n);
 }
 
 template <class T>

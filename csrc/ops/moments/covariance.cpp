@@ -1,10 +1,12 @@
 // cov and corrcoef: made of other operators.
 #include "generated/kernels/moments.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/moments.h"
-#include "generated/ops/pointwise.h"
 #include "generated/ops/reduce.h"
+#include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 

@@ -3,9 +3,10 @@
 
 #include <cmath>
 
+#include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/moments.h"
-#include "generated/ops/pointwise.h"
+#include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
 #include "ops/reduce/reducer.h"
 

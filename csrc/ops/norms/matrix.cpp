@@ -3,9 +3,9 @@
 
 #include "dispatch/dispatcher.h"
 #include "generated/kernels/norms.h"
+#include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/norms.h"
-#include "generated/ops/pointwise.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
 #include "tensor/tensor.h"

@@ -2,9 +2,10 @@
 #include <cmath>
 
 #include "generated/kernels/norms.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/norms.h"
-#include "generated/ops/pointwise.h"
 #include "ops/reduce/reducer.h"
 
 namespace uh::kernels {

@@ -3,8 +3,9 @@
 
 #include <cmath>
 
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
 #include "generated/ops/copy.h"
-#include "generated/ops/pointwise.h"
 #include "generated/ops/reduce.h"
 #include "ops/copy/copy.h"
 #include "ops/reduce/reducer.h"
@@ -189,14 +190,6 @@ std::tuple<Tensor, Tensor> aminmax(KeySet, const Tensor& self, std::optional<int
                                    bool keepdim) {
   std::optional<Dims> dims;
   if (dim) dims = Dims{*dim};
-  check(self.numel() > 0 || dim,
-        "aminmax(): cannot compute aminmax over an empty dimension as the ",
-        "operation has no identity, got a tensor of sizes ", self.sizes());
-  if (dim) {
-    const int64_t d = wrap_dim(*dim, self.ndim(), "aminmax");
-    check(self.ndim() == 0 || self.size(d) != 0, "aminmax(): Expected reduction dim ", d,
-          " to have non-zero size, got sizes ", self.sizes());
-  }
   return {extreme(self, dims, keepdim, FoldOp::kMin, "aminmax"),
           extreme(self, dims, keepdim, FoldOp::kMax, "aminmax")};
 }

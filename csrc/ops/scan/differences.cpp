@@ -1,8 +1,9 @@
 // Differences of neighbours and integrals by the trapezoidal rule: made of other operators.
 #include "generated/kernels/scan.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/join.h"
-#include "generated/ops/pointwise.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/scan.h"
 #include "generated/ops/view.h"

@@ -24,13 +24,15 @@ struct Lines {
   static constexpr int64_t kColumns = 256;    // columns handled together at most
 
   int64_t count() const { return outer * inner; }
+  // The element that line i begins at.
+  int64_t start(int64_t i) const { return i / inner * n * inner + i % inner; }
 
   // f(element at which line i begins) for every line, on several threads.
   template <class F>
   void for_each(const F& f) const {
     if (n == 0) return;
     parallel_for(0, count(), std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
-      for (int64_t i = lo; i < hi; ++i) f(i / inner * n * inner + i % inner);
+      for (int64_t i = lo; i < hi; ++i) f(start(i));
     });
   }
 

@@ -12,8 +12,8 @@ namespace {
 
 Tensor scanned(const Tensor& self, int64_t dim, DType dtype, ScanOp op, std::string_view name) {
   const int64_t d = wrap_dim(dim, self.ndim(), name);
-  if (self.ndim() == 0 && op != ScanOp::kLogSumExp) {  // a number is its own sum
-    Tensor out = empty({}, dtype, self.device());
+  if ((self.ndim() == 0 || self.numel() == 0) && op != ScanOp::kLogSumExp) {
+    Tensor out = empty(self.sizes(), dtype, self.device());  // a number is its own sum
     if (!out.is_meta()) copy_elements(out, self);
     return out;
   }
