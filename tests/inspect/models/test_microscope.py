@@ -282,3 +282,15 @@ def test_a_byte_of_the_result_is_a_cell_too() -> None:
     storage = b.state[z]["storage"]
     assert looked(b, storage=storage, byte=20).index == (1, 2)
     assert looked(b, tensor=z, storage=storage, byte=9).index == (0, 2)
+
+
+def test_a_tensor_of_a_list_is_called_by_its_name() -> None:
+    b = TraceBuilder()
+    x = b.tensor((2,), values=[1, 2], name="x")
+    y = b.tensor((2,), values=[3, 4], name="y")
+    with b.op("cat(Tensor[] tensors, int dim=0) -> Tensor", [[T(x), T(y)], 0]) as call:
+        z = b.tensor((4,), values=[1, 2, 3, 4])
+        call.results(z)
+    b.bind("z", z)
+    model = looked(b, tensor=z, index=(3,))
+    assert (model.symbolic, model.numeric) == ("z[3] = y[1]", "4. = 4.")

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 Index = tuple[int, ...]
 Read = Callable[[str, Index], Any]
 
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = re.compile(r"\{(\w+(?:\[\d+\])?)\}")
 
 
 class Described(Protocol):
