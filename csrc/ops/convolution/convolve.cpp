@@ -5,6 +5,8 @@
 
 #include "base/parallel.h"
 #include "memory/allocator.h"
+#include "ops/convolution/axis.h"
+#include "ops/convolution/task.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/conv_loops.h"
 
@@ -13,90 +15,17 @@ namespace {
 
 constexpr int64_t kBufferBytes = 768 << 10;  // of input that a task works on: it stays in L2
 constexpr int64_t kWeightBytes = 768 << 10;  // of weights that are used before the next pixels
+constexpr int64_t kSumBytes = 512 << 10;     // of sums that are not complete yet
+constexpr int64_t kTaps = 256;  // taps that are summed at a time: their inputs stay in L1
 constexpr size_t kX = 2;
-
-int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
-int64_t floor_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
-
-// One way to reach an input from an output along one axis: kernel element, place in the buffer.
-struct Tap {
-  int64_t element, phase, index;
-};
-
-// One axis. The buffer's element j of phase p is input j * split + p - low.
-struct Axis {
-  int64_t in, out, kernel, stride, dilation, padding;
-  int64_t split = 1, low = 0;
-  std::vector<int64_t> phases;         // the phases that some tap uses
-  std::vector<int64_t> residues;       // of the outputs that have taps
-  std::vector<std::vector<Tap>> taps;  // for each residue
-  int64_t reach = 0;                   // the largest index of a tap
-
-  int64_t extent(size_t residue, int64_t step) const {
-    return residues[residue] < out ? ceil_div(out - residues[residue], step) : 0;
-  }
-
-  void connect_forward() {
-    split = stride;
-    low = padding;
-    residues = {0};
-    taps.resize(1);
-    for (int64_t t = 0; t < kernel; ++t)
-      taps[0].push_back({t, phase_slot(t * dilation % stride), t * dilation / stride});
-    finish();
-  }
-
-  // Output o meets input i at kernel element t where o = i * stride - padding + t * dilation.
-  void connect_transposed() {
-    phases = {0};
-    for (int64_t t = 0; t < kernel; ++t) {
-      const int64_t residue = floor_mod(t * dilation - padding, stride);
-      const auto found = std::find(residues.begin(), residues.end(), residue);
-      const auto at = static_cast<size_t>(found - residues.begin());
-      if (found == residues.end()) {
-        residues.push_back(residue);
-        taps.emplace_back();
-      }
-      taps[at].push_back({t, 0, (residue + padding - t * dilation) / stride});
-    }
-    int64_t least = INT64_MAX;
-    for (const auto& list : taps)
-      for (const Tap& tap : list) least = std::min(least, tap.index);
-    for (auto& list : taps)
-      for (Tap& tap : list) tap.index -= least;
-    low = -least;
-    finish();
-  }
-
- private:
-  int64_t phase_slot(int64_t phase) {
-    const auto slot = std::find(phases.begin(), phases.end(), phase) - phases.begin();
-    if (slot == static_cast<int64_t>(phases.size())) phases.push_back(phase);
-    return slot;
-  }
-  void finish() {
-    for (const auto& list : taps)
-      for (const Tap& tap : list) reach = std::max(reach, tap.index);
-  }
-};
-
-// The outputs of one residue along each axis: they share their taps, and so their weights.
-struct Part {
-  Spatial first, extent;
-  std::array<const std::vector<Tap>*, kConvDims> taps;
-  int64_t count = 0;  // taps of all input channels
-  DataPtr weights;    // for each group and block of rows: [tap][row]
-};
-
-struct Block {  // output channels that a tile has
-  int64_t channel, rows;
-  int kind;
-};
 
 template <class T>
 class Convolution {
  public:
   using Loops = ConvLoops<T>;
+  using Buffer = ConvBuffer<T>;
+  using Walk = ConvWalk<T>;
+  using Scratch = ConvScratch<T>;
 
   Convolution(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
               const ConvolutionOptions& options, const Loops& loops)
@@ -109,7 +38,7 @@ class Convolution {
     for (size_t a = 0; a < kConvDims; ++a) {
       const bool used = a + d >= kConvDims;
       const auto at = static_cast<int64_t>(a + d - kConvDims + 2);
-      Axis& axis = axes_[a];
+      ConvAxis& axis = axes_[a];
       axis = {used ? input.size(at) : 1,
               used ? out.size(at) : 1,
               used ? weight.size(at) : 1,
@@ -127,7 +56,7 @@ class Convolution {
     }
     out_plane_ = axes_[0].out * axes_[1].out * axes_[2].out;
     if (input.is_contiguous()) merge_axes();
-    for (Axis& axis : axes_) {
+    for (ConvAxis& axis : axes_) {
       if (options.transposed)
         axis.connect_transposed();
       else
@@ -143,13 +72,16 @@ class Convolution {
     make_parts();
     cut_tasks();
     pack_weights();
+    int64_t most_taps = 0;
+    for (const ConvPart& p : parts_) most_taps = std::max(most_taps, p.count);
     const int64_t tasks = groups_ * image_tasks_ * bands_;
     const double worth = 65536.0 * static_cast<double>(tasks) / (work() + 1);  // a thread's wake-up
     const auto grain = static_cast<int64_t>(std::min(worth, 1e9)) + 1;
     parallel_for(0, tasks, grain, [&](int64_t lo, int64_t hi) {
+      Scratch scratch(width_, most_taps, std::min(most_taps, 2 * kTaps));
       for (int64_t task = lo; task < hi; ++task) {
         const int64_t band = task % bands_, rest = task / bands_;
-        run_task(rest % groups_, rest / groups_, band);
+        run_task(rest % groups_, rest / groups_, band, scratch);
       }
     });
   }
@@ -160,7 +92,7 @@ class Convolution {
 
   // A pixel that meets no other has no neighbours: all of them may lie along one axis.
   void merge_axes() {
-    for (const Axis& a : axes_)
+    for (const ConvAxis& a : axes_)
       if (a.kernel != 1 || a.stride != 1 || a.padding != 0) return;
     axes_[kX].in = axes_[kX].out = out_plane_;
     axes_[0].in = axes_[0].out = axes_[1].in = axes_[1].out = 1;
@@ -192,7 +124,7 @@ class Convolution {
   }
 
   void add_part(const std::array<size_t, kConvDims>& residue) {
-    Part part;
+    ConvPart part;
     part.count = in_channels_;
     int64_t pixels = 1;
     for (size_t a = 0; a < kConvDims; ++a) {
@@ -248,7 +180,7 @@ class Convolution {
 
   double work() const {
     double sum = 0;
-    for (const Part& p : parts_)
+    for (const ConvPart& p : parts_)
       sum += static_cast<double>(p.count) * p.extent[0] * p.extent[1] * p.extent[2];
     return sum * images_ * groups_ * out_channels_;
   }
@@ -260,7 +192,7 @@ class Convolution {
     const int64_t rows_stride = weight_.stride(options_.transposed ? 1 : 0);
     const int64_t taps_stride = weight_.stride(options_.transposed ? 0 : 1);
     const int64_t total = groups_ * out_channels_;
-    for (Part& part : parts_) {
+    for (ConvPart& part : parts_) {
       part.weights = default_allocator().allocate(
           static_cast<size_t>(std::max<int64_t>(part.count * total, 1)) * sizeof(T));
       const auto count = static_cast<int64_t>(blocks_.size());
@@ -268,7 +200,7 @@ class Convolution {
       parallel_for(0, groups_ * count, grain, [&](int64_t lo, int64_t hi) {
         for (int64_t i = lo; i < hi; ++i) {
           const int64_t g = i / count;
-          const Block& b = blocks_[static_cast<size_t>(i % count)];
+          const ConvBlock& b = blocks_[static_cast<size_t>(i % count)];
           // Row c of group g: forward in dimension 0 of all groups, transposed in dimension 1.
           const T* from = source + b.channel * rows_stride;
           from +=
@@ -279,17 +211,17 @@ class Convolution {
     }
   }
 
-  T* packed(const Part& part, int64_t group, const Block& block) const {
+  T* packed(const ConvPart& part, int64_t group, const ConvBlock& block) const {
     return static_cast<T*>(part.weights.get()) +
            (group * out_channels_ + block.channel) * part.count;
   }
 
-  void pack_block(T* to, const Part& part, const T* from, int64_t rows, int64_t rows_stride,
+  void pack_block(T* to, const ConvPart& part, const T* from, int64_t rows, int64_t rows_stride,
                   int64_t taps_stride) const {
     for (int64_t c = 0; c < in_channels_; ++c, from += taps_stride) {
-      for (const Tap& z : *part.taps[0]) {
-        for (const Tap& y : *part.taps[1]) {
-          for (const Tap& x : *part.taps[2]) {
+      for (const ConvTap& z : *part.taps[0]) {
+        for (const ConvTap& y : *part.taps[1]) {
+          for (const ConvTap& x : *part.taps[2]) {
             const T* w = from + z.element * weight_stride_[0] + y.element * weight_stride_[1] +
                          x.element * weight_stride_[2];
             for (int64_t r = 0; r < rows; ++r) *to++ = w[r * rows_stride];
@@ -301,18 +233,7 @@ class Convolution {
 
   // ---- a task
 
-  // The buffer of a task: [channel][phase z, y, x][image][z][y][x], some zeros after it.
-  struct Buffer {
-    const T* data = nullptr;
-    DataPtr owned;
-    Spatial size;   // of one phase of one image
-    Spatial start;  // the first output (divided by the step) along each axis
-    int64_t image = 0, images = 1;
-    int64_t plane = 0;  // elements from one phase, or channel where there is one phase, to the next
-    int64_t readable = 0;  // elements from data on
-  };
-
-  void run_task(int64_t group, int64_t image_task, int64_t band) const {
+  void run_task(int64_t group, int64_t image_task, int64_t band, Scratch& scratch) const {
     Buffer b;
     b.image = image_task * images_at_once_;
     b.images = std::min(images_at_once_, images_ - b.image);
@@ -322,8 +243,7 @@ class Convolution {
     end[band_axis_] = std::min(end[band_axis_], b.start[band_axis_] + band_);
     for (size_t a = 0; a < kConvDims; ++a) b.size[a] = end[a] - b.start[a] + axes_[a].reach;
     if (!borrow(b, group)) fill(b, group);
-    Scratch scratch(*this);
-    for (const Part& part : parts_) {
+    for (const ConvPart& part : parts_) {
       Spatial extent;
       for (size_t a = 0; a < kConvDims; ++a)
         extent[a] = std::min(part.extent[a], end[a]) - b.start[a];
@@ -335,7 +255,7 @@ class Convolution {
   // The input itself will do where nothing is padded, skipped or converted.
   bool borrow(Buffer& b, int64_t group) const {
     if (input_.dtype() != out_.dtype() || !input_.is_contiguous() || b.images != 1) return false;
-    for (const Axis& a : axes_)
+    for (const ConvAxis& a : axes_)
       if (a.split != 1 || a.low != 0) return false;
     Spatial in{axes_[0].in, axes_[1].in, axes_[2].in};
     for (size_t a = 0; a < kConvDims; ++a) {
@@ -353,7 +273,7 @@ class Convolution {
 
   int64_t phase_count() const {
     int64_t n = 1;
-    for (const Axis& a : axes_) n *= static_cast<int64_t>(a.phases.size());
+    for (const ConvAxis& a : axes_) n *= static_cast<int64_t>(a.phases.size());
     return n;
   }
 
@@ -386,7 +306,7 @@ class Convolution {
 
   T* fill_plane(T* to, const Buffer& b, const std::byte* image, int64_t pz, int64_t py,
                 int64_t px) const {
-    const Axis& x = axes_[kX];
+    const ConvAxis& x = axes_[kX];
     const int64_t item = itemsize(input_.dtype());
     // Elements [j0, j1) of a row are in the input.
     const int64_t shift = b.start[kX] * x.split + px - x.low;  // input of element 0
@@ -421,38 +341,16 @@ class Convolution {
     return to;
   }
 
-  // Memory that the tiles of a task share.
-  struct Scratch {
-    explicit Scratch(const Convolution& c) {
-      for (const Part& p : c.parts_) most = std::max(most, p.count);
-      tile.resize(static_cast<size_t>(8 * c.width_));
-      offsets.resize(static_cast<size_t>(most));
-    }
-    T* panel(int64_t width) {
-      if (!panel_.get())
-        panel_ = default_allocator().allocate(static_cast<size_t>(most * width) * sizeof(T));
-      return static_cast<T*>(panel_.get());
-    }
-    int64_t most = 0;
-    std::vector<T> tile;
-    std::vector<int64_t> offsets, rows;  // of the taps: in the buffer, in the panel
-    int64_t row_width = 0;
-    std::vector<ConvRun> runs;
-
-   private:
-    DataPtr panel_;
-  };
-
   // Where each tap of each channel is, from a pixel's place in the buffer.
-  void make_offsets(const Part& part, const Buffer& b, std::vector<int64_t>& offsets) const {
+  void make_offsets(const ConvPart& part, const Buffer& b, std::vector<int64_t>& offsets) const {
     size_t k = 0;
     const auto ny = static_cast<int64_t>(axes_[1].phases.size());
     const auto nx = static_cast<int64_t>(axes_[2].phases.size());
     const int64_t channel = phase_count() * b.plane;
     for (int64_t c = 0; c < in_channels_; ++c) {
-      for (const Tap& z : *part.taps[0]) {
-        for (const Tap& y : *part.taps[1]) {
-          for (const Tap& x : *part.taps[2]) {
+      for (const ConvTap& z : *part.taps[0]) {
+        for (const ConvTap& y : *part.taps[1]) {
+          for (const ConvTap& x : *part.taps[2]) {
             const int64_t phase = (z.phase * ny + y.phase) * nx + x.phase;
             offsets[k++] = c * channel + phase * b.plane +
                            (z.index * b.size[1] + y.index) * b.size[2] + x.index;
@@ -462,32 +360,9 @@ class Convolution {
     }
   }
 
-  // Walks the pixels of a part in a task, tile by tile.
-  struct Walk {
-    const Spatial& extent;
-    const Buffer& buffer;
-    int64_t n = 0, z = 0, y = 0, x = 0;
-
-    bool done() const { return n == buffer.images; }
-    int64_t position() const {
-      return ((n * buffer.size[0] + z) * buffer.size[1] + y) * buffer.size[2] + x;
-    }
-    void advance(int64_t pixels) {
-      x += pixels;
-      if (x < extent[2]) return;
-      x = 0;
-      if (++y < extent[1]) return;
-      y = 0;
-      if (++z < extent[0]) return;
-      z = 0;
-      ++n;
-    }
-  };
-
   // The next tile's runs. Dense: pixels follow each other in the tile. Otherwise they keep their
   // distances in the buffer, so that a tap of the tile is one piece of it.
-  int64_t next_tile(const Part& part, Walk& at, bool dense, std::vector<ConvRun>& runs) const {
-    runs.clear();
+  int64_t next_tile(const ConvPart& part, Walk& at, bool dense, std::vector<ConvRun>& runs) const {
     const int64_t first = at.position();
     int64_t used = 0;
     while (!at.done()) {
@@ -501,7 +376,7 @@ class Convolution {
     return used;
   }
 
-  int64_t output_of(const Part& part, const Walk& at) const {
+  int64_t output_of(const ConvPart& part, const Walk& at) const {
     const Spatial q{at.z + at.buffer.start[0], at.y + at.buffer.start[1],
                     at.x + at.buffer.start[2]};
     int64_t offset = 0;
@@ -518,62 +393,83 @@ class Convolution {
     return spread / static_cast<double>(pixels) - 1 > 0.8 / static_cast<double>(blocks_.size());
   }
 
-  void run_part(const Part& part, const Spatial& extent, const Buffer& b, int64_t group,
+  void cut_tiles(const ConvPart& part, const Spatial& extent, const Buffer& b, Scratch& s) const {
+    const bool dense = is_dense(extent, b);
+    const int64_t furthest = *std::max_element(s.offsets.begin(), s.offsets.begin() + part.count);
+    s.tiles.clear();
+    s.runs.clear();
+    Walk at{extent, b};
+    while (!at.done()) {
+      ConvTile tile{s.runs.size(), 0, at.position(), 0, 0, dense};
+      // Near the end of the input a whole tile would read what comes after it.
+      tile.gathers = dense || tile.position + furthest + width_ > b.readable;
+      const int64_t vectors = ceil_div(next_tile(part, at, tile.gathers, s.runs), loops_.lanes);
+      tile.kind = vectors > 3 ? 3 : static_cast<int>(vectors) - 1;
+      tile.width = Loops::kVectors[tile.kind] * loops_.lanes;
+      tile.runs = s.runs.size() - tile.first_run;
+      s.tiles.push_back(tile);
+    }
+  }
+
+  // Long sums are cut, so that the inputs and weights of a piece stay in L1 and L2; what has been
+  // summed so far waits in `sums`, for as many channels as fit the cache with all tiles of the
+  // task.
+  void run_part(const ConvPart& part, const Spatial& extent, const Buffer& b, int64_t group,
                 Scratch& s) const {
     make_offsets(part, b, s.offsets);
-    int64_t furthest = 0;
-    for (int64_t k = 0; k < part.count; ++k)
-      furthest = std::max(furthest, s.offsets[static_cast<size_t>(k)]);
-    const bool dense = is_dense(extent, b);
+    cut_tiles(part, extent, b, s);
     T* const out = out_data() + (b.image * out_.size(1) + group * out_channels_) * out_plane_;
     const T* const bias = bias_.data() + group * out_channels_;
-    const int64_t bytes = part.count * static_cast<int64_t>(sizeof(T));
-    size_t first = 0;
-    while (first < blocks_.size()) {
-      size_t last = first;
-      for (int64_t held = 0; last < blocks_.size() && (last == first || held < kWeightBytes);
-           ++last)
-        held += blocks_[last].rows * bytes;
-      Walk at{extent, b};
-      while (!at.done()) {
-        const T* x = b.data + at.position();
-        const int64_t* offsets = s.offsets.data();
-        // Near the end of the input a whole tile would read what comes after it.
-        const bool gathers = dense || x + furthest + width_ > b.data + b.readable;
-        const int64_t used = next_tile(part, at, gathers, s.runs);
-        const int64_t vectors = ceil_div(used, loops_.lanes);
-        const int kind = vectors > 3 ? 3 : static_cast<int>(vectors) - 1;
-        const int64_t width = Loops::kVectors[kind] * loops_.lanes;
-        if (gathers) {
-          x = gather(b, part, width, s);
-          offsets = s.rows.data();
-        }
-        for (size_t i = first; i < last; ++i) {
-          const Block& block = blocks_[i];
-          T* const to = out + block.channel * out_plane_;
-          const auto tile = loops_.tile[block.kind][kind];
-          const bool straight = s.runs.size() == 1 && s.runs[0].length == width && step(kX) == 1;
-          T* const target = straight ? to + s.runs[0].output : s.tile.data();
-          tile(target, straight ? out_plane_ : width, packed(part, group, block), x, offsets,
-               part.count, bias + block.channel);
-          if (!straight)
-            loops_.store(to, out_plane_, step(kX), s.tile.data(), width, block.rows, s.runs.data(),
-                         static_cast<int64_t>(s.runs.size()));
+    const int64_t pieces = std::max<int64_t>(1, (part.count + kTaps / 2) / kTaps);
+    const auto item = static_cast<int64_t>(sizeof(T));
+    const auto tiles = static_cast<int64_t>(s.tiles.size());
+    const int64_t row_bytes = pieces == 1 ? part.count * item : tiles * width_ * item;
+    const int64_t room = pieces == 1 ? kWeightBytes : kSumBytes;
+    for (size_t first = 0, last = 0; first < blocks_.size(); first = last) {
+      int64_t rows = 0;
+      for (; last < blocks_.size() && (last == first || rows * row_bytes < room); ++last)
+        rows += blocks_[last].rows;
+      T* const sums = pieces == 1 ? nullptr : s.sums(tiles * width_ * rows);
+      for (int64_t piece = 0; piece < pieces; ++piece) {
+        const int64_t from = part.count * piece / pieces, to = part.count * (piece + 1) / pieces;
+        T* held = sums;
+        for (const ConvTile& tile : s.tiles) {
+          const ConvRun* runs = s.runs.data() + tile.first_run;
+          const T* x = b.data + tile.position;
+          const int64_t* offsets = s.offsets.data() + from;
+          if (tile.gathers) {
+            x = gather(b, from, to, tile, s);
+            offsets = s.rows.data();
+          }
+          for (size_t i = first; i < last; ++i) {
+            const ConvBlock& block = blocks_[i];
+            const T* weights = packed(part, group, block) + from * block.rows;
+            const T* start = piece == 0 ? bias + block.channel : nullptr;
+            T* const target = out + block.channel * out_plane_;
+            const bool straight =
+                pieces == 1 && tile.runs == 1 && runs->length == tile.width && step(kX) == 1;
+            T* const place = straight ? target + runs->output : held ? held : s.tile.data();
+            loops_.tile[block.kind][tile.kind](place, straight ? out_plane_ : tile.width, weights,
+                                               x, offsets, to - from, start);
+            if (!straight && piece == pieces - 1)
+              loops_.store(target, out_plane_, step(kX), place, tile.width, block.rows, runs,
+                           static_cast<int64_t>(tile.runs));
+            if (held) held += block.rows * width_;
+          }
         }
       }
-      first = last;
     }
   }
 
   // Copies the taps of a tile's pixels side by side, and makes the offsets of that panel.
-  const T* gather(const Buffer& b, const Part& part, int64_t width, Scratch& s) const {
+  const T* gather(const Buffer& b, int64_t from, int64_t to, const ConvTile& tile,
+                  Scratch& s) const {
     T* panel = s.panel(width_);
-    loops_.pack(panel, width, b.data, s.offsets.data(), part.count, s.runs.data(),
-                static_cast<int64_t>(s.runs.size()));
-    if (s.rows.size() != static_cast<size_t>(part.count) || s.row_width != width) {
-      s.row_width = width;
-      s.rows.resize(static_cast<size_t>(part.count));
-      for (size_t k = 0; k < s.rows.size(); ++k) s.rows[k] = static_cast<int64_t>(k) * width;
+    loops_.pack(panel, tile.width, b.data, s.offsets.data() + from, to - from,
+                s.runs.data() + tile.first_run, static_cast<int64_t>(tile.runs));
+    if (s.row_width != tile.width) {
+      s.row_width = tile.width;
+      for (size_t k = 0; k < s.rows.size(); ++k) s.rows[k] = static_cast<int64_t>(k) * tile.width;
     }
     return panel;
   }
@@ -582,10 +478,10 @@ class Convolution {
   const ConvolutionOptions& options_;
   const Loops& loops_;
   int64_t groups_, in_channels_, out_channels_, images_, out_plane_;
-  std::array<Axis, kConvDims> axes_;
+  std::array<ConvAxis, kConvDims> axes_;
   Spatial in_stride_, weight_stride_, most_{0, 0, 0};
-  std::vector<Block> blocks_;
-  std::vector<Part> parts_;
+  std::vector<ConvBlock> blocks_;
+  std::vector<ConvPart> parts_;
   std::vector<T> bias_;
   int64_t width_ = 0;  // pixels of a full tile
   size_t band_axis_ = 0;

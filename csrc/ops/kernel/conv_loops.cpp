@@ -24,13 +24,16 @@ constexpr int64_t most_vectors(int rows) {
 
 // Taps whose sum is made in registers before it joins the sum of all: the error of a long sum grows
 // with the chunk's length and their number, not with the number of taps.
-constexpr int64_t kChunk = 32;
+constexpr int64_t kChunk = 64;
 
 template <class T, int kRows, int kVectors>
 struct Tile {
   typedef T Vector __attribute__((vector_size(kBytes)));
   typedef T Loose __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
   static constexpr int64_t kLanes = kBytes / sizeof(T);
+
+  // x - 0 is x even for x = -0, so it costs nothing; 0 + x would be an addition.
+  static Vector all(T x) { return x - Vector{}; }
 
   static void sum(Vector (&sum)[kRows][kVectors], const T* weight, const T* input,
                   const int64_t* offset, int64_t taps) {
@@ -41,7 +44,7 @@ struct Tile {
       for (int v = 0; v < kVectors; ++v) in[v] = *reinterpret_cast<const Loose*>(x + v * kLanes);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        const Vector w = Vector{} + weight[r];
+        const Vector w = all(weight[r]);
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) sum[r][v] += in[v] * w;
       }
@@ -66,7 +69,7 @@ struct Tile {
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
           auto* at = reinterpret_cast<Loose*>(out + r * out_row + v * kLanes);
-          *at = part[r][v] + (c == 0 ? Vector{} + start[r] : Vector(*at));
+          *at = part[r][v] + (c == 0 && start ? all(start[r]) : Vector(*at));
         }
       }
       from = to;

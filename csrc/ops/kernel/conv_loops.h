@@ -26,7 +26,8 @@ struct ConvLoops {
   static constexpr int kVectorKinds = 4;  // tiles of 1, 2, 3, 6 vectors of pixels
   static constexpr int kVectors[kVectorKinds] = {1, 2, 3, 6};
 
-  // out[r * out_row + j] = start[r] + sum_k weight[k * rows + r] * input[offset[k] + j]
+  // out[r * out_row + j] = start[r] + sum_k weight[k * rows + r] * input[offset[k] + j]; without
+  // `start` the sum is added to what is there.
   using Tile = void (*)(T* out, int64_t out_row, const T* weight, const T* input,
                         const int64_t* offset, int64_t taps, const T* start);
 

@@ -170,6 +170,9 @@ Margins margins_of(const Tensor& self, const Dims& pad, std::string_view op) {
     const size_t d = self.sizes().size() - 1 - i;
     m.before[d] = pad[2 * i];
     m.after[d] = pad[2 * i + 1];
+    constexpr int64_t kMost = int64_t{1} << 60;
+    check(std::min(m.before[d], m.after[d]) > -kMost && std::max(m.before[d], m.after[d]) < kMost,
+          op, ": padding ", pad, " overflows 64 bits");
   }
   return m;
 }
@@ -237,6 +240,11 @@ Tensor pad_circular(KeySet, const Tensor& self, const Dims& pad) {
     check(m.before[i] <= self.size(d) && m.after[i] <= self.size(d),
           "_pad_circular: padding value causes wrapping around more than once: (", m.before[i],
           ", ", m.after[i], ") at dimension ", d, " of input ", self.sizes());
+    const bool something =
+        std::max<int64_t>(-m.before[i], 0) + std::max<int64_t>(-m.after[i], 0) < self.size(d);
+    check(something || m.before[i] + m.after[i] + self.size(d) <= 0,
+          "_pad_circular: negative padding leaves nothing to repeat: (", m.before[i], ", ",
+          m.after[i], ") at dimension ", d, " of input ", self.sizes());
   }
   return padded(self, m, Mode::kCircular, Scalar(int64_t{0}), "_pad_circular");
 }

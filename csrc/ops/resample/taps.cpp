@@ -77,15 +77,14 @@ void bicubic(Taps<T>& t, T step, bool align_corners) {
 
 // Where the image shrinks, the kernel is as wide as the inputs that one output stands for.
 template <class T>
-void antialiased(Taps<T>& t, T step, bool align_corners, bool is_cubic) {
+void antialiased(Taps<T>& t, T step, bool is_cubic) {
   const T widened = std::max(step, T(1));
   const T support = (is_cubic ? T(2) : T(1)) * widened, inverse = T(1) / widened;
   t.taps = std::min<int64_t>(static_cast<int64_t>(std::ceil(support)) * 2 + 1, t.in);
   t.index.assign(static_cast<size_t>(t.taps * t.out), 0);
   t.weight.assign(static_cast<size_t>(t.taps * t.out), T(0));
   for (int64_t o = 0; o < t.out; ++o) {
-    const T center =
-        align_corners ? step * static_cast<T>(o) + T(0.5) : step * (static_cast<T>(o) + T(0.5));
+    const T center = step * (static_cast<T>(o) + T(0.5));
     const auto first = std::max<int64_t>(static_cast<int64_t>(center - support + T(0.5)), 0);
     const auto last = std::min<int64_t>(static_cast<int64_t>(center + support + T(0.5)), t.in);
     const int64_t count = std::clamp<int64_t>(last - first, 0, t.taps);
@@ -124,8 +123,8 @@ Taps<T> make_taps(int64_t in, int64_t out, std::optional<double> scale, Resample
     case ResampleMode::kNearestExact: nearest(t, step, exact); break;
     case ResampleMode::kLinear: linear(t, step, align_corners); break;
     case ResampleMode::kCubic: bicubic(t, step, align_corners); break;
-    case ResampleMode::kLinearAa: antialiased(t, step, align_corners, false); break;
-    case ResampleMode::kCubicAa: antialiased(t, step, align_corners, true); break;
+    case ResampleMode::kLinearAa: antialiased(t, step, false); break;
+    case ResampleMode::kCubicAa: antialiased(t, step, true); break;
   }
   return t;
 }
