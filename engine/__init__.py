@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine import casts as _casts
 from engine import complex_numbers as _complex_numbers  # noqa: F401  (adds to overloads' tables)
@@ -56,30 +56,39 @@ _methods.update(__getitem__=_getitem, __setitem__=_setitem)
 for _module in (_creation, _draws):
     _functions.update({_name: getattr(_module, _name) for _name in _module.__all__})
 for _name, _method in _methods.items():
-    setattr(Tensor, _name, _method)
-globals().update(_functions)
+    setattr(Tensor, _name, _overloads.Later(_name, _method) if type(_method) is str else _method)
+globals().update({_name: _made for _name, _made in _functions.items() if type(_made) is not str})
 
 # PyTorch's names that are also Python's: in this module they are dtypes.
 globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 
-# Imported when first asked for: `import engine` stays light.
+# Made or imported when first asked for: `import engine` stays light.
 _LAZY = {
     "from_dlpack": "engine.dlpack",
-    **dict.fromkeys(("backends", "inspect", "linalg", "nn", "ops", "return_types", "special")),
+    **dict.fromkeys(("backends", "fft", "inspect", "linalg", "nn", "ops", "return_types", "special")),
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'engine' has no attribute {name!r}")
-    home = _LAZY[name]
-    if home is None:
-        return importlib.import_module(f"engine.{name}")
-    found = globals()[name] = getattr(importlib.import_module(home), name)
-    return found
+if TYPE_CHECKING:
+    from engine import backends, fft, inspect, linalg, nn, ops, return_types, special  # noqa: F401
+    from engine._generated.functions import *  # noqa: F403
+    from engine.dlpack import from_dlpack as from_dlpack
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _functions:
+            found = globals()[name] = _raw.find(_functions[name])
+            return found
+        if name not in _LAZY:
+            raise AttributeError(f"module 'engine' has no attribute {name!r}")
+        home = _LAZY[name]
+        if home is None:
+            return importlib.import_module(f"engine.{name}")
+        found = globals()[name] = getattr(importlib.import_module(home), name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY} - {"annotations", "importlib", "math"})
+    return sorted({*globals(), *_functions, *_LAZY} - {"annotations", "importlib", "math"})

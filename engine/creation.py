@@ -6,6 +6,7 @@ csrc/ops/creation.yaml. Random ones are in draws.py.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -150,10 +151,23 @@ def result_dtype(out: Tensor | None, kind: dtype | None, function: str) -> dtype
     return out.dtype
 
 
+def warn_of_resize(before: Sequence[int], after: Sequence[int]) -> None:
+    """As PyTorch: an `out` that held something and takes another size is probably a mistake."""
+    warnings.warn(
+        f"An output with one or more elements was resized since it had shape {list(before)}, which "
+        f"does not match the required output shape {list(after)}. Reuse it only at its own size, or "
+        "call out.resize_(0) before.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 def finish(made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
     """What all factories do last: into `out` where there is one."""
     if out is not None:
         if out.shape != made.shape:
+            if out.numel():
+                warn_of_resize(out.shape, made.shape)
             out.resize_(made.shape)
         out.copy_(made)
         made = out
@@ -303,7 +317,7 @@ def scalar_tensor(
     return finish(made, None, requires_grad)
 
 
-def like_factory(function: Any, name: str, doc: str) -> Any:
+def like_factory(name: str, doc: str) -> Any:
     """One of the `*_like` factories over its operator, with PyTorch's keyword arguments."""
 
     def like(
@@ -315,6 +329,7 @@ def like_factory(function: Any, name: str, doc: str) -> Any:
         requires_grad: bool = False,
         memory_format: Any = None,
     ) -> Tensor:
+        function = getattr(ops, name)
         made = function(input, *values, dtype=dtype, device=device, memory_format=memory_format)
         return made.requires_grad_(requires_grad) if requires_grad else made
 
@@ -325,9 +340,9 @@ def like_factory(function: Any, name: str, doc: str) -> Any:
     return like
 
 
-empty_like = like_factory(ops.empty_like, "empty_like", "An uninitialised tensor with")
-zeros_like = like_factory(ops.zeros_like, "zeros_like", "Zeros with")
-ones_like = like_factory(ops.ones_like, "ones_like", "Ones with")
+empty_like = like_factory("empty_like", "An uninitialised tensor with")
+zeros_like = like_factory("zeros_like", "Zeros with")
+ones_like = like_factory("ones_like", "Ones with")
 
 
 def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Tensor:
@@ -337,7 +352,7 @@ def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Ten
     return made
 
 
-_full_like = like_factory(ops.full_like, "full_like", "A filled tensor with")
+_full_like = like_factory("full_like", "A filled tensor with")
 
 
 # ---- from ranges

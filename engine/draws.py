@@ -117,9 +117,9 @@ def randperm(
     return finish(made, out, requires_grad)
 
 
-rand_like = like_factory(ops.rand_like, "rand_like", "Even draws from [0, 1) with")
-randn_like = like_factory(ops.randn_like, "randn_like", "Normal draws with")
-_randint_like = like_factory(ops.randint_like, "randint_like", "Whole numbers with")
+rand_like = like_factory("rand_like", "Even draws from [0, 1) with")
+randn_like = like_factory("randn_like", "Normal draws with")
+_randint_like = like_factory("randint_like", "Whole numbers with")
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
@@ -230,18 +230,26 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         return ops.poisson(input)
 
 
-def _drawing_method(name: str) -> Any:
-    operator = getattr(ops, name)
+_DRAWING = {
+    "uniform_": "Sets every element to an even draw from [from, to).",
+    "normal_": "Sets every element to a draw from the normal distribution with `mean` and `std`.",
+    "exponential_": "Sets every element to -log(1 - u) / lambd for an even draw u of [0, 1).",
+    "geometric_": "Sets every element to the number of trials until the first success of chance `p`.",
+    "cauchy_": "Sets every element to median + sigma * tan(pi * (u - 1/2)) for an even draw u.",
+    "log_normal_": "Sets every element to e to the power of a draw with `mean` and `std`.",
+}
 
+
+def _drawing_method(name: str) -> Any:
     def drawn(
         input: Tensor, *args: Any, generator: Generator | None = None, **options: Any
     ) -> Tensor:
         with (generator or default_generator).drawing():
-            made: Tensor = operator(input, *args, **options)
+            made: Tensor = getattr(ops, name)(input, *args, **options)
             return made
 
     drawn.__name__ = drawn.__qualname__ = name
-    drawn.__doc__ = operator.__doc__
+    drawn.__doc__ = f"{_DRAWING[name]} Raises: RuntimeError outside of the parameters' range."
     return drawn
 
 
@@ -255,8 +263,5 @@ def bernoulli_(
         return ops.bernoulli__float(input, p)
 
 
-METHODS = {
-    name: _drawing_method(name)
-    for name in ("uniform_", "normal_", "exponential_", "geometric_", "cauchy_", "log_normal_")
-}
+METHODS = {name: _drawing_method(name) for name in _DRAWING}
 METHODS.update(bernoulli_=bernoulli_, bernoulli=bernoulli, multinomial=multinomial)

@@ -5,11 +5,12 @@ The functions are generated from csrc/ops/*.yaml: the operators named `linalg_..
 
 from __future__ import annotations
 
-from engine._generated import ops as _raw
+from typing import TYPE_CHECKING
+
+from engine._generated.ops import space as _space
 from engine._native.errors import LinAlgError as LinAlgError
 
-globals().update(_raw.SPACES.get("linalg", {}))
-
-
-def __dir__() -> list[str]:
-    return sorted({"LinAlgError", *_raw.SPACES.get("linalg", {})})
+if TYPE_CHECKING:
+    from engine._generated.functions_linalg import *  # noqa: F403
+else:
+    __getattr__, __dir__ = _space("linalg", globals())

@@ -67,21 +67,25 @@ def block_diag(*tensors: Any) -> Tensor:
     return ops.block_diag(_listed(tensors, "block_diag"))
 
 
-def _at_least(rank: int) -> Any:
-    operator = getattr(ops, f"atleast_{rank}d")
+def _at_least(rank: int, doc: str) -> Any:
+    name = f"atleast_{rank}d"
 
     def at_least(*tensors: Any) -> Any:
+        operator = getattr(ops, name)
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return operator(tensors[0])
-        return tuple(operator(one) for one in _listed(tensors, f"atleast_{rank}d"))
+        return tuple(operator(one) for one in _listed(tensors, name))
 
-    at_least.__name__ = at_least.__qualname__ = f"atleast_{rank}d"
-    at_least.__doc__ = operator.__doc__
+    at_least.__name__ = at_least.__qualname__ = name
+    at_least.__doc__ = f"{doc} Several tensors give a tuple. Memory: none, views."
     return at_least
 
 
-for _rank in (1, 2, 3):
-    function(_at_least(_rank))
+atleast_1d = function(_at_least(1, "The tensor, with a 0-d one seen as one element."))
+atleast_2d = function(_at_least(2, "The tensor with at least two dimensions: a vector is one row."))
+atleast_3d = function(
+    _at_least(3, "The tensor with at least three: (n) is (1, n, 1), (m, n) is (m, n, 1).")
+)
 
 
 @function

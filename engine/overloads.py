@@ -9,30 +9,31 @@ engine/__init__.py installs over the generated tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from engine._generated import ops
 from engine.dtypes import Size, as_dtype, bool_, dtype
 from engine.tensor import Tensor
 
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS: dict[str, Any] = {}
 METHODS: dict[str, Any] = {}
+Made = TypeVar("Made", bound=Callable[..., Any])
 
 
-def function(made: Callable[..., Any]) -> Callable[..., Any]:
+def function(made: Made) -> Made:
     """Makes `engine.<name>`."""
     FUNCTIONS[made.__name__] = made
     return made
 
 
-def method(made: Callable[..., Any]) -> Callable[..., Any]:
+def method(made: Made) -> Made:
     """Makes `Tensor.<name>`."""
     METHODS[made.__name__] = made
     return made
 
 
-def both(made: Callable[..., Any]) -> Callable[..., Any]:
+def both(made: Made) -> Made:
     """Makes `engine.<name>` and `Tensor.<name>`."""
     return function(method(made))
 
@@ -110,7 +111,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     return tuple(found.unbind(1))
 
 
-function(ops.embedding_renorm_)  # the generated tables leave out functions that write
+FUNCTIONS["embedding_renorm_"] = (
+    "embedding_renorm_"  # the generated tables leave out functions that write
+)
 
 
 # ---- shapes
@@ -191,8 +194,25 @@ _ALIASES = {
 }
 
 
+class Later:
+    """A method that is made when it is first asked for: then it takes its own place in the class."""
+
+    __slots__ = ("name", "target")
+
+    def __init__(self, name: str, target: str) -> None:
+        self.name, self.target = name, target
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        made = ops.find(self.target)  # not getattr: a module has an `__eq__` of its own
+        setattr(Tensor, self.name, made)
+        return made if instance is None else made.__get__(instance, owner)
+
+
 def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
-    """Puts the names of this module, and the aliases, over those of the generated tables."""
+    """Puts the names of this module, and the aliases, over those of the generated tables.
+
+    What is generated stands in the tables by the name of its function in engine._generated.ops.
+    """
     for name in ("reshape", "permute"):
         functions.setdefault(name, methods[name])
     functions.update(FUNCTIONS)

@@ -5,10 +5,11 @@ The functions are generated from csrc/ops/*.yaml: the operators named `special_.
 
 from __future__ import annotations
 
-from engine._generated import ops as _raw
+from typing import TYPE_CHECKING
 
-globals().update(_raw.SPACES.get("special", {}))
+from engine._generated.ops import space as _space
 
-
-def __dir__() -> list[str]:
-    return sorted(_raw.SPACES.get("special", {}))
+if TYPE_CHECKING:
+    from engine._generated.functions_special import *  # noqa: F403
+else:
+    __getattr__, __dir__ = _space("special", globals())

@@ -19,6 +19,7 @@ import events
 import model
 import pointwise
 import python_ops
+import stubs
 
 
 def write(path: Path, text: str) -> None:
@@ -37,6 +38,7 @@ def main() -> int:
     args = parser.parse_args()
     try:
         ops = model.load(args.source / "ops")
+        texts = python_ops.modules(ops)
     except model.DeclarationError as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 1
@@ -72,7 +74,12 @@ def main() -> int:
         args.out / "python" / "__init__.py",
         '"""Python files that csrc/codegen writes at build time."""\n',
     )
-    write(args.out / "python" / "ops.py", python_ops.ops_py(ops))
+    texts |= stubs.stubs(ops, args.native.parent)
+    python = {args.out / "python" / n: text for n, text in texts.items()}
+    for path, text in python.items():
+        write(path, text)
+    for stale in set((args.out / "python" / "families").glob("*.py")) - set(python):
+        stale.unlink()
     write(
         args.out / "python" / "declarations.py",
         declarations.declarations_py(args.source / "ops", ops),

@@ -97,6 +97,7 @@ class Pointwise:
     check: str = ""  # C++ function of ops/kernel/checks.h that refuses operands before the loop
     promoting: bool = False  # the Scalar parameters take part in the choice of the dtype (clamp)
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
+    exact_out: bool = False  # out= must have the dtype of the result
     loop: str = "loop"  # the template that runs the expression (ops/kernel/loops.h)
 
 
@@ -117,7 +118,6 @@ class Operator:
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
     varargs: str = ""
-    cpp: str = ""  # its C++ name, where two overloads would have the same
     doc: str = ""
     line: int = 0  # of its entry in the yaml file
     suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
@@ -281,7 +281,7 @@ _KEYS |= {
     "complex",
     "complex_result",
 }
-_KEYS |= {"cpp", "numbers", "check", "promoting", "loop"}
+_KEYS |= {"numbers", "check", "promoting", "loop"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -316,7 +316,6 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         aliases=tuple(entry.get("aliases", ())),
         python=tuple(entry.get("python", _default_python(name))),
         varargs=entry.get("varargs", ""),
-        cpp=entry.get("cpp", ""),
         doc=(entry.get("doc") or "").strip(),
         line=line,
     )
@@ -334,6 +333,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             check=entry.get("check", ""),
             promoting=entry.get("promoting", False),
             all_numbers=entry.get("numbers") == "all",
+            exact_out="exact_out" in entry.get("forms", ()),
             loop=entry.get("loop", "loop"),
         )
         op = replace(op, pointwise=pointwise)
@@ -358,7 +358,6 @@ def _inplace(op: Operator) -> Operator:
     return replace(
         op,
         name=op.name + "_",
-        cpp=op.cpp and op.cpp + "_",
         form="inplace",
         arguments=(first, *op.arguments[1:]),
         results=(),
@@ -372,11 +371,10 @@ def _out(op: Operator) -> Operator:
     """`add.out` from `add`: one keyword-only tensor per result, which takes it."""
     names = ["out"] if len(op.results) == 1 else [r.name for r in op.results]
     outs = (Argument("Tensor", name, None, True, True) for name in names)
-    plain = op.overload in PLAIN_OVERLOADS and not op.cpp
+    plain = op.overload in PLAIN_OVERLOADS
     overload = "out" if plain else f"{op.overload}_out"
     return replace(
         op,
-        cpp=op.cpp and op.cpp + "_out",
         overload=overload,
         form="out",
         arguments=(*op.arguments, *outs),
@@ -430,7 +428,9 @@ def _suffix_taken(ops: list[Operator], entry: list[Operator]) -> list[Operator]:
     if first.cpp_name not in taken or not first.overload:
         return entry
     suffixed = replace(first, suffixed=True)
-    return [suffixed, *(replace(op, suffixed=True, base=suffixed.cpp_name) for op in entry[1:])]
+    forms = [replace(op, suffixed=True, base=suffixed.cpp_name) for op in entry[1:]]
+    out = f"{first.overload}_out"
+    return [suffixed, *(replace(f, overload=out) if f.form == "out" else f for f in forms)]
 
 
 def families(ops: list[Operator]) -> dict[str, list[Operator]]:

@@ -80,6 +80,7 @@ def family_h(ops: list[Operator]) -> str:
             "real_result": op.pointwise.complex_result == "real" and "true",
             "promoting": op.pointwise.promoting and "true",
             "all_numbers": op.pointwise.all_numbers and "true",
+            "exact_out": op.pointwise.exact_out and "true",
             "check": op.pointwise.check and f"checks::{op.pointwise.check}",
         }
         given = "".join(f", .{key} = {value}" for key, value in more.items() if value)

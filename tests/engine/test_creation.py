@@ -102,8 +102,11 @@ def test_out():
     y = engine.empty(0)
     engine.full((2,), 7.0, out=y)
     assert y.tolist() == [7, 7]
-    with pytest.raises(RuntimeError, match="out has shape"):
+    with pytest.warns(UserWarning, match="was resized"):
         engine.ones(2, out=x)
+    assert x.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="Double does not match dtype of out parameter .Float"):
+        engine.ones(2, dtype=engine.float64, out=x)
 
 
 def test_requires_grad_is_refused_until_there_is_autograd():

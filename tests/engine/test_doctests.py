@@ -20,8 +20,11 @@ def test_examples(name):
     assert failed == 0
 
 
-def test_examples_of_operators():
-    from engine._generated import ops
+FAMILIES = sorted({*importlib.import_module("engine._generated.ops").HOMES.values()})
 
-    failed, _ = doctest.testmod(ops, extraglobs={"engine": engine})
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_examples_of_operators(family):
+    module = importlib.import_module(f"engine._generated.families.{family}")
+    failed, _ = doctest.testmod(module, extraglobs={"engine": engine})
     assert failed == 0

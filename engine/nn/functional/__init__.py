@@ -7,7 +7,9 @@ single number becomes a pair).
 
 from __future__ import annotations
 
-from engine._generated import ops as _raw
+from typing import TYPE_CHECKING
+
+from engine._generated.ops import space as _space
 from engine.nn.functional.activation import celu as celu
 from engine.nn.functional.activation import celu_ as celu_
 from engine.nn.functional.activation import elu as elu
@@ -118,4 +120,7 @@ from engine.nn.functional.vision import upsample as upsample
 from engine.nn.functional.vision import upsample_bilinear as upsample_bilinear
 from engine.nn.functional.vision import upsample_nearest as upsample_nearest
 
-globals().update(_raw.SPACES.get("nn.functional", {}))
+if TYPE_CHECKING:
+    from engine._generated.functions_nn_functional import *  # noqa: F403
+else:
+    __getattr__, __dir__ = _space("nn.functional", globals())
