@@ -72,10 +72,10 @@ def gumbel_softmax(
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -ops.empty_like(logits).exponential_().log()  # type: ignore[attr-defined]
+    noise = -ops.empty_like(logits).exponential_().log()
     shares = ops.softmax((logits + noise) / tau, dim)
     if not hard:
         return shares
     index = shares.max(dim, keepdim=True).indices
-    chosen = ops.zeros_like(logits).scatter_(dim, index, 1.0)  # type: ignore[attr-defined]
+    chosen = ops.zeros_like(logits).scatter_(dim, index, 1.0)
     return chosen - shares.detach() + shares
