@@ -135,7 +135,7 @@ class Course:
     def reveal(self) -> Said:
         """The answer, for a learner who gives up (runs processes)."""
         verdict = self.runner.reveal(self.at)
-        return [("number", f"The engine says {verdict.answer}"), ("", verdict.message)]
+        return [("number", f"The engine says {verdict.answer}"), ("text", verdict.message)]
 
     def check(self) -> Said:
         """Whether the exercise is right (runs processes)."""
