@@ -1,10 +1,10 @@
 // Norms of matrices, and linalg.norm, which chooses.
 #include <cmath>
 
-#include "dispatch/dispatcher.h"
 #include "generated/kernels/norms.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
+#include "generated/ops/decompose.h"
 #include "generated/ops/norms.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
@@ -57,11 +57,7 @@ Tensor singular_values(const Tensor& self, int64_t rows, int64_t columns) {
     if (d != rows && d != columns) order.push_back(d);
   order.push_back(rows);
   order.push_back(columns);
-  OperatorInfo* const svdvals = Dispatcher::instance().find("linalg_svdvals");
-  check_kind(svdvals != nullptr, ErrorKind::kNotImplemented, kName, ": needs linalg.svdvals");
-  Stack stack{Value(ops::permute(self, order)), Value()};
-  svdvals->call_boxed(stack);
-  return from_value<Tensor>(stack.back());
+  return ops::linalg_svdvals(ops::permute(self, order), std::nullopt);
 }
 
 }  // namespace

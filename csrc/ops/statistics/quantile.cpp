@@ -31,10 +31,10 @@ T at_rank(const std::vector<T>& line, T rank, Between between) {
   return weight < T(0.5) ? low + weight * (high - low) : high - (high - low) * (T(1) - weight);
 }
 
-// The quantiles q of a line, `step` apart in `out`.
+// The quantiles q of a line.
 template <class T>
-void quantiles_of(T* out, int64_t step, const T* x, int64_t stride, int64_t n,
-                  const std::vector<T>& q, Between between, bool ignore_nan, std::vector<T>& line) {
+void quantiles_of(T* out, const T* x, int64_t stride, int64_t n, const std::vector<T>& q,
+                  Between between, bool ignore_nan, std::vector<T>& line) {
   line.clear();
   bool nan = false;
   for (int64_t i = 0; i < n; ++i) {
@@ -44,8 +44,7 @@ void quantiles_of(T* out, int64_t step, const T* x, int64_t stride, int64_t n,
       nan = true;
   }
   if (line.empty() || (nan && !ignore_nan)) {
-    for (size_t k = 0; k < q.size(); ++k)
-      out[static_cast<int64_t>(k) * step] = std::numeric_limits<T>::quiet_NaN();
+    for (size_t k = 0; k < q.size(); ++k) out[k] = std::numeric_limits<T>::quiet_NaN();
     return;
   }
   const T last = static_cast<T>(line.size() - 1);
@@ -56,8 +55,7 @@ void quantiles_of(T* out, int64_t step, const T* x, int64_t stride, int64_t n,
   } else {
     std::sort(line.begin(), line.end());
   }
-  for (size_t k = 0; k < q.size(); ++k)
-    out[static_cast<int64_t>(k) * step] = at_rank(line, q[k] * last, between);
+  for (size_t k = 0; k < q.size(); ++k) out[k] = at_rank(line, q[k] * last, between);
 }
 
 Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
@@ -71,8 +69,15 @@ Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
   std::optional<Dims> dims;
   if (dim) dims = Dims{wrap_dim(*dim, self.ndim(), "quantile")};
   Dims sizes = ReducedDims(self, dims, "quantile").result_sizes(self, keepdim);
-  if (several) sizes.insert(0, static_cast<int64_t>(q.size()));
-  Tensor out = empty(sizes, self.dtype(), self.device());
+  // The quantiles of a line lie side by side, though their dimension comes first.
+  const auto wide = several ? static_cast<int64_t>(q.size()) : 1;
+  Dims strides = contiguous_strides(sizes);
+  for (int64_t& stride : strides) stride *= std::max<int64_t>(wide, 1);
+  if (several) {
+    sizes.insert(0, wide);
+    strides.insert(0, 1);
+  }
+  Tensor out = empty_strided(sizes, strides, self.dtype(), self.device());
   if (out.is_meta() || q.empty()) return out;
   const Tensor dense = as_contiguous(self);
   Lines lines(dense, dim ? (*dims)[0] : 0);
@@ -84,7 +89,7 @@ Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
       parallel_for(0, lines.count(), grain, [&](int64_t lo, int64_t hi) {
         std::vector<T> line;
         for (int64_t i = lo; i < hi; ++i) {
-          quantiles_of(out.data_as<T>() + i, lines.count(), dense.data_as<T>() + lines.start(i),
+          quantiles_of(out.data_as<T>() + i * wide, dense.data_as<T>() + lines.start(i),
                        lines.inner, lines.n, wanted, between, ignore_nan, line);
         }
       });
