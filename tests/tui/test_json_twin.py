@@ -29,7 +29,7 @@ def in_text(text: str) -> set[int]:
     return {int(word, 0) for word in re.findall(r"0x[0-9a-f]+|(?<![\w.])[1-9]\d*(?![\w.])", text)}
 
 
-@pytest.mark.parametrize("name", ["memory", "object", "source"])
+@pytest.mark.parametrize("name", ["memory", "object", "source", "microscope", "dispatch"])
 @pytest.mark.parametrize("width", [80, 120])
 def test_every_number_drawn_is_in_the_model(name, width):
     story = tell()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.inspect.models._calls import duration
 from engine.inspect.models._words import shape_text
 from engine.inspect.models.dispatch import (
     ArgumentRow,
@@ -205,8 +204,8 @@ def _hop(
             Span(hop.kernel, "dim", target),
             Span("  not yet", "dim"),
         ]
-    began = f"+{duration(hop.after)} for " if context.width >= 100 else ""
-    time = f"  {began}{duration(hop.took)}"
+    began = f"+{hop.began} for " if context.width >= 100 else ""
+    time = f"  {began}{hop.lasted}"
     return [
         Span(f"  {context.glyphs.arrow} {number}  ", "head"),
         Span(hop.kernel, "op", target),
@@ -296,7 +295,7 @@ def _calls(title: str, rows: Sequence[CallRow], context: DrawContext) -> list[Li
 
 def _call(row: CallRow, context: DrawContext, glyphs: Glyphs) -> Line:
     sign = glyphs.here if row.here else glyphs.fail if row.error else glyphs.dot
-    time = f"  {duration(row.took)}" if row.done else "  not yet"
+    time = f"  {row.time}" if row.done else "  not yet"
     indent = min(3 + 2 * row.depth, context.width // 2)
     text = cut(clean(row.text), max(8, context.width - indent - 3 - cells(time)), glyphs.ellipsis)
     style = "op lit" if row.here else "error" if row.error else "op" if row.done else "dim"

@@ -64,6 +64,8 @@ class HopRow:
     fell: tuple[str, ...]
     after: int  # nanoseconds since the call began
     took: int  # until the next hop, or until the call ended
+    began: str  # both times as a person reads them
+    lasted: str
     done: bool  # it happened at this moment or before
 
 
@@ -98,6 +100,7 @@ class CallRow:
     depth: int
     text: str
     took: int
+    time: str
     here: bool
     done: bool
     error: str
@@ -228,19 +231,25 @@ def _hops(history: Any, call: Any, until: int, moment: int) -> tuple[HopRow, ...
     found = history.hops(call.id)
     begun = time_at(history, call.since)
     ends = [*(hop.moment for hop in found[1:]), until]
-    return tuple(
-        HopRow(
-            moment=hop.moment,
-            key=hop.key,
-            kernel=hop.kernel,
-            keys=hop.keys,
-            fell=hop.keys[: hop.keys.index(hop.key)] if hop.key in hop.keys else (),
-            after=time_at(history, hop.moment) - begun,
-            took=time_at(history, end) - time_at(history, hop.moment),
-            done=hop.moment <= moment,
+    rows = []
+    for hop, end in zip(found, ends, strict=False):
+        after = time_at(history, hop.moment) - begun
+        took = time_at(history, end) - time_at(history, hop.moment)
+        rows.append(
+            HopRow(
+                moment=hop.moment,
+                key=hop.key,
+                kernel=hop.kernel,
+                keys=hop.keys,
+                fell=hop.keys[: hop.keys.index(hop.key)] if hop.key in hop.keys else (),
+                after=after,
+                took=took,
+                began=duration(after),
+                lasted=duration(took),
+                done=hop.moment <= moment,
+            )
         )
-        for hop, end in zip(found, ends, strict=False)
-    )
+    return tuple(rows)
 
 
 def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
@@ -273,12 +282,14 @@ def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
 
 
 def _call_row(history: Any, call: Any, depth: int, here: int, moment: int) -> CallRow:
+    took = time_at(history, ended(history, call)) - time_at(history, call.since)
     return CallRow(
         call=call.id,
         moment=call.since,
         depth=depth,
         text=call_text(history, call),
-        took=time_at(history, ended(history, call)) - time_at(history, call.since),
+        took=took,
+        time=duration(took),
         here=call.id == here,
         done=call.since <= moment,
         error=call.error,
