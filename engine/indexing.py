@@ -79,8 +79,6 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         value = ops.scalar_tensor(value, dtype=view.dtype, device=view.device)
-    elif value.dtype is not view.dtype:
-        value = value.to(view.dtype)
     ops.index_put_(view, advanced, _without_leading_ones(value, value.dim()))
 
 
@@ -213,7 +211,7 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
     if not any(one is not None for one in advanced):
         return _view(self, sizes, strides, offset, steps), []
     view = self if not steps else _view(self, sizes, strides, offset, steps)
-    return view, _expand_masks(advanced)
+    return view, advanced
 
 
 def _normal(item: Any) -> Any:
@@ -303,10 +301,10 @@ def _view(self: Tensor, sizes: list[int], strides: list[int], offset: int, steps
 
 
 def _bool_index(self: Tensor, value: bool) -> Tensor:
-    """x[True] and x[False]: the indices [0] and [] over a dimension of size 1."""
+    """x[True] and x[False]: a mask over a dimension of size 1."""
     from engine.creation import tensor
 
-    return tensor([0] if value else [], dtype=_long(), device=self.device)
+    return tensor([value], dtype=bool_, device=self.device)
 
 
 def _check_mask(mask: Tensor, self: Tensor, dim: int) -> None:
@@ -316,8 +314,3 @@ def _check_mask(mask: Tensor, self: Tensor, dim: int) -> None:
             f"index: the shape of the mask {list(mask.shape)} at index {dim} does not match the "
             f"shape of the indexed tensor {list(self.shape)} at index {dim}"
         )
-
-
-def _expand_masks(advanced: Advanced) -> Advanced:
-    """uint8 masks as bool; the native operator expands bool masks itself."""
-    return [one.to(bool_) if one is not None and one.dtype is uint8 else one for one in advanced]

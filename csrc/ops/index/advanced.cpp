@@ -121,8 +121,54 @@ IndexWalk Advanced::walk(IntSpan dense) const {
   return walk;
 }
 
-Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices) {
-  const std::vector<Tensor> per_dim = index_per_dim(self, indices);
+// As PyTorch's iterator orders what it allocates: dimensions are put in order of the strides of the
+// first operand that has an opinion; a dimension in which it repeats itself has none.
+Dims Advanced::result_strides() const {
+  const Dims sizes = result_sizes();
+  std::vector<Dims> operands;
+  const auto add = [&](const Dims& lo, const Dims& mid, const Dims& hi) {
+    Dims strides = lo;
+    for (int64_t s : mid) strides.push_back(s);
+    for (int64_t s : hi) strides.push_back(s);
+    operands.push_back(strides);
+  };
+  add(before_strides, Dims(index_sizes.size(), 0), after_strides);
+  for (const Dims& own : index_strides) add(Dims(before.size(), 0), own, Dims(after.size(), 0));
+  // > 0: dimension a belongs outside of b; 0: nobody minds.
+  const auto compare = [&](size_t a, size_t b) {
+    for (const Dims& strides : operands) {
+      if (strides[a] == 0 || strides[b] == 0) continue;
+      if (strides[a] != strides[b]) return strides[a] > strides[b] ? 1 : -1;
+      if (sizes[a] > sizes[b]) return 1;
+    }
+    return 0;
+  };
+  std::vector<size_t> order;  // innermost first
+  for (size_t d = sizes.size(); d-- > 0;) order.push_back(d);
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t at = i, other = i; other-- > 0;) {
+      const int outer = compare(order[other], order[at]);
+      if (outer < 0) break;
+      if (outer == 0) continue;
+      std::swap(order[other], order[at]);
+      at = other;
+    }
+  }
+  Dims strides(sizes.size(), 0);
+  int64_t next = 1;
+  size_t inner = sizes.size();
+  bool row_major = true;
+  for (size_t d : order) {
+    strides[d] = next;
+    next *= sizes[d];
+    if (sizes[d] == 1) continue;  // is nowhere in particular
+    row_major = row_major && d < inner;
+    inner = d;
+  }
+  return row_major || next == 0 ? contiguous_strides(sizes) : strides;
+}
+
+Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
   Advanced a;
   a.index_sizes = broadcast_indices(per_dim);
   size_t first = per_dim.size(), last = 0, indexed = 0;
@@ -131,17 +177,27 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
     first = std::min(first, d);
     last = d;
     ++indexed;
+    a.index_strides.push_back(
+        broadcast_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes.size()));
   }
   const bool adjacent = indexed > 0 && last - first + 1 == indexed;
+  for (size_t d = 0; d < per_dim.size(); ++d) {
+    if (per_dim[d]) continue;
+    const bool is_before = adjacent && d < first;
+    (is_before ? a.before : a.after).push_back(self.sizes()[d]);
+    (is_before ? a.before_strides : a.after_strides).push_back(self.strides()[d]);
+  }
+  return a;
+}
+
+Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices) {
+  const std::vector<Tensor> per_dim = index_per_dim(self, indices);
+  Advanced a = plan_indices(self, per_dim);
+  const size_t indexed = a.index_strides.size();
   const bool any = numel_of(a.index_sizes) > 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
+    if (!per_dim[d]) continue;
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
-    if (!per_dim[d]) {
-      const bool is_before = adjacent && d < first;
-      (is_before ? a.before : a.after).push_back(size);
-      (is_before ? a.before_strides : a.after_strides).push_back(stride);
-      continue;
-    }
     if (any) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
     if (indexed == 1) {  // without negative indices, the index itself says where
       a.places = in_shape(per_dim[d], a.index_sizes);

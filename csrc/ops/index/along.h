@@ -15,13 +15,13 @@
 namespace uh {
 
 struct IndexWalk {
-  Tensor index;               // int64
-  Dims sizes;                 // of the walk: at least one dimension
-  Dims places, dense, table;  // strides of the index, the dense side, the table (0 at dim)
-  int64_t dim = 0;            // as the user sees it: for messages and for splitting
-  int64_t along = 0;          // the table's stride in that dimension
-  int64_t size = 0;           // the table's size in it
-  int64_t span = 1;           // dimensions of the walk, from dim on, in which the index runs
+  Tensor index;                     // int64
+  Dims sizes;                       // of the walk: at least one dimension
+  Dims places, dense, table;        // strides of the index, the dense side, the table (0 at dim)
+  int64_t dim = 0;                  // as the user sees it: for messages and for splitting
+  int64_t along = 0;                // the table's stride in that dimension
+  int64_t size = 0;                 // the table's size in it
+  int64_t span = 1;                 // dimensions of the walk, from dim on, in which the index runs
   std::string_view unchecked = "";  // the operator whose indices are checked as rows are written
 };
 

@@ -17,7 +17,7 @@ void check_values_known(const Tensor& t, std::string_view op) {
 }
 
 Tensor read(const Tensor& self, const Advanced& a) {
-  Tensor out = empty(a.result_sizes(), self.dtype());
+  Tensor out = empty_strided(a.result_sizes(), a.result_strides(), self.dtype());
   gather_into(out.data(), self, a.walk(out.strides()), "index", ErrorKind::kIndex);
   record_write(out);
   return out;
@@ -29,28 +29,42 @@ bool is_plain_mask(const Tensor& self, const std::vector<Tensor>& indices) {
          self.ndim() > 0 && indices[0].sizes() == self.sizes();
 }
 
-Tensor index_meta(const Tensor& self, const std::vector<Tensor>& indices) {
-  Dims shape, before, after;
-  size_t first = self.sizes().size(), last = 0, indexed = 0;
-  for (size_t d = 0; d < indices.size(); ++d) {
-    if (!indices[d]) continue;
-    check_kind(indices[d].dtype() != DType::kBool && indices[d].dtype() != DType::kUInt8,
+// The only index, where it is a mask: in the shape that broadcasts over what it chooses whole.
+Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices) {
+  Tensor mask;
+  int64_t dims = 0, end = 0;
+  for (const Tensor& t : indices) {
+    if (!t) {
+      ++dims;
+      continue;
+    }
+    if (mask || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8)) return Tensor();
+    if (dims + t.ndim() > self.ndim()) return Tensor();
+    for (int64_t d = 0; d < t.ndim(); ++d) {
+      if (t.size(d) != self.size(dims + d)) return Tensor();  // told by index_per_dim
+    }
+    mask = t;
+    end = dims += t.ndim();
+  }
+  if (!mask) return mask;
+  Layout layout{mask.sizes(), mask.strides(), mask.offset()};
+  for (; end < self.ndim(); ++end) {
+    layout.sizes.push_back(1);
+    layout.strides.push_back(1);
+  }
+  return alias(mask, layout);
+}
+
+Tensor index_meta(const Tensor& self, std::vector<Tensor> indices) {
+  for (const Tensor& t : indices) {
+    check_kind(!t || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8),
                ErrorKind::kNotImplemented,
                "index: the size of the result depends on the values of a mask, which a meta tensor "
                "does not have");
-    shape = broadcast_shapes(shape, indices[d].sizes());
-    first = std::min(first, d);
-    last = d;
-    ++indexed;
   }
-  const bool adjacent = indexed > 0 && last - first + 1 == indexed;
-  for (size_t d = 0; d < self.sizes().size(); ++d) {
-    if (d < indices.size() && indices[d]) continue;
-    (adjacent && d < first ? before : after).push_back(self.sizes()[d]);
-  }
-  for (int64_t s : shape) before.push_back(s);
-  for (int64_t s : after) before.push_back(s);
-  return empty(before, self.dtype(), Device::kMeta);
+  indices.resize(self.sizes().size());
+  const Advanced a = plan_indices(self, indices);
+  return empty_strided(a.result_sizes(), a.result_strides(), self.dtype(), Device::kMeta);
 }
 
 }  // namespace
@@ -71,17 +85,18 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
   return read(self, resolve_indices(self, indices));
 }
 
-void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indices,
+void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
                     const Tensor& values, bool accumulate) {
+  if (const Tensor mask = only_mask(self, indices); mask && values.numel() == 1 && !accumulate) {
+    const Scalar value = values.is_meta() ? Scalar(0) : read_scalar(values);
+    return masked_fill_into(keys, self, mask, value);
+  }
   check(self.dtype() == values.dtype(),
         "Index put requires the source and destination dtypes match, got ",
         info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
         " for the source.");
   check_no_internal_overlap(self, "index_put_");
   if (self.is_meta()) return;
-  if (is_plain_mask(self, indices) && values.numel() == 1 && !accumulate) {
-    return masked_fill_into(KeySet(), self, indices[0], read_scalar(values));
-  }
   const Advanced a = resolve_indices(self, indices);
   const Dims sizes = a.result_sizes();
   check(values.ndim() <= sizes.ndim() || values.numel() == 1,
@@ -105,8 +120,7 @@ void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indic
     source = empty(Dims(), self.dtype());
     copy_elements(Strided(source), Strided(values.data(), values.dtype(), Dims(), Dims()));
   }
-  if (source.numel() > 1)
-    dense = broadcast_strides(source.sizes(), source.strides(), sizes.size());
+  if (source.numel() > 1) dense = broadcast_strides(source.sizes(), source.strides(), sizes.size());
   const IndexWalk walk = a.walk(dense);
   if (accumulate)
     fold_places(self, walk, source.data(), Fused::kSum, Scalar(1));

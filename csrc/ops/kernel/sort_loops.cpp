@@ -29,10 +29,30 @@ int64_t better(const void* line, int64_t from, int64_t n, uint64_t threshold, bo
                     : first_better<T, false>(x, from, n, key);
 }
 
+template <class T, bool kDescending>
+void fold_minima(SortKey<T>* __restrict keys, const T* __restrict x, int64_t n, int64_t m) {
+  for (int64_t j = 0; j < m; ++j) keys[j] = sort_key(x[j], kDescending);
+  for (int64_t i = m; i < n; i += m) {
+    const int64_t rest = n - i < m ? n - i : m;
+    for (int64_t j = 0; j < rest; ++j) {
+      const SortKey<T> key = sort_key(x[i + j], kDescending);
+      keys[j] = key < keys[j] ? key : keys[j];
+    }
+  }
+}
+
+template <class T>
+void minima(void* keys, const void* line, int64_t n, int64_t m, bool descending) {
+  auto* found = static_cast<SortKey<T>*>(keys);
+  const auto* x = static_cast<const T*>(line);
+  descending ? fold_minima<T, true>(found, x, n, m) : fold_minima<T, false>(found, x, n, m);
+}
+
 SortLoops make() {
   SortLoops loops{};
 #define UH_ENTRY(name, type, text, title)                                                          \
-  loops.better[static_cast<int>(DType::name)] = better<type>;
+  loops.better[static_cast<int>(DType::name)] = better<type>;                                      \
+  loops.minima[static_cast<int>(DType::name)] = minima<type>;
   UH_REAL_DTYPES(UH_ENTRY)
 #undef UH_ENTRY
   return loops;

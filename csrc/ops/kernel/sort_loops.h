@@ -1,4 +1,4 @@
-// The scan of a selection: looking through a line for elements better than those kept so far.
+// The scans of a selection: a bound for what can be among the best, then those within it.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,9 @@ struct SortLoops {
   using Better = int64_t (*)(const void* line, int64_t from, int64_t n, uint64_t threshold,
                              bool descending);
   Better better[kDTypeCount];
+  // keys[j] = the smallest key among elements j, j + m, j + 2m ...; n >= m.
+  using Minima = void (*)(void* keys, const void* line, int64_t n, int64_t m, bool descending);
+  Minima minima[kDTypeCount];
 };
 
 UH_PER_ISA(SortLoops, sort_loops)

@@ -1,6 +1,7 @@
 #include "ops/sort/lines.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -110,6 +111,21 @@ void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descen
     values[i] = from_sort_key<T>(static_cast<SortKey<T>>(items[i].key()), descending);
 }
 
+// A key that at least k elements do not exceed, and few more: the line is dealt out to many hands,
+// and of each hand's best card the k-th best is such a bound. Nothing where that would not pay.
+template <class T>
+std::optional<SortKey<T>> bound_of(const T* line, int64_t n, int64_t k, bool descending) {
+  constexpr int64_t kMost = 1024;
+  const int64_t hands = std::max<int64_t>(64, 4 * ((k + 15) / 16 * 16));
+  if (hands > kMost || n < 4 * hands) return std::nullopt;
+  SortKey<T> best[kMost];
+  sort_loops().minima[static_cast<int>(dtype_of<T>::value)](best, line, n, hands, descending);
+  std::nth_element(best, best + (k - 1), best + hands);
+  const SortKey<T> bound = best[k - 1];
+  if (bound == static_cast<SortKey<T>>(~SortKey<T>(0))) return std::nullopt;
+  return bound;
+}
+
 template <class T, class Item>
 void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k, bool descending,
                   SortScratch& scratch) {
@@ -121,12 +137,20 @@ void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k
   // Up to `most` candidates are collected before all but the best k are thrown away.
   const int64_t most = std::min(n, std::max<int64_t>(2 * k, k + 64));
   Item* kept = scratch.room<Item>(most + kBlock);
-  for (int64_t i = 0; i < most; ++i) kept[i] = item(i);
-  std::nth_element(kept, kept + (k - 1), kept + most);
-  uint64_t threshold = static_cast<uint64_t>(kept[k - 1].key());
-  int64_t count = k;
+  const std::optional<SortKey<T>> bound = bound_of(line, n, k, descending);
+  int64_t count = 0, begin = 0;
+  uint64_t threshold = 0;
+  if (bound) {
+    threshold = uint64_t{*bound} + 1;
+  } else {
+    for (int64_t i = 0; i < most; ++i) kept[i] = item(i);
+    std::nth_element(kept, kept + (k - 1), kept + most);
+    threshold = static_cast<uint64_t>(kept[k - 1].key());
+    count = k;
+    begin = most;
+  }
   const auto better = sort_loops().better[static_cast<int>(dtype_of<T>::value)];
-  for (int64_t i = most; i < n;) {
+  for (int64_t i = begin; i < n;) {
     i = better(line, i, n, threshold, descending);
     const int64_t end = std::min(n, i + kBlock);
     for (; i < end; ++i) {
