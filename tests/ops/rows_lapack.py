@@ -9,6 +9,7 @@ import numpy as np
 from table import Array, Bad, Row, Sample, array
 
 DTYPES = ("float32", "float64")
+INFO = "values and int32"  # the dtype of pivots and of info
 SQUARES = ((3, 3), (2, 4, 4), (0, 0), (0, 2, 2), (1, 1))
 
 
@@ -60,6 +61,16 @@ def solve(a: np.ndarray, b: np.ndarray, upper: bool = False) -> np.ndarray:
     return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
 
 
+def rotated(samples: Callable[[str], Iterator[Sample]]) -> Callable[[str], Iterator[Sample]]:
+    """The last argument first."""
+
+    def turned(dtype: str) -> Iterator[Sample]:
+        for s in samples(dtype):
+            yield Sample((s.args[-1], *s.args[:-1]), s.kwargs, s.name)
+
+    return turned
+
+
 def with_info(compute: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], Any]:
     return lambda a: (compute(a), np.zeros(a.shape[:-2], np.int32))
 
@@ -88,6 +99,74 @@ def packed(a: np.ndarray) -> Any:
     return low + up - np.eye(a.shape[-1]), order
 
 
+def without_exchanges(dtype: str) -> Iterator[Sample]:
+    """Packed LU factors of matrices whose rows stay where they are, and pivots that say so."""
+    for shape in ((3, 3), (2, 4, 4)):
+        values, order = packed(square(dtype, *shape).reference)
+        yield Sample(
+            (Array(values.astype(dtype), dtype), Array(order.copy(), "int32")), {}, str(shape)
+        )
+
+
+def unpacked(values: np.ndarray, order: np.ndarray) -> Any:
+    n = values.shape[-1]
+    one = np.eye(n)
+    return np.zeros_like(values) + one, np.tril(values, -1) + one, np.triu(values)
+
+
+def factored(dtype: str) -> Iterator[Sample]:
+    for sample in without_exchanges(dtype):
+        n = sample.args[0].values.shape[-1]
+        yield Sample((*sample.args, array(dtype, n, 2, seed=3)), {}, sample.name)
+
+
+def solve_factored(values: np.ndarray, order: np.ndarray, b: np.ndarray) -> np.ndarray:
+    _, low, up = unpacked(values, order)
+    return np.linalg.solve(low @ up, b)
+
+
+def reflectors(dtype: str) -> Iterator[Sample]:
+    """Vectors below the diagonal, and factors that make their reflections orthogonal."""
+    for m, n in ((3, 2), (4, 4)):
+        v = array(dtype, m, n, low=-1, high=1).values
+        lower = np.tril(v, -1).astype(np.float64) + np.eye(m, n)
+        tau = (2 / (lower**2).sum(0)).astype(dtype)
+        yield Sample((Array(v, dtype), Array(tau, dtype)), {}, f"{m}x{n}")
+
+
+def whole(v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    m, n = v.shape
+    q = np.eye(m)
+    for i in range(n):
+        w = np.concatenate([np.zeros(i), [1.0], v[i + 1 :, i]])
+        q = q @ (np.eye(m) - tau[i] * np.outer(w, w))
+    return q
+
+
+def reflected_columns(dtype: str) -> Iterator[Sample]:
+    for sample in reflectors(dtype):
+        m = sample.args[0].values.shape[0]
+        yield Sample((*sample.args, array(dtype, m, 3, seed=5)), {}, sample.name)
+
+
+def tensors(dtype: str) -> Iterator[Sample]:
+    yield Sample((Array(square(dtype, 6, 6).values.reshape(2, 3, 6), dtype),), {}, "2x3 by 6")
+
+
+def tensor_systems(dtype: str) -> Iterator[Sample]:
+    a = Array(square(dtype, 6, 6).values.reshape(2, 3, 6), dtype)
+    yield Sample((a, array(dtype, 2, 3, seed=1)), {}, "2x3")
+
+
+def upper_systems(dtype: str) -> Iterator[Sample]:
+    a = Array(np.triu(square(dtype, 3, 3).values), dtype)
+    yield Sample((array(dtype, 3, 2, seed=1), a), {}, "3x3")
+
+
+def diagonal(dtype: str) -> Iterator[Sample]:
+    yield Sample((Array(np.diag([4.0, 2.0]).astype(dtype), dtype),), {}, "diagonal")
+
+
 SINGULAR = Bad(lambda m: m.linalg.inv(m.zeros(2, 2)), RuntimeError, "singular")
 NOT_SQUARE = Bad(lambda m: m.linalg.inv(m.zeros(2, 3)), RuntimeError, "square")
 INTEGERS = Bad(
@@ -106,7 +185,13 @@ UPLO = Bad(lambda m: m.linalg.eigh(m.eye(2), "X"), RuntimeError, "'L' or 'U'")
 
 TALL = ((3, 3), (5, 3), (3, 5), (2, 4, 3), (0, 3), (3, 0))
 ROWS = [
-    Row("linalg.inv", np.linalg.inv, of(square), DTYPES, bad=(SINGULAR, NOT_SQUARE, INTEGERS, HALVES)),
+    Row(
+        "linalg.inv",
+        np.linalg.inv,
+        of(square),
+        DTYPES,
+        bad=(SINGULAR, NOT_SQUARE, INTEGERS, HALVES),
+    ),
     Row("inverse", np.linalg.inv, of(square), DTYPES, out=True),
     Row("linalg.det", np.linalg.det, of(square), DTYPES),
     Row("det", np.linalg.det, of(square), DTYPES),
@@ -154,4 +239,47 @@ ROWS = [
         DTYPES,
         "int64",
     ),
-]  # fmt: skip
+    Row("lu_unpack", unpacked, without_exchanges, DTYPES),
+    Row("linalg.lu_solve", solve_factored, factored, DTYPES),
+    Row(
+        "lu_solve", lambda b, f, p: solve_factored(f, p, b), rotated(factored), DTYPES, torch=False
+    ),
+    Row("linalg.tensorinv", np.linalg.tensorinv, tensors, DTYPES),
+    Row("linalg.tensorsolve", np.linalg.tensorsolve, tensor_systems, DTYPES),
+    Row(
+        "triangular_solve",
+        lambda b, a: (np.linalg.solve(a, b), a),
+        upper_systems,
+        DTYPES,
+        torch=False,
+    ),
+    Row("linalg.eigvals", np.linalg.eigvals, chosen(), DTYPES, "to complex", bad=(NAN,)),
+    Row("linalg.eig", lambda a: (a[0], np.ones_like(a)), chosen(), DTYPES, "to complex"),
+    Row(
+        "linalg.householder_product",
+        lambda v, tau: whole(v, tau)[:, : v.shape[1]],
+        reflectors,
+        DTYPES,
+    ),
+    Row("orgqr", lambda v, tau: whole(v, tau)[:, : v.shape[1]], reflectors, DTYPES, out=True),
+    Row("ormqr", lambda v, tau, c: whole(v, tau) @ c, reflected_columns, DTYPES, out=True),
+    Row("linalg.lu_factor", packed, of(square, (3, 3), (2, 4, 4)), DTYPES, INFO),
+    Row(
+        "linalg.lu_factor_ex",
+        lambda a: (*packed(a), np.zeros(a.shape[:-2], np.int32)),
+        of(square, (3, 3), (2, 4, 4)),
+        DTYPES,
+        INFO,
+    ),
+    Row("linalg.inv_ex", with_info(np.linalg.inv), of(square), DTYPES, INFO),
+    Row("linalg.cholesky_ex", with_info(np.linalg.cholesky), of(symmetric), DTYPES, INFO),
+    Row(
+        "linalg.solve_ex",
+        lambda a, b: (solve(a, b), np.zeros(a.shape[:-2], np.int32)),
+        systems,
+        DTYPES,
+        INFO,
+    ),
+    Row("linalg.ldl_factor", lambda a: (a, np.arange(1, 3)), diagonal, DTYPES, INFO),
+    Row("linalg.ldl_factor_ex", lambda a: (a, np.arange(1, 3), 0), diagonal, DTYPES, INFO),
+]

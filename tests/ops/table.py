@@ -72,7 +72,7 @@ class Row:
     reference: Callable[..., Any]
     samples: Callable[[str], Iterator[Sample]]
     dtypes: Sequence[str] = ALL
-    result: str = "same"  # same | float | bool | int64 | sum | real: the dtype that comes out
+    result: str = "same"  # same | float | bool | int64 | sum | real | to complex: the dtype that comes out
     method: bool = False  # called as a method: engine.<name> does not exist
     inplace: bool = False  # there is a method <name>_
     out: bool = False  # there is an out= form
@@ -90,6 +90,8 @@ class Row:
             return dtype
         if self.result == "real":
             return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+        if self.result == "to complex":
+            return "complex128" if dtype in ("float64", "complex128") else "complex64"
         if self.result == "float":
             return dtype if dtype in FLOATS + COMPLEX else "float32"
         if self.result == "sum":

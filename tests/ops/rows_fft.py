@@ -1,0 +1,107 @@
+"""Fourier transforms, against NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from table import Bad, Row, Sample, array
+
+REAL = ("float32", "float64")
+LENGTHS = (
+    1,
+    2,
+    5,
+    8,
+    12,
+    30,
+    67,
+    128,
+)  # by passes of several radices; 67 is a prime too large for one
+
+
+def lines(dtype: str) -> Iterator[Sample]:
+    for n in LENGTHS:
+        yield Sample((array(dtype, 2, n, low=-1, high=1),), {}, f"{n} points")
+    x = array(dtype, 4, 6, low=-1, high=1)
+    for options in ({"n": 4}, {"n": 9}, {"dim": 0}, {"norm": "ortho"}, {"norm": "forward"}):
+        yield Sample((x,), options, str(options))
+
+
+def planes(dtype: str) -> Iterator[Sample]:
+    x = array(dtype, 3, 4, 5, low=-1, high=1)
+    for options in ({}, {"s": (2, 6)}, {"dim": (0, 2)}, {"norm": "ortho"}):
+        yield Sample((x,), options, str(options))
+
+
+def longer(samples: Callable[[str], Iterator[Sample]]) -> Callable[[str], Iterator[Sample]]:
+    """Without the lines of one value, from which no length can be guessed."""
+
+    def chosen(dtype: str) -> Iterator[Sample]:
+        return (s for s in samples(dtype) if s.name != "1 points")
+
+    return chosen
+
+
+def axis(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function under PyTorch's names of arguments."""
+
+    def call(x: np.ndarray, **options: Any) -> Any:
+        if "dim" in options:
+            dim = options.pop("dim")
+            options["axis" if isinstance(dim, int) else "axes"] = dim
+        return reference(x, **options)
+
+    return call
+
+
+def any_axes(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """The last len(s) dimensions where sizes are given without dimensions."""
+
+    def call(x: np.ndarray, **options: Any) -> Any:
+        if "s" in options and "axes" not in options:
+            options["axes"] = tuple(range(-len(options["s"]), 0))
+        return reference(x, **options)
+
+    return axis(call)
+
+
+def moved(dtype: str) -> Iterator[Sample]:
+    for shape in ((4,), (5,), (3, 4)):
+        yield Sample((array(dtype, *shape),), {}, str(shape))
+
+
+def frequencies(dtype: str) -> Iterator[Sample]:
+    for n in (1, 4, 5):
+        yield Sample((n,), {"d": 0.5}, str(n))
+
+
+POINTS = Bad(lambda m: m.fft.fft(m.ones(3), n=0), RuntimeError, "Invalid number of data points")
+NORM = Bad(lambda m: m.fft.fft(m.ones(3), norm="x"), RuntimeError, "Invalid normalization mode")
+COMPLEX = Bad(
+    lambda m: m.fft.rfft(m.ones(3, dtype=m.complex64)), RuntimeError, "expects a real input"
+)
+TWICE = Bad(lambda m: m.fft.fftn(m.ones(3, 3), dim=(0, 0)), RuntimeError, "dims must be unique")
+
+f = np.fft
+ROWS = [
+    Row("fft.fft", axis(f.fft), lines, REAL, "to complex", bad=(POINTS, NORM)),
+    Row("fft.ifft", axis(f.ifft), lines, REAL, "to complex"),
+    Row("fft.rfft", axis(f.rfft), lines, REAL, "to complex", bad=(COMPLEX,)),
+    Row("fft.irfft", axis(f.irfft), longer(lines), REAL),
+    Row("fft.hfft", axis(f.hfft), longer(lines), REAL),
+    Row("fft.ihfft", axis(f.ihfft), lines, REAL, "to complex"),
+    Row("fft.fft2", any_axes(f.fft2), planes, REAL, "to complex"),
+    Row("fft.ifft2", any_axes(f.ifft2), planes, REAL, "to complex"),
+    Row("fft.rfft2", any_axes(f.rfft2), planes, REAL, "to complex"),
+    Row("fft.irfft2", any_axes(f.irfft2), planes, REAL),
+    Row("fft.fftn", any_axes(f.fftn), planes, REAL, "to complex", bad=(TWICE,)),
+    Row("fft.ifftn", any_axes(f.ifftn), planes, REAL, "to complex"),
+    Row("fft.rfftn", any_axes(f.rfftn), planes, REAL, "to complex"),
+    Row("fft.irfftn", any_axes(f.irfftn), planes, REAL),
+    Row("fft.fftshift", f.fftshift, moved),
+    Row("fft.ifftshift", f.ifftshift, moved),
+    Row("fft.fftfreq", f.fftfreq, frequencies, ("float32",), "float32"),
+    Row("fft.rfftfreq", f.rfftfreq, frequencies, ("float32",), "float32"),
+]

@@ -1,0 +1,134 @@
+"""Decompositions that are unique only up to signs: their factors make the matrix again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+
+SHAPES = [(3, 3), (5, 3), (3, 5), (2, 4, 3), (0, 3), (3, 0), (0, 2, 2), (40, 30)]
+DTYPES = ["float32", "float64", "complex64", "complex128"]
+
+
+def matrix(dtype: str, *shape: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng([seed, *shape])
+    values = rng.standard_normal(shape) + 1j * rng.standard_normal(shape) * dtype.startswith("c")
+    return (values if dtype.startswith("c") else values.real).astype(dtype)
+
+
+def adjoint(a: np.ndarray) -> np.ndarray:
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def arrays(*tensors: Any) -> list[np.ndarray]:
+    return [
+        np.array(t.tolist(), dtype=str(t.dtype).rpartition(".")[2]).reshape(tuple(t.shape))
+        for t in tensors
+    ]
+
+
+def assert_close(found: np.ndarray, wanted: np.ndarray) -> None:
+    far = 1e-4 if found.dtype in (np.float32, np.complex64) else 1e-11
+    np.testing.assert_allclose(found, wanted, rtol=far, atol=far * 10)
+
+
+def assert_orthonormal(q: np.ndarray) -> None:
+    eye = np.eye(q.shape[-1]) + np.zeros((*q.shape[:-2], 1, 1))
+    assert_close(adjoint(q) @ q, eye.astype(q.dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_qr_makes_the_matrix(shape: tuple[int, ...], dtype: str, mode: str) -> None:
+    a = matrix(dtype, *shape)
+    q, r = arrays(*engine.linalg.qr(engine.tensor(a), mode=mode))
+    assert_close(q @ r, a)
+    assert_orthonormal(q)
+    assert not np.tril(r, -1).any(), "R is not an upper triangle"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("full", [True, False])
+def test_svd_makes_the_matrix(shape: tuple[int, ...], dtype: str, full: bool) -> None:
+    a = matrix(dtype, *shape)
+    u, s, vh = arrays(*engine.linalg.svd(engine.tensor(a), full_matrices=full))
+    k = min(shape[-2:])
+    assert_close((u[..., :k] * s[..., None, :].astype(dtype)) @ vh[..., :k, :], a)
+    assert_orthonormal(u)
+    assert_orthonormal(adjoint(vh))
+    assert (s >= 0).all(), "a singular value is negative"
+    assert (np.diff(s, axis=-1) <= 0).all(), "singular values do not fall"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 4), (0, 0), (30, 30)], ids=str)
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_eigh_makes_the_matrix_and_reads_one_triangle(shape: Any, dtype: str, uplo: str) -> None:
+    a = matrix(dtype, *shape)
+    a = a + adjoint(a)
+    seen = np.tril(a) if uplo == "L" else np.triu(a)
+    values, vectors = arrays(*engine.linalg.eigh(engine.tensor(seen), uplo))
+    assert_close((vectors * values[..., None, :].astype(dtype)) @ adjoint(vectors), a)
+    assert_orthonormal(vectors)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5, 5), (0, 0)], ids=str)
+def test_eig_finds_directions_that_stay(shape: tuple[int, ...], dtype: str) -> None:
+    a = matrix(dtype, *shape)
+    values, vectors = arrays(*engine.linalg.eig(engine.tensor(a)))
+    assert_close(a @ vectors, vectors * values[..., None, :])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_ldl_factors_solve(dtype: str, hermitian: bool) -> None:
+    a, b = matrix(dtype, 2, 4, 4), matrix(dtype, 2, 4, 3, seed=1)
+    a = a + (adjoint(a) if hermitian else np.swapaxes(a, -1, -2))
+    factors = engine.linalg.ldl_factor(engine.tensor(a), hermitian=hermitian)
+    (x,) = arrays(engine.linalg.ldl_solve(*factors, engine.tensor(b), hermitian=hermitian))
+    assert_close(a @ x, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+def test_least_squares(dtype: str, driver: str) -> None:
+    a, b = matrix(dtype, 6, 3), matrix(dtype, 6, 2, seed=1)
+    found = engine.linalg.lstsq(engine.tensor(a), engine.tensor(b), driver=driver)
+    (x,) = arrays(found.solution)
+    assert_close(x, np.linalg.lstsq(a, b, rcond=None)[0].astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("adjointed", [True, False])
+def test_lu_solve_on_either_side(dtype: str, left: bool, adjointed: bool) -> None:
+    a, b = matrix(dtype, 3, 4, 4), matrix(dtype, *((4, 2) if left else (2, 4)), seed=1)
+    factors = engine.linalg.lu_factor(engine.tensor(a))
+    (x,) = arrays(engine.linalg.lu_solve(*factors, engine.tensor(b), left=left, adjoint=adjointed))
+    used = adjoint(a) if adjointed else a
+    assert_close(used @ x if left else x @ used, b + np.zeros_like(x))
+
+
+def test_a_bad_matrix_of_a_batch_is_named() -> None:
+    batch = engine.stack([engine.eye(2), engine.zeros(2, 2)])
+    with pytest.raises(engine.linalg.LinAlgError, match=r"\(Batch element 1\)"):
+        engine.linalg.inv(batch)
+    with pytest.raises(engine.linalg.LinAlgError, match=r"\(Batch element 1\)"):
+        engine.linalg.cholesky(batch)
+    assert engine.linalg.inv_ex(batch).info.tolist() == [0, 1]
+
+
+def test_what_is_not_finite_never_hangs() -> None:
+    for value in (engine.nan, engine.inf):
+        bad = engine.full((3, 3), value)
+        for compute in (engine.linalg.svd, engine.linalg.eigh, engine.linalg.eig, engine.linalg.qr):
+            try:
+                compute(bad)
+            except RuntimeError:
+                continue
