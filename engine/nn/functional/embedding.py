@@ -21,7 +21,7 @@ def embedding(
     """The row of `weight` for every index in `input`.
 
     Shape: that of `input`, and one more dimension: weight.size(1).
-    Memory: a new tensor. With `max_norm`, rows that are longer are shortened in `weight` itself first.
+    Memory: a new tensor. With `max_norm`, longer rows are shortened in `weight` itself first.
     `padding_idx`, `scale_grad_by_freq` and `sparse` concern the gradient only.
     Raises: IndexError for an index outside, AssertionError for a `padding_idx` outside.
 
