@@ -104,7 +104,8 @@ class Schema:
     def check(self, values: list[Any]) -> None:
         """Raises TypeError for the first value that its argument cannot take."""
         for one, value in zip(self.arguments, values, strict=True):
-            if not accepts(one.type, value):
+            one_for_all = one.type.startswith("int[") and accepts("int", value)  # int[2] padding=0
+            if not accepts(one.type, value) and not one_for_all:
                 raise TypeError(
                     f"{self.full_name}: argument {one.name!r} must be {wanted_word(one.type)}, "
                     f"got {type_word(value)}; the schema is {self.text}"

@@ -55,7 +55,7 @@ CONV1 = calls(
     (((2, 3, 9), (4, 3, 3)), (), {}),
     (((2, 4, 17), (6, 2, 3), (6,)), (2, 1, 2, 2), {}),
     (((3, 7), (5, 3, 2)), (None, 3), {}),
-    (((1, 2, 40), (3, 2, 4)), (), {"padding": "same"}),
+    (((1, 2, 40), (3, 2, 5)), (), {"padding": "same"}),
     (((0, 2, 5), (3, 2, 2)), (), {}),
 )
 CONV2 = calls(
@@ -65,11 +65,17 @@ CONV2 = calls(
     (((2, 5, 4, 4), (11, 5, 1, 1), (11,)), (), {}),
     (((3, 8, 8), (2, 3, 5, 2)), (None, (3, 1)), {"padding": "valid"}),
     (((1, 2, 20, 60), (9, 2, 3, 3)), (), {"padding": (0, 1)}),
-    (((1, 1, 6, 5), (2, 1, 2, 3)), (), {"padding": "same"}),
+    (((1, 1, 6, 5), (2, 1, 5, 3)), (), {"padding": "same", "dilation": (1, 2)}),
+    (((1, 70, 5, 9), (3, 70, 3, 3)), (), {"padding": 1}),
 )
 CONV3 = calls(
     (((1, 2, 4, 5, 6), (3, 2, 2, 3, 3), (3,)), (1, 1), {}),
     (((1, 4, 5, 5, 5), (4, 2, 3, 3, 3)), (), {"stride": 2, "groups": 2, "dilation": (1, 2, 1)}),
+)
+# An odd amount of padding: PyTorch warns that it copies.
+UNEVEN = calls(
+    (((1, 2, 9), (3, 2, 4)), (), {"padding": "same"}),
+    (((1, 2, 9), (3, 2, 2)), (), {"padding": "same", "dilation": 3}),
 )
 TRANSPOSE1 = calls(
     (((2, 3, 5), (3, 4, 3)), (), {}),
@@ -152,6 +158,7 @@ MODES = tuple(
 
 ROWS = [
     Row(F + "conv1d", conv, CONV1, INTS + FLOATS, bad=(SMALL, DTYPES, SAME)),
+    Row(F + "conv1d", conv, UNEVEN, INTS + FLOATS, torch=False),
     Row(F + "conv2d", conv, CONV2, INTS + FLOATS, bad=(EVEN, STRIDE)),
     Row(F + "conv3d", conv, CONV3, INTS + FLOATS),
     Row(F + "conv_transpose1d", conv_transpose, TRANSPOSE1, ("int64", *FLOATS)),

@@ -98,9 +98,7 @@ def _adaptive(input: Tensor, output_size: Any, dims: int) -> Sizes:
     if len(output_size) != dims:
         return [0 if size is None else size for size in output_size]  # the operator refuses it
     sizes = input.shape[-dims:]
-    return [
-        have if size is None else size for size, have in zip(output_size, sizes, strict=True)
-    ]
+    return [have if size is None else size for size, have in zip(output_size, sizes, strict=True)]
 
 
 def _adaptive_max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Pair]]:
@@ -272,8 +270,7 @@ def _unpooled_size(
     dims = len(kernel)
     sizes = input.shape[-dims:]
     least = [
-        (n - 1) * s + k - 2 * p
-        for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True)
+        (n - 1) * s + k - 2 * p for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True)
     ]
     if given is None:
         wanted = least
