@@ -111,9 +111,12 @@ class Convolution {
 
   void make_parts() {
     bool all = true;  // whether every output has taps
-    for (size_t a = 0; a < kConvDims; ++a)
-      all =
-          all && static_cast<int64_t>(axes_[a].residues.size()) >= std::min(step(a), axes_[a].out);
+    for (size_t a = 0; a < kConvDims; ++a) {
+      const auto& residues = axes_[a].residues;
+      const auto met = std::count_if(residues.begin(), residues.end(),
+                                     [&](int64_t residue) { return residue < axes_[a].out; });
+      all = all && met == std::min(step(a), axes_[a].out);
+    }
     if (!all || in_channels_ == 0) fill_with_bias();
     if (in_channels_ == 0) return;
     for (size_t z = 0; z < axes_[0].residues.size(); ++z) {
