@@ -86,7 +86,11 @@ TRANSPOSE2 = calls(
     (((1, 4, 3, 20), (4, 3, 2, 4)), (), {"groups": 2, "dilation": (3, 1), "padding": (1, 2)}),
     (((1, 2, 3, 3), (2, 9, 1, 1)), (None, 3), {}),
 )
-TRANSPOSE3 = calls((((1, 2, 2, 3, 3), (2, 3, 2, 2, 3)), (), {"stride": (2, 1, 2)}))
+TRANSPOSE3 = calls(
+    (((1, 2, 2, 3, 3), (2, 3, 2, 2, 3)), (), {"stride": (2, 1, 2)}),
+    # No tap reaches the only plane of the output: 0 everywhere.
+    (((1, 2, 1, 5, 3), (2, 1, 2, 5, 3)), (None, (3, 1, 1), 1), {"dilation": (2, 1, 2)}),
+)
 
 EVEN = Bad(
     lambda m: m.nn.functional.conv2d(m.ones(1, 3, 4, 4), m.ones(2, 2, 3, 3)),
