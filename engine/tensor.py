@@ -28,15 +28,22 @@ from engine.dtypes import (
 )
 from engine.storage import UntypedStorage
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the operators' methods, which engine/__init__.py installs
     import numpy as np
+
+    from engine._generated.methods import TensorMethods
+
+    class _Base(_TensorBase, TensorMethods): ...
+
+else:
+    _Base = _TensorBase
 
 _new = object.__new__
 _item_double = lib.uh_item_double
 _new_tuple = tuple.__new__
 
 
-class Tensor(_TensorBase):
+class Tensor(_Base):
     """An n-dimensional array of one element type, over a Storage that others may share.
 
     Make one with `engine.tensor(data)`, `engine.zeros(sizes)` and their like. `Tensor(2, 3)` (sizes)
@@ -492,17 +499,8 @@ class Tensor(_TensorBase):
         """The tensor in main memory."""
         return self.to("cpu")
 
-    if TYPE_CHECKING:  # the operators: installed from the generated tables
+    if TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def __and__(self, other: Any) -> Tensor: ...
-        def __or__(self, other: Any) -> Tensor: ...
-        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
 
