@@ -204,7 +204,7 @@ def normal(
             if not isinstance(std, Tensor) and std < 0:
                 raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
             like = mean if isinstance(mean, Tensor) else std
-            made = ops.normal_Tensor_Tensor(_as_operand(mean, like), _as_operand(std, like))
+            made = ops.normal(_as_operand(mean, like), _as_operand(std, like))
         elif size is None:
             raise TypeError("normal: two numbers need a size, such as normal(0.0, 1.0, (2, 3))")
         else:

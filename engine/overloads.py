@@ -61,7 +61,8 @@ def random_(
     if to is None:
         kind = input.dtype
         digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(kind.name)
-        to = 2 if kind is bool_ else 2**digits if digits else 2 ** (8 * kind.itemsize - 1) - 1
+        bits = 8 * kind.itemsize - kind.is_signed
+        to = 2 if kind is bool_ else 2**digits + 1 if digits else min(2**bits, 2**63 - 1)
     with (generator or default_generator).drawing():
         return ops.random_(input, from_, to)
 

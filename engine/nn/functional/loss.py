@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._generated import ops
-from engine.overloads import broadcast_shapes
+from engine.overloads import Made, broadcast_shapes
 from engine.tensor import Tensor
 
 _CODES = {"none": 0, "mean": 1, "sum": 2}
@@ -48,10 +48,10 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
     return ops.mean(losses) if code == 1 else ops.sum(losses) if code == 2 else losses
 
 
-def _documented(operator: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _documented(operator: Callable[..., Any]) -> Callable[[Made], Made]:
     """Gives a function the operator's documentation, with what `reduction` means."""
 
-    def document(made: Callable[..., Any]) -> Callable[..., Any]:
+    def document(made: Made) -> Made:
         sentence, _, rest = (operator.__doc__ or "").partition("\n\n")
         words = (
             '    `reduction`: "mean" (over elements, or by weight), "sum", or "none" to keep every loss.\n'
@@ -259,25 +259,27 @@ def gaussian_nll_loss(
     >>> gaussian_nll_loss(engine.tensor([1.]), engine.tensor([3.]), engine.tensor([1.]))
     tensor(2.)
     """
-    if isinstance(var, float):
+    if isinstance(var, Tensor):
+        variance = var
+        if bool(ops.any(ops.lt(var, 0))):
+            raise ValueError("gaussian_nll_loss: var has negative entry/entries")
+    else:
         if var < 0:
             raise ValueError(f"gaussian_nll_loss: var has negative entry/entries: {var}")
-        var = ops.full(input.shape, var, dtype=input.dtype, device=input.device)
-    elif bool(ops.any(ops.lt(var, 0))):
-        raise ValueError("gaussian_nll_loss: var has negative entry/entries")
-    if var.shape != input.shape:
-        if input.shape[:-1] == var.shape:
-            var = ops.unsqueeze(var, -1)
-        elif not _one_is_one(input, var):
+        variance = ops.full(input.shape, var, dtype=input.dtype, device=input.device)
+    if variance.shape != input.shape:
+        if input.shape[:-1] == variance.shape:
+            variance = ops.unsqueeze(variance, -1)
+        elif not _one_is_one(input, variance):
             raise ValueError(
-                f"gaussian_nll_loss: var is of incorrect size {tuple(var.shape)} for an input of "
-                f"size {tuple(input.shape)}"
+                f"gaussian_nll_loss: var is of incorrect size {tuple(variance.shape)} for an input "
+                f"of size {tuple(input.shape)}"
             )
     if reduction not in _CODES:
         raise ValueError(f"gaussian_nll_loss: {reduction} is not valid")
-    var = ops.clamp_min(var, eps)
+    variance = ops.clamp_min(variance, eps)
     squares = ops.square(ops.sub(input, target))
-    losses = ops.mul(ops.add(ops.log(var), ops.div(squares, var)), 0.5)
+    losses = ops.mul(ops.add(ops.log(variance), ops.div(squares, variance)), 0.5)
     if full:
         losses = ops.add(losses, 0.5 * math.log(2 * math.pi))
     return _reduced(losses, reduction)
