@@ -103,8 +103,7 @@ std::tuple<Tensor, Tensor> extreme_along(const Tensor& self, int64_t dim, bool k
 Tensor index_of_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdim, bool max) {
   const char* name = max ? "argmax" : "argmin";
   check(!is_complex(self.dtype()), name, "(): does not support complex input");
-  check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented, "\"", name,
-             "_cpu\" not implemented for 'Bool'");
+  check(self.dtype() != DType::kBool, name, "(): does not support bool input");
   if (dim) {
     const int64_t d = wrap_dim(*dim, self.ndim(), name);
     const ReducedDims dims(self, Dims{d}, name);
