@@ -46,17 +46,24 @@ class Overload:
     parameters: tuple[Parameter, ...]
     varargs: str = ""
 
+    def _given(self, args: Sequence[Any], options: dict[str, Any]) -> list[tuple[str, Any]]:
+        """(kind, value) of the arguments."""
+        kinds = {p.name: p.kind for p in self.parameters}
+        named = [(kinds.get(NUMPY_NAMES.get(k, k), "out"), v) for k, v in options.items()]
+        return [*zip((p.kind for p in self.parameters), args, strict=False), *named]
+
+    def reads_tensor(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
+        """Whether a 0-d tensor would stand for a number."""
+        return any(
+            isinstance(value, Tensor) and not kind.startswith(("Tensor", "out"))
+            for kind, value in self._given(args, options)
+        )
+
     def decided_by_types(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
         """Whether other arguments of the same types fit too: not where a tensor stands for a number,
         or where a list's items matter."""
-        kinds = {p.name: p.kind for p in self.parameters}
-        named = [(kinds.get(NUMPY_NAMES.get(k, k), "out"), v) for k, v in options.items()]
-        given = [*zip((p.kind for p in self.parameters), args, strict=False), *named]
-        return not any(
-            isinstance(value, (list, tuple))
-            or (isinstance(value, Tensor) and not kind.startswith(("Tensor", "out")))
-            for kind, value in given
-        )
+        listed = any(isinstance(value, (list, tuple)) for _, value in self._given(args, options))
+        return not listed and not self.reads_tensor(args, options)
 
     def fits(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
         """Whether these arguments can be given to the operator."""
@@ -98,11 +105,18 @@ def overloaded(name: str, doc: str, overloads: Sequence[Overload]) -> Callable[.
         call = remembered.get(key)
         if call is not None:
             return call(*args, **options)
+        second_best = None  # takes a tensor for a number, which no other may want as a tensor
         for one in overloads:
-            if one.fits(args, options):
-                if one.decided_by_types(args, options):
-                    remembered[key] = one.call
-                return one.call(*args, **options)
+            if not one.fits(args, options):
+                continue
+            if one.reads_tensor(args, options):
+                second_best = second_best or one
+                continue
+            if one.decided_by_types(args, options):
+                remembered[key] = one.call
+            return one.call(*args, **options)
+        if second_best:
+            return second_best.call(*args, **options)
         given = [*map(type_word, args), *(f"{k}={type_word(v)}" for k, v in options.items())]
         schemas = "".join(f"\n  {one.schema}" for one in overloads)
         raise TypeError(f"{name}: cannot be called with ({', '.join(given)}); there are{schemas}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from rows_pointwise import SHAPES, as_float, unary
+from rows_pointwise import as_float, unary
 from table import ALL, FLOATS, INTS, NUMBERS, Array, Bad, Row, Sample, array, numpy_dtype
 
 
@@ -105,11 +105,6 @@ def _heaviside(x: np.ndarray, value: np.ndarray) -> np.ndarray:
     return np.heaviside(np.asarray(x, np.float64), np.asarray(value, np.float64))
 
 
-def _frexp(dtype: str) -> Iterator[Sample]:
-    for shape in SHAPES:
-        yield Sample((array(dtype, *shape),), {}, str(shape))
-
-
 def _xlogy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(x == 0, 0.0, x * np.log(np.where(x == 0, 1, y)))
 
@@ -131,9 +126,8 @@ LERP = Bad(lambda m: m.lerp(m.ones(2), m.ones(2).double(), 0.5), RuntimeError, "
 TOLERANCE = Bad(lambda m: m.isclose(m.ones(2), m.ones(2), rtol=-1.0), RuntimeError, "rtol must be")
 DTYPES = Bad(lambda m: m.allclose(m.ones(2), m.ones(2).double()), RuntimeError, "(?i)float")
 BOOL_PLUS = Bad(lambda m: m.positive(m.tensor([True])), RuntimeError, "bool tensor")
-FREXP = Bad(lambda m: m.frexp(m.tensor([1])), RuntimeError, "floating-point")
 BASE = Bad(lambda m: m.ones(2).float_power_(2), RuntimeError, "dtype")
-NUMBERS_ONLY = Bad(lambda m: m.eq(1, 2), TypeError, "")
+NUMBERS_ONLY = Bad(lambda m: m.eq(1, 2), TypeError, "eq")
 ALPHA = Bad(lambda m: m.add(m.tensor([1]), 1, alpha=1.5), RuntimeError, "alpha")
 MODE = Bad(lambda m: m.div(m.ones(2), 2, rounding_mode="up"), RuntimeError, "rounding_mode")
 
@@ -145,8 +139,7 @@ ROWS = [
     Row("positive", lambda x: x, unary(), NUMBERS, bad=(BOOL_PLUS,)),
     Row("float_power", lambda x, n: np.asarray(x, np.float64) ** n, _powers, NUMBERS, "float64", out=True, bad=(BASE,)),
     Row("nextafter", np.nextafter, tensors(), ("float64",), inplace=True, out=True),
-    Row("ldexp", lambda x, n: x * 2.0**n, _exponents, FLOATS, inplace=True, out=True),
-    Row("frexp", np.frexp, _frexp, ("float32", "float64"), torch=True, bad=(FREXP,)),
+    Row("ldexp", lambda x, n: x * 2.0**n, _exponents, ("float32", "float64"), inplace=True, out=True),
     Row("gcd", np.gcd, tensors(), INTS, inplace=True, out=True),
     Row("lcm", np.lcm, tensors(), INTS, inplace=True, out=True),
     Row("isposinf", np.isposinf, special_values, FLOATS, "bool", out=True),

@@ -82,16 +82,16 @@ def test_out(row: Row, dtype: str) -> None:
         args = [convert(a, lambda one: tensor(engine, one)) for a in sample.args]
         fitting = engine.empty(want.shape, dtype=want.dtype)
         address = fitting.data_ptr()
-        assert getattr(engine, row.name)(*args, **sample.kwargs, out=fitting) is fitting
+        assert row.call(engine, *args, **sample.kwargs, out=fitting) is fitting
         assert fitting.data_ptr() == address, (
             f"{row.name} {sample.name}: out= that fits was reallocated"
         )
         assert_same(fitting, values(want), f"{row.name} {sample.name} out=")
         strided = engine.empty((*want.shape, 2), dtype=want.dtype)[..., 0]
-        getattr(engine, row.name)(*args, **sample.kwargs, out=strided)
+        row.call(engine, *args, **sample.kwargs, out=strided)
         assert_same(strided, values(want), f"{row.name} {sample.name} out= with strides")
         empty = engine.empty(0, dtype=want.dtype)
-        getattr(engine, row.name)(*args, **sample.kwargs, out=empty)
+        row.call(engine, *args, **sample.kwargs, out=empty)
         assert_same(empty, values(want), f"{row.name} {sample.name} out= resized")
 
 

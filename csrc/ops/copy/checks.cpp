@@ -83,6 +83,11 @@ void write_self(const Tensor& self, const Tensor& result, std::string_view op) {
   write_out(self, result, op);
 }
 
+void check_out_dtype(const Tensor& out, DType made, std::string_view op) {
+  check(out.dtype() == made, op, ": found dtype ", info(out.dtype()).title, " of out but expected ",
+        info(made).title);
+}
+
 void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
   check(category(result.dtype()) <= category(out.dtype()), op, ": result type ",
         info(result.dtype()).title, " can't be cast to the desired output type ",

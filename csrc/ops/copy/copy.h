@@ -66,6 +66,9 @@ void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::st
 // Throws when they share any byte: what is written is read again.
 void check_no_overlap(const Tensor& written, const Tensor& read, std::string_view op);
 
+// Throws unless `out` has the dtype of the result: what PyTorch's out= asks of some operators.
+void check_out_dtype(const Tensor& out, DType made, std::string_view op);
+
 // How out= ends: `out` takes the sizes of `result` if it has others, then its elements.
 void write_out(const Tensor& out, const Tensor& result, std::string_view op);
 

@@ -5,6 +5,7 @@
 
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
+#include "ops/copy/copy.h"
 #include "ops/kernel/iterate.h"
 #include "ops/kernel/plan.h"
 
@@ -141,7 +142,7 @@ Dims dense_strides(IntSpan sizes, const Dims& order) {
 
 // Records the plan of one long row: dense operands, and numbers (stride 0).
 void tell_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n) {
-  Plan plan{.sizes = {n}, .operands = {}, .vector = operands <= 3};
+  Plan plan{.sizes = {n}, .operands = {}};
   for (size_t k = 0; k < operands; ++k) plan.operands.push_back({strides[k], Dims{strides[k]}});
   record_plan(plan);
 }
@@ -326,8 +327,8 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
                                            [](const Operand& o) { return !o.is_number(); }),
              ErrorKind::kType, op.name, ": one of the operands must be a Tensor, got only numbers");
   const DType dtype = compute_dtype(op, inputs, params);
-  const LoopFn fn = loop_for(op, dtype);
   if (op.check) op.check(op, inputs, params, dtype);
+  const LoopFn fn = loop_for(op, dtype);
   const DType result = result_dtype(op, dtype);
   if (op.promotion == Promotion::kWhere) {
     const Operand& c = inputs[0];
@@ -342,6 +343,7 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> 
   if (form == Form::kFunctional) {
     out = written = allocate(inputs, shape, result, device);
   } else {
+    if (op.exact_out && form == Form::kOut) check_out_dtype(out, result, op.name);
     check(can_cast(result, out.dtype()), op.name, ": result type ", info(result).title,
           " can't be cast to the desired output type ", info(out.dtype()).title);
     check(form == Form::kOut || !op.real_result || !is_complex(dtype), "In-place ", op.name,

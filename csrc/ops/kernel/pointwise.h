@@ -46,6 +46,7 @@ struct PointwiseOp {
   bool real_result = false;  // complex operands give the dtype of their parts (abs)
   bool promoting = false;    // the parameters take part in the choice of the dtype (clamp)
   bool all_numbers = false;  // every operand may be a number at once: add(2, 3)
+  bool exact_out = false;    // out= must have the dtype of the result
   Check check = nullptr;
 };
 

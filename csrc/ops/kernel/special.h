@@ -29,6 +29,7 @@ double bessel_k0e(double x);
 double bessel_k1(double x);
 double bessel_k1e(double x);
 double spherical_j0(double x);
+double airy_ai(double x);
 
 // ---- error function and normal distribution
 double erfinv(double y);

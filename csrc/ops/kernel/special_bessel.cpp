@@ -53,7 +53,7 @@ double i_plain(int order, double x) {
 // e**x K_v(x) = integral over t >= 0 of e**(-x (cosh t - 1)) cosh(v t). The integrand falls double
 // exponentially and is analytic for |Im t| < pi / 2, so that the trapezoidal rule with step 1/4 has
 // an error of e**-39.
-double k_scaled(int order, double x) {
+double k_scaled(double order, double x) {
   if (x == 0) return kInf;
   if (!(x > 0)) return kNaN;
   if (std::isinf(x)) return 0;
@@ -63,11 +63,39 @@ double k_scaled(int order, double x) {
   double sum = 0.5;
   for (int k = 1;; ++k) {
     const double t = k * step, half = std::sinh(t / 2);
-    const double term = std::exp(-2 * x * half * half) * (order == 0 ? 1 : std::cosh(t));
+    const double term = std::exp(-2 * x * half * half) * (order == 0 ? 1 : std::cosh(order * t));
     sum += term;
     if (term < sum * kEps / 16 && 2 * x * half * half > 1) break;
   }
   return sum * step;
+}
+
+// Ai for -10 <= x <= 1: its integral, turned by pi / 6 in the complex plane so that it decays, with
+// s = e**(u - e**-u), which makes both ends fall double exponentially for the trapezoidal rule.
+double airy_integral(double x) {
+  constexpr double kStep = 1.0 / 32;
+  double sum = 0;
+  for (int k = -128; k <= 96; ++k) {
+    const double u = k * kStep, s = std::exp(u - std::exp(-u));
+    const double exponent = -s * s * s / 3 - x * s / 2;
+    const double angle = std::numbers::sqrt3 / 2 * x * s + std::numbers::pi / 6;
+    sum += std::exp(exponent) * std::cos(angle) * s * (1 + std::exp(-u));
+  }
+  return sum * kStep / std::numbers::pi;
+}
+
+// Ai for x < -10: the asymptotic series of a slowly decaying wave.
+double airy_wave(double x) {
+  const double z = -x, zeta = 2.0 / 3 * z * std::sqrt(z);
+  double term = 1, even = 1, odd = 0;
+  for (int k = 1; k < 30 && std::fabs(term) > kEps / 4; ++k) {
+    term *= (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2.0 * k - 1) * zeta);
+    const double sign = k / 2 % 2 == 0 ? 1 : -1;
+    (k % 2 == 0 ? even : odd) += sign * term;
+  }
+  const double angle = zeta - std::numbers::pi / 4;
+  return (std::cos(angle) * even + std::sin(angle) * odd) /
+         (std::sqrt(std::numbers::pi) * std::sqrt(std::sqrt(z)));
 }
 
 }  // namespace
@@ -89,6 +117,14 @@ double spherical_j0(double x) {
   if (std::isinf(x)) return 0;
   if (std::fabs(x) < 1e-4) return 1 - x * x / 6;
   return std::sin(x) / x;
+}
+
+double airy_ai(double x) {
+  if (std::isinf(x)) return x > 0 ? 0 : kNaN;
+  if (x < -10) return airy_wave(x);
+  if (!(x > 1)) return airy_integral(x);
+  const double zeta = 2.0 / 3 * x * std::sqrt(x);
+  return std::sqrt(x / 3) / std::numbers::pi * k_scaled(1.0 / 3, zeta) * std::exp(-zeta);
 }
 
 }  // namespace uh::special

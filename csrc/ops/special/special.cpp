@@ -36,7 +36,7 @@ Tensor special_expit(KeySet, const Tensor& self) { return ops::sigmoid(self); }
 Tensor special_psi(KeySet, const Tensor& self) { return ops::digamma(self); }
 Tensor special_gammaln(KeySet, const Tensor& self) { return ops::lgamma(self); }
 Tensor special_round(KeySet, const Tensor& self, int64_t decimals) {
-  return decimals == 0 ? ops::round(self) : ops::round_decimals(self, decimals);
+  return ops::round_decimals(self, decimals);
 }
 Tensor special_gammainc(KeySet, const Tensor& self, const Tensor& other) {
   return ops::igamma(self, other);

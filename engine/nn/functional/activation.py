@@ -10,13 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._generated import ops
+from engine.overloads import Made
 from engine.tensor import Tensor
 
 
-def _documented(operator: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _documented(operator: Callable[..., Any]) -> Callable[[Made], Made]:
     """Gives a function the operator's documentation, with what `inplace` means."""
 
-    def document(made: Callable[..., Any]) -> Callable[..., Any]:
+    def document(made: Made) -> Made:
         inplace = "With `inplace` the result is written into ``input``, which is returned.\n\n"
         sentence, _, rest = (operator.__doc__ or "").partition("\n\n")
         made.__doc__ = f"{sentence}\n\n{inplace}{rest.lstrip()}"
@@ -119,8 +120,8 @@ def rrelu(
     return ops.copy_(input, made) if inplace else made
 
 
-def logsigmoid(input: Tensor) -> Tensor:
-    return ops.log_sigmoid(input)
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    return ops.log_sigmoid(input) if out is None else ops.log_sigmoid_out(input, out=out)
 
 
 logsigmoid.__doc__ = ops.log_sigmoid.__doc__
