@@ -15,7 +15,7 @@ namespace uh::kernels {
 namespace {
 
 Tensor sum_over(const Tensor& t, const Dims& dims, bool keepdim) {
-  return dims.empty() ? t : ops::sum(t, dims, keepdim, t.dtype());
+  return dims.empty() ? t : ops::sum(t, dims, keepdim, DType::kUndefined);
 }
 
 // Which dimension of the common space each label has. An ellipsis has several, one after another.
