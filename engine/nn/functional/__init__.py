@@ -36,6 +36,9 @@ from engine.nn.functional.activation import tanh as tanh
 from engine.nn.functional.activation import tanhshrink as tanhshrink
 from engine.nn.functional.activation import threshold as threshold
 from engine.nn.functional.activation import threshold_ as threshold_
+from engine.nn.functional.attention import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
 from engine.nn.functional.dropout import alpha_dropout as alpha_dropout
 from engine.nn.functional.dropout import dropout as dropout
 from engine.nn.functional.dropout import dropout1d as dropout1d

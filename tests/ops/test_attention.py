@@ -1,0 +1,94 @@
+"""Attention of several heads against its parts, and the way through blocks against the way step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tools import values
+
+import engine
+import engine.nn.functional as F
+
+HEADS, WIDTH = 2, 6
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    engine.manual_seed(3)
+
+
+def forward(x: engine.Tensor, **options: object) -> tuple[engine.Tensor, engine.Tensor | None]:
+    packed, out = engine.randn(3 * WIDTH, WIDTH), engine.randn(WIDTH, WIDTH)
+    given = (WIDTH, HEADS, packed, engine.randn(3 * WIDTH), None, None, False, 0.0, out, None)
+    return F.multi_head_attention_forward(x, x, x, *given, **options)
+
+
+def by_hand(x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
+    """The same weights as `forward` draws, head by head."""
+    engine.manual_seed(3)
+    packed, out = values(engine.randn(3 * WIDTH, WIDTH)), values(engine.randn(WIDTH, WIDTH))
+    bias = values(engine.randn(3 * WIDTH))
+    made = np.zeros_like(x)
+    for n in range(x.shape[1]):
+        q, k, v = np.split(x[:, n] @ packed.T + bias, 3, axis=1)
+        parts = []
+        for columns in np.split(np.arange(WIDTH), HEADS):
+            scores = q[:, columns] @ k[:, columns].T / np.sqrt(WIDTH / HEADS)
+            if hidden is not None:
+                scores[hidden] = -np.inf
+            weights = np.exp(scores - scores.max(1, keepdims=True))
+            parts.append(weights / weights.sum(1, keepdims=True) @ v[:, columns])
+        made[:, n] = np.concatenate(parts, 1) @ out.T
+    return made
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("masked", [True, False])
+def test_heads_one_by_one(need_weights: bool, masked: bool) -> None:
+    data = np.random.default_rng(0).normal(size=(5, 2, WIDTH)).astype("float32")
+    hidden = np.triu(np.ones((5, 5), bool), 1) if masked else None
+    mask = None if hidden is None else engine.tensor(hidden)
+    out, weights = forward(engine.tensor(data), need_weights=need_weights, attn_mask=mask)
+    assert np.allclose(values(out), by_hand(data, hidden), atol=1e-4)
+    assert (weights is None) is not need_weights
+    if weights is not None:
+        assert np.allclose(values(weights).sum(-1), 1, atol=1e-5)
+
+
+def test_heads_refuse_what_does_not_divide() -> None:
+    x = engine.ones(2, 1, 5)
+    w = engine.ones(15, 5)
+    with pytest.raises(AssertionError, match="not divisible by num_heads"):
+        F.multi_head_attention_forward(x, x, x, 5, 2, w, None, None, None, False, 0.0, w[:5], None)
+
+
+@pytest.mark.parametrize("dtype", [engine.float32, engine.float64])
+def test_blocks_give_what_the_steps_give(dtype: engine.dtype) -> None:
+    q = engine.randn(2, 3, 70, 16, dtype=dtype)
+    k, v = engine.randn(2, 3, 600, 16, dtype=dtype), engine.randn(2, 3, 600, 8, dtype=dtype)
+    aten = engine.ops.aten
+    for mask in (None, engine.randn(70, 600, dtype=dtype), engine.rand(2, 1, 70, 600) > 0.5):
+        out, logs = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, attn_mask=mask)
+        want, _ = aten._scaled_dot_product_attention_math(q, k, v, mask)
+        assert engine.allclose(out, want, atol=1e-5), "blocks differ from steps"
+        scores = q @ k.transpose(-2, -1) / 4
+        if mask is not None:
+            scores = scores + mask if mask.is_floating_point() else scores.masked_fill(~mask, -1e30)
+        assert engine.allclose(logs, scores.logsumexp(-1), atol=1e-4)
+
+
+def test_threads_change_nothing() -> None:
+    q = engine.randn(4, 200, 32)
+    before, found = engine.get_num_threads(), []
+    for n in (1, 2, 3):
+        engine.set_num_threads(n)
+        found.append(F.scaled_dot_product_attention(q, q, q, is_causal=True))
+    engine.set_num_threads(before)
+    assert all(engine.equal(found[0], other) for other in found[1:])
+
+
+def test_dropout_keeps_the_mean_of_attention() -> None:
+    q, v = engine.zeros(1, 2000, 4), engine.ones(1, 50, 1)
+    made = F.scaled_dot_product_attention(q, engine.zeros(1, 50, 4), v, dropout_p=0.5)
+    assert abs(float(made.mean()) - 1) < 0.02
+    assert float(made.std()) > 0.05
