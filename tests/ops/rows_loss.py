@@ -276,6 +276,12 @@ def _ranking(dtype: str) -> Iterator[Sample]:
         yield Sample(given, {"margin": 0.5, "reduction": reduction}, reduction)
 
 
+def _margin_ranking(
+    a: np.ndarray, b: np.ndarray, y: np.ndarray, margin: float, reduction: str
+) -> np.ndarray:
+    return reduced(np.maximum(0, -y * (a - b) + margin), reduction)
+
+
 def _cosine_embedding(
     a: np.ndarray, b: np.ndarray, y: np.ndarray, margin: float = 0.0, reduction: str = "mean"
 ) -> np.ndarray:
@@ -445,7 +451,7 @@ ROWS = [
     Row(F + "multi_margin_loss", _multi_margin, _multi_margin_samples, WIDE),
     Row(F + "multilabel_margin_loss", _multilabel_margin, _multilabel_samples, WIDE),
     Row(F + "hinge_embedding_loss", of_elements(lambda x, y: np.where(y == 1, x, np.maximum(0, 1 - x))), _signed, FLOATS),
-    Row(F + "margin_ranking_loss", lambda a, b, y, margin, reduction: reduced(np.maximum(0, -y * (a - b) + margin), reduction), _ranking, FLOATS),
+    Row(F + "margin_ranking_loss", _margin_ranking, _ranking, FLOATS),
     Row(F + "cosine_embedding_loss", _cosine_embedding, _directions, FLOATS),
     Row(F + "triplet_margin_loss", _triplet, _triplets, WIDE),
     Row("pairwise_distance", _pairwise, _vectors, WIDE),

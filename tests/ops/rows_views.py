@@ -65,6 +65,9 @@ SIZES = Bad(lambda m: m.ones(4).split_with_sizes((1, 2)), RuntimeError, "split_w
 PIECES = Bad(lambda m: m.ones(4).chunk(0), RuntimeError, "chunk")
 UNEVEN = Bad(lambda m: m.ones(4).unflatten(0, (3, 2)), RuntimeError, "invalid for input of size")
 
+FLAT = (((3, 4), (3, 4)), ((2, 1, 3), (2, 3)), ((0, 2), (0,)))
+WIDE = (((3, 1), (2, 3, 4)), ((), (2,)))
+
 ROWS = [
     Row("detach", lambda x: x, calls(()), ALL, view=True),
     Row("swapaxes", np.swapaxes, calls((0, 2), (-1, 1)), ALL, view=True),
@@ -74,8 +77,8 @@ ROWS = [
     Row("ravel", np.ravel, calls(()), ALL),
     Row("chunk", _chunk, calls((2,), (2, 1), (3, -1), (5, 2)), ALL, bad=(PIECES,)),
     Row("split_with_sizes", _sized, calls(([1, 1],), ([1, 0, 3], -1)), ALL, bad=(SIZES,)),
-    Row("expand_as", lambda x, y: np.broadcast_to(x, y.shape), like(((3, 1), (2, 3, 4)), ((), (2,))), ALL, method=True),
-    Row("view_as", lambda x, y: x.reshape(y.shape), like(((3, 4), (3, 4)), ((2, 1, 3), (2, 3)), ((0, 2), (0,))), ALL, method=True, torch=False),
+    Row("expand_as", lambda x, y: np.broadcast_to(x, y.shape), like(*WIDE), ALL, method=True),
+    Row("view_as", lambda x, y: x.reshape(y.shape), like(*FLAT), ALL, method=True, torch=False),
     Row("cartesian_prod", lambda *x: np.array(list(product(*x)), x[0].dtype), several((2,), (3,), (2,)), ALL),
     Row("block_diag", _block_diag, several((2, 3), (2,), (1, 2), ()), ALL),
 ]  # fmt: skip
