@@ -137,11 +137,15 @@ def chunks(ops: list[Operator]) -> list[list[Operator]]:
     return [table[i : i + CHUNK] for i in range(0, len(table), CHUNK)]
 
 
+# What expressions may use.
+LOOP_HEADERS = ("functions", "loops", "pointwise", "special", "special_loops")
+
+
 def chunk_cpp(table: list[Operator]) -> str:
     """The loops of some operators, and for each operator the row that lists them by dtype."""
     lines = [
         HEAD,
-        '#include "ops/kernel/functions.h"\n#include "ops/kernel/loops.h"\n#include "ops/kernel/pointwise.h"\n#include "ops/kernel/special.h"\n#include "ops/kernel/special_loops.h"\n',
+        "".join(f'#include "ops/kernel/{name}.h"\n' for name in LOOP_HEADERS),
         "namespace uh::UH_ISA {",
     ]
     for op in table:

@@ -6,6 +6,7 @@ costs what a program uses, not what there is.
 
 from __future__ import annotations
 
+import special_methods
 from capi import has_fast_form, result_kind
 from model import Argument, DeclarationError, Operator
 
@@ -63,66 +64,6 @@ def space(name, names):
 
 
 '''
-
-# x + y and friends: method name -> (operator, are the operands swapped)
-OPERATORS = {
-    "__add__": ("add", False),
-    "__radd__": ("add", True),
-    "__sub__": ("sub", False),
-    "__rsub__": ("sub", True),
-    "__mul__": ("mul", False),
-    "__rmul__": ("mul", True),
-    "__truediv__": ("div", False),
-    "__rtruediv__": ("div", True),
-    "__div__": ("div", False),  # Python 2's names, which PyTorch still has
-    "__rdiv__": ("div", True),
-    "__floordiv__": ("floor_divide", False),
-    "__rfloordiv__": ("floor_divide", True),
-    "__mod__": ("remainder", False),
-    "__rmod__": ("remainder", True),
-    "__pow__": ("pow", False),
-    "__rpow__": ("pow", True),
-    "__matmul__": ("matmul", False),
-    "__rmatmul__": ("matmul", True),
-    "__and__": ("bitwise_and", False),
-    "__rand__": ("bitwise_and", True),
-    "__or__": ("bitwise_or", False),
-    "__ror__": ("bitwise_or", True),
-    "__xor__": ("bitwise_xor", False),
-    "__rxor__": ("bitwise_xor", True),
-    "__lshift__": ("bitwise_left_shift", False),
-    "__rlshift__": ("bitwise_left_shift", True),
-    "__rshift__": ("bitwise_right_shift", False),
-    "__rrshift__": ("bitwise_right_shift", True),
-    "__eq__": ("eq", False),
-    "__ne__": ("ne", False),
-    "__lt__": ("lt", False),
-    "__le__": ("le", False),
-    "__gt__": ("gt", False),
-    "__ge__": ("ge", False),
-}
-INPLACE_OPERATORS = {
-    "__iadd__": "add_",
-    "__isub__": "sub_",
-    "__imul__": "mul_",
-    "__itruediv__": "div_",
-    "__idiv__": "div_",
-    "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_",
-    "__ipow__": "pow_",
-    "__iand__": "bitwise_and_",
-    "__ior__": "bitwise_or_",
-    "__ixor__": "bitwise_xor_",
-    "__ilshift__": "bitwise_left_shift_",
-    "__irshift__": "bitwise_right_shift_",
-}
-RAISING = {"__rdiv__", "__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"}
-UNARY_OPERATORS = {
-    "__neg__": "neg",
-    "__pos__": "positive",
-    "__abs__": "abs",
-    "__invert__": "bitwise_not",
-}
 
 
 def py_name(a: Argument) -> str:
@@ -342,34 +283,6 @@ def _chooser(name: str, ops: list[Operator], calls: list[str], variable: str) ->
     return f"{variable} = overloaded({name!r}, {doc!r}, [\n{listed}])\n"
 
 
-def _binary_method(name: str, op: Operator, swapped: bool) -> str:
-    left, right = ("other", "self") if swapped else ("self", "other")
-    lines = [f"def {name}(self, other):"]
-    if not swapped and has_fast_form(op):
-        lines += [
-            "    kind = other.__class__",
-            f"    if kind is Tensor: r = _uh_{op.cpp_name}_tt(self._h, other._h)",
-            f"    elif kind is float: r = _uh_{op.cpp_name}_td(self._h, other)",
-            f"    elif kind is int and -_SMALL < other < _SMALL: r = _uh_{op.cpp_name}_ti(self._h, other)",
-            f"    else: return {op.cpp_name}(self, other) if isinstance(other, _OPERANDS) else NotImplemented",
-            "    if not r: raise_last()",
-            "    t = _new(Tensor)\n    t._h = r\n    return t\n\n",
-        ]
-        return "\n".join(lines)
-    if (
-        swapped
-    ):  # called by name with a number for self: PyTorch's C slots and its Python ones differ
-        error = f"{name}: argument 'self' must be Tensor, got {{type(self).__name__}}"
-        kind = "AttributeError" if name == "__rdiv__" else "TypeError"
-        refusal = f'raise {kind}(f"{error}")' if name in RAISING else "return NotImplemented"
-        lines.append(f"    if not isinstance(self, Tensor): {refusal}")
-    lines += [
-        "    if not isinstance(other, _OPERANDS): return NotImplemented",
-        f"    return {op.cpp_name}({left}, {right})\n\n",
-    ]
-    return "\n".join(lines)
-
-
 class Public:
     """Who has what: filled while the modules are written, then written itself as ops.py."""
 
@@ -448,7 +361,7 @@ def modules(ops: list[Operator]) -> dict[str, str]:
             table[name if place == "method" else members[0].public_name] = shown
             for alias in members[0].aliases:
                 table[alias] = shown
-    _special_methods({op.cpp_name: op for op in ops}, lines, public)
+    special_methods.write({op.cpp_name: op for op in ops}, lines, public.homes, public.methods)
     written = {f"families/{family}.py": "\n".join(text) for family, text in lines.items()}
     written["families/__init__.py"] = '"""One module per file of csrc/ops/*.yaml."""\n'
     written["ops.py"] = index_py(ops, public)
@@ -462,33 +375,6 @@ def _home(name: str, overloads: list[Operator]) -> str:
             f"the overloads of {name!r} are in {', '.join(families)}: they belong into one file"
         )
     return families[0]
-
-
-def _special_methods(
-    by_name: dict[str, Operator], lines: dict[str, list[str]], public: Public
-) -> None:
-    """x + y, -x, x += y: methods under Python's names, beside the operator that they call."""
-
-    def add(name: str, text: str, home: str) -> None:
-        lines[home].append(text)
-        public.homes[name] = home
-        public.methods[name] = name
-
-    for name, (target, swapped) in OPERATORS.items():
-        if target in by_name:
-            op = by_name[target]
-            add(name, _binary_method(name, op, swapped), op.family)
-    for name, target in UNARY_OPERATORS.items():
-        if target in by_name:
-            public.methods[name] = target
-    for name, target in INPLACE_OPERATORS.items():
-        if target in by_name:
-            text = (
-                f"def {name}(self, other):\n"
-                "    if not isinstance(other, _OPERANDS): return NotImplemented\n"
-                f"    return {target}(self, other)\n\n"
-            )
-            add(name, text, by_name[target].family)
 
 
 def index_py(ops: list[Operator], public: Public) -> str:

@@ -296,7 +296,7 @@ ROWS = [
     Row("median", _median, _orders(), NUMBERS, PAIR, bad=(BOOL_MEDIAN,)),
     Row("nanmedian", _median, _orders(), NUMBERS, PAIR),
     Row("kthvalue", _kth, _orders(2), NUMBERS, PAIR, bad=(NO_K,)),
-    Row("mode", _modes, along(), NUMBERS, PAIR),
+    Row("mode", _modes, along(), NUMBERS, PAIR, torch=False),
     Row("quantile", _quantile, _quantiles, WIDE, bad=(BAD_Q,)),
     Row("nanquantile", _quantile, _quantiles, WIDE),
     Row("histc", _histc, _bins, WIDE, bad=(NO_BINS,)),
