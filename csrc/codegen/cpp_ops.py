@@ -5,7 +5,7 @@ One of each per yaml file, so that an edit of one family recompiles that family 
 
 from __future__ import annotations
 
-from model import Operator
+from model import Argument, Operator
 from pointwise import PARAMETERS
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/cpp_ops.py. Do not edit.\n"
@@ -107,6 +107,28 @@ def _inplace_or_view(op: Operator) -> str | None:
     return None
 
 
+def _holds_tensors(argument: Argument) -> bool:
+    return argument.type.startswith("Tensor") or argument.type == "Operand"
+
+
+def checked(op: Operator) -> bool:
+    """Whether a hand-written kernel is asked about the devices of its tensors before it runs."""
+    tensors = [a for a in op.arguments if _holds_tensors(a)]
+    several = len(tensors) > 1 or any(a.type.endswith("[]") for a in tensors)
+    return several and not op.composite and not op.any_device
+
+
+def _checked_kernel(op: Operator, kernel: str) -> str:
+    """A hand-written kernel behind the question whether its tensors lie on one device."""
+    names = ", ".join(a.name for a in op.arguments)
+    tensors = ", ".join(a.name for a in op.arguments if _holds_tensors(a))
+    return (
+        f"{op.cpp_result} {op.cpp_name}_{kernel}(KeySet keys, {op.cpp_parameters}) {{\n"
+        f'  check_one_device(keys, "{op.name}", {tensors});\n'
+        f"  return kernels::{kernel}(keys, {names});\n}}"
+    )
+
+
 def made_kernels(op: Operator) -> list[str]:
     """The C++ of every kernel that is generated for an operator."""
     made = []
@@ -114,6 +136,8 @@ def made_kernels(op: Operator) -> list[str]:
         made.append(_pointwise_kernel(op))
     elif op.base:
         made.append(_formed_kernel(op))
+    elif checked(op):
+        made += [_checked_kernel(op, kernel) for kernel in sorted(set(op.kernels.values()))]
     extra = _inplace_or_view(op)
     return [*made, extra] if extra else made
 
@@ -127,7 +151,8 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         f'#include "generated/ops/{family}.h"',
         f'#include "generated/pointwise/{family}.h"',
         '#include "ops/copy/copy.h"',
-        '#include "ops/mark_view.h"\n',
+        '#include "ops/mark_view.h"',
+        '#include "ops/one_device.h"\n',
         "namespace uh::ops {\n",
     ]
     for op in ops:
@@ -144,7 +169,7 @@ def register_cpp(ops: list[Operator], family: str) -> str:
 
     for op in ops:
         for key, kernel in op.kernels.items():
-            enter(op, key, f"kernels::{kernel}", kernel)
+            enter(op, key, f"{op.cpp_name}_{kernel}" if checked(op) else f"kernels::{kernel}", kernel)
         lines += made_kernels(op)
         made = "pointwise" if op.pointwise else "formed" if op.base else ""
         for key in ("CPU", "Meta") if made else ():

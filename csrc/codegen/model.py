@@ -114,6 +114,7 @@ class Operator:
     # Of an out= form that converts nothing: the arguments whose memory it may not share.
     apart: tuple[str, ...] | None = None
     composite: bool = False  # made of other operators: its gradient is theirs
+    any_device: bool = False  # the kernel takes tensors of several devices
     aliases: tuple[str, ...] = ()  # PyTorch's other names of the same function
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
@@ -269,7 +270,7 @@ def parse_schema(
     return name, overload or "", tuple(arguments), tuple(results)
 
 
-_KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels", "composite", "aliases"}
+_KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels", "composite", "aliases", "devices"}
 _KEYS |= {
     "inplace_kernel",
     "pointwise",
@@ -313,6 +314,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         family,
         kernels=kernels,
         composite="composite" in entry,
+        any_device=entry.get("devices") == "any",
         aliases=tuple(entry.get("aliases", ())),
         python=tuple(entry.get("python", _default_python(name))),
         varargs=entry.get("varargs", ""),
