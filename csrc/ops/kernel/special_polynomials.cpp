@@ -7,6 +7,7 @@ namespace uh::special {
 namespace {
 
 constexpr double kMany = 64;  // beyond this degree the closed forms are faster, and exact enough
+constexpr double kEndless = 1e6;  // beyond this degree nothing is summed: asymptotic forms
 
 // p0, p1 and then p_k = next(k, p_(k-1), p_(k-2)) up to degree n; 0 below degree 0.
 template <class Next>
@@ -27,7 +28,10 @@ double recur(double n, double p0, double p1, const Next& next) {
 template <class Closed>
 double chebyshev(double x, double n, double p1, const Closed& closed) {
   if (n > kMany && std::fabs(x) < 1) return closed(std::acos(x), std::trunc(n));
-  if (n > 1e6 && std::fabs(x) > 1)  // as good as infinite, but for a sign
+  if (n > kMany && std::fabs(x) == 1)  // the recurrence is linear there: x^n (1 + n (x p1 - 1))
+    return (x > 0 || std::fmod(std::trunc(n), 2) == 0 ? 1 : -1) *
+           (1 + std::trunc(n) * (x * p1 - 1));
+  if (n > kEndless && std::fabs(x) > 1)  // as good as infinite, but for a sign
     return x > 0 || std::fmod(std::trunc(n), 2) == 0 ? std::numeric_limits<double>::infinity()
                                                      : -std::numeric_limits<double>::infinity();
   return recur(n, 1, p1, [&](double, double a, double b) { return 2 * x * a - b; });
@@ -62,12 +66,29 @@ double hermite_h(double x, double n) {
 double hermite_he(double x, double n) {
   return recur(n, 1, x, [&](double k, double a, double b) { return x * a - (k - 1) * b; });
 }
+// Hilb's forms tell L_n and P_n of a large n by Bessel functions of order 0; they oscillate in x,
+// or grow, so that the recurrence would go on until n.
 double laguerre_l(double x, double n) {
+  if (n > kEndless) {
+    const double at = 2 * std::sqrt((std::trunc(n) + 0.5) * std::fabs(x));
+    return x == 0 ? 1 : std::exp(x / 2) * (x > 0 ? bessel_j0(at) : bessel_i0(at));
+  }
   return recur(n, 1, 1 - x, [&](double k, double a, double b) {
     return ((2 * k - 1 - x) * a - (k - 1) * b) / k;
   });
 }
 double legendre_p(double x, double n) {
+  if (n > kEndless) {
+    const double sign = x > 0 || std::fmod(std::trunc(n), 2) == 0 ? 1 : -1;
+    const double size = std::fabs(x);
+    if (size == 1) return sign;
+    if (size > 1) {
+      const double angle = std::acosh(size);
+      return sign * std::sqrt(angle / std::sinh(angle)) * bessel_i0((std::trunc(n) + 0.5) * angle);
+    }
+    const double angle = std::acos(size);
+    return sign * std::sqrt(angle / std::sin(angle)) * bessel_j0((std::trunc(n) + 0.5) * angle);
+  }
   return recur(n, 1, x, [&](double k, double a, double b) {
     return ((2 * k - 1) * x * a - (k - 1) * b) / k;
   });

@@ -219,6 +219,12 @@ Tensor nanmean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool 
         info(self.dtype()).title);
   check(!is_complex(self.dtype()), "nansum does not support complex inputs");
   const DType target = given(dtype, self.dtype());
+  check(
+      is_inexact(target),
+      "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
+      "complex dtype. Got: ",
+      info(target).title);
+  check(!is_complex(target), "nansum does not support complex inputs");
   const Tensor total = folded(self, dim, keepdim, FoldOp::kNanSum, target, "nanmean");
   return ops::div(total, folded(self, dim, keepdim, FoldOp::kNumbers, target, "nanmean"));
 }

@@ -11,6 +11,8 @@
 
 namespace uh::kernels {
 
+constexpr int64_t kManyTerms = int64_t{1} << 20;  // PyTorch runs out of memory for more
+
 Tensor polygamma(KeySet, int64_t n, const Tensor& self) {
   check(n >= 0, "polygamma: does not support a negative order, got n = ", n);
   return n == 0 ? ops::digamma(self) : ops::_polygamma(self, n);
@@ -21,6 +23,7 @@ void polygamma_inplace(KeySet, const Tensor& self, int64_t n) { ops::polygamma_o
 // The sum is over p shifted copies: p is small, and no copy is kept.
 Tensor mvlgamma(KeySet, const Tensor& self, int64_t p) {
   check(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
+  check(p <= kManyTerms, "mvlgamma: p has to be at most ", kManyTerms, ", got ", p);
   Tensor sum = ops::lgamma(self);
   for (int64_t i = 1; i < p; ++i) {
     const Tensor shifted = ops::sub(self, Scalar(static_cast<double>(i) / 2), Scalar(1));
