@@ -82,6 +82,9 @@ struct Problem {
   int64_t queries, keys, width, value_width;
   double scale;
   bool causal, masked;
+
+  // Queries of a block.
+  int64_t block() const { return std::min(kQueries, queries); }
 };
 
 // The scores of one block of queries against keys [first, first + count), masked.
@@ -112,12 +115,11 @@ template <class T>
 void attend(const Problem& p, int64_t member, int64_t at, std::vector<T>& scores, T* out,
             T* logsumexp) {
   const auto& loops = loops_of(T{});
-  const int64_t rows = std::min(kQueries, p.queries - at);
+  const int64_t rows = std::min(p.block(), p.queries - at);
   const int64_t keys = p.causal ? std::min(p.keys, at + rows) : p.keys;
   T largest[kQueries], sum[kQueries];
   std::fill(largest, largest + rows, -std::numeric_limits<T>::infinity());
   std::fill(sum, sum + rows, T(0));
-  std::fill(out, out + rows * p.value_width, T(0));
   const T* query = p.query.at<T>(p.batch, member) + at * p.query.row;
   const T* key = p.key.at<T>(p.batch, member);
   const T* value = p.value.at<T>(p.batch, member);
@@ -132,8 +134,8 @@ void attend(const Problem& p, int64_t member, int64_t at, std::vector<T>& scores
     score(p, query, key + first * p.key.row, mask, at, block, first);
     loops.absorb(block);
     product(false, rows, p.value_width, block.keys, 1, block.scores, block.keys,
-            value + first * p.value.row, std::max<int64_t>({p.value.row, p.value_width, 1}), 1, out,
-            p.value_width);
+            value + first * p.value.row, std::max<int64_t>({p.value.row, p.value_width, 1}),
+            first ? 1 : 0, out, p.value_width);
   }
   loops.finish(block);
   for (int64_t r = 0; r < rows; ++r) logsumexp[r] = largest[r] + std::log(sum[r]);
@@ -141,16 +143,15 @@ void attend(const Problem& p, int64_t member, int64_t at, std::vector<T>& scores
 
 template <class T>
 void attend_all(const Problem& p, T* out, T* logsumexp) {
-  const int64_t blocks = (p.queries + kQueries - 1) / kQueries;
-  const int64_t work = std::min(kQueries, p.queries) * std::max<int64_t>(p.keys, 1) *
-                       std::max<int64_t>(p.width + p.value_width, 1);
+  const int64_t blocks = (p.queries + p.block() - 1) / p.block();
+  const int64_t work =
+      p.block() * std::max<int64_t>(p.keys, 1) * std::max<int64_t>(p.width + p.value_width, 1);
   set_blas_threads(1);
   parallel_for(0, numel_of(p.batch) * blocks, std::max<int64_t>(1, 131072 / work),
                [&](int64_t lo, int64_t hi) {
-                 std::vector<T> scores(
-                     static_cast<size_t>(std::min(kQueries, p.queries) * std::min(kKeys, p.keys)));
+                 std::vector<T> scores(static_cast<size_t>(p.block() * std::min(kKeys, p.keys)));
                  for (int64_t i = lo; i < hi; ++i) {
-                   const int64_t at = i % blocks * kQueries, row = i / blocks * p.queries + at;
+                   const int64_t at = i % blocks * p.block(), row = i / blocks * p.queries + at;
                    attend(p, i / blocks, at, scores, out + row * p.value_width, logsumexp + row);
                  }
                });

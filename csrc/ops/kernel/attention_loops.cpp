@@ -1,3 +1,5 @@
+#pragma GCC optimize("O3")
+
 #include "ops/kernel/attention_loops.h"
 
 #include <limits>
@@ -32,19 +34,29 @@ void add(T* scores, const T* mask, int64_t step, int64_t n) {
   }
 }
 
+// Half of the lanes meet the other half, until one is left: no chain of 16 steps at a row's end.
+template <class T, class Meet>
+inline T fold_lanes(T* lane, Meet meet) {
+#pragma GCC unroll 4
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int64_t l = 0; l < half; ++l) lane[l] = meet(lane[l], lane[l + half]);
+  }
+  return lane[0];
+}
+
 template <class T>
 T largest_of(const T* x, int64_t n) {
+  const auto larger = [](T a, T b) { return a < b ? b : a; };
   T lane[kLanes];
   for (T& l : lane) l = kNever<T>;
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
 #pragma omp simd
-    for (int64_t l = 0; l < kLanes; ++l) lane[l] = lane[l] < x[i + l] ? x[i + l] : lane[l];
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = larger(lane[l], x[i + l]);
   }
-  for (; i < n; ++i) lane[0] = lane[0] < x[i] ? x[i] : lane[0];
-  T best = lane[0];
-  for (const T l : lane) best = best < l ? l : best;
-  return best;
+  for (int64_t l = 0; i < n; ++i, ++l) lane[l] = larger(lane[l], x[i]);
+  return fold_lanes(lane, larger);
 }
 
 // x[i] = exp(x[i] - from); returns their sum, which is NaN when one of them is.
@@ -63,9 +75,7 @@ T exponentials(T* x, int64_t n, T from) {
     x[i] = m::exp(x[i] - from);
     lane[l] += x[i];
   }
-  for (int64_t half = kLanes / 2; half > 0; half /= 2)
-    for (int64_t l = 0; l < half; ++l) lane[l] += lane[l + half];
-  return lane[0];
+  return fold_lanes(lane, [](T a, T b) { return a + b; });
 }
 
 template <class T>
@@ -77,8 +87,8 @@ void absorb(const ScoreBlock<T>& b) {
     // Subtracting an infinite maximum would make NaN of what is only masked.
     const T sum = exponentials(row, b.keys, largest == kNever<T> ? T(0) : largest);
     b.largest[r] = largest;
-    if (before == largest) {
-      b.sum[r] += sum;
+    if (before == largest || before == kNever<T>) {  // nothing that came before has to shrink
+      b.sum[r] = before == kNever<T> ? sum : b.sum[r] + sum;
       continue;
     }
     const T factor = m::exp(before - largest);
@@ -92,10 +102,11 @@ void absorb(const ScoreBlock<T>& b) {
 template <class T>
 void finish(const ScoreBlock<T>& b) {
   for (int64_t r = 0; r < b.rows; ++r) {
-    const T scale = b.sum[r] == 0 ? T(0) : T(1) / b.sum[r];
+    const T scale = T(1) / b.sum[r];
+    const bool none = b.sum[r] == 0;
     T* const out = b.out + r * b.width;
 #pragma omp simd
-    for (int64_t i = 0; i < b.width; ++i) out[i] *= scale;
+    for (int64_t i = 0; i < b.width; ++i) out[i] = none ? T(0) : out[i] * scale;
   }
 }
 
