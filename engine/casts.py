@@ -89,6 +89,29 @@ def _cast(name: str, kind: dtype) -> Any:
     return cast
 
 
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Without an argument PyTorch's name of the tensor type, else the tensor in that dtype."""
+    if dtype is None:
+        return f"engine.{self.dtype.title}Tensor"
+    if isinstance(dtype, str):
+        title = dtype.rpartition(".")[2].removesuffix("Tensor")
+        found = [one for one in DTYPES if one.title == title]
+        if not found:
+            raise ValueError(f"type: invalid type: {dtype!r}")
+        dtype = found[0]
+    return self.to(as_dtype(dtype, "type"))
+
+
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of another."""
+    return self.to(other.dtype)
+
+
+def _cpu(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+    """The tensor in main memory."""
+    return self.to("cpu", memory_format=memory_format)
+
+
 # x.float(), x.int(), ...: PyTorch's names of the dtypes.
 CASTS = {
     "bool": "bool",
@@ -107,3 +130,4 @@ CASTS = {
 METHODS = {
     name: _cast(name, next(d for d in DTYPES if d.name == kind)) for name, kind in CASTS.items()
 }
+METHODS.update(type=_type, type_as=_type_as, cpu=_cpu)

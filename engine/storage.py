@@ -116,3 +116,19 @@ class UntypedStorage:
 
 
 UntypedStorage.__module__ = "engine"
+
+
+def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
+    """`copy.deepcopy` of a tensor: tensors over one Storage become tensors over one new Storage."""
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if tensor.is_meta:
+        made = tensor.clone()
+    else:
+        key = ("engine.Storage", lib.uh_storage_id(tensor._h), tensor.dtype)
+        if key not in memo:
+            count = lib.uh_storage_nbytes(tensor._h) // tensor.itemsize
+            memo[key] = tensor.as_strided((count,), (1,), 0).clone()
+        made = memo[key].as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    memo[id(tensor)] = made
+    return made

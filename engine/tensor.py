@@ -17,13 +17,11 @@ from engine.dtypes import (
     DEVICES,
     DTYPES,
     Size,
-    as_dtype,
     bool_,
     device,
     dtype,
     layout,
     memory_format,
-    preserve_format,
     strided,
 )
 from engine.storage import UntypedStorage
@@ -431,19 +429,9 @@ class Tensor(_Base):
         return self.detach()
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        if id(self) in memo:
-            return memo[id(self)]
-        if self.is_meta:
-            made = self.clone()
-        else:
-            # Tensors over one Storage are copied to tensors over one Storage.
-            key = ("engine.Storage", lib.uh_storage_id(self._h), self.dtype)
-            if key not in memo:
-                count = lib.uh_storage_nbytes(self._h) // self.itemsize
-                memo[key] = self.as_strided((count,), (1,), 0).clone()
-            made = memo[key].as_strided(self.shape, self.stride(), self.storage_offset())
-        memo[id(self)] = made
-        return made
+        from engine.storage import deep_copy
+
+        return deep_copy(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickled as dtype, sizes and the elements' bytes: loading runs no code of the data's."""
@@ -478,26 +466,6 @@ class Tensor(_Base):
 
             warn_of_lost_parts(kind, self.dtype)
         return _to_copy(self, dtype=kind, device=place, memory_format=format_)
-
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """Without an argument PyTorch's name of the tensor type, else the tensor in that dtype."""
-        if dtype is None:
-            return f"engine.{self.dtype.title}Tensor"
-        if isinstance(dtype, str):
-            title = dtype.rpartition(".")[2].removesuffix("Tensor")
-            found = [one for one in DTYPES if one.title == title]
-            if not found:
-                raise ValueError(f"type: invalid type: {dtype!r}")
-            dtype = found[0]
-        return self.to(as_dtype(dtype, "type"))
-
-    def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the dtype of another."""
-        return self.to(other.dtype)
-
-    def cpu(self, memory_format: memory_format = preserve_format) -> Tensor:
-        """The tensor in main memory."""
-        return self.to("cpu")
 
     if TYPE_CHECKING:
 

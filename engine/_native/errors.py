@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from engine._native.library import ffi, lib
 
+
 class LinAlgError(RuntimeError):
     """A matrix does not have what was asked for: an inverse, a factor, a solution."""
 

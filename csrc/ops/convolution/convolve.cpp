@@ -18,7 +18,6 @@ constexpr int64_t kWeightBytes = 768 << 10;  // of weights that are used before 
 constexpr int64_t kSumBytes = 512 << 10;     // of sums that are not complete yet
 constexpr int64_t kTaps = 256;  // taps that are summed at a time: their inputs stay in L1
 constexpr size_t kX = 2;
-
 template <class T>
 class Convolution {
  public:
@@ -38,30 +37,19 @@ class Convolution {
     for (size_t a = 0; a < kConvDims; ++a) {
       const bool used = a + d >= kConvDims;
       const auto at = static_cast<int64_t>(a + d - kConvDims + 2);
-      ConvAxis& axis = axes_[a];
-      axis = {used ? input.size(at) : 1,
-              used ? out.size(at) : 1,
-              used ? weight.size(at) : 1,
-              options.stride[a],
-              options.dilation[a],
-              options.padding[a],
-              1,
-              0,
-              {},
-              {},
-              {},
-              0};
+      ConvAxis& axis = axes_[a] = ConvAxis();
+      axis.in = used ? input.size(at) : 1;
+      axis.out = used ? out.size(at) : 1;
+      axis.kernel = used ? weight.size(at) : 1;
+      axis.stride = options.stride[a], axis.dilation = options.dilation[a];
+      axis.padding = options.padding[a];
       in_stride_[a] = used ? input.stride(at) : 0;
       weight_stride_[a] = used ? weight.stride(at) : 0;
     }
     out_plane_ = axes_[0].out * axes_[1].out * axes_[2].out;
     if (input.is_contiguous()) merge_axes();
-    for (ConvAxis& axis : axes_) {
-      if (options.transposed)
-        axis.connect_transposed();
-      else
-        axis.connect_forward();
-    }
+    for (ConvAxis& axis : axes_)
+      options.transposed ? axis.connect_transposed() : axis.connect_forward();
     cut_channels();
     bias_.assign(static_cast<size_t>(groups_ * out_channels_) + 8, T{});
     if (bias)
