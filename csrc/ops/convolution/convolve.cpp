@@ -478,7 +478,6 @@ class Convolution {
   size_t band_axis_ = 0;
   int64_t band_ = 1, bands_ = 0, images_at_once_ = 1, image_tasks_ = 0;
 };
-
 template <class T>
 void run(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
          const ConvolutionOptions& options, const ConvLoops<T>& loops) {
