@@ -66,8 +66,8 @@ void contiguous3(char* const* d, int64_t n, F f) {
   const auto c0 = static_cast<compute_t<C>>(c[0]);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const auto y = kScalarB ? b0 : static_cast<compute_t<B>>(b[i]);
-    const auto z = kScalarC ? c0 : static_cast<compute_t<C>>(c[i]);
+    const compute_t<B> y = kScalarB ? b0 : static_cast<compute_t<B>>(b[i]);
+    const compute_t<C> z = kScalarC ? c0 : static_cast<compute_t<C>>(c[i]);
     out[i] = static_cast<Out>(f(static_cast<compute_t<A>>(a[i]), y, z));
   }
 }
@@ -115,7 +115,7 @@ void loop(char* const* d, const int64_t* s, int64_t n, F f) {
     const bool c = s[3] == static_cast<int64_t>(sizeof(C));
     if (a && b && c) return contiguous3<Out, First, B, C, false, false>(d, n, f);
     if (a && b && s[3] == 0) return contiguous3<Out, First, B, C, false, true>(d, n, f);
-    if constexpr (std::is_same_v<First, bool>) {  // where: either choice may be a number
+    if constexpr (sizeof(First) == 1) {  // where: either choice may be a number
       if (a && s[2] == 0 && c) return contiguous3<Out, First, B, C, true, false>(d, n, f);
       if (a && s[2] == 0 && s[3] == 0) return contiguous3<Out, First, B, C, true, true>(d, n, f);
     }

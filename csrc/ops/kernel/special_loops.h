@@ -1,5 +1,5 @@
-// Loops of expressions that need more than `loop`: powers that look at their exponent, neighbours
-// among 16-bit floats, and exp with instructions that no C++ expression names.
+// Loops of expressions that need more than `loop`: powers that look at their exponent, choices,
+// neighbours among 16-bit floats, and exp with instructions that no C++ expression names.
 #pragma once
 
 #if defined(__AVX512F__)
@@ -29,6 +29,22 @@ void pow_loop(char* const* d, const int64_t* s, int64_t n, F f) {
     }
   }
   loop<Out, A, B>(d, s, n, f);
+}
+
+// A choice moves bits, whatever they mean: as unsigned numbers every dtype has a vector loop, and
+// 16-bit floats are neither widened nor rounded. GCC vectorises no choice by a `bool`.
+template <class Out, class A, class B, class C, class F>
+void where_loop(char* const* d, const int64_t* s, int64_t n, F f) {
+  if constexpr (sizeof(Out) <= 8) {
+    using Bits = std::conditional_t<
+        sizeof(Out) == 1, uint8_t,
+        std::conditional_t<sizeof(Out) == 2, uint16_t,
+                           std::conditional_t<sizeof(Out) == 4, uint32_t, uint64_t>>>;
+    loop<Bits, uint8_t, Bits, Bits>(
+        d, s, n, [](uint8_t condition, Bits self, Bits other) { return condition ? self : other; });
+  } else {
+    loop<Out, A, B, C>(d, s, n, f);
+  }
 }
 
 // The neighbour of a 16-bit float is found among 16-bit floats, not among those it is computed in.
