@@ -60,18 +60,18 @@ void copy_transposed(const Elements& dst, const Elements& src, Geometry<2> g, si
   const size_t rank = g.sizes.size();
   for (size_t d = dim; d + 2 < rank; ++d) detail::swap_dims(g, d, d + 1);
   const auto transpose = copy_loops().transpose[size_class(dst.item)];
-  constexpr int64_t kBand = 16;  // lines of dst that one step writes
+  const int64_t band = std::max<int64_t>(16, 64 / dst.item);  // lines of dst that one step writes
   const int64_t columns = g.sizes[rank - 2];
-  const int64_t bands = (columns + kBand - 1) / kBand;
+  const int64_t bands = (columns + band - 1) / band;
   const int64_t outer = numel_of(IntSpan(g.sizes.data(), rank - 2));
-  const int64_t grain = std::max<int64_t>(1, kGrain / (kBand * g.row()));
+  const int64_t grain = std::max<int64_t>(1, kGrain / (band * g.row()));
   parallel_for(0, outer * bands, grain, [&](int64_t lo, int64_t hi) {
     Odometer<2> at(g, rank - 2, lo / bands);
     for (int64_t i = lo; i < hi; ++i) {
-      const int64_t c = (i % bands) * kBand;
+      const int64_t c = (i % bands) * band;
       transpose(dst.at(at.offsets()[0] + c * g.strides[0][rank - 2]), g.strides[0][rank - 2],
                 src.at(at.offsets()[1] + c), g.strides[1][rank - 1], g.row(),
-                std::min(kBand, columns - c));
+                std::min(band, columns - c));
       if (i % bands == bands - 1) at.step();
     }
   });

@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include "ops/kernel/transpose_tile.h"
+
 // Everything here has internal linkage or lives in UH_ISA: an inline function shared with other
 // files could be linked in its AVX-512 version and crash an older CPU.
 namespace uh::UH_ISA {
@@ -136,31 +138,33 @@ void move(void* dst_, int64_t dst_stride, const void* src_, int64_t src_stride, 
   }
 }
 
-// Tiles of 16 x 16: a cache line of 4-byte elements in each direction.
+// dst[c][r] = src[r][c], element by element: what no whole tile covers.
+template <class T>
+void transpose_rest(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t rows,
+                    int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
+  }
+}
+
 template <class T>
 void transpose(void* dst_, int64_t dst_stride, const void* src_, int64_t src_stride, int64_t rows,
                int64_t columns) {
-  constexpr int64_t kTile = 16;
   auto* dst = static_cast<T*>(dst_);
   const auto* src = static_cast<const T*>(src_);
-  for (int64_t r0 = 0; r0 < rows; r0 += kTile) {
-    const int64_t r1 = r0 + kTile < rows ? r0 + kTile : rows;
-    for (int64_t c0 = 0; c0 < columns; c0 += kTile) {
-      const int64_t c1 = c0 + kTile < columns ? c0 + kTile : columns;
-      if (r1 - r0 == kTile && c1 - c0 == kTile) {
-        T tile[kTile][kTile];
-        for (int64_t r = 0; r < kTile; ++r) {
-          for (int64_t c = 0; c < kTile; ++c) tile[r][c] = src[(r0 + r) * src_stride + c0 + c];
-        }
-        for (int64_t c = 0; c < kTile; ++c) {
-          for (int64_t r = 0; r < kTile; ++r) dst[(c0 + c) * dst_stride + r0 + r] = tile[r][c];
-        }
-        continue;
-      }
-      for (int64_t c = c0; c < c1; ++c) {
-        for (int64_t r = r0; r < r1; ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
-      }
+  if constexpr (sizeof(T) <= 8) {
+    constexpr int64_t n = kTileSide<T>;
+    const int64_t whole_rows = rows - rows % n, whole_columns = columns - columns % n;
+    for (int64_t r = 0; r < whole_rows; r += n) {
+      for (int64_t c = 0; c < whole_columns; c += n)
+        transpose_tile(dst + c * dst_stride + r, dst_stride, src + r * src_stride + c, src_stride);
     }
+    transpose_rest(dst + whole_rows, dst_stride, src + whole_rows * src_stride, src_stride,
+                   rows - whole_rows, whole_columns);
+    transpose_rest(dst + whole_columns * dst_stride, dst_stride, src + whole_columns, src_stride,
+                   rows, columns - whole_columns);
+  } else {
+    transpose_rest(dst, dst_stride, src, src_stride, rows, columns);
   }
 }
 
