@@ -1,5 +1,7 @@
 #include "memory/allocator.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -13,6 +15,11 @@ namespace uh {
 namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
+
+// Note [Huge pages]: the system is asked to back a large block with pages of 2 MiB: 512 times fewer
+// page faults when it is first written, and strided walks find their addresses translated.
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLargeBlock = 2 * kHugePage;
 
 // A lock for sections of a few instructions: one atomic exchange to enter, one store to leave.
 class SpinLock {
@@ -60,10 +67,12 @@ class CpuAllocator final : public Allocator {
   void* raw_allocate(size_t bytes) override {
     if (bytes == 0) return nullptr;
     void* p = nullptr;
-    if (posix_memalign(&p, kAlignment, bytes) != 0) {
+    const bool large = bytes >= kLargeBlock;
+    if (posix_memalign(&p, large ? kHugePage : kAlignment, bytes) != 0) {
       fail(ErrorKind::kMemory, "cpu allocator: not enough memory: you tried to allocate ", bytes,
            " bytes");
     }
+    if (large) madvise(p, bytes, MADV_HUGEPAGE);  // advice: a refusal changes nothing
     {
       std::lock_guard guard(lock_);
       count_allocated(stats_, bytes, false);
