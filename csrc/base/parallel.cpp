@@ -35,6 +35,21 @@ std::atomic<int>& threads() {
   return n;
 }
 
+// Note [Spinning]: waking a thread that sleeps takes as long as a small loop runs. Who waits looks
+// again for some 50 microseconds before it sleeps, so that loops that follow each other find the
+// workers awake.
+template <class Done>
+bool spin(const Done& done) {
+  constexpr int kLooks = 1000;
+  for (int i = 0; i < kLooks; ++i) {
+    if (done()) return true;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  return false;
+}
+
 class Pool {
  public:
   // False when another caller's loop is using the pool: then the loop runs serially.
@@ -51,6 +66,7 @@ class Pool {
     working_.store(static_cast<int>(helpers), std::memory_order_relaxed);
     for (size_t i = 0; i < helpers; ++i) workers_[i]->wake.release();
     work();
+    spin([&] { return working_.load(std::memory_order_acquire) == 0; });
     for (int left = working_.load(std::memory_order_acquire); left > 0;
          left = working_.load(std::memory_order_acquire)) {
       working_.wait(left, std::memory_order_acquire);
@@ -68,7 +84,7 @@ class Pool {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
     std::thread([this, &worker] {
       for (;;) {
-        worker.wake.acquire();
+        if (!spin([&] { return worker.wake.try_acquire(); })) worker.wake.acquire();
         work();
         if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
       }
