@@ -81,11 +81,18 @@ def _formed_kernel(op: Operator) -> str:
         return f'{head} {{ write_self({op.arguments[0].name}, {call}, "{op.name}"); }}'
     outs = [a.name for a in op.written]
     write = "write_out" if op.apart is None else "write_exact_out"
+    apart = f", {{{', '.join(op.apart)}}}" if op.apart else ""
+    if op.row_major:
+        results = ["made"] if len(outs) == 1 else [f"std::get<{i}>(made)" for i in range(len(outs))]
+        body = "".join(
+            f' resize_row_major({n}, {made}); {write}({n}, {made}, "{op.name}"{apart});'
+            for n, made in zip(outs, results, strict=True)
+        )
+        return f"{head} {{ const auto made = {call};{body} }}"
     if len(outs) == 1:
-        apart = f", {{{', '.join(op.apart)}}}" if op.apart else ""
         return f'{head} {{ {write}({outs[0]}, {call}, "{op.name}"{apart}); }}'
     writes = " ".join(
-        f'{write}({n}, std::get<{i}>(made), "{op.name}");' for i, n in enumerate(outs)
+        f'{write}({n}, std::get<{i}>(made), "{op.name}"{apart});' for i, n in enumerate(outs)
     )
     return f"{head} {{ const auto made = {call}; {writes} }}"
 
@@ -152,7 +159,8 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         f'#include "generated/pointwise/{family}.h"',
         '#include "ops/copy/copy.h"',
         '#include "ops/mark_view.h"',
-        '#include "ops/one_device.h"\n',
+        '#include "ops/one_device.h"',
+        '#include "ops/out_order.h"\n' if any(op.row_major for op in ops) else "",
         "namespace uh::ops {\n",
     ]
     for op in ops:
@@ -169,7 +177,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
 
     for op in ops:
         for key, kernel in op.kernels.items():
-            enter(op, key, f"{op.cpp_name}_{kernel}" if checked(op) else f"kernels::{kernel}", kernel)
+            enter(
+                op, key, f"{op.cpp_name}_{kernel}" if checked(op) else f"kernels::{kernel}", kernel
+            )
         lines += made_kernels(op)
         made = "pointwise" if op.pointwise else "formed" if op.base else ""
         for key in ("CPU", "Meta") if made else ():

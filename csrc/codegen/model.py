@@ -113,6 +113,7 @@ class Operator:
     base: str = ""  # C++ name of the functional form that an in-place or out= form is made from
     # Of an out= form that converts nothing: the arguments whose memory it may not share.
     apart: tuple[str, ...] | None = None
+    row_major: bool = False  # an out= form that, resized, is row-major whatever the result's order
     composite: bool = False  # made of other operators: its gradient is theirs
     any_device: bool = False  # the kernel takes tensors of several devices
     aliases: tuple[str, ...] = ()  # PyTorch's other names of the same function
@@ -270,7 +271,17 @@ def parse_schema(
     return name, overload or "", tuple(arguments), tuple(results)
 
 
-_KEYS = {"schema", "doc", "python", "varargs", "kernel", "kernels", "composite", "aliases", "devices"}
+_KEYS = {
+    "schema",
+    "doc",
+    "python",
+    "varargs",
+    "kernel",
+    "kernels",
+    "composite",
+    "aliases",
+    "devices",
+}
 _KEYS |= {
     "inplace_kernel",
     "pointwise",
@@ -339,14 +350,17 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             loop=entry.get("loop", "loop"),
         )
         op = replace(op, pointwise=pointwise)
-    forms = entry.get("forms", ["inplace", "out"] if is_pointwise else [])
+    forms = list(entry.get("forms", ["inplace", "out"] if is_pointwise else []))
+    row_major, apart_too = "row_major" in forms, "apart" in forms
+    forms = [form for form in forms if form not in ("row_major", "apart")]
     made = {"inplace": _inplace, "out": _out, "exact_out": _out}
     if set(forms) - set(made):
         raise DeclarationError(f"{entry['schema']}: forms are {', '.join(made)}, not {forms}")
     found = [op, *(made[form](op) for form in forms)]
+    found = [replace(o, row_major=row_major) if o.form == "out" else o for o in found]
     if "exact_out" in forms:  # what works in place may be given itself as out=
         tensors = [a.name for a in op.arguments if a.type in ("Tensor", "Tensor?")]
-        apart = tuple(tensors["inplace" in forms :]) if len(op.results) == 1 else ()
+        apart = tuple(tensors["inplace" in forms :]) if len(op.results) == 1 or apart_too else ()
         found = [replace(o, apart=apart) if o.form == "out" else o for o in found]
     if direct := entry.get("inplace_kernel"):
         kernels = {"CPU": direct, "Meta": direct}
