@@ -163,8 +163,12 @@ void transpose(void* dst_, int64_t dst_stride, const void* src_, int64_t src_str
                    rows - whole_rows, whole_columns);
     transpose_rest(dst + whole_columns * dst_stride, dst_stride, src + whole_columns, src_stride,
                    rows, columns - whole_columns);
-  } else {
-    transpose_rest(dst, dst_stride, src, src_stride, rows, columns);
+  } else {  // an element is a register: only the lines of src have to stay in the cache
+    constexpr int64_t kBand = 16;
+    for (int64_t r = 0; r < rows; r += kBand) {
+      transpose_rest(dst + r, dst_stride, src + r * src_stride, src_stride,
+                     rows - r < kBand ? rows - r : kBand, columns);
+    }
   }
 }
 

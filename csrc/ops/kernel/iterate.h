@@ -74,7 +74,7 @@ class Iteration {
 
   // Note [Crossing operands]: x + y.t() walks y against its memory. Where an input steps by one
   // element in another dimension than the innermost, both dimensions are walked in tiles: the tile
-  // is turned in a buffer that fits the first cache, and the loop reads the buffer densely.
+  // is turned in a buffer that fits the second cache, and the loop reads the buffer densely.
   using RowFn = void (*)(const void* body, char* const* data, const int64_t* strides, int64_t n);
   std::optional<size_t> crossing() const;
   bool crosses(size_t operand, size_t dim) const;

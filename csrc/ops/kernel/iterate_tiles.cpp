@@ -1,12 +1,22 @@
 // Iteration over operands whose layouts cross: see Note [Crossing operands] in iterate.h.
+#include <algorithm>
+
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/iterate.h"
 
 namespace uh {
 namespace {
 
-constexpr int64_t kTileRows = 32, kTileColumns = 128;
-constexpr size_t kTileBytes = kTileRows * kTileColumns * 16;
+// A tile reads whole cache lines of the operand that is turned, and is as wide as its buffer in the
+// second cache lets it be: the other operands are walked in runs, and every run that begins waits
+// for memory.
+constexpr int64_t kTileBytes = 65536;
+
+struct Tile {
+  int64_t rows, columns;
+  explicit Tile(int64_t itemsize)
+      : rows(std::max<int64_t>(16, 64 / itemsize)), columns(kTileBytes / (rows * itemsize)) {}
+};
 
 }  // namespace
 
@@ -31,10 +41,15 @@ std::optional<size_t> Iteration::crossing() const {
 
 void Iteration::tiles(size_t across, RowFn row, const void* body) const {
   const size_t last = sizes_.size() - 1;
-  const int64_t bands = (sizes_[across] + kTileRows - 1) / kTileRows;
+  int64_t widest = 1;
+  for (size_t k = 1; k < n_; ++k) {
+    if (crosses(k, across)) widest = std::max(widest, operands_[k].itemsize);
+  }
+  const Tile tile(widest);
+  const int64_t bands = (sizes_[across] + tile.rows - 1) / tile.rows;
   int64_t others = 1;
   for (size_t d = 0; d < last; ++d) others *= d == across ? 1 : sizes_[d];
-  const int64_t elements = sizes_.back() * std::min(sizes_[across], kTileRows);
+  const int64_t elements = sizes_.back() * std::min(sizes_[across], tile.rows);
   const int64_t grain = std::max<int64_t>(kGrain / elements, 1);
   if (events::on()) [[unlikely]]
     tell(ranges_of(others * bands, grain), "transposed in tiles");
@@ -49,11 +64,11 @@ void Iteration::tiles(size_t across, RowFn row, const void* body) const {
         for (size_t k = 0; k < n_; ++k) base[k] += rest % sizes_[d] * operands_[k].strides[d];
         rest /= sizes_[d];
       }
-      const int64_t first = band % bands * kTileRows;
-      const int64_t rows = std::min(kTileRows, sizes_[across] - first);
+      const int64_t first = band % bands * tile.rows;
+      const int64_t rows = std::min(tile.rows, sizes_[across] - first);
       for (size_t k = 0; k < n_; ++k) base[k] += first * operands_[k].strides[across];
-      for (int64_t column = 0; column < sizes_.back(); column += kTileColumns) {
-        const int64_t columns = std::min(kTileColumns, sizes_.back() - column);
+      for (int64_t column = 0; column < sizes_.back(); column += tile.columns) {
+        const int64_t columns = std::min(tile.columns, sizes_.back() - column);
         std::array<char*, kMost> data{};
         std::array<int64_t, kMost> step{}, stride{};
         for (size_t k = 0; k < n_; ++k) {
