@@ -121,7 +121,10 @@ DType from_value<DType>(const Value& v) {
 template <>
 MemoryFormat from_value<MemoryFormat>(const Value& v) {
   if (v.is_none()) return MemoryFormat::kUndefined;
-  return static_cast<MemoryFormat>(from_value<int64_t>(v));
+  const auto code = from_value<int64_t>(v);
+  check_kind(code >= 0 && code <= static_cast<int64_t>(MemoryFormat::kChannelsLast3d),
+             ErrorKind::kType, "boxed call: no memory format has the code ", code);
+  return static_cast<MemoryFormat>(code);
 }
 template <>
 Device from_value<Device>(const Value& v) {

@@ -1,10 +1,18 @@
 // Boxed calls: any operator by its name, with arguments that fit its schema and with ones that do
 // not.
-#include <cmath>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <optional>
 
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#include "arguments.h"
 #include "capi/underhood.h"
 #include "check.h"
 #include "dispatch/dispatcher.h"
@@ -14,151 +22,13 @@
 namespace uh {
 namespace {
 
-enum Tag { kNone, kTensor, kInt, kFloat, kBool, kInts, kString, kTensors, kDType, kDevice };
-
-const std::vector<int64_t> kExtremes = {
-    INT64_MIN, INT64_MAX, int64_t{1} << 62, int64_t{1} << 40, int64_t{1} << 31, -7, 100};
-const std::vector<double> kReals = {
-    0.0, 1.0, -1.5, 1e300, -1e300, 1e-320, HUGE_VAL, -HUGE_VAL, __builtin_nan("")};
-
-// The arguments of one call and what they point to.
-class Arguments {
- public:
-  explicit Arguments(test::Random& random) : random_(random) {}
-  ~Arguments() {
-    for (uh_handle h : handles_) uh_decref(h);
-  }
-  Arguments(const Arguments&) = delete;
-  Arguments& operator=(const Arguments&) = delete;
-
-  void add(const Argument& argument) {
-    values_.push_back(random_.one_in(25) ? anything() : fitting(argument));
-    texts_.push_back(argument.name + " tag " + std::to_string(values_.back().tag) + " = " +
-                     std::to_string(values_.back().i));
-  }
-  const uh_value* data() const { return values_.data(); }
-  int64_t size() const { return static_cast<int64_t>(values_.size()); }
-  std::string text() const {
-    std::string out;
-    for (const std::string& t : texts_) out += t + "; ";
-    return out;
-  }
-
- private:
-  int64_t number() { return random_.one_in(12) ? random_.of(kExtremes) : random_.in(-3, 5); }
-
-  uh_value fitting(const Argument& argument) {
-    std::string type = argument.type;
-    if (type.back() == '?') {
-      if (random_.one_in(2)) return {kNone, 0, 0, nullptr};
-      type.pop_back();
-    }
-    if (type == "Tensor") return {kTensor, static_cast<int64_t>(tensor()), 0, nullptr};
-    if (type == "Tensor[]" || type == "Tensor?[]") return tensors();
-    if (type == "int") return {kInt, number(), 0, nullptr};
-    if (type == "int[]") return ints();
-    if (type == "float") return {kFloat, 0, random_.of(kReals), nullptr};
-    if (type == "bool") return {kBool, random_.in(0, 1), 0, nullptr};
-    if (type == "ScalarType") return {kDType, random_.in(-1, 9), 0, nullptr};
-    if (type == "Device") return {kDevice, random_.in(0, 1), 0, nullptr};
-    if (type == "Scalar") return scalar();
-    if (type == "str") return string();
-    return anything();
-  }
-  uh_value anything() {
-    switch (random_.in(0, 9)) {
-      case kTensor:
-        return {kTensor, random_.one_in(3) ? 0 : static_cast<int64_t>(tensor()), 0, nullptr};
-      case kInt: return {kInt, number(), 0, nullptr};
-      case kFloat: return {kFloat, 0, random_.of(kReals), nullptr};
-      case kBool: return {kBool, random_.in(0, 1), 0, nullptr};
-      case kInts: return ints();
-      case kString: return string();
-      case kTensors: return tensors();
-      case kDType: return {kDType, random_.in(-3, 40), 0, nullptr};
-      case kDevice: return {kDevice, random_.in(-3, 40), 0, nullptr};
-      default: return {kNone, 0, 0, nullptr};
-    }
-  }
-  uh_value scalar() {
-    if (random_.one_in(3)) return {kFloat, 0, random_.of(kReals), nullptr};
-    if (random_.one_in(3)) return {kBool, random_.in(0, 1), 0, nullptr};
-    return {kInt, number(), 0, nullptr};
-  }
-  uh_value ints() {
-    auto& list = lists_.emplace_back(new int64_t[8]);
-    const int64_t n = random_.in(0, 5);
-    for (int64_t i = 0; i < n; ++i) list[static_cast<size_t>(i)] = number();
-    return {kInts, n, 0, list.get()};
-  }
-  uh_value tensors() {
-    auto& list = lists_.emplace_back(new int64_t[8]);
-    const int64_t n = random_.in(0, 4);
-    for (int64_t i = 0; i < n; ++i) {
-      list[static_cast<size_t>(i)] = random_.one_in(10) ? 0 : static_cast<int64_t>(tensor());
-    }
-    return {kTensors, n, 0, list.get()};
-  }
-  uh_value string() {
-    static const char text[] = "floor";
-    return {kString, random_.in(0, 5), 0, text};
-  }
-
-  // A small tensor of any dtype: dense, transposed, with gaps, expanded, zero-size, meta, or one
-  // that this call already has.
-  uh_handle tensor() {
-    if (!handles_.empty() && random_.one_in(5)) return random_.of(handles_);
-    const auto dtype = static_cast<int>(random_.in(0, 9));
-    const int64_t rank = random_.in(0, 4);
-    int64_t sizes[4];
-    double values[1024];
-    const int64_t usual = random_.in(1, 3);
-    int64_t n = 1;
-    for (int64_t d = 0; d < rank; ++d) {
-      sizes[d] = random_.one_in(12) ? 0 : random_.one_in(2) ? usual : random_.in(1, 4);
-      n *= sizes[d];
-    }
-    for (int64_t i = 0; i < n; ++i)
-      values[i] = random_.one_in(10) ? random_.of(kReals) : static_cast<double>(random_.in(-4, 4));
-    const auto f64 = static_cast<int>(DType::kFloat64);
-    uh_handle made = uh_from_data(values, f64, sizes, rank, dtype);
-    if (!made) throw test::Failure(uh_last_error());
-    handles_.push_back(made);
-    if (rank >= 2 && random_.one_in(3))
-      made = changed("transpose.int", {{kTensor, static_cast<int64_t>(made), 0, nullptr},
-                                       {kInt, 0, 0, nullptr},
-                                       {kInt, rank - 1, 0, nullptr}});
-    if (rank >= 1 && random_.one_in(4))
-      made = changed("slice.Tensor", {{kTensor, static_cast<int64_t>(made), 0, nullptr},
-                                      {kInt, 0, 0, nullptr},
-                                      {kInt, random_.in(0, 1), 0, nullptr},
-                                      {kNone, 0, 0, nullptr},
-                                      {kInt, random_.in(1, 2), 0, nullptr}});
-    if (random_.one_in(15))
-      made = changed("unsqueeze",
-                     {{kTensor, static_cast<int64_t>(made), 0, nullptr}, {kInt, 0, 0, nullptr}});
-    return made;
-  }
-  uh_handle changed(const char* op, const std::vector<uh_value>& args) {
-    uh_value result[8];
-    if (uh_call_boxed(op, args.data(), static_cast<int64_t>(args.size()), result) != 1)
-      throw test::Failure(uh_last_error());
-    handles_.push_back(static_cast<uh_handle>(result[0].i));
-    return handles_.back();
-  }
-
-  test::Random& random_;
-  std::vector<uh_value> values_;
-  std::vector<std::string> texts_;
-  std::vector<uh_handle> handles_;
-  std::vector<std::unique_ptr<int64_t[]>> lists_;
-};
+using namespace uh::test;
 
 // Reads every element, then lets the tensor go: the sanitizer watches both.
 void read_and_release(uh_handle h) {
   const int64_t n = uh_numel(h);
   if (uh_device(h) == 0 && n < 1 << 20) {
-    std::vector<double> values(static_cast<size_t>(n));
+    std::vector<double> values(2 * static_cast<size_t>(n));  // two of each complex number
     CHECK_EQ(uh_read_doubles(h, values.data()), 0);
   }
   uh_release(h);
@@ -172,32 +42,79 @@ void release(const uh_value& v) {
   uh_list_free(list);
 }
 
+// The call that is running: what a crash, or a call that does not come back, is told by.
+const Arguments* g_running = nullptr;
+constexpr unsigned kSecondsPerCall = 60;
+
+void tell_running() {
+  if (!g_running) return;
+  const std::string text = "\nwhile calling " + g_running->text();
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void too_slow(int) {
+  static const char text[] = "\na call does not come back";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+  tell_running();
+  _exit(1);
+}
+
 // One random call; whether it succeeded.
-bool call(const OperatorInfo& op, test::Random& random) {
-  Arguments arguments(random);
-  for (const Argument& a : op.schema().arguments) arguments.add(a);
+bool call(const OperatorInfo& op, Random& random) {
+  Arguments arguments(op.schema(), random);
   uh_value results[8];
+  g_running = &arguments;
+  alarm(kSecondsPerCall);
   const int n = uh_call_boxed(op.full_name().c_str(), arguments.data(), arguments.size(), results);
   for (int i = 0; i < n; ++i) release(results[i]);
+  alarm(0);
+  g_running = nullptr;
   if (n >= 0) return true;
-  CHECK(uh_last_error_kind() != static_cast<int>(ErrorKind::kInternal), op.schema_text(), ": ",
-        uh_last_error(), " with ", arguments.text());
-  CHECK(std::strlen(uh_last_error()) > 0, op.schema_text(), ": failed without a word");
+  CHECK(uh_last_error_kind() != static_cast<int>(ErrorKind::kInternal), uh_last_error(), "\n  of ",
+        arguments.text());
+  CHECK(std::strlen(uh_last_error()) > 0, "failed without a word: ", arguments.text());
   return false;
 }
 
+// What was reached, said openly: an operator whose calls were all refused has not been tested.
+void tell_coverage(const std::vector<const OperatorInfo*>& operators,
+                   const std::vector<int64_t>& succeeded, int64_t calls) {
+  std::string never;
+  int64_t reached = 0, good = 0;
+  for (size_t i = 0; i < operators.size(); ++i) {
+    reached += succeeded[i] > 0;
+    good += succeeded[i];
+    if (!succeeded[i]) never += (never.empty() ? "" : ", ") + operators[i]->full_name();
+  }
+  std::printf("\n  %zu operators, %lld calls, %lld%% of them returned; never returned: %s\n  ",
+              operators.size(), static_cast<long long>(calls),
+              static_cast<long long>(calls ? 100 * good / calls : 0),
+              never.empty() ? "none" : never.c_str());
+}
+
 FUZZ(every_operator_with_random_arguments) {
-  test::Random random(budget.seed);
-  const auto operators = Dispatcher::instance().all();
+  constexpr int64_t kRounds = 36;  // at least, however long they take
+  Random random(budget.seed);
+  auto operators = Dispatcher::instance().all();
+  std::erase_if(operators, [&](const OperatorInfo* op) {
+    return op->full_name().find(budget.operators) == std::string::npos;
+  });
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_set_death_callback(tell_running);
+#endif
+  std::signal(SIGABRT, [](int) { tell_running(); });  // UndefinedBehaviorSanitizer's way to end
+  std::signal(SIGALRM, too_slow);
   const int64_t before = pool_allocator().stats().live_bytes;
   std::vector<int64_t> succeeded(operators.size(), 0);
-  for (int64_t round = 0; !budget.over(); ++round) {
-    std::optional<test::Recording> recording;
+  int64_t calls = 0;
+  for (int64_t round = 0; round < kRounds || !budget.over(); ++round) {
+    std::optional<Recording> recording;
     if (round % 4 == 3) recording.emplace(1 << 12, 1 << 18, 3);
-    for (size_t i = 0; i < operators.size() && !budget.over(); ++i)
+    for (size_t i = 0; i < operators.size(); ++i, ++calls)
       succeeded[i] += call(*operators[i], random);
   }
   CHECK_EQ(pool_allocator().stats().live_bytes, before);
+  tell_coverage(operators, succeeded, calls);
 }
 
 TEST(a_boxed_call_names_what_is_wrong) {

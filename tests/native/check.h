@@ -38,11 +38,12 @@ class Random {
   uint64_t state_;
 };
 
-// How long and from which seed a fuzz test may go on.
+// How long, from which seed and with which operators a fuzz test may go on.
 struct Budget {
   uint64_t seed;
   double seconds;
-  bool over() const;  // of the running test
+  std::string operators;  // those whose name holds this
+  bool over() const;      // of the running test
 };
 
 struct Test {

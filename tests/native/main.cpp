@@ -1,12 +1,28 @@
-// native_tests [--seconds S] [--seed N] [name...]: runs every test, or those whose name holds a
-// word.
+// native_tests [--seconds S] [--seed N] [--operators WORD] [name...]: runs every test, or those
+// whose name holds a word.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "capi/underhood.h"
 #include "check.h"
+
+// AddressSanitizer's operator new ends the process where there is no memory; the language's throws.
+void* operator new(std::size_t n) {
+  if (void* p = std::malloc(n)) return p;
+  throw std::bad_alloc();
+}
+void* operator new[](std::size_t n) { return operator new(n); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return std::malloc(n); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return std::malloc(n); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
 
 namespace uh::test {
 
@@ -42,13 +58,15 @@ static bool run(const Test& test, const Budget& budget) {
 
 int main(int argc, char** argv) {
   using namespace uh::test;
-  Budget budget{1, 2.0};
+  Budget budget{1, 2.0, ""};
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--seconds") && i + 1 < argc)
       budget.seconds = std::atof(argv[++i]);
     else if (!std::strcmp(argv[i], "--seed") && i + 1 < argc)
       budget.seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (!std::strcmp(argv[i], "--operators") && i + 1 < argc)
+      budget.operators = argv[++i];
     else
       words.emplace_back(argv[i]);
   }

@@ -56,9 +56,17 @@ void check_no_overlap(const Tensor& written, const Tensor& read, std::string_vie
 }
 
 // `out` with other sizes takes those of `result`, and its order in memory.
+// A layout with gaps is not taken over: the new storage has room for the elements alone.
+static bool has_gaps(const Tensor& t) {
+  int64_t last = 0;
+  for (int64_t d = 0; d < t.ndim(); ++d) last += (t.size(d) - 1) * t.stride(d);
+  return last + 1 > t.numel();
+}
+
 static void take_sizes(const Tensor& out, const Tensor& result) {
   if (out.sizes() == result.sizes()) return;
   ops::resize_(out, result.sizes());
+  if (result.numel() == 0 || has_gaps(result)) return;
   if (!(out.strides() == result.strides()) && !has_internal_overlap(result))
     out.impl()->set_layout(Layout{result.sizes(), result.strides(), out.offset()});
 }

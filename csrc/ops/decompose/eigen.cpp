@@ -18,14 +18,6 @@ std::string no_convergence(int info) {
       info, ").");
 }
 
-template <class T>
-bool all_finite(const T* values, int64_t n) {
-  using R = real_t<T>;
-  const auto* parts = reinterpret_cast<const R*>(values);
-  const int64_t count = n * static_cast<int64_t>(sizeof(T) / sizeof(R));
-  return std::all_of(parts, parts + count, [](R v) { return std::isfinite(v); });
-}
-
 // One real matrix: LAPACK's pairs of columns become complex vectors.
 template <class R>
 int eigen(int n, R* a, Complex<R>* values, Complex<R>* vectors) {

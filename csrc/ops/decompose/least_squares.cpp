@@ -1,8 +1,8 @@
 // Least squares by one of LAPACK's four drivers.
 #include "generated/kernels/decompose.h"
+#include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/creation.h"
-#include "generated/ops/arithmetic.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
@@ -91,6 +91,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(KeySet, const Tensor& se
       std::vector<real_t<T>> unused(static_cast<size_t>(k));
       for_matrices(found.numel(), 4 * m * n * k + m * n * count, [&](int64_t i) {
         int rank_found = static_cast<int>(k);
+        if (with_values && !all_finite(a.data_as<T>() + i * m * n, m * n)) {
+          found.data_as<int32_t>()[i] = 1;
+          return;
+        }
         found.data_as<int32_t>()[i] = least_squares<T>(
             driver, static_cast<int>(m), static_cast<int>(n), static_cast<int>(count),
             a.data_as<T>() + i * m * n, x.data_as<T>() + i * tall * count,

@@ -1,14 +1,14 @@
 // Singular values, and what is decided by them: pseudo-inverses and ranks.
 #include "generated/kernels/decompose.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/decompose.h"
 #include "generated/ops/linalg.h"
-#include "generated/ops/arithmetic.h"
-#include "generated/ops/comparison.h"
-#include "generated/ops/transcendental.h"
 #include "generated/ops/reduce.h"
+#include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/linalg/checks.h"
@@ -17,6 +17,8 @@
 
 namespace uh::kernels {
 namespace {
+
+constexpr int kNotFinite = -4;  // what LAPACK's gesdd says of NaN; infinities keep it busy for ever
 
 std::string no_singular_values(int info) {
   if (info < 0)
@@ -75,12 +77,15 @@ std::tuple<Tensor, Tensor, Tensor> svd_of(KeySet, const Tensor& a, bool full_mat
       T* to_u = compute_uv ? u.data_as<T>() + i * m * left : &unused;
       T* to_vh = compute_uv ? vh.data_as<T>() + i * right * n : &unused;
       info.data_as<int32_t>()[i] =
-          lapack::gesdd(!compute_uv     ? 'N'
-                        : full_matrices ? 'A'
-                                        : 'S',
-                        static_cast<int>(m), static_cast<int>(n), copy.data_as<T>() + i * m * n,
-                        static_cast<int>(m), s.data_as<real_t<T>>() + i * k, to_u,
-                        static_cast<int>(m), to_vh, static_cast<int>(right));
+          !all_finite(copy.data_as<T>() + i * m * n, m * n)
+              ? kNotFinite
+              : lapack::gesdd(!compute_uv     ? 'N'
+                              : full_matrices ? 'A'
+                                              : 'S',
+                              static_cast<int>(m), static_cast<int>(n),
+                              copy.data_as<T>() + i * m * n, static_cast<int>(m),
+                              s.data_as<real_t<T>>() + i * k, to_u, static_cast<int>(m), to_vh,
+                              static_cast<int>(right));
     });
   });
   for (const Tensor& t : {u, s, vh}) record_write(t);

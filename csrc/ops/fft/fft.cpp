@@ -219,7 +219,7 @@ Tensor shifted(const Tensor& self, const MaybeDims& dim, bool back) {
 Tensor fft_fftfreq(KeySet, int64_t n, double d, DType dtype, Device device) {
   const DType target = frequency_dtype(dtype, "fftfreq");
   check(n >= 0, "fftfreq: n must not be negative, got ", n);
-  const Tensor up = ops::arange(Scalar(0), Scalar((n + 1) / 2), Scalar(1), target, device);
+  const Tensor up = ops::arange(Scalar(0), Scalar(n - n / 2), Scalar(1), target, device);
   const Tensor down = ops::arange(Scalar(-(n / 2)), Scalar(0), Scalar(1), target, device);
   return ops::mul(ops::cat({up, down}, 0), Scalar(1.0 / (static_cast<double>(n) * d)));
 }

@@ -15,6 +15,7 @@ namespace {
 
 Dims wrapped(const Tensor& self, const Dims& dims, std::string_view op) {
   Dims out(dims.size());
+  check(dims.empty() || self.ndim() > 0, op, ": a tensor without dimensions has no lines");
   for (size_t i = 0; i < dims.size(); ++i) {
     out[i] = wrap_dim(dims[i], self.ndim(), op);
     check(std::find(out.begin(), out.begin() + i, out[i]) == out.begin() + i, op,
@@ -105,6 +106,8 @@ Tensor fft_r2c(KeySet, const Tensor& self, const Dims& dim, int64_t normalizatio
         "_fft_r2c: expects float32 or float64, got ", name(self.dtype()));
   const Dims dims = wrapped(self, dim, "_fft_r2c");
   const DType dtype = to_complex(self.dtype());
+  check(dims.empty() || self.size(dims.back()) > 0,
+        "_fft_r2c: Invalid number of data points (0) specified");
   Dims half = self.sizes();
   if (onesided && !dims.empty()) {
     int64_t& last = half[static_cast<size_t>(dims.back())];

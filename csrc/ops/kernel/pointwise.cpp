@@ -180,6 +180,7 @@ void prepare(const PointwiseOp& op, std::span<const Operand> inputs, DType dtype
 }
 
 Tensor allocate(std::span<const Operand> inputs, const Dims& shape, DType dtype, Device device) {
+  if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
   Iteration space(shape);
   for (const Operand& input : inputs) {

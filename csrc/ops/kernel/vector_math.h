@@ -90,7 +90,7 @@ struct Split {
 };
 inline Split split_log(float x) {
   const auto bits = std::bit_cast<int32_t>(x);
-  const int32_t n = (bits - 0x3f2aaaab) >> 23;
+  const int32_t n = static_cast<int32_t>(static_cast<uint32_t>(bits) - 0x3f2aaaabu) >> 23;
   const auto part = static_cast<int32_t>(bits - (static_cast<uint32_t>(n) << 23));
   return {std::bit_cast<float>(part) - 1.0f, static_cast<float>(n)};
 }

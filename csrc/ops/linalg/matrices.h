@@ -5,6 +5,9 @@
 // in which PyTorch returns factors and inverses.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/parallel.h"
 #include "tensor/tensor.h"
 
@@ -96,6 +99,15 @@ void check_info(const Tensor& info, std::string_view op, const F& why) {
     fail(ErrorKind::kLinAlg, op, ": ", info.ndim() ? message("(Batch element ", i, "): ") : "",
          why(values[i]));
   }
+}
+
+// Whether a matrix may be given to LAPACK's iterations: with an infinity some of them never end.
+template <class T>
+bool all_finite(const T* values, int64_t n) {
+  using R = real_t<T>;
+  const auto* parts = reinterpret_cast<const R*>(values);
+  const int64_t count = n * static_cast<int64_t>(sizeof(T) / sizeof(R));
+  return std::all_of(parts, parts + count, [](R v) { return std::isfinite(v); });
 }
 
 }  // namespace uh

@@ -3,13 +3,13 @@
 #include <numeric>
 
 #include "generated/kernels/products.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/join.h"
 #include "generated/ops/linalg.h"
-#include "generated/ops/arithmetic.h"
-#include "generated/ops/comparison.h"
 #include "generated/ops/products.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/solve.h"
@@ -139,9 +139,10 @@ Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
   for (size_t d = 0; d < rank; ++d) {
     if (d >= skip_left) left[2 * d] = self.sizes()[d - skip_left];
     if (d >= skip_right) right[2 * d + 1] = other.sizes()[d - skip_right];
-    sizes[d] = left[2 * d] * right[2 * d + 1];
   }
-  return ops::reshape(ops::mul(ops::reshape(self, left), ops::reshape(other, right)), sizes);
+  const Tensor made = ops::mul(ops::reshape(self, left), ops::reshape(other, right));
+  for (size_t d = 0; d < rank; ++d) sizes[d] = left[2 * d] * right[2 * d + 1];  // none overflows
+  return ops::reshape(made, sizes);
 }
 
 Tensor tensordot(KeySet, const Tensor& self, const Tensor& other, const Dims& dims_self,

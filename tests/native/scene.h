@@ -1,0 +1,94 @@
+// Scene: what the arguments of one random call have in common, and the memory that they point to.
+//
+// Arguments that know nothing of each other are refused at the door. So a scene draws one dtype,
+// one shape, one device and one value for each letter of a recipe, and most arguments follow them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capi/underhood.h"
+#include "check.h"
+
+namespace uh::test {
+
+// The tags of uh_value.
+enum Tag {
+  kNone,
+  kTensor,
+  kInt,
+  kFloat,
+  kBool,
+  kInts,
+  kString,
+  kTensors,
+  kDType,
+  kDevice,
+  kFloats,
+  kComplex
+};
+
+using Sizes = std::vector<int64_t>;
+
+// A tensor to be made.
+struct Wanted {
+  enum Values {
+    kAny,       // small numbers and now and then NaN, infinity or a huge one
+    kBelow,     // [0, bound), now and then outside
+    kFromOne,   // [1, bound], now and then outside
+    kUnit,      // [0, 1]
+    kDefinite,  // matrices with a heavy diagonal
+  };
+  Sizes sizes;
+  int dtype;
+  Values values = kAny;
+  int64_t bound = 0;
+  bool plain = false;  // an element has a place of its own: it may be written to
+};
+
+class Scene {
+ public:
+  explicit Scene(Random& random);
+  ~Scene();
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+
+  // Dense, permuted, with gaps, expanded, overlapping itself, with an offset, meta, or one that
+  // this scene already has.
+  uh_handle tensor(const Wanted& wanted);
+
+  uh_value ints(const Sizes& values);
+  uh_value floats(const std::vector<double>& values);
+  uh_value tensors(const std::vector<uh_handle>& values);
+  uh_value string(std::string text);
+
+  int64_t letter(char name);  // a size, the same whenever it is asked for
+  int64_t size();             // any size
+  int64_t number();           // small, now and then as large as it gets
+  double real();
+
+  Random& random;
+  Sizes shape;                          // what a tensor has that nothing else is known of
+  Sizes batch;                          // what `*` in a recipe stands for
+  int any, floating, inexact, complex;  // dtypes: of no kind, of that kind
+
+ private:
+  uh_handle laid_out(const Wanted& wanted);
+  uh_handle on_meta(const Wanted& wanted);
+  Sizes strides_for(const Sizes& sizes, bool plain);
+  double element(const Wanted& wanted);
+  uh_handle call(const char* op, const std::vector<uh_value>& args);
+
+  bool large_, meta_;
+  int64_t letters_[26];
+  std::vector<uh_handle> handles_;
+  std::vector<std::unique_ptr<int64_t[]>> ints_;
+  std::vector<std::unique_ptr<double[]>> reals_;
+  std::vector<std::unique_ptr<std::string>> strings_;
+};
+
+// What an argument was, for the report of a call that went wrong.
+std::string described(const uh_value& value);
+
+}  // namespace uh::test
