@@ -93,7 +93,9 @@ class Contents:
             raise ValueError(f"bytes {lo} to {hi} are not in a storage of {self.nbytes} bytes")
         for size, stride in zip(sizes, extent.strides, strict=True):
             # in order: the first BUDGET elements of the whole are within the first few of each part
-            steps = np.arange(min(size, BUDGET), dtype=np.int64) * stride
+            steps = np.arange(min(size, BUDGET), dtype=np.int64) * (
+                stride if size > 1 and at.size else 0
+            )
             at = (at[: -(-BUDGET // max(1, size)), None] + steps).ravel()[:BUDGET]
         hi = lo + (int(at.max()) + dtype.itemsize if at.size else 0)
         pages: _Pages = self.__dict__["_pages"]

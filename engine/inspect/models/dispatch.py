@@ -303,7 +303,8 @@ def _tree(history: Any, root: Any, here: int, moment: int) -> tuple[CallRow, ...
     while waiting and len(rows) < MAX_CALLS:
         call, depth = waiting.pop()
         rows.append(_call_row(history, call, depth, here, moment))
-        waiting += [(inner, depth + 1) for inner in reversed(history.calls_of(call.id))]
+        inner = [one for one in history.calls_of(call.id) if one is not None]
+        waiting += [(one, depth + 1) for one in reversed(inner)]
     return tuple(rows)
 
 
@@ -318,4 +319,4 @@ def _neighbours(history: Any, call: Any, moment: int) -> tuple[CallRow, ...]:
     at = next((place for place, row in enumerate(rows) if table.id[row] == root.id), 0)
     first = max(0, min(at - MAX_CALLS // 2, len(rows) - MAX_CALLS))
     calls = (history.call(int(table.id[row])) for row in rows[first : first + MAX_CALLS])
-    return tuple(_call_row(history, each, 0, root.id, moment) for each in calls)
+    return tuple(_call_row(history, each, 0, root.id, moment) for each in calls if each is not None)

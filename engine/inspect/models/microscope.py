@@ -28,6 +28,9 @@ WORK = 10_000  # feeds that are looked at for that
 LINE = 512  # output cells of one row that are asked, when not all are
 TERMS = 6  # terms of a formula that are all written out
 
+# What a rule meets when it is given other arguments than its operator takes.
+MISFITS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+
 
 @dataclass(frozen=True, slots=True)
 class FeedRow:
@@ -252,6 +255,9 @@ def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
         formulas = _formulas(bench, recipe, shown, index)
     except Unknown as unknown:
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=str(unknown))
+    except MISFITS:  # a damaged trace: its arguments are not what the operator's schema says
+        note = f"The recorded arguments do not fit {head['name']}: the trace is damaged here."
+        return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=note)
     by_argument: dict[str, list[Index]] = {}
     for feed in cells:
         by_argument.setdefault(feed.argument, []).append(feed.index)
@@ -351,7 +357,7 @@ def _feeds_it(rule: Rule, given: Given, place: Index, name: str, cell: Index) ->
             looked += 1
             if feed.argument == name and feed.index == cell:
                 return True, looked
-    except Unknown:
+    except (Unknown, *MISFITS):
         return False, looked + 1
     return False, looked + 1
 
