@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 from engine import casts as _casts
 from engine import complex_numbers as _complex_numbers  # noqa: F401  (adds to overloads' tables)
 from engine import creation as _creation
+from engine import derived as _derived  # noqa: F401  (adds to the tables of overloads)
 from engine import draws as _draws
 from engine import dtypes as _dtypes
+from engine import factories as _factories  # noqa: F401  (adds to the tables of overloads)
 from engine import many as _many  # noqa: F401  (adds to the tables of overloads)
 from engine import overloads as _overloads
 from engine import products as _products  # noqa: F401  (adds to the tables of overloads)

@@ -189,7 +189,10 @@ def normal(
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Normal draws; `mean` and `std` are tensors that broadcast, or numbers with a `size`.
 
@@ -210,7 +213,13 @@ def normal(
         else:
             kind = result_dtype(out, dtype, "normal")
             made = ops.normal_(ops.empty(size, dtype=kind, device=device), mean, std)
-    return _into(out, made, "normal")
+    one = isinstance(mean, Tensor) != isinstance(std, Tensor)
+    if one and out is not None and out.shape != made.shape:  # two tensors or none: `out` is resized
+        raise RuntimeError(
+            f"normal: the shape {tuple(made.shape)} of the draws is not that of out, {tuple(out.shape)}"
+        )
+    made = _into(out, made, "normal")
+    return made.requires_grad_(requires_grad) if requires_grad else made
 
 
 def _as_operand(value: Tensor | float, like: Any) -> Tensor:

@@ -53,7 +53,9 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     >>> engine.cartesian_prod(engine.tensor([1, 2]), engine.tensor([3])).tolist()
     [[1, 3], [2, 3]]
     """
-    return ops.cartesian_prod(_listed(tensors, "cartesian_prod"))
+    listed = _listed(tensors, "cartesian_prod")
+    made = ops.cartesian_prod(listed)
+    return listed[0] if len(listed) == 1 else made
 
 
 @function

@@ -195,6 +195,16 @@ _ALIASES = {
 }
 
 
+# The generated tables leave out functions that write; PyTorch has these beside the methods.
+_WRITING_FUNCTIONS = """
+abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_
+atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_
+expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_
+neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_
+tan_ tanh_ trunc_ xlogy_ zero_
+"""
+
+
 class Later:
     """A method that is made when it is first asked for: then it takes its own place in the class."""
 
@@ -214,10 +224,10 @@ def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
 
     What is generated stands in the tables by the name of its function in engine._generated.ops.
     """
-    for name in ("reshape", "permute"):
-        functions.setdefault(name, methods[name])
     functions.update(FUNCTIONS)
     methods.update(METHODS)
+    for name in ("reshape", "permute", *_WRITING_FUNCTIONS.split()):
+        functions.setdefault(name, methods[name])
     for table in (functions, methods):
         for alias, name in _ALIASES.items():
             for suffix in ("", "_"):

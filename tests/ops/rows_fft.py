@@ -85,6 +85,25 @@ COMPLEX = Bad(
 TWICE = Bad(lambda m: m.fft.fftn(m.ones(3, 3), dim=(0, 0)), RuntimeError, "dims must be unique")
 
 f = np.fft
+
+
+def hermitian(x: np.ndarray, **options: Any) -> np.ndarray:
+    """NumPy has hfft of lines alone: many dimensions are the inverse of rfft of the conjugate."""
+    return f.irfftn(np.conj(x), **{**options, "norm": _opposite(options.get("norm"))})
+
+
+def inverse_hermitian(x: np.ndarray, **options: Any) -> np.ndarray:
+    return np.conj(f.rfftn(x, **{**options, "norm": _opposite(options.get("norm"))}))
+
+
+def _opposite(norm: str | None) -> str:
+    return {"forward": "backward", "ortho": "ortho"}.get(norm or "backward", "forward")
+
+
+def last_two(reference: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, **options: reference(x, **{"axes": (-2, -1), **options})
+
+
 ROWS = [
     Row("fft.fft", axis(f.fft), lines, REAL, "to complex", bad=(POINTS, NORM)),
     Row("fft.ifft", axis(f.ifft), lines, REAL, "to complex"),
@@ -100,6 +119,10 @@ ROWS = [
     Row("fft.ifftn", any_axes(f.ifftn), planes, REAL, "to complex"),
     Row("fft.rfftn", any_axes(f.rfftn), planes, REAL, "to complex"),
     Row("fft.irfftn", any_axes(f.irfftn), planes, REAL),
+    Row("fft.hfft2", any_axes(last_two(hermitian)), planes, REAL),
+    Row("fft.hfftn", any_axes(hermitian), planes, REAL),
+    Row("fft.ihfft2", any_axes(last_two(inverse_hermitian)), planes, REAL, "to complex"),
+    Row("fft.ihfftn", any_axes(inverse_hermitian), planes, REAL, "to complex"),
     Row("fft.fftshift", f.fftshift, moved),
     Row("fft.ifftshift", f.ifftshift, moved),
     Row("fft.fftfreq", f.fftfreq, frequencies, ("float32",), "float32"),

@@ -45,7 +45,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "native_dropout", "dropout", "dropout_", "feature_dropout", "alpha_dropout",
         "feature_alpha_dropout"),
     # Nothing that a meta tensor or another layout could stand in for goes in.
-    "ops/test_making.py": ("arange", "eye", "full", "linspace", "ones", "zeros", "empty_like"),
+    "ops/test_making.py": ("arange", "eye", "full", "linspace", "ones", "zeros", "empty_like",
+                           "empty_permuted", "new_empty_strided"),
     "engine/test_creation.py": ("empty",),
     # Python values come out, or the description of a tensor is written.
     "ops/test_small_operators.py": (

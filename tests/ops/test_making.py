@@ -94,3 +94,63 @@ def test_like_keeps_the_order_of_dimensions() -> None:
     assert engine.empty_like(x).stride() == (1, 4)
     assert engine.ones_like(x, dtype=engine.int8).stride() == (1, 4)
     assert values(engine.ones_like(x)).sum() == 12
+
+
+@pytest.mark.parametrize(
+    ("size", "layout", "strides"),
+    [
+        ((2, 3), (1, 0), (1, 2)),
+        ((2, 3, 4), (0, 2, 1), (12, 1, 3)),
+        ((), (), ()),
+        ((2, 0), (0, 1), (1, 1)),
+    ],
+)
+def test_empty_permuted(
+    size: tuple[int, ...], layout: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    made = engine.empty_permuted(size, layout, dtype=engine.int16)
+    assert (tuple(made.shape), made.stride()) == (size, strides)
+    assert name_of(made.dtype) == "int16"
+
+
+@pytest.mark.parametrize(
+    ("layout", "match"),
+    [
+        ((0,), "does not match"),
+        ((0, 0), "Duplicate"),
+        ((0, 2), "out of range"),
+        ((0, -1), "out of"),
+    ],
+)
+def test_empty_permuted_refuses(layout: tuple[int, ...], match: str) -> None:
+    with pytest.raises(RuntimeError, match=match):
+        engine.empty_permuted((2, 3), layout)
+
+
+def test_new_empty_strided_is_like_its_tensor() -> None:
+    made = engine.ones(1, dtype=engine.int8).new_empty_strided((2, 3), (1, 2))
+    assert (made.stride(), name_of(made.dtype)) == ((1, 2), "int8")
+    wide = engine.ones(1).new_empty_strided((2,), (1,), dtype=engine.int64)
+    assert name_of(wide.dtype) == "int64"
+    with pytest.raises(RuntimeError):
+        engine.ones(1).new_empty_strided((2, 3), (1,))
+
+
+def test_histogram_of_points() -> None:
+    points = np.random.default_rng(0).normal(size=(50, 2))
+    expected, edges = np.histogramdd(points, bins=(3, 4))
+    hist, found = engine.histogramdd(engine.tensor(points), [3, 4])
+    assert_same(hist, expected, "histogramdd")
+    for one, other in zip(found, edges, strict=True):
+        assert_same(one, other, "edges")
+    dense, _ = engine.histogramdd(engine.tensor(points), list(found), density=True)
+    assert_same(dense, np.histogramdd(points, bins=edges, density=True)[0], "density")
+    with pytest.raises(RuntimeError, match="expected 2 sequences"):
+        engine.histogramdd(engine.tensor(points), [3])
+
+
+def test_a_mask_of_a_tensor_without_elements_writes_nothing() -> None:
+    x = engine.zeros(0, 0, 2, 1)
+    x[:, :, engine.tensor([True, False])] = 3
+    x[..., engine.tensor([True])] = engine.tensor(3.0)
+    assert tuple(x.shape) == (0, 0, 2, 1)

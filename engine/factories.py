@@ -1,0 +1,130 @@
+"""New tensors that follow from numbers: windows, powers, orders in memory.
+
+The numbers come from the operators of csrc/ops/spacing.yaml and reshaping.yaml; here they get the keyword
+arguments that all of PyTorch's factories have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine._generated import ops
+from engine.creation import Device, finish, result_dtype
+from engine.dtypes import dtype
+from engine.overloads import Number, function
+from engine.tensor import Tensor
+
+
+def _factory(name: str, doc: str) -> Any:
+    """`engine.<name>` over its operator, with layout, pin_memory and requires_grad."""
+
+    def made(
+        *args: Any,
+        dtype: dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        found = getattr(ops, name)(*args, **named, dtype=dtype, device=device)
+        return finish(found, None, requires_grad)
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = doc
+    return function(made)
+
+
+_WINDOW = "of window_length elements; of one period without its end unless `periodic` is False."
+hann_window = _factory("hann_window", f"1/2 - 1/2 cos(2 pi i / N): a Hann window {_WINDOW}")
+hamming_window = _factory(
+    "hamming_window", f"alpha - beta cos(2 pi i / N): a Hamming window {_WINDOW}"
+)
+bartlett_window = _factory("bartlett_window", f"1 - |2 i / N - 1|: a triangle {_WINDOW}")
+blackman_window = _factory(
+    "blackman_window",
+    f"0.42 - 0.5 cos(2 pi i / N) + 0.08 cos(4 pi i / N): a Blackman window {_WINDOW}",
+)
+kaiser_window = _factory(
+    "kaiser_window",
+    f"I0(beta sqrt(1 - (2 i / N - 1)^2)) / I0(beta): a Kaiser window {_WINDOW}",
+)
+empty_permuted = _factory(
+    "empty_permuted",
+    "An uninitialised tensor of a size, whose dimensions lie in memory in the order of "
+    "`physical_layout`, outermost first.",
+)
+
+
+@function
+def logspace(
+    start: Number | Tensor,
+    end: Number | Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`steps` powers of `base`, whose exponents are evenly spaced from `start` to `end`.
+
+    Raises: RuntimeError for a negative number of steps, or a limit that is a tensor of several dimensions.
+
+    >>> import engine
+    >>> engine.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    for name, limit in (("start", start), ("end", end)):
+        if isinstance(limit, Tensor) and limit.dim() > 0:
+            raise RuntimeError(
+                "logspace: only 0-dimensional tensors can be limits, "
+                f"but {name} has {limit.dim()} dimensions"
+            )
+    kind = result_dtype(out, dtype, "logspace")
+    made = ops.logspace(start, end, steps, base, dtype=kind, device=device)
+    return finish(made, out, requires_grad)
+
+
+@function
+def unravel_index(indices: Tensor, shape: int | Sequence[int] | Tensor) -> tuple[Tensor, ...]:
+    """The coordinates that flat indices into a tensor of that shape stand for, one tensor per dimension.
+
+    Formula: indices = sum of out[d] * (product of shape[d + 1:])
+    Shape: those of `indices`. Dtype: that of `indices`. Memory: views of one new tensor.
+    Raises: TypeError for indices that are not integers, ValueError for a negative size.
+
+    >>> import engine
+    >>> engine.unravel_index(engine.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    if not isinstance(indices, Tensor) or indices.is_floating_point() or indices.is_complex():
+        raise TypeError(f"unravel_index: expected indices to be an int tensor, got {indices!r}")
+    if str(indices.dtype).endswith("bool"):
+        raise TypeError("unravel_index: expected indices to be an int tensor, got bool")
+    if isinstance(shape, Tensor):
+        shape = shape.tolist()
+    if isinstance(shape, int):
+        shape = (shape,)
+    for position, size in enumerate(shape):
+        if isinstance(size, bool) or not hasattr(size, "__index__"):
+            raise TypeError(
+                f"unravel_index: expected shape to be ints, got {type(size).__name__} at {position}"
+            )
+    sizes = [int(size) for size in shape]
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {sizes}")
+    steps = [1]
+    for size in reversed(sizes[1:]):
+        steps.insert(0, steps[0] * size)
+    if not sizes:
+        return ()
+    like = {"dtype": indices.dtype, "device": indices.device}
+    from engine.creation import tensor
+
+    rows = ops.floor_divide(ops.unsqueeze(indices, -1), tensor(steps, **like))
+    return tuple(ops.unbind(ops.remainder(rows, tensor(sizes, **like)), -1))
