@@ -234,6 +234,7 @@ Tensor as_contiguous(const Tensor& self, DType dtype) {
 }
 
 Scalar read_scalar(const Tensor& self) {
+  check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
   return visit_any(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (is_complex_v<T>)

@@ -43,8 +43,7 @@ inline T heaviside(T x, T at_zero) {
 
 template <class T>
 inline T round_to(T x, int64_t decimals) {
-  const T scale =
-      static_cast<T>(std::pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals)));
+  const T scale = static_cast<T>(std::pow(10.0, __builtin_fabs(static_cast<double>(decimals))));
   return decimals < 0 ? rint(x / scale) * scale : rint(x * scale) / scale;
 }
 
