@@ -48,6 +48,8 @@ Tensor contiguous(KeySet, const Tensor& self, MemoryFormat format) {
 Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
   const DType target = dtype == DType::kUndefined ? self.dtype() : dtype;
   const Device where = device == Device::kUndefined ? self.device() : device;
+  check_kind(!self.is_meta() || where == Device::kMeta, ErrorKind::kNotImplemented,
+             "cannot copy out of meta tensor; no data!");
   return copied(self, empty_like(self, target, where, format));
 }
 
