@@ -252,6 +252,9 @@ uh_value Arguments::any_tensor(const Argument& argument) {
     wanted.values = Wanted::kBelow;
     wanted.bound = 2;
   }
+  // Many an out= takes the dtype of the result and no other.
+  if (argument.written && argument.keyword_only && !random_.one_in(3))
+    wanted.dtype = random_.of(std::vector<int>{0, 4, 5, scene_.floating, scene_.complex});
   wanted.plain = argument.written && !random_.one_in(10);
   return as_tensor(scene_.tensor(wanted));
 }

@@ -44,7 +44,7 @@ void release(const uh_value& v) {
 
 // The call that is running: what a crash, or a call that does not come back, is told by.
 const Arguments* g_running = nullptr;
-constexpr unsigned kSecondsPerCall = 60;
+constexpr unsigned kSecondsPerCall = 30;
 
 void tell_running() {
   if (!g_running) return;

@@ -12,7 +12,7 @@ cross: self=z:A,3 other=z:A,3 dim=-1|1|None
 complex: real=f:A,B imag=f:A,B
 polar: abs=f:A,B angle=f:A,B
 real_view, imag_view, view_as_real: self=c:*,N
-view_as_complex: self=f:*,2
+view_as_complex, view_as_complex_copy: self=f:*,2
 vdot, dot: self=z:N other=z:N tensor=z:N
 adjoint: self=z:*,M,N
 diag_embed: self=n:*,N offset=-2..2 dim1=-2|0 dim2=-1|1
@@ -34,7 +34,7 @@ tensor_split.tensor_indices_or_sections: self=n:A,B tensor_indices_or_sections=i
 hsplit.int, vsplit.int, dsplit.int: self=n:4,4,4 sections=1|2|4
 hsplit.array, vsplit.array, dsplit.array: self=n:A,B,C indices=[1,2]|[0]|[]
 split.Tensor: self=n:A,B split_size=1..3 dim=0|1
-split_with_sizes: self=n:A+B,C split_sizes=[A,B] dim=0
+split_with_sizes, split_with_sizes_copy, unsafe_split_with_sizes: self=n:A+B,C split_sizes=[A,B] dim=0
 narrow_copy, narrow: self=n:A+1,B dim=0 start=0|1|-1 length=A|1|0
 narrow.Tensor: self=n:A+1,B dim=0 start=i<2: length=A|1|0
 scaled_dot_product_attention, _scaled_dot_product_attention_math: query=f:N,H,L,E key=f:N,H,S,E value=f:N,H,S,V attn_mask=None|f:L,S|b:L,S|f:N,1,L,S dropout_p=0.0|0.5 is_causal=0|0|1 dropout_mask=None|b:N,H,L,S scale=None|0.5 enable_gqa=0

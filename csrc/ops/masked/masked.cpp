@@ -135,6 +135,7 @@ Tensor nonzero(KeySet, const Tensor& self) {
 Tensor nonzero_static(KeySet, const Tensor& self, int64_t size, int64_t fill_value) {
   check(size >= 0, "nonzero_static: 'size' must be a non-negative integer, got ", size);
   const Dims sizes{size, self.ndim()};
+  checked_numel(sizes, "nonzero_static");
   Tensor out = empty_strided(sizes, contiguous_strides(sizes), DType::kInt64, self.device());
   if (out.is_meta()) return out;
   const Tensor found = ops::nonzero(self);

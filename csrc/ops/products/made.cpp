@@ -12,6 +12,7 @@
 #include "generated/ops/linalg.h"
 #include "generated/ops/products.h"
 #include "generated/ops/reduce.h"
+#include "generated/ops/scan.h"
 #include "generated/ops/solve.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
@@ -320,10 +321,13 @@ Tensor linalg_vander(KeySet, const Tensor& x, std::optional<int64_t> count) {
   const int64_t n = count.value_or(items.sizes().back());
   const DType dtype = is_inexact(x.dtype()) ? x.dtype() : DType::kInt64;
   const Tensor base = in_dtype(items, dtype);
-  std::vector<Tensor> powers{
-      ops::ones_like(base, dtype, Device::kUndefined, MemoryFormat::kUndefined)};
-  for (int64_t i = 1; i < n; ++i) powers.push_back(i == 1 ? base : ops::mul(powers.back(), base));
-  return ops::stack(powers, -1);
+  const Tensor columns = ops::unsqueeze(base, -1);
+  const Tensor ones = ops::ones_like(columns, dtype, Device::kUndefined, MemoryFormat::kUndefined);
+  if (n < 2) return ones;
+  Dims sizes = columns.sizes();
+  sizes[sizes.size() - 1] = n - 1;
+  const Tensor powers = ops::cumprod(ops::expand(columns, sizes, false), -1, DType::kUndefined);
+  return ops::cat({ones, powers}, -1);
 }
 
 Tensor bilinear(KeySet, const Tensor& input1, const Tensor& input2, const Tensor& weight,

@@ -208,7 +208,10 @@ Tensor count_nonzero(KeySet keys, const Tensor& self, std::optional<int64_t> dim
 Tensor nansum(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
               DType dtype) {
   check(!is_complex(self.dtype()), "nansum does not support complex inputs");
-  const bool may_be_nan = is_floating(self.dtype()) && is_inexact(given(dtype, self.dtype()));
+  const DType target = given(dtype, self.dtype());
+  check_kind(!is_complex(target), ErrorKind::kNotImplemented,
+             "\"nansum_cpu\" not implemented for '", info(target).title, "'");
+  const bool may_be_nan = is_floating(self.dtype()) && is_inexact(target);
   if (!may_be_nan) return sum(keys, self, dim, keepdim, dtype);
   return folded(self, dim, keepdim, FoldOp::kNanSum, given(dtype, self.dtype()), "nansum");
 }

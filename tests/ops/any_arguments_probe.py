@@ -1,0 +1,186 @@
+"""A process that calls every operator with random arguments; test_any_arguments.py watches it die or not.
+
+    python any_arguments_probe.py SEED ROUNDS NOTES
+
+What is about to be called is written into the file NOTES first: after a crash it tells the last call.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import math
+import random
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import engine
+from engine.boxed import Argument, Schema
+
+SECONDS = 100  # a call that does not come back is told by Python's stack
+MEMORY = 6 << 30  # a request for more fails, as it does on a small machine
+
+NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
+DTYPES = [getattr(engine, name) for name in NAMES.split()]
+INTS = [0, 1, 2, 3, -1, -2, 5, 64, -(2**63), 2**63 - 1, 2**62, 2**40]
+FLOATS = [0.0, 0.5, 1.0, 2.0, -1.5, 1e-5, 1e300, math.inf, -math.inf, math.nan]
+KNOWN = """sum prod mean amax amin add multiply constant reflect replicate circular reduced complete r L U
+gelsy gelsd gels gelss backward ortho forward linear lower higher midpoint nearest left right none tanh floor
+trunc ij xy valid same fro nuc ij,jk->ik ii i-> ...->... zzz ->,"""
+WORDS = [*KNOWN.split(), "", "\x00", "é", "a" * 300]
+
+
+class Call:
+    """The arguments of one call: tensors share a shape and a dtype more often than not."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice = dice
+        self.shape = tuple(self.size() for _ in range(dice.randint(0, 4)))
+        self.dtype = dice.choice([engine.float32, dice.choice(DTYPES)])
+        self.made: list[Any] = []
+
+    def one_in(self, n: int) -> bool:
+        return self.dice.randrange(n) == 0
+
+    def size(self) -> int:
+        return 0 if self.one_in(20) else self.dice.randint(1, 4)
+
+    def values(self, schema: Schema) -> list[Any]:
+        """One value for each argument."""
+        found = []
+        for argument in schema.arguments:
+            if self.one_in(30):
+                kind = self.dice.choice(["Tensor", "int", "int[]", "float", "str", "Tensor[]"])
+                found.append(self.value(Argument(kind, "", None, False, False)))
+            elif type(argument.default) is not object and self.one_in(2):
+                found.append(argument.default)
+            else:
+                found.append(self.value(argument))
+        return found
+
+    def value(self, argument: Argument) -> Any:
+        kind = argument.type
+        if kind.endswith("?"):
+            if self.one_in(2):
+                return None
+            kind = kind[:-1]
+        if kind == "Tensor":
+            return self.tensor(argument.name)
+        if kind.startswith("Tensor"):
+            return [self.tensor("") for _ in range(self.dice.randint(0, 3))]
+        if kind == "int":
+            return self.whole(argument.name)
+        if kind.startswith("int["):
+            count = int(kind[4:-1] or self.dice.choice([0, 1, 2, 3, len(self.shape)]))
+            return [self.whole(argument.name) for _ in range(count)]
+        if kind == "float[]":
+            return [self.dice.choice(FLOATS) for _ in range(self.dice.randint(0, 3))]
+        known: dict[str, Callable[[], Any]] = {
+            "float": lambda: self.dice.choice(FLOATS),
+            "bool": lambda: self.one_in(2),
+            "str": lambda: self.dice.choice(WORDS),
+            "ScalarType": lambda: self.dice.choice(DTYPES),
+            "Device": lambda: self.dice.choice(["cpu", "cpu", "cpu", "meta"]),
+            "MemoryFormat": lambda: self.dice.choice([0, 1, 2, 3]),
+            "Scalar": lambda: self.dice.choice([1, 2, True, 1j, *FLOATS, *INTS]),
+        }
+        return known[kind]()
+
+    def whole(self, name: str) -> int:
+        if "dim" in name and not self.one_in(6) and self.shape:
+            return self.dice.randrange(-len(self.shape), len(self.shape))
+        return self.dice.choice(INTS) if self.one_in(6) else self.dice.randint(0, 3)
+
+    def tensor(self, name: str) -> Any:
+        if self.made and self.one_in(6):
+            return self.dice.choice(self.made)
+        shape = (
+            self.shape
+            if not self.one_in(5)
+            else tuple(self.size() for _ in range(self.dice.randint(0, 5)))
+        )
+        dtype = self.dtype if not self.one_in(8) else self.dice.choice(DTYPES)
+        high = 6
+        if "ind" in name or name in ("target", "offsets"):
+            dtype, high = engine.int64, 2
+        if name in ("mask", "condition"):
+            dtype = engine.bool
+        count = math.prod(shape)
+        numbers = [
+            self.dice.randint(0, high) if not self.one_in(50) else self.dice.randint(-9, 99)
+            for _ in range(count)
+        ]
+        made = engine.tensor(numbers, dtype=engine.float64).to(dtype).reshape(shape)
+        if made.is_floating_point() and self.one_in(10):
+            made = made * self.dice.choice(FLOATS)
+        if made.dim() > 1 and self.one_in(4):
+            made = made.transpose(0, -1)
+        if self.one_in(10):
+            made = made.unsqueeze(0).expand(2, *made.shape)[0]
+        if self.one_in(20):
+            made = made.to("meta")
+        self.made.append(made)
+        return made
+
+
+def ways(schema: Schema) -> list[tuple[str, Callable[..., Any]]]:
+    """The operator by its name, and by the public names that are called the same."""
+    overload = getattr(getattr(engine.ops.aten, schema.name), schema.overload or "default")
+    found: list[tuple[str, Callable[..., Any]]] = [("ops.aten", overload)]
+    for where in (engine, engine.Tensor, engine.nn.functional, engine.linalg, engine.special):
+        public = getattr(where, schema.name.removeprefix("linalg_").removeprefix("special_"), None)
+        if callable(public) and not isinstance(public, type):
+            found.append((where.__name__, public))
+    return found
+
+
+def main() -> None:
+    """Calls all operators; ends with status 0 when no call ended otherwise than by an exception."""
+    seed, rounds, notes = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    faulthandler.enable()
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
+    engine.set_num_threads(1)
+    dice = random.Random(seed)
+    calls = returned = 0
+    with notes.open("w", encoding="utf-8") as book:
+        for _ in range(rounds):
+            for schema in engine.ops.schemas().values():
+                call = Call(dice)
+                values = call.values(schema)
+                name, way = dice.choice(ways(schema))
+                book.seek(0)
+                book.write(f"{name}: {schema.text}\n" + "\n".join(map(told, values)) + "\n")
+                book.truncate()
+                book.flush()
+                calls += 1
+                try:
+                    way(*values) if name != "ops.aten" else by_name(way, schema, values)
+                    returned += 1
+                except SystemError as error:
+                    raise AssertionError("an error inside of the engine") from error
+                except Exception:
+                    continue
+    print(calls, returned)
+
+
+def by_name(way: Callable[..., Any], schema: Schema, values: list[Any]) -> Any:
+    """The boxed call: keyword-only arguments by name."""
+    pairs = list(zip(schema.arguments, values, strict=True))
+    options = {one.name: value for one, value in pairs if one.keyword_only}
+    return way(*(value for one, value in pairs if not one.keyword_only), **options)
+
+
+def told(value: Any) -> str:
+    """A value in a line; of a tensor its description, as its elements may be what goes wrong."""
+    if isinstance(value, engine.Tensor):
+        return f"    {value.dtype} {tuple(value.shape)} {value.stride()} {value.device}"
+    if isinstance(value, list):
+        return "    [" + ", ".join(told(one).strip() for one in value) + "]"
+    return f"    {value!r}"
+
+
+if __name__ == "__main__":
+    main()
