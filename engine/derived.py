@@ -30,7 +30,8 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> tuple[Tensor
     """
     if out is None:
         return tuple(ops.unbind_copy(input, dim))
-    return _given_out(ops.unbind(input, dim), out, "unbind_copy")
+    _given_out(ops.unbind(input, dim), out, "unbind_copy")
+    return None
 
 
 @function
@@ -45,7 +46,8 @@ def split_copy(
     """
     if out is None:
         return tuple(ops.split_copy(input, split_size, dim))
-    return _given_out(ops.split(input, split_size, dim), out, "split_copy")
+    _given_out(ops.split(input, split_size, dim), out, "split_copy")
+    return None
 
 
 @function
@@ -61,7 +63,8 @@ def split_with_sizes_copy(
     if out is None:
         return tuple(ops.split_with_sizes_copy(input, split_sizes, dim))
     views = ops.split_with_sizes(input, split_sizes, dim)
-    return _given_out(views, out, "split_with_sizes_copy")
+    _given_out(views, out, "split_with_sizes_copy")
+    return None
 
 
 # ---- differences
@@ -93,7 +96,7 @@ def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) ->
         near = [steps[0].item(), steps[1].item() if size > 2 else 0.0]
         far = [steps[-2].item() if size > 2 else 0.0, steps[-1].item()]
     else:
-        before = after = steps  # type: ignore[assignment]
+        before = after = steps
         near = far = [steps, steps]
     both_steps = before + after
     center = (

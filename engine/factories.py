@@ -123,8 +123,9 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | Tensor) -> tuple
         steps.insert(0, steps[0] * size)
     if not sizes:
         return ()
-    like = {"dtype": indices.dtype, "device": indices.device}
     from engine.creation import tensor
 
-    rows = ops.floor_divide(ops.unsqueeze(indices, -1), tensor(steps, **like))
-    return tuple(ops.unbind(ops.remainder(rows, tensor(sizes, **like)), -1))
+    by = tensor(steps, dtype=indices.dtype, device=indices.device)
+    over = tensor(sizes, dtype=indices.dtype, device=indices.device)
+    rows = ops.floor_divide(ops.unsqueeze(indices, -1), by)
+    return tuple(ops.unbind(ops.remainder(rows, over), -1))

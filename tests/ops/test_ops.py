@@ -23,7 +23,9 @@ BAD = [pytest.param(bad, id=f"{row.name}-{i}") for row in ROWS for i, bad in enu
 SHAPED_BY_VALUES = {"nonzero", "masked_select", "argwhere", "bincount", "unique"}
 SHAPED_BY_VALUES |= {"unique_consecutive", "nn.functional.one_hot"}
 WITHOUT_TENSORS = {"fft.fftfreq", "fft.rfftfreq", "tril_indices", "triu_indices", "logspace"}
-WITHOUT_TENSORS |= {f"{name}_window" for name in ("bartlett", "blackman", "hamming", "hann", "kaiser")}
+WITHOUT_TENSORS |= {
+    f"{name}_window" for name in ("bartlett", "blackman", "hamming", "hann", "kaiser")
+}
 
 
 def expected_dtypes(row: Row, dtype: str, count: int) -> list[str]:
