@@ -218,6 +218,9 @@ def normal(
         raise RuntimeError(
             f"normal: the shape {tuple(made.shape)} of the draws is not that of out, {tuple(out.shape)}"
         )
+    tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
+    if tensors and out is not None and out.is_floating_point():  # its dtype is its own
+        made = ops._to_copy(made, dtype=out.dtype)
     made = _into(out, made, "normal")
     return made.requires_grad_(requires_grad) if requires_grad else made
 

@@ -43,7 +43,11 @@ def public(op: Operator) -> tuple[str, ...]:
     names = [
         f"{space}{op.name if space == 'Tensor.' else op.public_name}" for space in spaces if space
     ]
-    tables = (special_methods.OPERATORS, special_methods.INPLACE_OPERATORS, special_methods.UNARY_OPERATORS)
+    tables = (
+        special_methods.OPERATORS,
+        special_methods.INPLACE_OPERATORS,
+        special_methods.UNARY_OPERATORS,
+    )
     for dunder, target in (item for table in tables for item in table.items()):
         if op.cpp_name == (target[0] if isinstance(target, tuple) else target):
             names.append(f"Tensor.{dunder}")
