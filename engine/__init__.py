@@ -69,7 +69,9 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 # Made or imported when first asked for: `import engine` stays light.
 _LAZY = {
     "from_dlpack": "engine.dlpack",
-    **dict.fromkeys(("backends", "fft", "inspect", "linalg", "nn", "ops", "return_types", "special")),
+    **dict.fromkeys(
+        ("backends", "fft", "inspect", "linalg", "nn", "ops", "return_types", "special")
+    ),
 }
 
 

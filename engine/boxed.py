@@ -149,7 +149,9 @@ def _fill(slot: Any, kind: str, value: Any, alive: list[Any]) -> None:
         slot.tag = NONE
     elif kind.startswith("Tensor") and kind.endswith("]"):
         slot.tag, slot.i = TENSORS, len(value)
-        slot.p = _keep(ffi.new("uh_handle[]", [0 if one is None else one._h for one in value]), alive)
+        slot.p = _keep(
+            ffi.new("uh_handle[]", [0 if one is None else one._h for one in value]), alive
+        )
     elif isinstance(value, Tensor):
         slot.tag, slot.i = TENSOR, value._h
     elif kind == "ScalarType":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
@@ -307,7 +308,11 @@ def stubs(ops: list[Operator], engine: Path) -> dict[str, str]:
             methods[op.name] = _definition(
                 op.name, [(given, "Tensor")], _doc(op, False, "    "), "    "
             )
-    for name in ("reshape", "permute"):  # methods in the yaml, functions too (engine/overloads.py)
+    # Methods in the yaml that are functions too: engine/overloads.py lists those that write.
+    listed = re.search(
+        r'_WRITING_FUNCTIONS = """(.*?)"""', (engine / "overloads.py").read_text(), re.DOTALL
+    )
+    for name in ("reshape", "permute", *(listed[1].split() if listed else ())):
         functions.setdefault(
             name,
             methods[name]

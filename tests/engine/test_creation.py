@@ -105,7 +105,7 @@ def test_out():
     with pytest.warns(UserWarning, match="was resized"):
         engine.ones(2, out=x)
     assert x.tolist() == [1, 1]
-    with pytest.raises(RuntimeError, match="Double does not match dtype of out parameter .Float"):
+    with pytest.raises(RuntimeError, match=r"Double does not match dtype of out parameter .Float"):
         engine.ones(2, dtype=engine.float64, out=x)
 
 

@@ -83,7 +83,7 @@ def embedding_bag(
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError("embedding_bag: 2-d input has one bag per row: offsets must be None")
-        offsets = arange(input.size(0), dtype=input.dtype) * input.size(1)
+        offsets = arange(input.size(0), dtype=input.dtype, device=input.device) * input.size(1)
         include_last_offset = False
         input = input.reshape(-1)
         if per_sample_weights is not None:
