@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PROBE = Path(__file__).with_name("any_arguments_probe.py")
-ROUNDS = 4  # calls of each operator
+ROUNDS = 12  # calls of each operator
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -139,11 +139,16 @@ Tensor cartesian_prod(KeySet, const std::vector<Tensor>& tensors) {
   return ops::stack(columns, 1);
 }
 
+constexpr int64_t kMostChosen = int64_t{1} << 31;
+
 Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement) {
   check(self.ndim() == 1, "Expect a 1D vector, but got shape ", self.sizes());
   check(r >= 0, "Expect a non-negative number, but got ", r);
   if (r == 0) return empty(Dims{0}, self.dtype(), self.device());
   const int64_t n = self.numel();
+  if (n == 0 || (!with_replacement && r > n)) return empty(Dims{0, r}, self.dtype(), self.device());
+  check_kind(r <= kMostChosen, ErrorKind::kMemory, "combinations: no memory for combinations of ",
+             r, " elements");
   std::vector<int64_t> chosen, at(static_cast<size_t>(r));
   if (!with_replacement) std::iota(at.begin(), at.end(), 0);
   const auto limit = [&](int64_t i) { return with_replacement ? n - 1 : n - r + i; };
