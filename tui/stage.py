@@ -20,8 +20,9 @@ from tui.render import Glyphs, Picture, Target
 from tui.views import DrawContext, view, views
 
 GRAINS = ("event", "op", "line")
-THING = ("tensor", "storage", "byte", "index", "name")  # the part of a selection that names data
-PLACE = ("file", "line", "call")  # the part that names a place in the program
+# The parts of a selection that name data, and a place in the program. A node is let go by either.
+THING = ("tensor", "storage", "byte", "index", "name", "node")
+PLACE = ("file", "line", "call", "node")
 KEPT = 200  # jumps that can be taken back
 
 

@@ -19,6 +19,8 @@ class Selection:
     file: int = 0
     line: int = 0
     call: int = 0
+    node: int = 0
+    """A node of the autograd graph."""
 
     def select(self, **changes: Any) -> Selection:
         """This selection with some parts changed."""
@@ -40,6 +42,9 @@ class Selection:
 
     def select_call(self, call: int) -> Selection:
         return replace(self, call=call)
+
+    def select_node(self, node: int) -> Selection:
+        return replace(self, node=node)
 
     def __bool__(self) -> bool:
         """Whether anything is selected."""

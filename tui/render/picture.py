@@ -23,7 +23,7 @@ class Target:
     the event to go to), with as much as the span knows: a name knows its tensor and its storage.
     """
 
-    kind: str  # "tensor" | "storage" | "byte" | "name" | "line" | "call" | "event" | "object"
+    kind: str  # tensor, storage, byte, name, line, call, event, object or node
     tensor: int = 0
     storage: int = 0
     byte: int = -1
@@ -32,6 +32,7 @@ class Target:
     file: int = 0
     line: int = 0
     call: int = 0
+    node: int = 0
     event: int = -1
 
 
