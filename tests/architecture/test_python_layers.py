@@ -10,7 +10,7 @@ import pytest
 from tests.architecture.sources import Use, imports, module_of, told, under
 
 # engine: _native < { dtypes, tensor, creation, ... } < { autograd, jit } < nn < optim
-ENGINE = {"_native": 0, "autograd": 2, "jit": 2, "nn": 3, "optim": 4}
+ENGINE = {"_native": 0, "autograd": 2, "utils": 2, "jit": 2, "nn": 3, "optim": 4}
 PLAIN = 1  # every other module of engine
 SIBLINGS = {frozenset(("autograd", "jit"))}
 
@@ -47,9 +47,11 @@ def test_engine_never_imports(stranger: str) -> None:
 
 
 def test_engine_depends_on_little() -> None:
-    known = {*sys.stdlib_module_names, "engine", "numpy", "platformdirs"}
+    known = {*sys.stdlib_module_names, "engine", "numpy", "platformdirs", "safetensors"}
     found = [use for use in uses("engine") if top(use.target) not in known]
-    assert not found, offences(found, "engine needs the standard library, NumPy and platformdirs")
+    assert not found, offences(
+        found, "engine needs the standard library, NumPy, platformdirs and safetensors"
+    )
 
 
 def engine_rank(module: str) -> int:

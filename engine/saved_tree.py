@@ -1,0 +1,145 @@
+"""Nested containers as JSON: what `engine.save` writes beside the tensors, and reads back.
+
+A tensor becomes its name in the file. Python values become themselves where JSON has them, otherwise
+an object with one key that says what it is: {"tuple": [...]}, {"dict": [[key, value], ...]},
+{"tensor": name}. Reading looks kinds up in a table of constructors: there is no way to name a
+function, a module or a class in a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from engine.dtypes import DTYPES, Size, device, dtype
+from engine.tensor import Tensor
+
+_DTYPES = {kind.name: kind for kind in DTYPES}
+_DEEPEST = 100  # containers in containers; a file cannot make reading recurse further either
+
+
+class Writer:
+    """Turns an object into JSON values, collecting its tensors under names."""
+
+    def __init__(self, note: Callable[[str, Any], Any]) -> None:
+        self._note = note  # (suggested name, tensor) -> the JSON value for it
+        self._open: set[int] = set()
+
+    def node(self, value: Any, path: tuple[Any, ...] = ()) -> Any:
+        """The JSON value for `value`, which is at `path` in the whole object."""
+        kind = type(value)
+        if value is None or kind in (bool, str):
+            return value
+        if kind is int:
+            return value if abs(value) < 2**53 else {"int": str(value)}
+        if kind is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, Tensor):
+            return self._note(".".join(map(str, path)) or "tensor", value)
+        if kind in (dict, OrderedDict, list, tuple, set, frozenset):
+            return self._container(value, path)
+        if kind is Size:
+            return {"size": list(value)}
+        if kind is complex:
+            return {"complex": [self.node(value.real), self.node(value.imag)]}
+        if kind is bytes:
+            return {"bytes": base64.b64encode(value).decode("ascii")}
+        if kind is dtype:
+            return {"dtype": value.name}
+        if kind is device:
+            return {"device": str(value)}
+        raise TypeError(
+            f"save: {_place(path)} is a {kind.__module__}.{kind.__qualname__}; what can be saved are "
+            "tensors, numbers, text, bytes, None, dtypes, and dicts, lists, tuples and sets of these "
+            "(of an nn.Module or an Optimizer save its state_dict())"
+        )
+
+    def _container(self, value: Any, path: tuple[Any, ...]) -> Any:
+        if id(value) in self._open:
+            raise ValueError(f"save: {_place(path)} contains itself")
+        if len(path) >= _DEEPEST:
+            raise ValueError(f"save: more than {_DEEPEST} containers in one another")
+        self._open.add(id(value))
+        try:
+            if isinstance(value, dict):
+                pairs = [
+                    [self.node(key, (*path, key)), self.node(item, (*path, key))]
+                    for key, item in value.items()
+                ]
+                return {"dict" if type(value) is dict else "OrderedDict": pairs}
+            items = [self.node(item, (*path, i)) for i, item in enumerate(value)]
+            return {type(value).__name__: items}
+        finally:
+            self._open.discard(id(value))
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    return f"the value at [{']['.join(map(repr, path))}]" if path else "the object"
+
+
+class Reader:
+    """Makes the object again. Raises ValueError for JSON that no Writer wrote."""
+
+    def __init__(self, tensor: Callable[[Any], Any]) -> None:
+        self._kinds: dict[str, Callable[[Any], Any]] = {
+            "tensor": tensor,
+            "dict": lambda pairs: dict(self._pairs(pairs)),
+            "OrderedDict": lambda pairs: OrderedDict(self._pairs(pairs)),
+            "list": self._items,
+            "tuple": lambda items: tuple(self._items(items)),
+            "set": lambda items: set(self._items(items)),
+            "frozenset": lambda items: frozenset(self._items(items)),
+            "size": lambda sizes: Size(_ints(sizes)),
+            "int": lambda text: int(_text(text)),
+            "float": lambda text: float(_text(text)),
+            "complex": lambda parts: complex(*map(self.value, parts)),
+            "bytes": lambda text: base64.b64decode(_text(text), validate=True),
+            "dtype": lambda name: _DTYPES[_text(name)],
+            "device": lambda name: device(_text(name)),
+        }
+        self._depth = 0
+
+    def value(self, node: Any) -> Any:
+        """The object that a JSON value stands for."""
+        if node is None or isinstance(node, (bool, int, float, str)):
+            return node
+        if not isinstance(node, dict) or len(node) != 1:
+            raise ValueError(f"expected an object with one key, got {str(node)[:80]}")
+        ((kind, content),) = node.items()
+        make = self._kinds.get(kind)
+        if make is None:
+            raise ValueError(f"unknown kind of value {kind!r}")
+        if self._depth > _DEEPEST + 2:
+            raise ValueError(f"more than {_DEEPEST} containers in one another")
+        self._depth += 1
+        try:
+            return make(content)
+        except (TypeError, LookupError, AttributeError, RuntimeError) as error:
+            raise ValueError(f"{kind!r}: {error}") from error
+        finally:
+            self._depth -= 1
+
+    def _items(self, items: Any) -> list[Any]:
+        if not isinstance(items, list):
+            raise ValueError(f"expected a list, got {type(items).__name__}")
+        return [self.value(item) for item in items]
+
+    def _pairs(self, pairs: Any) -> list[tuple[Any, Any]]:
+        if not isinstance(pairs, list):
+            raise ValueError(f"expected a list of pairs, got {type(pairs).__name__}")
+        return [(self.value(key), self.value(item)) for key, item in pairs]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, got {type(value).__name__}")
+    return value
+
+
+def _ints(values: Any) -> list[int]:
+    if not isinstance(values, list) or any(type(value) is not int for value in values):
+        raise ValueError(f"expected a list of ints, got {str(values)[:80]}")
+    return values

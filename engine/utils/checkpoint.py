@@ -1,0 +1,387 @@
+"""checkpoint: parts of a network whose saved tensors are computed again in backward, not kept.
+
+Two ways. With use_reentrant=True the part runs without a graph inside one autograd.Function, whose
+backward runs it again with one and calls backward inside backward. With use_reentrant=False the part
+runs as ever, but saved-tensor hooks keep a numbered Slot in place of each tensor; the first that is
+asked for runs the part again, which fills all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import engine
+from engine.autograd import Function, backward, graph
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "checkpoint",
+    "checkpoint_sequential",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
+
+
+class CheckpointError(RuntimeError):
+    """The part saved other tensors when it ran again."""
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """The default of `context_fn`: nothing is done around the two runs."""
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[
+        [], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+    ] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """`function(*args, **kwargs)`, keeping only the arguments for backward, which runs it again.
+
+    preserve_rng_state=True (a keyword) draws the same random numbers in both runs. context_fn gives
+    a context for each run; determinism_check="default" compares shape, dtype and device of what both
+    saved ("none" does not); early_stop ends the second run once all that is needed is there.
+    use_reentrant should be passed: False is the newer way and bears `autograd.grad`, keyword arguments
+    and nested structures; left out it is True, with a UserWarning.
+    Raises: ValueError for arguments that do not go together, CheckpointError from backward when the
+    second run saved other tensors.
+
+    >>> x = engine.tensor([1.0, 2.0], requires_grad=True)
+    >>> checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum().backward()
+    >>> x.grad is not None
+    True
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "checkpoint: the use_reentrant parameter should be passed explicitly; "
+            "use_reentrant=False is recommended, True is taken",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = bool(kwargs.pop("preserve_rng_state", True))
+    if use_reentrant:
+        if kwargs:
+            names = ", ".join(kwargs)
+            raise ValueError(f"Unexpected keyword arguments: {names} (use_reentrant=True has none)")
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError(
+                "Passing context_fn or debug is only supported when use_reentrant=False"
+            )
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
+    if debug:
+        raise NotImplementedError("checkpoint: debug=True is not supported; use anomaly detection")
+    if not engine.is_grad_enabled():
+        return function(*args, **kwargs)
+    stop = early_stop if _early_stop.chosen is None else _early_stop.chosen
+    contexts = context_fn()
+    frame = _Frame(
+        function, args, kwargs, contexts[1], preserve, determinism_check == "default", stop
+    )
+    with graph.saved_tensors_hooks(frame.pack, frame.unpack), contexts[0]:
+        made = function(*args, **kwargs)
+    frame.complete = True
+    return made
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """The functions (a Sequential or a list) one after the other, in checkpointed segments.
+
+    All segments but the last, which keeps its tensors, are checkpointed; each has
+    `len(functions) // segments` functions, the last also those that remain.
+    Raises: ValueError for more segments than functions.
+
+    >>> x = engine.ones(2, requires_grad=True)
+    >>> checkpoint_sequential([engine.exp, engine.sin], 2, x, use_reentrant=False).shape
+    engine.Size([2])
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ", ".join(kwargs))
+    if use_reentrant is None:
+        warnings.warn(
+            "checkpoint_sequential: the use_reentrant parameter should be passed explicitly; "
+            "use_reentrant=False is recommended, True is taken",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if not 1 <= segments <= len(steps):
+        raise ValueError(
+            f"checkpoint_sequential: segments must be between 1 and the number of functions "
+            f"({len(steps)}), got {segments}"
+        )
+    size = len(steps) // segments
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def segment(value: Any) -> Any:
+            for step in steps[start:end]:
+                value = step(value)
+            return value
+
+        return segment
+
+    for start in range(0, size * (segments - 1), size):
+        input = checkpoint(
+            run(start, start + size),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=preserve,
+        )
+    return run(size * (segments - 1), len(steps))(input)
+
+
+# ---- use_reentrant=True
+
+
+class CheckpointFunction(Function):
+    """The whole part as one node of the graph."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
+        if not any(_needs_grad(x) for x in args):
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None",
+                UserWarning,
+                stacklevel=4,
+            )
+        ctx.function = function
+        ctx.random_state = engine.get_rng_state() if preserve else None
+        ctx.places = [i for i, x in enumerate(args) if isinstance(x, engine.Tensor)]
+        ctx.others = [None if isinstance(x, engine.Tensor) else x for x in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with engine.no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        if not _accumulates():
+            raise RuntimeError(
+                "When use_reentrant=True, checkpoint is incompatible with autograd.grad() or "
+                "passing an `inputs` parameter to .backward(): pass use_reentrant=False, or call "
+                ".backward() without inputs"
+            )
+        args = list(ctx.others)
+        for i, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[i] = saved.detach().requires_grad_(saved.requires_grad)
+        with _random_numbers(ctx.random_state), engine.enable_grad():
+            outputs = ctx.function(*args)
+        if not isinstance(outputs, (tuple, list)):
+            outputs = (outputs,)
+        wanted = [(y, g) for y, g in zip(outputs, gradients, strict=True) if _needs_grad(y)]
+        if not wanted:
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        backward([y for y, _ in wanted], [g for _, g in wanted])
+        found = (x.grad if isinstance(x, engine.Tensor) else None for x in args)
+        return None, None, *found
+
+
+def _needs_grad(value: Any) -> bool:
+    return isinstance(value, engine.Tensor) and value.requires_grad
+
+
+def _accumulates() -> bool:
+    """Whether the backward that is running fills .grad: not for autograd.grad and inputs=."""
+    ask = getattr(engine.autograd, "_is_checkpoint_valid", None)
+    return ask is None or bool(ask())
+
+
+@contextmanager
+def _random_numbers(state: Any) -> Iterator[None]:
+    """Numbers are drawn from `state` on, and the generator is left as it was."""
+    if state is None:
+        yield
+        return
+    before = engine.get_rng_state()
+    engine.set_rng_state(state)
+    try:
+        yield
+    finally:
+        engine.set_rng_state(before)
+
+
+# ---- use_reentrant=False
+
+
+class _EarlyStop(threading.local):
+    chosen: bool | None = None
+
+
+_early_stop = _EarlyStop()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Within the block, whether the second run of checkpoints made there may end early."""
+    before, _early_stop.chosen = _early_stop.chosen, enable
+    try:
+        yield
+    finally:
+        _early_stop.chosen = before
+
+
+class _Slot:
+    """What the graph keeps in place of a tensor."""
+
+    __slots__ = ("__weakref__", "index", "kind", "value")
+
+    def __init__(self, index: int, kind: tuple[Any, ...]) -> None:
+        self.index = index
+        self.kind = kind
+        self.value: Any = None
+
+
+class _Enough(Exception):
+    """Ends the second run: every slot that is still alive is filled."""
+
+
+class _Inputs(Function):
+    """A node that saves tensors only: hooks around the checkpoint (another one) see them too."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Any, *tensors: Any) -> Any:
+        ctx.save_for_backward(*tensors)
+        return anchor.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise AssertionError("checkpoint: the node of the inputs is never run")
+
+
+class _Frame:
+    """One call of checkpoint: how to run it again, and the slots that this fills."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        context: AbstractContextManager[Any],
+        preserve: bool,
+        checked: bool,
+        early_stop: bool,
+    ) -> None:
+        self.function = function
+        self.context = context
+        self.checked = checked
+        self.early_stop = early_stop
+        self.random_state = engine.get_rng_state() if preserve else None
+        self.names = tuple(kwargs)
+        values = [*args, *kwargs.values()]
+        self.places = [i for i, x in enumerate(values) if isinstance(x, engine.Tensor)]
+        self.others = [None if isinstance(x, engine.Tensor) else x for x in values]
+        anchor = engine.empty(0, requires_grad=True)
+        self.inputs = _Inputs.apply(anchor, *(values[i] for i in self.places)).grad_fn
+        self.slots: list[weakref.ref[_Slot]] = []
+        self.lock = threading.RLock()
+        self.complete = False
+
+    def pack(self, tensor: Any) -> _Slot:
+        slot = _Slot(len(self.slots), _kind(tensor))
+        self.slots.append(weakref.ref(slot))
+        return slot
+
+    def unpack(self, slot: _Slot) -> Any:
+        """The slot's tensor, which it then gives up: a second backward runs the part once more."""
+        with self.lock:
+            if slot.value is None:
+                self.run_again()
+            value, slot.value = slot.value, None
+        return value
+
+    def run_again(self) -> None:
+        if not self.complete:
+            raise RuntimeError(
+                "checkpoint: backward through a part that is still running: "
+                "early ends of the function cannot be differentiated"
+            )
+        values = list(self.others)
+        for i, saved in zip(self.places, self.inputs.saved_tensors, strict=True):
+            values[i] = saved
+        count = len(values) - len(self.names)
+        kwargs = dict(zip(self.names, values[count:], strict=True))
+        refill = _Refill(self)
+        try:
+            with (
+                self.context,
+                _random_numbers(self.random_state),
+                graph.saved_tensors_hooks(refill.pack, refill.unpack),
+                engine.enable_grad(),
+            ):
+                self.function(*values[:count], **kwargs)
+        except _Enough:
+            pass
+        if refill.count != len(self.slots) and not (self.early_stop and refill.done):
+            raise CheckpointError(
+                "checkpoint: a different number of tensors was saved during the original forward "
+                f"({len(self.slots)}) and the recomputation ({refill.count})"
+            )
+        refill.check()
+
+
+class _Refill:
+    """The hooks of the second run: the n-th tensor that is saved belongs to the n-th slot."""
+
+    def __init__(self, frame: _Frame) -> None:
+        self.frame = frame
+        self.count = 0
+        self.done = False
+        self.differences: list[str] = []
+
+    def pack(self, tensor: Any) -> Any:
+        index = self.count
+        self.count += 1
+        slot = self.frame.slots[index]() if index < len(self.frame.slots) else None
+        detached = tensor.detach()
+        if slot is not None:
+            slot.value = detached
+            self.compare(slot, tensor)
+        if index == len(self.frame.slots) - 1:
+            self.done = True
+            if self.frame.early_stop:
+                raise _Enough
+        return detached
+
+    @staticmethod
+    def unpack(tensor: Any) -> Any:
+        return tensor
+
+    def compare(self, slot: _Slot, tensor: Any) -> None:
+        kind = _kind(tensor)
+        if self.frame.checked and kind != slot.kind:
+            self.differences.append(
+                f"tensor at position {slot.index}: saved {slot.kind}, recomputed {kind}"
+            )
+
+    def check(self) -> None:
+        if self.differences:
+            raise CheckpointError(
+                "checkpoint: recomputed values for the following tensors have different metadata "
+                "than during the forward pass:\n" + "\n".join(self.differences)
+            )
+
+
+def _kind(tensor: Any) -> tuple[Any, ...]:
+    return tuple(tensor.shape), str(tensor.dtype), str(tensor.device)
