@@ -6,12 +6,13 @@ that were folded once from the stream (tables.py), so any moment costs the same,
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
 from engine.inspect.events import FOREVER, TRUNCATED, Event, kind_of
 from engine.inspect.history import ownership, sentences, steps
+from engine.inspect.history.autograd import Autograd
 from engine.inspect.history.facts import (
     BlockFact,
     CallFact,
@@ -85,12 +86,7 @@ class History:
             raise IndexError(f"moment {m} is outside the trace: it has {self.end} events")
         record = self.tables.events[m]
         kind = kind_of(int(record["kind"]))
-        raw = (int(record[field]) for field in "abcde")
-        fields = tuple(
-            (name, value)
-            for name, value in zip(kind.fields, raw, strict=True)
-            if name not in ("_", "blob")
-        )
+        fields = self.fields(m)
         return Event(
             number=m,
             time=int(record["t"]),
@@ -101,9 +97,22 @@ class History:
             sentence=sentences.sentence(self, m, kind, dict(fields)),
         )
 
+    def fields(self, m: int) -> tuple[tuple[str, int], ...]:
+        """The event's used fields by name."""
+        record = self.tables.events[m]
+        raw = (int(record[field]) for field in "abcde")
+        names = kind_of(int(record["kind"])).fields
+        pairs = zip(names, raw, strict=True)
+        return tuple(pair for pair in pairs if pair[0] not in ("_", "blob"))
+
     def text(self, m: int) -> str:
         """The text attached to an event."""
         return self._rows.text(m)
+
+    @cached_property
+    def autograd(self) -> Autograd:
+        """What can be asked about nodes, saved tensors and backward passes."""
+        return Autograd(self)
 
     # Tensors and storages
 
@@ -115,6 +124,11 @@ class History:
         """The tensor's description at the moment; None when it does not exist then."""
         rows = self.tables.tensors.where_at("id", tensor, m)
         return self._rows.tensor(int(rows[-1])) if len(rows) else None
+
+    def described(self, tensor: int, m: int) -> TensorFact | None:
+        """The tensor's description at the moment or, once it is freed, the last it had."""
+        row = self.tables.tensors.last("id", tensor, m)
+        return self._rows.tensor(row) if row >= 0 else None
 
     def tensors_on(self, storage: int, m: int) -> tuple[TensorFact, ...]:
         """Every living tensor over this storage, oldest first."""
@@ -295,7 +309,7 @@ class History:
     # Moving
 
     def next(self, m: int, grain: str = "event") -> int:
-        """The next stop of a grain ("event", "op", "line"); the last moment when there is none."""
+        """The next stop of a grain ("event", "op", "node", "line"); the last moment when there is none."""
         return steps.next_stop(self.tables, m, grain)
 
     def previous(self, m: int, grain: str = "event") -> int:

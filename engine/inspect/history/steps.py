@@ -1,8 +1,10 @@
 """Stepping: the moments at which each grain stops.
 
 `event` stops everywhere. `op` stops where an operator that the program called has returned, so that
-its result can be seen. `line` stops where a line is about to run: all that the line before it did
-is there. The first and the last moment are stops of every grain, so stepping is symmetric.
+its result can be seen. `node` stops where a node of the autograd graph is whole, where one is about
+to run backward with all of its gradients, and where a backward pass has ended. `line` stops where a
+line is about to run: all that the line before it did is there. The first and the last moment are
+stops of every grain, so stepping is symmetric.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ import numpy as np
 
 from engine.inspect.history.tables import Tables
 
-GRAINS = ("event", "op", "line")
+GRAINS = ("event", "op", "node", "line")
 
 
 def stops(tables: Tables, grain: str) -> np.ndarray:
     """All stops of a grain, ascending."""
     if grain == "op":
         return tables.returns
+    if grain == "node":
+        return tables.node_stops
     if grain == "line":
         return tables.lines.since
     raise ValueError(f"grain {grain!r} is not one of {', '.join(GRAINS)}")

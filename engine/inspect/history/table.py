@@ -144,3 +144,19 @@ def next_of_same(*columns: Ints, since: Ints) -> Ints:
         same &= column[first] == column[second]
     until[first[same]] = since[second[same]]
     return until
+
+
+def rows_before(known: Ints, since: Ints, keys: Ints, moments: Ints) -> Ints:
+    """For each (key, moment): the row of the newest (known, since) with that key which began at the
+    moment or before it; -1 where there is none."""
+    count = len(known)
+    asked = np.concatenate([np.zeros(count, np.int8), np.ones(len(keys), np.int8)])
+    key, moment = np.concatenate([known, keys]), np.concatenate([since, moments])
+    order = np.lexsort([asked, moment, key])
+    newest = np.maximum.accumulate(np.where(order < count, np.arange(len(order)), -1))
+    out = np.full(len(keys), -1, np.int64)
+    place = np.flatnonzero((order >= count) & (newest >= 0))
+    row = order[newest[place]]
+    same = key[row] == key[order[place]]
+    out[order[place[same]] - count] = row[same]
+    return out

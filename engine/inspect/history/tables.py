@@ -167,6 +167,15 @@ class Tables:
         return np.sort(calls.until[(calls.parent == 0) & (calls.until < FOREVER)])
 
     @cached_property
+    def node_stops(self) -> np.ndarray:
+        """The moments at which a node of the autograd graph was whole (the first tensor had it as
+        grad_fn), was about to run, or a backward pass had ended."""
+        made, records = self.of("GRAD_FN")
+        nodes, first = np.unique(records["b"], return_index=True)
+        whole = made[first[nodes > 0]]
+        return np.union1d(whole, self.numbers("NODE_ENTER", "BACKWARD_END"))
+
+    @cached_property
     def hops(self) -> Table:
         return self.moments("HOP", call="a", op="b", key="c", key_set="d", kernel="e")
 

@@ -8,7 +8,7 @@ this folder with a function `project(history, moment, selection)`; modules are f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pkgutil import iter_modules
@@ -47,6 +47,8 @@ def to_json(model: Any) -> Any:
         return str(model)
     if model is None or isinstance(model, (bool, int, float, str)):
         return model
+    if isinstance(model, Sequence):  # one that makes its items when they are asked for
+        return [to_json(item) for item in model]
     if hasattr(model, "tolist"):  # a NumPy array or scalar
         return to_json(model.tolist())
     raise TypeError(f"{type(model).__name__} has no JSON form: {model!r}")

@@ -17,12 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-STATES = ("", "waiting", "partly", "ready", "running", "done", "skipped", "failed")
-"""What a node is in the backward pass that is shown; `NodeBox.state` is one of these.
-
-"" the pass does not reach it; waiting: nothing has arrived; partly: some gradients have arrived and
-others have not; ready: in the queue; running; done; skipped: reached, but `inputs=` needs nothing
-of it; failed: it ran when the pass ended with an error."""
+from engine.inspect.history.autograd_run import STATES as STATES
 
 SLOT_STATES = ("not yet", "none", "zero", "one", "sum")
 """What lies in a slot of a node's input buffer; `BufferSlot.state` is one of these.
@@ -78,7 +73,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """The newest in-place write to a tensor since it was saved."""
+    """The first in-place write to a tensor after it was saved, and how many there were."""
 
     moment: int
     call: int
@@ -87,6 +82,7 @@ class Overwrite:
     file: int
     line: int
     code: str
+    writes: int  # this one and those after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +166,7 @@ class NodeBox:
 
     fact: NodeFact
     alive: bool  # False: freed, its place is empty
-    state: str  # one of STATES
+    state: str  # one of STATES (history/autograd_run.py says what each means)
     waits_for: int  # gradients that have still to come before it may run
     dependencies: int  # and how many it waited for at first
     place: int  # in the ready queue, 0 next; -1: not in it

@@ -1,0 +1,279 @@
+"""One node at one moment: its buffers, what it saved, its hooks, what it gave."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from engine.inspect.history.autograd_run import STATES
+from engine.inspect.models._autograd_boxes import (
+    BufferSlot,
+    Flow,
+    GradBox,
+    HookRow,
+    NodeBox,
+    NodeFact,
+    Overwrite,
+    SavedBox,
+)
+from engine.inspect.models._autograd_formula import formula
+from engine.inspect.models._contents import Contents
+from engine.inspect.models._numbers import dtype_of, short
+
+HOOKS = (
+    "",
+    "tensor hook",
+    "node pre-hook",
+    "node post-hook",
+    "post-accumulate-grad hook",
+    "saved tensor packed",
+    "saved tensor unpacked",
+)
+HOW = ("taken over", "copied", "added in place", "added into a new tensor")
+_OF_TENSOR = (1, 4)  # hooks that belong to a tensor; the others belong to a node
+_NUMBERS = 3  # that a line has room for
+_LOOKED_AT = 1 << 12  # bytes of a gradient that are read to see whether all of it is zero
+
+
+@dataclass(frozen=True)
+class NodeMaker:
+    """Makes the boxes of one moment; `run` is the backward pass that is shown."""
+
+    history: Any
+    moment: int
+    selection: Any
+    run: Any
+
+    def box(self, fact: NodeFact) -> NodeBox:
+        node, m, run = fact.id, self.moment, self.run
+        place = run.place(node) if run else -1
+        reached = place >= 0 and int(run.known[place]) <= m
+        outputs = self._outputs(fact)
+        saved = tuple(self._saved(each) for each in self.history.autograd.saved_by(node, m))
+        inputs = self._inputs(node) if reached else ()
+        given = self._given(node) if reached else ()
+        entered = reached and int(run.entered[place]) <= m
+        touches = {flow.tensor for flow in (*outputs, *given)}
+        touches |= {slot.tensor for slot in inputs} | {fact.variable}
+        touches |= {each.tensor for each in saved if each.released < 0}
+        return NodeBox(
+            fact=fact,
+            alive=fact.since <= m < fact.until,
+            state=STATES[int(self._codes[place])] if reached else "",
+            waits_for=int(self._waits[place]) if reached else 0,
+            dependencies=int(run.count[place]) if reached else 0,
+            place=self._queue.get(node, -1) if reached else -1,
+            order=run.order_of(node, m) if reached else 0,
+            thread=int(self.history.tables.events["thread"][run.entered[place]]) if entered else 0,
+            outputs=outputs,
+            given=given,
+            inputs=inputs,
+            saved=saved,
+            stale=any(each.stale for each in saved),
+            formula=formula(fact.op),
+            hooks=self._hooks(fact, outputs),
+            grad=self._grad(fact.variable) if fact.variable else None,
+            touches=tuple(sorted(touches - {0})),
+            lit=self._lit(fact, touches),
+        )
+
+    @cached_property
+    def _codes(self) -> Any:
+        return self.run.codes(self.moment)
+
+    @cached_property
+    def _waits(self) -> Any:
+        return self.run.waits(self.moment)
+
+    @cached_property
+    def _queue(self) -> dict[int, int]:
+        queue = self.run.nodes[self.run.ready(self.moment)]
+        return {node: place for place, node in enumerate(queue.tolist())}
+
+    def _lit(self, fact: NodeFact, touches: set[int]) -> bool:
+        chosen = self.selection
+        return (
+            fact.id == chosen.node
+            or (chosen.tensor != 0 and chosen.tensor in touches)
+            or (chosen.call != 0 and chosen.call == fact.call)
+            or (chosen.line != 0 and (chosen.file, chosen.line) == (fact.file, fact.line))
+        )
+
+    # Tensors
+
+    def flow(self, index: int, tensor: int) -> Flow:
+        """A tensor as it is, or as it was when it was freed."""
+        got = self.history.described(tensor, self.moment) if tensor else None
+        label = self.history.label(tensor, self.moment) if tensor else "None"
+        return Flow(index, tensor, label, got.dtype if got else "", got.sizes if got else ())
+
+    def _outputs(self, fact: NodeFact) -> tuple[Flow, ...]:
+        if fact.leaf:
+            return (self.flow(0, fact.variable),) if fact.variable else ()
+        return tuple(
+            self.flow(output, tensor)
+            for output, tensor in self.history.autograd.outputs(fact.id, self.moment)
+        )
+
+    def _numbers(self, tensor: int) -> tuple[str, bool]:
+        """(the first numbers of a tensor, whether all of them are known to be zero)."""
+        fact = self.history.tensor(tensor, self.moment)
+        storage = self.history.storage(fact.storage, self.moment) if fact else None
+        if fact is None or storage is None or fact.device == "meta" or not fact.numel:
+            return "", False
+        if fact.extent.span[0] < 0 or fact.extent.span[1] > storage.nbytes:
+            return "", False
+        dtype = dtype_of(fact.dtype)
+        contents = Contents.of(self.history, storage.id, self.moment, storage.nbytes, count=False)
+        if fact.numel * fact.itemsize > _LOOKED_AT:
+            start = contents.value(dtype, fact.extent.byte((0,) * len(fact.sizes)))
+            return ("" if start is None else f"{short(dtype, start)}, ...", False)
+        values, known = contents.elements(dtype, fact.extent)
+        words = [
+            short(dtype, value) if sure else "?"
+            for value, sure in zip(values[:_NUMBERS], known[:_NUMBERS], strict=True)
+        ]
+        words += ["..."] if fact.numel > _NUMBERS else []
+        return ", ".join(words), bool(known.all() and not values.any())
+
+    # Buffers
+
+    def _inputs(self, node: int) -> tuple[BufferSlot, ...]:
+        table = self.history.autograd.tables.arrivals
+        rows = self.run.arrivals_at(node, self.moment)
+        came: dict[int, list[int]] = {}
+        for row in rows.tolist():
+            came.setdefault(int(table.input[row]), []).append(row)
+        expected = {number: n for (which, number), n in self.run.expected.items() if which == node}
+        for root, number, _ in roots(self.history, self.run):
+            if root == node:
+                expected[number] = expected.get(number, 0) + 1
+        last = max([*came, *expected], default=-1)
+        return tuple(
+            self._slot(number, came.get(number, []), expected.get(number, 0))
+            for number in range(last + 1)
+        )
+
+    def _slot(self, number: int, rows: list[int], expected: int) -> BufferSlot:
+        table = self.history.autograd.tables.arrivals
+        tensor = int(table.sum[rows[-1]]) if rows else 0
+        flow = self.flow(number, tensor)
+        text, zero = self._numbers(tensor) if tensor else ("", False)
+        real = sum(int(table.tensor[row]) != 0 for row in rows)
+        state = "not yet" if not rows else "none" if not tensor else "sum" if real > 1 else "one"
+        return BufferSlot(
+            input=number,
+            state="zero" if zero else state,
+            tensor=tensor,
+            arrived=len(rows),
+            expected=max(expected, len(rows)),
+            dtype=flow.dtype,
+            sizes=flow.sizes,
+            text=text,
+        )
+
+    def _given(self, node: int) -> tuple[Flow, ...]:
+        table = self.history.autograd.tables.exits
+        place = self.run.place(node)
+        moment = int(self.run.exited[place])
+        if moment > self.moment:
+            return ()
+        count = int(table.n[table.begun(moment) - 1])
+        return tuple(
+            self.flow(index, tensor)
+            for index, tensor in enumerate(_words(self.history.trace.blob(moment))[:count])
+        )
+
+    # What it keeps
+
+    def _saved(self, fact: Any) -> SavedBox:
+        m = self.moment
+        got = self.history.described(fact.tensor, m)
+        stale = fact.stale <= m and fact.stale < fact.until
+        return SavedBox(
+            slot=fact.slot,
+            name=fact.name,
+            tensor=fact.tensor,
+            label=self.history.label(fact.tensor, m),
+            dtype=got.dtype if got else "",
+            sizes=got.sizes if got else (),
+            nbytes=got.numel * got.itemsize if got else 0,
+            saved=fact.version,
+            current=self.history.version(fact.counter, m),
+            stale=stale,
+            released=fact.until if fact.until <= m else -1,
+            unpacked=self._unpacked(fact),
+            overwrite=overwrite(self.history, fact, m) if stale else None,
+        )
+
+    def _unpacked(self, fact: Any) -> bool:
+        if not self.run:
+            return False
+        table = self.history.autograd.tables.unpacks
+        rows = table.until_now("node", fact.node, self.moment)
+        rows = rows[(table.slot[rows] == fact.slot) & (table.since[rows] >= self.run.since)]
+        return len(rows) > 0
+
+    def _hooks(self, fact: NodeFact, outputs: tuple[Flow, ...]) -> tuple[HookRow, ...]:
+        table = self.history.autograd.tables.hooks
+        rows = table.until_now("owner", fact.id, self.moment).tolist()
+        found = [row for row in rows if int(table.sort[row]) not in _OF_TENSOR]
+        for flow in outputs:
+            rows = table.until_now("owner", flow.tensor, self.moment).tolist()
+            found += [row for row in rows if int(table.sort[row]) in _OF_TENSOR]
+        current = self.run.id if self.run else 0
+        return tuple(
+            HookRow(
+                moment=int(table.since[row]),
+                kind=HOOKS[int(table.sort[row])] if 0 < table.sort[row] < len(HOOKS) else "hook",
+                before=int(table.before[row]),
+                after=int(table.after[row]),
+                replaced=int(table.after[row]) not in (0, int(table.before[row])),
+            )
+            for row in sorted(found)
+            if int(table.run[row]) in (0, current)
+        )
+
+    def _grad(self, variable: int) -> GradBox:
+        fact = self.history.autograd.grad(variable, self.moment)
+        if fact is None or not fact.grad:
+            return GradBox(0, "", fact.since if fact else -1, "", (), "")
+        done = self.history.autograd.accumulations(variable, self.moment)
+        last = next((each for each in reversed(done) if each.grad == fact.grad), None)
+        how = HOW[last.how] if last and 0 <= last.how < len(HOW) else ""
+        flow = self.flow(0, fact.grad)
+        since = max(fact.since, last.moment) if last else fact.since
+        text = self._numbers(fact.grad)[0]
+        return GradBox(fact.grad, how, since, flow.dtype, flow.sizes, text)
+
+
+def overwrite(history: Any, saved: Any, moment: int) -> Overwrite | None:
+    """The write that made a saved tensor stale: its operator and its line."""
+    writes = history.autograd.writes_after(saved, moment)
+    if not writes:
+        return None
+    first = writes[0]
+    call = history.call(first.call) if first.call else None
+    file, line = (call.file, call.line) if call else (0, 0)
+    return Overwrite(
+        moment=first.since,
+        call=first.call,
+        op=call.op if call else "",
+        version=first.version,
+        file=file,
+        line=line,
+        code=history.line_text(file, line) if file else "",
+        writes=len(writes),
+    )
+
+
+def roots(history: Any, run: Any) -> list[tuple[int, int, int]]:
+    """(node, input, gradient) that the pass began with."""
+    words = _words(history.trace.blob(run.since))
+    return [(a, b, c) for a, b, c in zip(words[::3], words[1::3], words[2::3], strict=False)]
+
+
+def _words(blob: bytes) -> list[int]:
+    return [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]

@@ -1,0 +1,182 @@
+"""The parts of the graph as they are drawn: made once per history, the same objects ever after."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from engine.inspect.history.table import Ints
+from engine.inspect.models._autograd_boxes import Edge, NodeFact, Part
+from engine.inspect.models._calls import full_name
+
+_BACKWARD = re.compile(r"Backward\d*$")
+_KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
+
+
+def short_name(name: str) -> str:
+    """`Mul` of `MulBackward0`, `Scale` of `ScaleBackward`."""
+    return _BACKWARD.sub("", name) or name
+
+
+def parameter_path(name: str) -> str:
+    """`net.fc1.weight` of `net._modules['fc1']._parameters['weight']`: where a user would look."""
+    return _KEPT_IN.sub(r".\1", name)
+
+
+class PartMaker:
+    """Makes parts of one history out of whole columns."""
+
+    def __init__(self, history: Any):
+        self.history = history
+        self.autograd = history.autograd
+        self.nodes = self.autograd.tables.nodes
+        self.part = lru_cache(maxsize=512)(self._part)
+        self.rows_of = lru_cache(maxsize=64)(self._rows_of)
+        self._facts_of = lru_cache(maxsize=512)(self._by_id)
+        self._leaf_names = lru_cache(maxsize=65536)(self._names_of_leaf)
+        edges = self.autograd.tables.edges
+        order = np.lexsort([edges.index, edges.node])
+        self._edges = edges.node[order], edges.index[order], edges.next[order], edges.input[order]
+
+    def _rows_of(self, parts: tuple[int, ...]) -> Ints:
+        """The rows of all nodes of these parts, in the order of node ids."""
+        members = [self.autograd.parts.members(part) for part in parts]
+        rows = np.unique(np.concatenate(members)) if members else np.empty(0, np.int64)
+        return rows[np.argsort(self.nodes.id[rows], kind="stable")]
+
+    def _part(self, part: int) -> Part:
+        rows = self.autograd.parts.members(part)
+        facts = tuple(self._facts(rows))
+        return Part(part, facts, (part, len(facts), self.autograd.parts.edges(part)))
+
+    def fact(self, row: int) -> NodeFact:
+        """The facts of one node, as they stand in its part."""
+        parts = self.autograd.parts.of(row)
+        return self._facts_of(int(parts[0]))[int(self.nodes.id[row])]
+
+    def label(self, node: int) -> str:
+        """A node's short label; its number where nothing is known of it."""
+        row = self.autograd.row(node)
+        return self.fact(row).label if row >= 0 else str(node)
+
+    def _by_id(self, part: int) -> dict[int, NodeFact]:
+        return {fact.id: fact for fact in self.part(part).nodes}
+
+    def _facts(self, rows: Ints) -> list[NodeFact]:
+        table, string = self.nodes, self.history.string
+        ids = table.id[rows]
+        edges = self._edges_of(ids)
+        frames, files, lines = (column[rows].tolist() for column in self.autograd.places)
+        leaves = self.autograd.leaf[rows].tolist()
+        ops, functions = self._ops(table.call[rows]), self._functions(frames)
+        names = {number: string(number) for number in np.unique(table.name[rows]).tolist()}
+        variables = {
+            node: self.autograd.variable(node)
+            for node, leaf in zip(ids.tolist(), leaves, strict=True)
+            if leaf
+        }
+        columns = zip(
+            ids.tolist(),
+            table.name[rows].tolist(),
+            table.call[rows].tolist(),
+            table.sequence[rows].tolist(),
+            table.since[rows].tolist(),
+            table.until[rows].tolist(),
+            ops,
+            files,
+            lines,
+            frames,
+            leaves,
+            strict=True,
+        )
+        made = []
+        for node, name, call, sequence, since, until, op, file, line, frame, leaf in columns:
+            out, variable = edges.get(node, ()), variables.get(node, 0)
+            if leaf:
+                label, module = self._leaf_names(variable, since)
+            else:
+                label = short_name(names[name])
+                module = self._module(out, variables, since)
+            made.append(
+                NodeFact(
+                    node,
+                    names[name],
+                    label,
+                    op,
+                    call,
+                    file,
+                    line,
+                    frame,
+                    functions[frame],
+                    module,
+                    leaf,
+                    variable,
+                    sequence,
+                    out,
+                    since,
+                    until,
+                )
+            )
+        return made
+
+    def _edges_of(self, ids: Ints) -> dict[int, tuple[Edge, ...]]:
+        node, index, end, number = self._edges
+        lo, hi = np.searchsorted(node, ids), np.searchsorted(node, ids, "right")
+        return {
+            one: tuple(
+                Edge(*each)
+                for each in zip(
+                    index[a:b].tolist(), end[a:b].tolist(), number[a:b].tolist(), strict=True
+                )
+            )
+            for one, a, b in zip(ids.tolist(), lo.tolist(), hi.tolist(), strict=True)
+        }
+
+    def _ops(self, calls: Ints) -> list[str]:
+        """The full name of the operator of each call."""
+        table = self.history.tables.calls
+        if not len(table):
+            return [""] * len(calls)
+        order = np.argsort(table.id, kind="stable")
+        place = np.minimum(np.searchsorted(table.id[order], calls), len(order) - 1)
+        row = order[place]
+        number = np.where(table.id[row] == calls, table.op[row], 0)
+        names = {each: full_name(self.history.string(each)) for each in np.unique(number).tolist()}
+        return [names[each] for each in number.tolist()]
+
+    def _functions(self, frames: list[int]) -> dict[int, str]:
+        table, found = self.history.tables.frames, {0: ""}
+        for frame in set(frames) - {0}:
+            row = table.where("id", frame)
+            found[frame] = self.history.string(int(table.function[row[0]])) if len(row) else ""
+        return found
+
+    def _names_of_leaf(self, variable: int, moment: int) -> tuple[str, str]:
+        """(what the leaf is called, the module it is a parameter of): of the names that it has when
+        it is first used, else of all it ever gets."""
+        if not variable:
+            return "?", ""
+        table = self.history.tables.names
+        names = self.history.names_of(variable, moment)
+        label = parameter_path(self.history.label(variable, moment))
+        if not names:
+            rows = table.where("tensor", variable)
+            if not len(rows):
+                return f"#{variable}", ""
+            label = parameter_path(self.history.string(int(table.name[rows[0]])))
+        paths = sorted((name.frame, parameter_path(name.name)) for name in names)
+        modules = [path.rpartition(".")[0] for _, path in paths if "." in path]
+        return label, modules[0] if modules else ""
+
+    def _module(self, edges: tuple[Edge, ...], variables: dict[int, int], moment: int) -> str:
+        """Of what its parameters are attributes: they lead to leaves, or through a transpose."""
+        for edge in edges:
+            variable = variables.get(edge.next, 0)
+            if variable:
+                module = self._leaf_names(variable, self.autograd.since(edge.next))[1]
+                if module:
+                    return module
+        return ""
