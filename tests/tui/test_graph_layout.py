@@ -1,0 +1,164 @@
+"""Layered drawings of graphs: nothing overlaps, every wire arrives, the same graph is drawn the same."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+
+from tests.tui import graph_cases as cases
+from tui.render.graph import Layout, layout
+
+BOXES = (1, 3)
+
+
+def laid_out(case: cases.Case, box: int = 3) -> Layout:
+    return layout(case.widths, case.heads, case.tails, box)
+
+
+@pytest.fixture(params=[*cases.ALL], ids=str)
+def case(request) -> cases.Case:
+    return cases.ALL[request.param]
+
+
+@pytest.mark.parametrize("box", BOXES)
+def test_no_two_nodes_overlap(case, box):
+    made = laid_out(case, box)
+    for row in made.rows:
+        for one, two in pairwise(row):
+            assert made.left[one] + made.widths[one] < made.left[two] + (made.widths[two] == 1)
+    assert all(made.tops[at + 1] > top + box - 1 for at, top in enumerate(made.tops[:-1])), (
+        "layers overlap"
+    )
+    assert all(left >= 0 for left in made.left)
+    assert (
+        max((x + w for x, w in zip(made.left, made.widths, strict=True)), default=0) <= made.width
+    )
+
+
+def test_every_edge_goes_down_layer_by_layer_to_its_end_or_to_a_portal(case):
+    made = laid_out(case)
+    reached: dict[int, list] = {}
+    for gap in made.channels:
+        for link in gap.links:
+            reached.setdefault(link.edge, []).append(link)
+    stubs = {
+        edges[0]: (made.count + at, head, edges) for at, (head, _, edges) in enumerate(made.portals)
+    }
+    for edge, (head, tail) in enumerate(zip(case.heads, case.tails, strict=True)):
+        if edge in stubs:
+            number, origin, _ = stubs[edge]
+            assert origin == head
+            tail = number
+        elif any(edge in edges for _, _, edges in made.portals):
+            continue  # goes with the first of its portal
+        links = reached[edge]
+        assert links[0].net == head
+        assert links[-1].lower == tail
+        for above, under in pairwise(links):
+            assert above.lower == under.net
+            assert above.x1 == under.x0, "a wire goes on where it came down"
+        low, high = made.left[tail], made.left[tail] + made.widths[tail] - 1
+        assert low <= links[-1].x1 <= high, "it comes down on the node it leads to"
+
+
+def test_wires_of_different_nodes_never_lie_on_each_other(case):
+    """Along a track, and down a column: crossings are the only cells that two nodes' wires share."""
+    made = laid_out(case)
+    for gap in made.channels:
+        across: dict[tuple[int, int], int] = {}
+        down: dict[tuple[int, int], int] = {}
+        bottom = gap.tracks + 1
+        for link in gap.links:
+            turn = link.track if link.track >= 0 else bottom
+            cells = [(link.x0, y) for y in range(-1, turn + 1)]
+            cells += [(link.x1, y) for y in range(turn, bottom)]
+            for cell in cells:
+                assert down.setdefault(cell, link.net) == link.net, f"column {cell[0]} is shared"
+            for x in range(min(link.x0, link.x1), max(link.x0, link.x1) + 1):
+                if link.track >= 0:
+                    assert across.setdefault((x, link.track), link.net) == link.net
+
+
+def test_the_same_graph_is_laid_out_the_same(case):
+    assert laid_out(case) == laid_out(case)
+
+
+def test_layers_lead_down():
+    made = laid_out(cases.mlp(6))
+    for head, tail in zip(cases.mlp(6).heads, cases.mlp(6).tails, strict=True):
+        assert made.layer[head] < made.layer[tail]
+
+
+def test_repeated_blocks_stay_in_one_column():
+    """A network of many layers is no wider than one of a few: the deepest way goes straight down."""
+    for make in (cases.mlp, cases.residual, cases.attention):
+        few, many = laid_out(make(3)).width, laid_out(make(40)).width
+        assert many <= few * 1.5 + 10, f"{make.__name__} drifts from {few} to {many} columns"
+
+
+def test_a_diamond_is_symmetrical():
+    made = laid_out(cases.diamond())
+    _, sine, cosine, product, total = (made.middle(node)[0] for node in range(5))
+    assert product == total
+    assert abs((sine + cosine) / 2 - product) <= 1
+
+
+def test_shared_and_far_edges_become_portals():
+    case = cases.recurrent(30)
+    made = laid_out(case)
+    weights = {tail for _, tail, _ in made.portals}
+    assert weights <= {0, 1, 2}, "only the weights are used from everywhere"
+    assert len(made.arriving[0]) > 20
+    far = cases.chain(60)
+    far.node("Add", 60, 0)
+    assert [(head, tail) for head, tail, _ in laid_out(far).portals] == [(61, 0)]
+
+
+def test_a_second_root_stands_where_it_joins():
+    case = cases.chain(20)
+    metric = case.node("Mean", 3)
+    made = laid_out(case)
+    assert made.layer[metric] == made.layer[3] - 1
+
+
+def test_a_circle_is_drawn_too():
+    made = layout([5, 5, 5], [0, 1, 2], [1, 2, 0])
+    assert sorted(node for row in made.rows for node in row if node < 3) == [0, 1, 2]
+
+
+def test_a_window_knows_what_lies_in_it():
+    case = cases.wide(30)
+    made = laid_out(case)
+    for left in range(0, made.width, 37):
+        for at, row in enumerate(made.rows):
+            inside = {
+                node
+                for node in row
+                if made.left[node] < left + 40 and made.left[node] + made.widths[node] > left
+            }
+            assert inside <= set(made.nodes_within(at, left, left + 40))
+    for top in range(0, made.height, 3):
+        shown = made.layers_within(top, top + 4)
+        for at, first in enumerate(made.tops):
+            end = made.tops[at + 1] if at + 1 < len(made.tops) else made.height
+            if first < top + 4 and end > top:
+                assert at in shown
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        cases.chain(10_000),
+        cases.mlp(2000),
+        cases.attention(300),
+        cases.recurrent(1700),
+        cases.wide(5000),
+    ],
+    ids=["chain", "mlp", "attention", "recurrent", "wide"],
+)
+def test_ten_thousand_nodes_take_well_under_a_second(case):
+    begin = time.process_time()
+    laid_out(case)
+    assert time.process_time() - begin < 1.0  # 0.1 to 0.35 s on the machine of the README
