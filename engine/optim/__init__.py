@@ -1,0 +1,46 @@
+"""Optimizers: they change parameters so that a loss falls, by the gradients found for them.
+
+optimizer = engine.optim.SGD(model.parameters(), lr=0.1)
+for x, y in data:
+    optimizer.zero_grad()
+    loss = loss_function(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+from engine.optim import lr_scheduler as lr_scheduler
+from engine.optim.adadelta import Adadelta
+from engine.optim.adagrad import Adagrad
+from engine.optim.adam import Adam, AdamW
+from engine.optim.adamax import Adamax
+from engine.optim.asgd import ASGD
+from engine.optim.lbfgs import LBFGS
+from engine.optim.nadam import NAdam
+from engine.optim.optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from engine.optim.radam import RAdam
+from engine.optim.rmsprop import RMSprop
+from engine.optim.rprop import Rprop
+from engine.optim.sgd import SGD
+
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]

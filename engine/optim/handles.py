@@ -1,0 +1,17 @@
+"""Hooks of optimizers, kept in order, each with a handle that takes it out again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from engine.nn.hooks import RemovableHandle
+
+
+def register(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
+    """Enters a hook, at the end or before all others."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle

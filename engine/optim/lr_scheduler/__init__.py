@@ -1,0 +1,33 @@
+"""Schedules of the learning rate: `scheduler.step()` after every epoch (or batch) sets it anew.
+
+Chainable ones change the rate that the optimizer has, so that several can act on one optimizer.
+"""
+
+from engine.optim.lr_scheduler.base import LRScheduler
+from engine.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
+from engine.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from engine.optim.lr_scheduler.cyclic import CyclicLR
+from engine.optim.lr_scheduler.factors import ConstantLR, ExponentialLR, LinearLR, PolynomialLR
+from engine.optim.lr_scheduler.functions import LambdaLR, MultiplicativeLR
+from engine.optim.lr_scheduler.milestones import MultiStepLR, StepLR
+from engine.optim.lr_scheduler.one_cycle import OneCycleLR
+from engine.optim.lr_scheduler.plateau import ReduceLROnPlateau
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]
