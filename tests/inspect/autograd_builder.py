@@ -90,8 +90,9 @@ class GradBuilder(TraceBuilder):
         if tensor in self.made_by:
             return self.made_by[tensor]
         if tensor not in self.accumulators:
-            made = self.node("AccumulateGrad", sequence=FIRST, tensors=(tensor,))
+            made = self.node("AccumulateGrad", sequence=FIRST)
             made.variable = tensor
+            self.use(tensor, "SAVED", made.id)
             self.accumulators[tensor] = made.id
         return self.accumulators[tensor], 0
 
@@ -140,11 +141,14 @@ class GradBuilder(TraceBuilder):
         keep_graph: bool = False,
         none: Iterable[int] = (),
         needs: Iterable[int] | None = None,
+        captures: Iterable[int] = (),
         stops_at: int = 0,
     ) -> int:
         """Run backward from these tensors. Nodes in `none` give None; `needs` are the only nodes
-        that have to run (as for `inputs=`); the pass fails in the node `stops_at`."""
-        run, none = self.id("run"), set(none)
+        that have to run (as for `inputs=`), and the gradients of `captures` are what was asked for;
+        the pass fails in the node `stops_at`."""
+        run, none, captures = self.id("run"), set(none), set(captures)
+        wanted = None if needs is None else set(needs) | captures
         starts = [(*self.made_by[root], self._gradient(root)) for root in roots]
         words = [word for start in starts for word in start]
         blob = struct.pack(f"<{len(words)}q", *words)
@@ -152,7 +156,7 @@ class GradBuilder(TraceBuilder):
         self.emit("BACKWARD_BEGIN", run, 0, flags, len(starts), blob=blob)
         waits = self._dependencies([start[0] for start in starts])
         for node, count in waits.items():
-            self.emit("DEPENDENCY", run, node, count, int(needs is None or node in set(needs)))
+            self.emit("DEPENDENCY", run, node, count, int(wanted is None or node in wanted))
         buffers: dict[tuple[int, int], int] = {}
         for node, place, gradient in starts:
             self._arrive(run, buffers, node, place, gradient)
@@ -165,19 +169,18 @@ class GradBuilder(TraceBuilder):
             queue.sort(key=lambda n: (-(self.nodes[n].sequence % 2**64), n))
             number = queue.pop(0)
             self.emit("READY_POP", run, number)
-            if needs is not None and number not in set(needs):
-                results: list[int] = [0] * len(self.nodes[number].edges)
-            else:
-                failed = number == stops_at
-                results = self._run_node(run, self.nodes[number], buffers, number in none, failed)
-                ran += 1
+            if number in captures:
+                continue
+            failed = number == stops_at
+            results = self._run_node(run, self.nodes[number], buffers, number in none, failed)
+            ran += 1
             if failed:
                 break
             if not keep_graph:
                 for slot, tensor in list(self.nodes[number].saved.items()):
                     self._release(self.nodes[number], slot, tensor)
             for (end, place), gradient in zip(self.nodes[number].edges, results, strict=True):
-                if end:
+                if end and (wanted is None or end in wanted):
                     self._arrive(run, buffers, end, place, gradient)
                     waits[end] -= 1
                     if waits[end] == 0:

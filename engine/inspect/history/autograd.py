@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.inspect.events import FOREVER, kind_of
+from engine.inspect.events import FOREVER, HOLDERS, kind_of
 from engine.inspect.history.autograd_parts import Parts
 from engine.inspect.history.autograd_run import Run
 from engine.inspect.history.autograd_tables import AutogradTables
@@ -117,14 +117,21 @@ class Autograd:
             int(table.sequence[row]),
         )
 
-    def words(self, node: int) -> str:
-        """`5 (MulBackward0)`, whether it is alive or not."""
+    def words(self, node: int, m: int = -1) -> str:
+        """`5 (MulBackward0)`, whether it is alive or not; of a leaf also whose it is."""
         row = self.row(node)
-        return (
-            f"{node} ({self.history.string(int(self.tables.nodes.name[row]))})"
-            if row >= 0
-            else str(node)
-        )
+        if row < 0:
+            return str(node)
+        name = self.history.string(int(self.tables.nodes.name[row]))
+        variable = self.variable(node) if m >= 0 else 0
+        return f"{node} ({name}{f' of {self.history.label(variable, m)}' if variable else ''})"
+
+    def named(self, names: list[int], tensors: Ints) -> Ints:
+        """The nodes with one of these names (string ids), and the leaves of these tensors."""
+        table = self.tables.nodes
+        leaves = table.id[self.leaf].tolist() if len(tensors) else []
+        own = [node for node in leaves if self.variable(node) in tensors]
+        return np.concatenate([table.id[np.isin(table.name, names)], np.array(own, np.int64)])
 
     @cached_property
     def places(self) -> tuple[Ints, Ints, Ints]:
@@ -185,19 +192,11 @@ class Autograd:
         return self._variable(row) if row >= 0 and self.leaf[row] else 0
 
     def _variable_of(self, row: int) -> int:
-        """Named by the node itself; else what it was seen to accumulate into."""
-        node, since = int(self.tables.nodes.id[row]), int(self.tables.nodes.since[row])
-        words = self.history.trace.blob(since)
-        if len(words) >= 16 and int.from_bytes(words[:8], "little", signed=True) > 0:
-            return int.from_bytes(words[8:16], "little", signed=True)
-        enters, done = self.tables.enters, self.tables.accumulations
-        for entered in enters.where("node", node):
-            moment = int(enters.since[entered])
-            later = done.where("run", int(enters.run[entered]))
-            later = later[done.since[later] > moment]
-            if len(later):
-                return int(done.tensor[later[0]])
-        return 0
+        """The node holds its leaf from the beginning."""
+        uses, node = self.history.tables.uses, int(self.tables.nodes.id[row])
+        held = uses.where("holder", node)
+        held = held[uses.kind[held] == HOLDERS.index("SAVED")]
+        return int(uses.id[held[0]]) if len(held) else 0
 
     def accumulators(self, tensor: int, m: int) -> tuple[int, ...]:
         """The living AccumulateGrad nodes of a leaf (there is one at most)."""

@@ -17,14 +17,15 @@ from engine.inspect.history.table import Ints, Table
 if TYPE_CHECKING:
     from engine.inspect.history.autograd_tables import AutogradTables
 
-STATES = ("", "waiting", "partly", "ready", "running", "done", "skipped", "failed")
+STATES = ("", "waiting", "partly", "ready", "running", "done", "skipped", "failed", "captured")
 """What a node is in a backward pass.
 
 "" the pass does not reach it; waiting: nothing has arrived; partly: some gradients have arrived and
 others have not; ready: in the queue; running; done; skipped: reached, but `inputs=` needs nothing
-of it; failed: it ran when the pass ended with an error."""
+of it; failed: it ran when the pass ended with an error; captured: the gradient that arrived is what
+autograd.grad() was asked for, and the node itself does not run."""
 
-WAITING, PARTLY, READY, RUNNING, DONE, SKIPPED, FAILED = range(1, len(STATES))
+WAITING, PARTLY, READY, RUNNING, DONE, SKIPPED, FAILED, CAPTURED = range(1, len(STATES))
 
 
 class Run:
@@ -54,6 +55,9 @@ class Run:
         self.pushed, self.popped, self.entered, self.exited = (
             self._first(table, each) for table, each in zip(named[1:5], rows[1:5], strict=True)
         )
+        last = self.popped == self.popped[self.popped < FOREVER].max(initial=-1)
+        self.captured = (self.popped < FOREVER) & (self.entered == FOREVER) & self.needed
+        self.captured &= ~(last & self.failed)  # a hook raised: it never got to run
         self.sequence = self._zeros()
         self.sequence[self.places(tables.pushes.node[rows[1]])] = tables.pushes.sequence[rows[1]]
         self.arrivals: Ints = rows[5]
@@ -106,9 +110,15 @@ class Run:
         parts = np.split(self.arrivals[order], first[1:]) if len(ids) else []
         return {int(number): part for number, part in zip(ids, parts, strict=True)}
 
+    def expected(self, node: int) -> dict[int, int]:
+        """How many gradients come to each input of a node, along edges of nodes that have to run."""
+        ends, inputs, counts = self._expected
+        lo, hi = np.searchsorted(ends, [node, node + 1])
+        return dict(zip(inputs[lo:hi].tolist(), counts[lo:hi].tolist(), strict=True))
+
     @cached_property
-    def expected(self) -> dict[tuple[int, int], int]:
-        """How many gradients come to each (node, input), along edges of nodes that have to run."""
+    def _expected(self) -> tuple[Ints, Ints, Ints]:
+        """(node, input, gradients), sorted."""
         edges = self._tables.edges
         place = np.searchsorted(self.nodes, edges.node)
         inside = np.append(self.nodes, -1)[place] == edges.node
@@ -116,7 +126,7 @@ class Run:
         inside &= (edges.since < self.until) & (edges.until > self.since)
         both = np.stack([edges.next[inside], edges.input[inside]], axis=1)
         keys, counts = np.unique(both, axis=0, return_counts=True)
-        return {(int(n), int(i)): int(c) for (n, i), c in zip(keys, counts, strict=True)}
+        return keys[:, 0], keys[:, 1], counts
 
     # A moment
 
@@ -137,6 +147,7 @@ class Run:
         running = (self.entered <= m) | ((self.popped <= m) & self.needed)
         out[running] = RUNNING if m < self.until or not self.failed else FAILED
         out[self.exited <= m] = DONE
+        out[(self.popped <= m) & self.captured] = CAPTURED
         out[(out > 0) & ~self.needed & (self.entered > m)] = SKIPPED
         return out
 
@@ -155,7 +166,7 @@ class Run:
 
     def total(self, m: int) -> int:
         """How many nodes have to run, as far as that is known."""
-        return int(((self.known <= m) & self.needed).sum())
+        return int(((self.known <= m) & self.needed & ~self.captured).sum())
 
     def last(self, m: int) -> int:
         """The node that ran last; 0: none has."""

@@ -17,6 +17,9 @@ from engine.inspect.history.table import (
 )
 from engine.inspect.history.tables import Tables
 
+LAST_OF_PASS = 4
+"""Kinds of hooks up to this one are called by a backward pass."""
+
 
 class AutogradTables:
     """The tables of autograd; each is built when it is first asked for."""
@@ -113,7 +116,18 @@ class AutogradTables:
 
     @cached_property
     def hooks(self) -> Table:
-        return self.tables.moments("HOOK", sort="a", owner="b", before="c", after="d", run="e")
+        """`node` is the node that was taken from the queue last, in the same thread; `run` its pass.
+
+        Hooks that pack a tensor are called while the program runs: then both are 0."""
+        since, rows = self.of("HOOK")
+        moments, pops = self.of("READY_POP")
+        row = rows_before(pops["thread"], moments, rows["thread"], since)
+        inside = (row >= 0) & (rows["a"] <= LAST_OF_PASS)
+        run, node = (np.where(inside, np.append(pops[field], 0)[row], 0) for field in "ab")
+        return Table(
+            since, since + 1,
+            sort=rows["a"], owner=rows["b"], before=rows["c"], after=rows["d"], run=run, node=node,
+        )  # fmt: skip
 
     # Gradients of leaves
 

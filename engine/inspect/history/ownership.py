@@ -47,10 +47,13 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
         Holder("WRAPPER", "its Python object", 1, tensor, int(tables.wrappers.since[row]))
         for row in tables.wrappers.where_at("tensor", tensor, m)
     ]
-    for row in tables.uses.where_at("id", tensor, m):
-        kind, holder = coded(HOLDERS, int(tables.uses.kind[row])), int(tables.uses.holder[row])
-        name = _holder_name(history, kind, holder, m)
-        holders.append(Holder(kind, name, 1, holder, int(tables.uses.since[row])))
+    several: dict[tuple[str, int], list[int]] = {}
+    for row in tables.uses.where_at("id", tensor, m).tolist():
+        key = coded(HOLDERS, int(tables.uses.kind[row])), int(tables.uses.holder[row])
+        several.setdefault(key, []).append(int(tables.uses.since[row]))
+    for (kind, holder), since in several.items():
+        name = _holder_name(history, kind, holder, m, tensor)
+        holders.append(Holder(kind, name, len(since), holder, since[0]))
     return _adding_up(history, tuple(holders), tables.tensor_counts, tensor, m)
 
 
@@ -119,9 +122,18 @@ def _with_rest(holders: tuple[Holder, ...], count: int, seen: int) -> Owners:
     return Owners(max(count, known), holders, seen)
 
 
-def _holder_name(history: History, kind: str, holder: int, m: int) -> str:
+def _slot(history: History, node: int, tensor: int, m: int) -> str:
+    """` as _saved_self`: the attributes under which a node keeps the tensor."""
+    names = (saved.name for saved in history.autograd.savers(tensor, m) if saved.node == node)
+    said = " and ".join(dict.fromkeys(names))
+    return f" as {said}" if said else ""
+
+
+def _holder_name(history: History, kind: str, holder: int, m: int, tensor: int = 0) -> str:
     if kind in ("TENSOR", "WRAPPER"):
-        return f"tensor {history.label(holder, m)}"
+        nodes = [saved.node for saved in history.autograd.savers(holder, m)]
+        said = ", ".join(history.autograd.words(node) for node in dict.fromkeys(nodes))
+        return f"tensor {history.label(holder, m)}" + (f", saved by node {said}" if said else "")
     if kind == "CALL":
         call = history.call(holder)
         return f"call {holder}: {call.op}" if call else f"call {holder}"
@@ -129,8 +141,16 @@ def _holder_name(history: History, kind: str, holder: int, m: int) -> str:
         return f"NumPy array {holder}"
     if kind == "DLPACK":
         return f"DLPack capsule {holder}"
+    if kind == "SAVED" and tensor == history.autograd.variable(holder):
+        return f"variable of node {history.autograd.words(holder)}"
+    if kind == "SAVED":
+        return (
+            f"saved by node {history.autograd.words(holder, m)}{_slot(history, holder, tensor, m)}"
+        )
+    if kind == "GRAD":
+        return f".grad of {history.label(holder, m)}"
     if kind == "BUFFER":
-        return f"buffer {holder}"
+        return f"input buffer of node {history.autograd.words(holder, m)}"
     if kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL"):
         return history.string(holder)
     return f"{kind.lower()} {holder}"

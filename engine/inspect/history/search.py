@@ -16,6 +16,7 @@ import numpy as np
 
 from engine._generated.event_kinds import KINDS
 from engine.inspect.events import DTYPES, NUMBER, dtype_code, short_op
+from engine.inspect.history.autograd_words import NODES
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
 
 if TYPE_CHECKING:
@@ -210,10 +211,13 @@ class Search:
             values: np.ndarray | list[int] = []
             if field in STRINGS:
                 values = texts
-            elif field in TENSORS or field == "holder":
+            elif field in TENSORS or field in ("holder", "owner"):
                 values = self._named(lambda text: fragment in text.lower())
             elif field in CODES:
                 values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]
+            elif field in NODES:
+                tensors = self._named(lambda text: fragment in text.lower())
+                values = self.history.autograd.named(texts, tensors)
             elif field == "call":
                 calls = self.history.tables.calls
                 values = calls.id[np.isin(calls.op, texts)]

@@ -7,7 +7,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.inspect.events import ALLOCATORS, DEVICES, HOLDERS, KEYS, coded, short_op
+from engine.inspect.history import autograd_words
 from engine.inspect.history.arguments import show_argument
+from engine.inspect.history.autograd_words import GRADIENTS, NODES, reworded
 
 if TYPE_CHECKING:
     from engine._generated.event_kinds import Kind
@@ -20,9 +22,15 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
     said = {field: say(history, m, field, value) for field, value in fields.items()}
     if "holder" in fields:
         said["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
+        if "tensor" in fields:
+            said |= autograd_words.holder(history, m, fields)
     if "line" in fields:
         said["line"] = place(history, m, fields)
-    words = kind.sentence
+    if "owner" in fields:
+        said["owner"] = autograd_words.owner(history, m, fields)
+    if kind.name == "NODE_NEW":
+        said["node"] = fields["node"]
+    words = reworded(kind.name, kind.sentence, fields)
     if kind.name == "WRITE" and not fields["tensor"]:
         words = words.replace(" through tensor {tensor}", "")
     if fields.get("refcount") == 1:
@@ -69,16 +77,20 @@ CODES: dict[str, tuple[str, ...]] = {
 }
 """Fields that hold a small code, and its names."""
 
-TENSORS = ("tensor", "base", "first", "second", "third")
+TENSORS = ("tensor", "base", "first", "second", "third", *GRADIENTS)
 STRINGS = ("op", "kernel", "loop", "isa", "function", "name", "type", "file", "id")
-TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION")
-"""Kinds whose sentence ends with their own text."""
+TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION", *autograd_words.TEXTS)
+"""Kinds whose sentence ends with their own text, or says names that no field of theirs holds."""
 
 
 def say(history: History, m: int, field: str, value: int) -> object:
     """A field as it stands in a sentence."""
     if field in CODES:
         return coded(CODES[field], value)
+    if field in GRADIENTS and not value:
+        return "None"
+    if field in NODES:
+        return history.autograd.words(value, m)
     if field in TENSORS:
         return tensor_words(history, m, value)
     if field == "op":
@@ -153,6 +165,7 @@ _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
     "MARK": _its_text,
     "OUTPUT": _its_text,
     "EXCEPTION": _raised,
+    **autograd_words.MORE,
 }
 
 ADDED = {
@@ -161,5 +174,6 @@ ADDED = {
     "OP_EXIT": " from with ",
     "WRITE": " by from outside the engine as it was made ",
     "NAME_BIND": " to tensor ",
+    **autograd_words.ADDED,
 }
 """The words that _MORE can add to a kind's own sentence."""

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.inspect.events import FOREVER, HAS_BLOB, NUMBER
-from engine.inspect.history.table import Table, ends_of, next_of_same, pair
+from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER
+from engine.inspect.history.table import Table, ends_of, next_of_same, pair, rows_before
 from engine.inspect.trace import Trace
 
 
@@ -81,7 +81,26 @@ class Tables:
 
     @cached_property
     def uses(self) -> Table:
-        return self._holds("USE", "UNUSE")
+        """Who holds a tensor, at the longest until it is freed.
+
+        Of a node that was freed and of a backward pass that failed nobody tells what they let go of."""
+        table = self._holds("USE", "UNUSE")
+        gone, tensors = self.of("TENSOR_FREE")
+        freed, nodes = self.of("NODE_FREE")
+        until = np.minimum(table.until, ends_of(table.id, tensors["a"], gone))
+        saved = table.kind == HOLDERS.index("SAVED")
+        until[saved] = np.minimum(until, ends_of(table.holder, nodes["a"], freed))[saved]
+        lies = table.kind == HOLDERS.index("BUFFER")
+        until[lies] = np.minimum(until, self._ends_of_runs(table.since))[lies]
+        return Table(table.since, until, **table.columns)
+
+    def _ends_of_runs(self, moments: np.ndarray) -> np.ndarray:
+        """The end of the backward pass in which a gradient last arrived, in each event's thread."""
+        since, came = self.of("ARRIVE")
+        ended, ends = self.of("BACKWARD_END")
+        row = rows_before(came["thread"], since, self.events["thread"][moments], moments)
+        run = np.where(row >= 0, np.append(came["a"], 0)[row], -1)
+        return ends_of(run, ends["a"], ended)
 
     def _holds(self, take: str, leave: str) -> Table:
         since, new = self.of(take)

@@ -55,6 +55,9 @@ class NodeFact:
     edges: tuple[Edge, ...]
     since: int  # NODE_NEW
     until: int  # NODE_FREE; FOREVER if it was never freed
+    inside: int = (
+        0  # the CopySlices node that runs this one as a part of itself: no edge leads here
+    )
 
 
 @dataclass(frozen=True, slots=True)

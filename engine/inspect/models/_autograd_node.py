@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from engine.inspect.history.autograd_run import STATES
+from engine.inspect.history.autograd_tables import LAST_OF_PASS
+from engine.inspect.history.autograd_words import hook_name, how_word
 from engine.inspect.models._autograd_boxes import (
     BufferSlot,
     Flow,
@@ -22,17 +24,6 @@ from engine.inspect.models._autograd_formula import formula
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._numbers import dtype_of, short
 
-HOOKS = (
-    "",
-    "tensor hook",
-    "node pre-hook",
-    "node post-hook",
-    "post-accumulate-grad hook",
-    "saved tensor packed",
-    "saved tensor unpacked",
-)
-HOW = ("taken over", "copied", "added in place", "added into a new tensor")
-_OF_TENSOR = (1, 4)  # hooks that belong to a tensor; the others belong to a node
 _NUMBERS = 3  # that a line has room for
 _LOOKED_AT = 1 << 12  # bytes of a gradient that are read to see whether all of it is zero
 
@@ -73,7 +64,7 @@ class NodeMaker:
             saved=saved,
             stale=any(each.stale for each in saved),
             formula=formula(fact.op),
-            hooks=self._hooks(fact, outputs),
+            hooks=self._hooks(fact),
             grad=self._grad(fact.variable) if fact.variable else None,
             touches=tuple(sorted(touches - {0})),
             lit=self._lit(fact, touches),
@@ -106,8 +97,23 @@ class NodeMaker:
     def flow(self, index: int, tensor: int) -> Flow:
         """A tensor as it is, or as it was when it was freed."""
         got = self.history.described(tensor, self.moment) if tensor else None
-        label = self.history.label(tensor, self.moment) if tensor else "None"
+        label = self.label(tensor) if tensor else "None"
         return Flow(index, tensor, label, got.dtype if got else "", got.sizes if got else ())
+
+    def label(self, tensor: int) -> str:
+        """A tensor's name. A node that keeps its own result keeps another description of it: then
+        the name of the tensor over the same elements."""
+        label: str = self.history.label(tensor, self.moment)
+        got = self.history.tensor(tensor, self.moment)
+        if not label.startswith("#") or got is None or not got.storage:
+            return label
+        same = (
+            each.id
+            for each in self.history.tensors_on(got.storage, self.moment)
+            if (each.sizes, each.strides, each.offset) == (got.sizes, got.strides, got.offset)
+        )
+        names = (str(self.history.label(each, self.moment)) for each in same)
+        return next((name for name in names if not name.startswith("#")), label)
 
     def _outputs(self, fact: NodeFact) -> tuple[Flow, ...]:
         if fact.leaf:
@@ -146,7 +152,7 @@ class NodeMaker:
         came: dict[int, list[int]] = {}
         for row in rows.tolist():
             came.setdefault(int(table.input[row]), []).append(row)
-        expected = {number: n for (which, number), n in self.run.expected.items() if which == node}
+        expected = self.run.expected(node)
         for root, number, _ in roots(self.history, self.run):
             if root == node:
                 expected[number] = expected.get(number, 0) + 1
@@ -196,7 +202,7 @@ class NodeMaker:
             slot=fact.slot,
             name=fact.name,
             tensor=fact.tensor,
-            label=self.history.label(fact.tensor, m),
+            label=self.label(fact.tensor),
             dtype=got.dtype if got else "",
             sizes=got.sizes if got else (),
             nbytes=got.numel * got.itemsize if got else 0,
@@ -216,24 +222,24 @@ class NodeMaker:
         rows = rows[(table.slot[rows] == fact.slot) & (table.since[rows] >= self.run.since)]
         return len(rows) > 0
 
-    def _hooks(self, fact: NodeFact, outputs: tuple[Flow, ...]) -> tuple[HookRow, ...]:
+    def _hooks(self, fact: NodeFact) -> tuple[HookRow, ...]:
+        """The hooks that the pass called for this node; and those that packed what it saved."""
         table = self.history.autograd.tables.hooks
-        rows = table.until_now("owner", fact.id, self.moment).tolist()
-        found = [row for row in rows if int(table.sort[row]) not in _OF_TENSOR]
-        for flow in outputs:
-            rows = table.until_now("owner", flow.tensor, self.moment).tolist()
-            found += [row for row in rows if int(table.sort[row]) in _OF_TENSOR]
         current = self.run.id if self.run else 0
+        rows = table.until_now("node", fact.id, self.moment)
+        rows = rows[table.run[rows] == current]
+        packed = table.until_now("owner", fact.id, self.moment)
+        packed = packed[table.sort[packed] > LAST_OF_PASS]
         return tuple(
             HookRow(
                 moment=int(table.since[row]),
-                kind=HOOKS[int(table.sort[row])] if 0 < table.sort[row] < len(HOOKS) else "hook",
+                kind=hook_name(int(table.sort[row])),
                 before=int(table.before[row]),
                 after=int(table.after[row]),
-                replaced=int(table.after[row]) not in (0, int(table.before[row])),
+                replaced=int(table.after[row]) not in (0, int(table.before[row]))
+                and table.before[row] != 0,
             )
-            for row in sorted(found)
-            if int(table.run[row]) in (0, current)
+            for row in sorted([*rows.tolist(), *packed.tolist()])
         )
 
     def _grad(self, variable: int) -> GradBox:
@@ -242,7 +248,7 @@ class NodeMaker:
             return GradBox(0, "", fact.since if fact else -1, "", (), "")
         done = self.history.autograd.accumulations(variable, self.moment)
         last = next((each for each in reversed(done) if each.grad == fact.grad), None)
-        how = HOW[last.how] if last and 0 <= last.how < len(HOW) else ""
+        how = how_word(last.how) if last else ""
         flow = self.flow(0, fact.grad)
         since = max(fact.since, last.moment) if last else fact.since
         text = self._numbers(fact.grad)[0]

@@ -12,6 +12,7 @@ from engine.inspect.history.table import Ints
 from engine.inspect.models._autograd_boxes import Edge, NodeFact, Part
 from engine.inspect.models._calls import full_name
 
+COPY_SLICES = "CopySlices"
 _BACKWARD = re.compile(r"Backward\d*$")
 _KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
 
@@ -92,7 +93,7 @@ class PartMaker:
             leaves,
             strict=True,
         )
-        made = []
+        inside, made = self._inside(rows, names), []
         for node, name, call, sequence, since, until, op, file, line, frame, leaf in columns:
             out, variable = edges.get(node, ()), variables.get(node, 0)
             if leaf:
@@ -118,9 +119,32 @@ class PartMaker:
                     out,
                     since,
                     until,
+                    inside.get(node, 0),
                 )
             )
         return made
+
+    def _inside(self, rows: Ints, names: dict[int, str]) -> dict[int, int]:
+        """The nodes of in-place writes to views: each is run by the CopySlices of the same call."""
+        table = self.nodes
+        whole = [number for number, name in names.items() if name == COPY_SLICES]
+        slices = np.isin(table.name[rows], whole) & (table.call[rows] > 0)
+        calls = dict(
+            zip(table.call[rows[slices]].tolist(), table.id[rows[slices]].tolist(), strict=True)
+        )
+        others = rows[~slices & np.isin(table.call[rows], list(calls))]
+        led = set(
+            self.autograd.tables.edges.next[
+                np.isin(self.autograd.tables.edges.next, table.id[others])
+            ].tolist()
+        )
+        return {
+            node: calls[call]
+            for node, call in zip(
+                table.id[others].tolist(), table.call[others].tolist(), strict=True
+            )
+            if node not in led and node < calls[call]
+        }
 
     def _edges_of(self, ids: Ints) -> dict[int, tuple[Edge, ...]]:
         node, index, end, number = self._edges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,11 +85,16 @@ def freed_count(history: Any, run: Any, moment: int) -> int:
 def freed(history: Any, run: Any, moment: int) -> tuple[FreedRow, ...]:
     """The newest of them, newest first."""
     before = history.previous(moment, "node")
-    numbers = _let_go(history, run, moment)[::-1][:MOST_FREED]
-    return tuple(_freed(history, int(number), number > before) for number in numbers)
+    known: dict[int, FreedRow] = history.autograd.kept.setdefault("freed", {})
+    rows = []
+    for number in _let_go(history, run, moment)[::-1][:MOST_FREED].tolist():
+        if number not in known:
+            known[number] = _freed(history, number)
+        rows.append(replace(known[number], fresh=True) if number > before else known[number])
+    return tuple(rows)
 
 
-def _freed(history: Any, number: int, fresh: Any) -> FreedRow:
+def _freed(history: Any, number: int) -> FreedRow:
     event = dict(history.fields(number))
     node, tensor = event.get("node", 0), event.get("tensor", 0)
     words = history.autograd.words(node) if node else ""
@@ -100,7 +106,7 @@ def _freed(history: Any, number: int, fresh: Any) -> FreedRow:
     else:
         kind, label = "tensor", history.label(tensor, max(number - 1, 0))
         nbytes = _went(history, event.get("storage", 0), number)
-    return FreedRow(number, kind, node, tensor, label, nbytes, bool(fresh))
+    return FreedRow(number, kind, node, tensor, label, nbytes, False)
 
 
 def _went(history: Any, storage: int, number: int) -> int:

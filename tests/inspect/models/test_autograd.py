@@ -31,9 +31,8 @@ def diamond(**backward) -> tuple[GradBuilder, dict[str, int]]:
     named = {"x": x, "leaf": b.accumulators[x], **{f"n_{k}": v for k, v in nodes.items()}}
     named |= {"a": a, "b": e, "y": y, "built": b.now}
     none = [named[name] for name in backward.pop("none", ())]
-    needs = backward.pop("needs", None)
-    if needs is not None:
-        backward["needs"] = [named[name] for name in needs]
+    for asked in {"needs", "captures"} & backward.keys():
+        backward[asked] = [named[name] for name in backward[asked]]
     if "stops_at" in backward:
         backward["stops_at"] = named[backward["stops_at"]]
     named["run"] = b.backward(y, none=none, **backward)
@@ -49,8 +48,9 @@ def diamond(**backward) -> tuple[GradBuilder, dict[str, int]]:
         {"none": ["n_a", "n_b"]},
         {"stops_at": "n_b"},
         {"needs": ["n_y", "n_a"]},
+        {"needs": ["n_y", "n_a", "n_b"], "captures": ["leaf"]},
     ],
-    ids=["plain", "keep", "one None", "all None", "fails", "inputs="],
+    ids=["plain", "keep", "one None", "all None", "fails", "inputs=", "grad()"],
 )
 def test_every_moment_agrees_with_the_books(how):
     b, _ = diamond(**how)
