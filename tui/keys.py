@@ -110,6 +110,12 @@ EXPLORE = (
         True,
     ),
     Key(
+        "why",
+        "W",
+        "why",
+        "Tell why it is so: what overwrote a saved tensor, what keeps a tensor alive, why .grad is None.",
+    ),
+    Key(
         "explain",
         "e",
         "explain",
@@ -137,6 +143,14 @@ EXPLORE = (
         "command",
         "Type a command: a view's name, `go 120`, `select x`, `grain op`.",
     ),
+    Key("graph('form')", "t", "form", "Draw the graph as boxes, as rows, as a list."),
+    Key(
+        "graph('fold')",
+        "f",
+        "fold",
+        "Draw as one: nothing, blocks that repeat, the nodes of a line, of a module.",
+    ),
+    Key("graph('open')", "u", "unfold", "Open the group that is pointed at; again to close it."),
     Key("next_pane", "tab", "pane", "Go to the next pane."),
     Key("previous_pane", "shift+tab", "pane back", "Go to the pane before."),
     Key("zoom", "z", "zoom", "Give the focused pane the whole screen; again to restore."),
@@ -150,7 +164,7 @@ SCREEN = (
 
 VIEW_KEYS = tuple(
     Key(f"view({number})", str(number), f"view {number}", f"Show view number {number}.")
-    for number in range(1, 10)
+    for number in (*range(1, 10), 0)
 )
 
 CURSOR = (

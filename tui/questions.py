@@ -1,12 +1,14 @@
-"""What can be asked about what is selected: who wrote it, who owns it, how would one write it down.
+"""What can be asked about what is selected: who wrote it, who owns it, why is it as it is, how would
+one write it down.
 
-Each takes the stage and answers in one sentence; the first two also go there.
+Each takes the stage and answers in one sentence; the first two also go there. `why` has a page.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.layout import Extent
 from engine.inspect.models._words import writer
 from tui.stage import Stage
@@ -64,6 +66,37 @@ def who_owns(stage: Stage) -> str:
     return (
         f"{what} is held {owners.count} times: {names}" if names else f"{what}: no holder is known"
     )
+
+
+def why(stage: Stage) -> str:
+    """Why what is selected (or everything that is stale) is as it is, as the Markdown of a page."""
+    history, moment, chosen = stage.history, stage.moment, stage.selection
+    if moment < 0:
+        return "nothing was recorded"
+    parts: list[str] = []
+    tensor = chosen.tensor if history.tensor(chosen.tensor, moment) is not None else 0
+    nodes = [chosen.node] if chosen.node else []
+    nodes += [saved.node for saved in history.autograd.savers(tensor, moment)] if tensor else []
+    if not tensor and not chosen.node:
+        nodes = [saved.node for saved in history.autograd.stale(moment)]
+    for node in dict.fromkeys(nodes):
+        for answer in why_stale(history, node, moment):
+            parts += _page("What wrote a saved tensor?", answer)
+    if chosen.node and not tensor:
+        tensor = history.autograd.variable(chosen.node)
+    if tensor:
+        label = history.label(tensor, moment)
+        parts += _page(f"Why is {label}.grad as it is?", why_no_grad(history, tensor, moment))
+        parts += _page(f"What keeps {label} alive?", why_alive(history, tensor, moment))
+    return (
+        "\n".join(parts) or "no saved tensor was overwritten; select a tensor or a node to ask more"
+    )
+
+
+def _page(question: str, answer: Answer) -> list[str]:
+    where = f"See event {answer.moment:,}: `g`, then its number." if answer.moment >= 0 else ""
+    facts = [f"- {fact}" for fact in answer.facts]
+    return [f"# {question}", "", f"{answer.text}.", "", *facts, "", where, ""]
 
 
 def copy_text(stage: Stage) -> str:

@@ -146,7 +146,7 @@ class Viewer(Vertical):
         stage, room = self.stage, room or canvas.room()
         if stage is None or room.width <= 0 or room.height <= 0:
             return
-        state = (name, stage.moment, stage.last, stage.selection, stage.grain, room)
+        state = (name, stage.moment, stage.last, stage.selection, stage.grain, stage.look, room)
         if self._drawn.get(canvas.id or "") == state:
             return
         fresh = self._drawn.get(canvas.id or "", ("",))[0] != name
@@ -157,7 +157,10 @@ class Viewer(Vertical):
         if fresh:
             canvas.spot = None
             canvas.scroll_to(0, 0, animate=False, force=True)
-        canvas.show_picture(picture, row=None if canvas is self._pointing else focus_row(picture))
+        pointing = canvas is self._pointing
+        canvas.show_picture(
+            picture, row=None if pointing else focus_row(picture), lead=not pointing
+        )
 
     def _show_tabs(self) -> None:
         from tui.views import views
@@ -280,6 +283,18 @@ class Viewer(Vertical):
             said = f"line {spot.target.line} is about to run"
         self.show(said)
 
+    def action_graph(self, change: str) -> None:
+        """Draw graphs in another form, fold other things, open or close what is pointed at."""
+        if self.stage is not None:
+            from tui import graphs
+
+            acts = {
+                "form": graphs.next_form,
+                "fold": graphs.next_fold,
+                "open": graphs.open_or_close,
+            }
+            self.show(acts[change](self.stage))
+
     def action_back(self) -> None:
         if self.stage is not None:
             self.show(self.stage.back())
@@ -354,6 +369,16 @@ class Viewer(Vertical):
             Sheet(f"Event {self.stage.moment:,}", lambda width: prose(text, width))
         )
 
+    def action_why(self) -> None:
+        """Why what is selected is stale, alive, or without a gradient."""
+        if self.stage is None:
+            return
+        from tui.questions import why
+        from tui.screens.sheet import Sheet
+
+        text = why(self.stage)
+        self.app.push_screen(Sheet("Why?", lambda width: prose(text, width)))
+
     def action_export(self) -> None:
         """Write the screen as SVG to the current folder."""
         name = f"underhood-{self.stage.view if self.stage else 'screen'}.svg"
@@ -370,6 +395,8 @@ class Viewer(Vertical):
         """Do what was typed after `:`."""
         if not text or self.stage is None:
             return
+        from tui import graphs
+
         word, _, rest = text.strip().partition(" ")
         stage = self.stage
         done = {
@@ -378,6 +405,8 @@ class Viewer(Vertical):
             "grain": lambda: stage.set_grain(rest),
             "find": lambda: stage.search(rest),
             "view": lambda: stage.show_view(rest),
+            "form": lambda: graphs.next_form(stage, rest),
+            "fold": lambda: graphs.next_fold(stage, rest),
         }
         if word in done:
             self.show(done[word]())

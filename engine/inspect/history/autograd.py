@@ -200,13 +200,14 @@ class Autograd:
 
     def accumulators(self, tensor: int, m: int) -> tuple[int, ...]:
         """The living AccumulateGrad nodes of a leaf (there is one at most)."""
-        table = self.tables.nodes
-        rows = table.at(m)
-        return tuple(
-            int(table.id[row])
-            for row in rows[self.leaf[rows]]
-            if self._variable(int(row)) == tensor
-        )
+        return tuple(node for node in self.accumulators_ever(tensor, m) if self.node(node, m))
+
+    def accumulators_ever(self, tensor: int, m: int) -> tuple[int, ...]:
+        """Every AccumulateGrad node that the leaf has had up to the moment, oldest first."""
+        uses = self.history.tables.uses
+        rows = uses.until_now("id", tensor, m)
+        held = dict.fromkeys(uses.holder[rows[uses.kind[rows] == HOLDERS.index("SAVED")]].tolist())
+        return tuple(node for node in held if self.variable(node) == tensor)
 
     # What is saved
 

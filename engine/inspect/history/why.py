@@ -1,0 +1,329 @@
+"""Why? Answers about gradients and lifetimes, each from recorded facts, with the line to look at.
+
+An answer is one sentence, the facts behind it, and the moment to go to. What was not recorded is
+not guessed: the sentence then says what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.inspect.history.facts import CallFact
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.history.autograd import SavedFact
+    from engine.inspect.history.autograd_run import Run
+
+_DETACHING = ("detach", "detach_", "data")
+_MOST = 3  # facts of one sort that an answer lists
+_ACCUMULATES = 4  # the flag of BACKWARD_BEGIN
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`moment` is where it happened; -1: nowhere in particular."""
+
+    text: str
+    facts: tuple[str, ...] = ()
+    moment: int = -1
+    file: int = 0
+    line: int = 0
+
+
+def why_stale(history: History, node: int, m: int) -> tuple[Answer, ...]:
+    """Which operation and line modified what the node has saved; one answer per tensor."""
+    saved = history.autograd.saved_by(node, m)
+    return tuple(_overwritten(history, each, m) for each in saved if each.stale <= m < each.until)
+
+
+def _overwritten(history: History, saved: SavedFact, m: int) -> Answer:
+    writes = history.autograd.writes_after(saved, m)
+    kept = place(history, saved.since)
+    name = _called(history, saved.tensor, m)
+    facts = [f"node {history.autograd.words(saved.node)} saved it at version {saved.version}{kept}"]
+    for write in writes[:_MOST]:
+        by = operation(history, write.call)
+        facts.append(f"{by}{place(history, write.since)} made it version {write.version}")
+    if len(writes) > _MOST:
+        facts.append(f"{len(writes) - _MOST} more writes followed")
+    first = writes[0]
+    line = history.line_at(first.since)
+    text = (
+        f"{name}, which node {history.autograd.words(saved.node)} needs as {saved.name}, was written "
+        f"by {operation(history, first.call)}{place(history, first.since)}"
+    )
+    return Answer(
+        text, tuple(facts), first.since, line.file if line else 0, line.line if line else 0
+    )
+
+
+def why_alive(history: History, tensor: int, m: int) -> Answer:
+    """Who keeps the tensor: every holder, and that they add up to the use count."""
+    if history.tensor(tensor, m) is None:
+        return Answer(f"tensor #{tensor} does not exist at event {m:,}")
+    owners = history.owners(tensor, m)
+    name = _called(history, tensor, m)
+    counts = " + ".join(str(holder.count) for holder in owners.impl.holders) or "0"
+    facts = [
+        f"{holder.count} {holder.name}{_since(history, holder.since)}"
+        for holder in owners.impl.holders
+    ]
+    text = f"{name} is used {_times(owners.impl.count)}: {counts} = {owners.impl.count}"
+    if owners.object is not None:
+        facts += [
+            f"its Python object: {holder.count} {_holder(holder.kind)}{holder.name}{_since(history, holder.since)}"
+            for holder in owners.object.holders
+        ]
+        text += f"; its Python object has {owners.object.count} of its own"
+    return Answer(text, tuple(facts))
+
+
+def why_no_grad(history: History, tensor: int, m: int) -> Answer:
+    """Why .grad of the tensor is None, or what it is."""
+    name = _called(history, tensor, m)
+    grad = history.autograd.grad(tensor, m)
+    if grad is not None and grad.grad:
+        at = place(history, grad.since)
+        return Answer(f"{name}.grad is tensor #{grad.grad}, set{at}", moment=grad.since)
+    node = history.autograd.grad_fn(tensor, m)[0]
+    if not history.autograd.requires_grad(tensor, m):
+        return _not_required(history, tensor, name, m)
+    if node and grad is None:
+        return _not_a_leaf(history, tensor, name, node, m)
+    if grad is not None and (cleared := _cleared(history, tensor, name, grad.since, m)):
+        return cleared
+    return _never_arrived(history, tensor, name, m)
+
+
+# Nothing was recorded for it
+
+
+def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
+    flag = history.autograd.tables.flags.last("tensor", tensor, m)
+    if flag >= 0:
+        moment = int(history.autograd.tables.flags.since[flag])
+        at = place(history, moment)
+        return Answer(f"{name}.requires_grad is False: it was switched off{at}", moment=moment)
+    maker = made_by(history, tensor, m)
+    if maker is None:
+        return Answer(
+            f"{name}.requires_grad is False, and it was made from numbers: no operator made it",
+            ("call requires_grad_() before it is used, or make it with requires_grad=True",),
+        )
+    at = place(history, maker.since)
+    source = next((each for each in tensors_of(maker) if _asks(history, each, maker.since)), 0)
+    if not source:
+        return Answer(
+            f"{name}.requires_grad is False: nothing that {maker.op} made it from{at} required it",
+            moment=maker.since,
+        )
+    origin = _called(history, source, maker.since)
+    if maker.op in _DETACHING:
+        return Answer(f"{name} was detached from {origin}{at}", moment=maker.since)
+    fact = history.described(tensor, m)
+    if fact is not None and not fact.dtype.startswith(("float", "bfloat", "complex")):
+        return Answer(
+            f"{name} is {fact.dtype}: only floating and complex tensors have gradients",
+            moment=maker.since,
+        )
+    return Answer(
+        f"{name} was made{at} by {maker.op} while gradients were not recorded (no_grad or "
+        f"inference_mode)",
+        (f"{origin} requires a gradient, but no node was made",),
+        moment=maker.since,
+    )
+
+
+def _not_a_leaf(history: History, tensor: int, name: str, node: int, m: int) -> Answer:
+    since = history.autograd.since(node)
+    facts = ["a gradient that passes through is not kept: call retain_grad() before backward"]
+    run = _last_reaching(history, node, m)
+    if run is None:
+        facts.append("and no backward pass has reached it yet")
+    text = (
+        f"{name} is not a leaf: node {history.autograd.words(node)} made it{place(history, since)}"
+    )
+    return Answer(text, tuple(facts), since)
+
+
+def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> Answer | None:
+    """It was set to None, and nothing has arrived since."""
+    if any(each.moment > moment for each in history.autograd.accumulations(tensor, m)):
+        return None
+    at = place(history, moment)
+    return Answer(
+        f"{name}.grad was set to None{at}, and no gradient has arrived since", moment=moment
+    )
+
+
+# A backward pass should have brought it
+
+
+def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
+    runs = history.autograd.tables.runs
+    count = runs.begun(m)
+    if not count:
+        return Answer(f"{name} is a leaf, and no backward pass has run yet")
+    nodes = set(history.autograd.accumulators_ever(tensor, m))
+    own = history.autograd.grad_fn(tensor, m)[0]
+    nodes |= {own} if own else set()
+    passes = [history.autograd.run(int(runs.id[row])) for row in range(max(0, count - 64), count)]
+    reached = [(run, node) for run in passes if run for node in nodes if _reaches(run, node, m)]
+    if reached:
+        return _what_went_wrong(history, name, *reached[-1], m)
+    last = next(run for run in reversed(passes) if run)
+    facts = list(_uses(history, tensor, m))
+    text = f"no backward pass reached {name}: the last one{place(history, last.since)} does not lead to it"
+    return Answer(text, tuple(facts), last.since)
+
+
+def _what_went_wrong(history: History, name: str, run: Run, node: int, m: int) -> Answer:
+    at, spot = place(history, run.since), run.place(node)
+    words = history.autograd.words(node)
+    if run.until > m:
+        waits = int(run.waits(m)[spot])
+        said = (
+            f"node {words} still waits for {waits} of them" if waits else f"node {words} is ready"
+        )
+        return Answer(f"backward pass {run.id} is still running: {said}", moment=run.since)
+    if not run.flags & _ACCUMULATES:
+        return Answer(
+            f"pass {run.id}{at} was autograd.grad(): it returns gradients and leaves .grad alone",
+            moment=run.since,
+        )
+    if not run.needed[spot]:
+        return Answer(
+            f"backward pass {run.id}{at} was asked for the gradients of other tensors (inputs=)",
+            moment=run.since,
+        )
+    table = history.autograd.tables.arrivals
+    rows = run.arrivals_at(node, m)
+    if run.exited[spot] > m:
+        return Answer(
+            f"backward pass {run.id}{at} failed before {name} got its gradient", moment=run.until
+        )
+    if len(rows) and not table.sum[rows].any():
+        givers = dict.fromkeys(giver(history, run, int(table.since[row])) for row in rows)
+        facts = tuple(f"node {history.autograd.words(each)} gave None" for each in givers if each)
+        return Answer(
+            f"the gradient that arrived for {name} in backward pass {run.id}{at} was None",
+            facts[:_MOST],
+            int(table.since[rows[-1]]),
+        )
+    return Answer(
+        f"backward pass {run.id}{at} ran node {words}, but set no .grad", moment=run.since
+    )
+
+
+def giver(history: History, run: Run, arrival: int) -> int:
+    """The node that gave a gradient: the one that ran last in the pass; 0 for a root's gradient."""
+    if arrival < run.begun:
+        return 0
+    before = np.where(run.exited < arrival, run.exited, -1)
+    place_ = int(before.argmax()) if len(before) else 0
+    return int(run.nodes[place_]) if len(before) and before[place_] >= 0 else 0
+
+
+def _reaches(run: Run, node: int, m: int) -> bool:
+    spot = run.place(node)
+    return spot >= 0 and bool(run.known[spot] <= m)
+
+
+def _last_reaching(history: History, node: int, m: int) -> Run | None:
+    table = history.autograd.tables.dependencies
+    rows = table.until_now("node", node, m)
+    return history.autograd.run(int(table.run[rows[-1]])) if len(rows) else None
+
+
+def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
+    """What the program did with a tensor: the calls that cut it off from what was differentiated."""
+    said, nodes = [], history.autograd.tables.nodes
+    for call in calls_with(history, tensor, m):
+        if call.op in _DETACHING:
+            said.append(f"{call.op} cut it off{place(history, call.since)}")
+        elif not len(nodes.where("call", call.id)) and not call.parent:
+            said.append(f"{call.op}{place(history, call.since)} recorded no node for it")
+        if len(said) == _MOST:
+            break
+    if not said and not any(True for _ in calls_with(history, tensor, m)):
+        said.append("no operator was called with it")
+    return said
+
+
+# Small words
+
+
+def calls_with(history: History, tensor: int, m: int) -> Iterable[CallFact]:
+    """The operator calls that were given the tensor, newest first; the last few thousand are looked at."""
+    table = history.tables.calls
+    for row in range(table.begun(m) - 1, max(-1, table.begun(m) - 4096), -1):
+        call = history.call(int(table.id[row]))
+        if call is not None and tensor in tensors_of(call):
+            yield call
+
+
+def tensors_of(call: CallFact) -> tuple[int, ...]:
+    """The tensors that a call was given."""
+    found: list[int] = []
+    for argument in call.args:
+        if argument.kind == "tensor":
+            found.append(argument.value)
+        elif argument.kind == "tensors":
+            found += argument.value
+    return tuple(found)
+
+
+def made_by(history: History, tensor: int, m: int) -> CallFact | None:
+    """The program's own call during which the tensor was made."""
+    rows = history.tables.tensors.until_now("id", tensor, m)
+    running = history.calls_at(int(history.tables.tensors.since[rows[0]])) if len(rows) else ()
+    return running[0] if running else None
+
+
+def _asks(history: History, tensor: int, m: int) -> bool:
+    return bool(tensor) and history.autograd.requires_grad(tensor, m)
+
+
+def operation(history: History, call: int) -> str:
+    fact = history.call(call) if call else None
+    return fact.op if fact else "something outside any operator"
+
+
+def place(history: History, moment: int) -> str:
+    """` on line 12 of train.py (code)`, or nothing where no line was running."""
+    line = history.line_at(moment)
+    if line is None:
+        return ""
+    code = history.line_text(line.file, line.line)
+    where = f" on line {line.line} of {PurePath(line.path).name}"
+    return f"{where} (`{code}`)" if code else where
+
+
+def _called(history: History, tensor: int, m: int) -> str:
+    label = history.label(tensor, m)
+    return f"tensor {label}" if label.startswith("#") else label
+
+
+def _since(history: History, moment: int) -> str:
+    line = history.line_at(moment) if moment >= 0 else None
+    return f", since line {line.line}" if line else ""
+
+
+def _holder(kind: str) -> str:
+    words = {
+        "NAME": "name ",
+        "SLOT": "item ",
+        "ATTRIBUTE": "attribute ",
+        "CELL": "closure variable ",
+    }
+    return words.get(kind, "")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -1,0 +1,202 @@
+"""Why is it stale, alive, without a gradient? Each answer names the fact and the line."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.inspect.history.why import why_alive, why_no_grad, why_stale
+from tests.inspect.autograd_builder import GradBuilder
+from tests.inspect.trace_builder import T
+
+ADD_ = "add_.Scalar(Tensor(a!) self, Scalar other) -> Tensor"
+
+
+def program(text: str) -> GradBuilder:
+    b = GradBuilder()
+    b.file("prog.py", text)
+    return b
+
+
+def test_a_stale_tensor_names_the_operator_and_the_line():
+    b = program("x = leaf()\ny = x.exp()\ny.add_(1)\ny.mul_(2)\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    y = b.made("ExpBackward0", (x,), {"result": 0}, bind="y")
+    wrote = []
+    for line, schema in ((3, ADD_), (4, ADD_.replace("add_", "mul_"))):
+        b.line(line)
+        with b.op(schema, [T(y), 1]):
+            wrote.append(b.write(y, [2.0, 3.0]) + 1)
+    history, node = b.history(), b.made_by[y][0]
+    (answer,) = why_stale(history, node, b.now)
+    assert answer.text == (
+        f"y, which node {node} (ExpBackward0) needs as _saved_result, was written by add_ on line 3"
+        " of prog.py (`y.add_(1)`)"
+    )
+    assert answer.moment == wrote[0]
+    assert answer.line == 3
+    assert [fact.partition(" of ")[0] for fact in answer.facts] == [
+        f"node {node} (ExpBackward0) saved it at version 0 on line 2",
+        "add_ on line 3",
+        "mul_ on line 4",
+    ]
+    assert why_stale(history, node, wrote[0] - 1) == ()
+
+
+def test_holders_add_up_to_the_use_count():
+    b = program("x = leaf()\nlosses = [x]\ny = x * x\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    b.bind("losses[0]", x, "SLOT", holder=0x10)
+    b.bind("f.x", x, "CELL", holder=0x20)
+    b.object(x, 3)
+    b.line(3)
+    y = b.made("MulBackward0", (x, x), {"self": x, "other": x}, bind="y")
+    b.backward(y, keep_graph=True)
+    history = b.history()
+    answer = why_alive(history, x, b.now)
+    assert answer.text == "x is used 4 times: 1 + 1 + 2 = 4; its Python object has 3 of its own"
+    node, leaf = b.made_by[y][0], b.accumulators[x]
+    assert answer.facts == (
+        "1 its Python object, since line 1",
+        f"1 variable of node {leaf} (AccumulateGrad), since line 3",
+        f"2 saved by node {node} (MulBackward0) as _saved_self and _saved_other, since line 3",
+        "its Python object: 1 name x, since line 1",
+        "its Python object: 1 item losses[0], since line 2",
+        "its Python object: 1 closure variable f.x, since line 2",
+    )
+    grad = history.autograd.grad(x, b.now).grad
+    (holder,) = history.owners(grad, b.now).impl.holders
+    assert (holder.kind, holder.name, holder.count) == ("GRAD", ".grad of x", 1)
+
+
+def no_grad(b: GradBuilder, name: str, m: int | None = None) -> str:
+    history = b.history()
+    moment = b.now if m is None else m
+    (tensor,) = {fact.tensor for fact in history.names_at(moment) if fact.name == name}
+    return why_no_grad(history, tensor, moment).text
+
+
+def test_nothing_requires_it():
+    b = program("x = ones(2)\ny = x * 2\n")
+    b.line(1)
+    x = b.tensor((2,), name="x")
+    assert no_grad(b, "x").startswith("x.requires_grad is False, and it was made from numbers")
+    b.line(2)
+    with b.op("mul.Scalar(Tensor self, Scalar other) -> Tensor", [T(x), 2]) as call:
+        y = b.tensor((2,))
+        call.results(y)
+    b.bind("y", y)
+    said = (
+        "y.requires_grad is False: nothing that mul made it from on line 2 of prog.py (`y = x * 2`)"
+    )
+    assert no_grad(b, "y") == said + " required it"
+
+
+def test_switched_off():
+    b = program("x = leaf()\nx.requires_grad_(False)\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    b.emit("REQUIRES_GRAD", x, 0)
+    assert no_grad(b, "x").startswith("x.requires_grad is False: it was switched off on line 2")
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "said"),
+    [
+        ("detach", "float32", "y was detached from x on line 2"),
+        (
+            "mul",
+            "float32",
+            "y was made on line 2 of prog.py (`y = f(x)`) by mul while gradients were",
+        ),
+        ("argmax", "int64", "y is int64: only floating and complex tensors have gradients"),
+    ],
+)
+def test_made_without_a_node(op, dtype, said):
+    b = program("x = leaf()\ny = f(x)\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    with b.op(f"{op}(Tensor self) -> Tensor", [T(x)]) as call:
+        y = b.tensor((2,), dtype=dtype)
+        call.results(y)
+    b.bind("y", y)
+    assert no_grad(b, "y").startswith(said)
+
+
+def graph() -> tuple[GradBuilder, int]:
+    b = program("x = leaf()\nz = leaf()\ny = x.exp()\ny.backward()\nx.grad = None\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    b.leaf(name="z")
+    b.line(3)
+    return b, b.made("ExpBackward0", (x,), bind="y")
+
+
+def test_not_a_leaf():
+    b, y = graph()
+    assert no_grad(b, "y").startswith(
+        f"y is not a leaf: node {b.made_by[y][0]} (ExpBackward0) made it on line 3"
+    )
+    (keep, never) = why_no_grad(b.history(), y, b.now).facts
+    assert "retain_grad()" in keep
+    assert "no backward pass has reached it" in never
+    b.line(4)
+    b.backward(y)
+    assert len(why_no_grad(b.history(), y, b.now).facts) == 1
+
+
+def test_no_pass_yet_a_running_pass_and_one_that_led_elsewhere():
+    b, y = graph()
+    assert no_grad(b, "x") == "x is a leaf, and no backward pass has run yet"
+    b.line(4)
+    b.backward(y)
+    assert no_grad(b, "x").startswith("x.grad is tensor #")
+    assert no_grad(b, "z").startswith(
+        "no backward pass reached z: the last one on line 4 of prog.py (`y.backward()`) does not lead"
+    )
+    assert why_no_grad(b.history(), 2, b.now).facts == ("no operator was called with it",)
+    history = b.history()
+    enter = int(history.tables.numbers("NODE_ENTER")[0])
+    leaf = b.accumulators[1]
+    assert no_grad(b, "x", enter) == (
+        f"backward pass 1 is still running: node {leaf} (AccumulateGrad) still waits for 1 of them"
+    )
+
+
+def test_cleared():
+    b, y = graph()
+    b.line(4)
+    b.backward(y)
+    b.line(5)
+    b.emit("GRAD_SET", 1, 0)
+    assert no_grad(b, "x") == (
+        "x.grad was set to None on line 5 of prog.py (`x.grad = None`), and no gradient has arrived since"
+    )
+
+
+def test_none_arrived_and_a_pass_that_failed():
+    b, y = graph()
+    b.line(4)
+    node = b.made_by[y][0]
+    b.backward(y, none=[node])
+    answer = why_no_grad(b.history(), 1, b.now)
+    assert answer.text.startswith("the gradient that arrived for x in backward pass 1 on line 4")
+    assert answer.text.endswith("was None")
+    assert answer.facts == (f"node {node} (ExpBackward0) gave None",)
+    b, y = graph()
+    b.line(4)
+    b.backward(y, stops_at=b.made_by[y][0])
+    assert no_grad(b, "x").endswith("failed before x got its gradient")
+
+
+def test_asked_for_other_tensors():
+    b, y = graph()
+    b.line(4)
+    b.backward(y, needs=[b.made_by[y][0]])
+    assert no_grad(b, "x").endswith("was asked for the gradients of other tensors (inputs=)")
