@@ -22,6 +22,7 @@ VIEWS = (
     "values",
     "dispatch",
     "microscope",
+    "autograd",
 )
 
 TOP = """\

@@ -17,12 +17,13 @@ from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace
 from tui.moments import find_moment
 from tui.render import Glyphs, Picture, Target
-from tui.views import DrawContext, view, views
+from tui.views import DrawContext, Look, view, views
 
-GRAINS = ("event", "op", "line")
+GRAINS = ("event", "op", "node", "line")
 # The parts of a selection that name data, and a place in the program. A node is let go by either.
 THING = ("tensor", "storage", "byte", "index", "name", "node")
 PLACE = ("file", "line", "call", "node")
+WHOLE = tuple(dict.fromkeys((*THING, *PLACE)))  # a node is both
 KEPT = 200  # jumps that can be taken back
 
 
@@ -42,6 +43,7 @@ class Stage:
         self.history = history
         self.selection = Selection()
         self.grain = "line" if len(history.tables.lines) else "op"
+        self.look = Look()
         self.view = view or "memory"
         self.needle = ""
         self.moment = -1
@@ -62,7 +64,7 @@ class Stage:
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
         """The view `name`, drawn for so much room."""
-        context = DrawContext(width, height, glyphs, self.selection, self.grain)
+        context = DrawContext(width, height, glyphs, self.selection, self.grain, self.look)
         return view(name).draw(self.model(name), context)
 
     def line(self) -> Any | None:
@@ -90,13 +92,19 @@ class Stage:
 
     # Moving
 
+    def grains(self) -> tuple[str, ...]:
+        """What a step can be in this trace: one without a graph has no nodes to stop at."""
+        some = len(self.history.tables.numbers("NODE_NEW")) > 0
+        return GRAINS if some else tuple(grain for grain in GRAINS if grain != "node")
+
     def move(self, moment: int) -> bool:
-        """Be at `moment` (kept inside the trace); whether that is somewhere else. A selected line or
-        call is let go then, so that the source shows the line that runs, and dispatch the call."""
+        """Be at `moment` (kept inside the trace); whether that is somewhere else. A selected line, call
+        or node is let go then: the source shows the line that runs, dispatch the call, autograd the
+        node."""
         moment = max(min(moment, self.last), min(0, self.last))
         moved = moment != self.moment
         if moved:
-            self.selection = replace(self.selection, file=0, line=0, call=0)
+            self.selection = replace(self.selection, file=0, line=0, call=0, node=0)
         self.moment = moment
         return moved
 
@@ -112,9 +120,10 @@ class Stage:
 
     def stride(self, direction: int) -> str:
         """To the next coarser thing: from events to operators, to lines; from lines over calls."""
-        place = GRAINS.index(self.grain)
-        if place + 1 < len(GRAINS):
-            return self.step(direction, GRAINS[place + 1])
+        grains = self.grains()
+        place = grains.index(self.grain)
+        if place + 1 < len(grains):
+            return self.step(direction, grains[place + 1])
         depth = len(self.history.frames_at(self.moment))
         start = self.moment
         while not self.step(direction, "line"):
@@ -125,10 +134,11 @@ class Stage:
         return ""
 
     def set_grain(self, grain: str = "") -> str:
-        """Choose what a step is; without a name, the next of the three."""
-        if grain and grain not in GRAINS:
-            return f"no grain is called {grain!r}; there are {', '.join(GRAINS)}"
-        self.grain = grain or GRAINS[(GRAINS.index(self.grain) + 1) % len(GRAINS)]
+        """Choose what a step is; without a name, the next one."""
+        grains = self.grains()
+        if grain and grain not in grains:
+            return f"no grain is called {grain!r}; there are {', '.join(grains)}"
+        self.grain = grain or grains[(grains.index(self.grain) + 1) % len(grains)]
         return f"one step is now one {self.grain}"
 
     def go(self, where: str) -> str:
@@ -146,8 +156,14 @@ class Stage:
     def select(self, target: Target) -> None:
         """Point at what a span stands for. A line keeps the selected tensor, and the other way."""
         given = {field.name: getattr(target, field.name) for field in fields(Selection)}
-        part = THING if target.tensor or target.storage or target.name else PLACE
+        part: tuple[str, ...] = THING if target.tensor or target.storage or target.name else PLACE
+        if target.kind == "node":
+            part = WHOLE
+        elif target.kind in ("edge", "group"):
+            part = ("node",)
         chosen = {name: value for name, value in given.items() if name in part}
+        if target.kind == "node" and self.history.tensor(target.tensor, self.moment) is None:
+            chosen["tensor"] = 0  # it has been freed: the node outlives it
         if target.tensor and not target.storage:
             tensor = self.history.tensor(target.tensor, self.moment)
             chosen["storage"] = tensor.storage if tensor else 0
@@ -225,6 +241,10 @@ class Stage:
         it runs, a name or tensor by looking at its cells."""
         self.remember()
         self.select(target)
+        if target.kind in ("node", "edge", "group"):
+            from tui import graphs
+
+            return graphs.follow(self, target)
         if target.event >= 0:
             self.move(target.event)
             return ""

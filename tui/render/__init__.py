@@ -2,6 +2,7 @@
 
 from tui.render.glyphs import ASCII, SETS, UNICODE, Glyphs
 from tui.render.picture import (
+    Guide,
     Line,
     Picture,
     Span,
@@ -19,6 +20,7 @@ __all__ = [
     "SETS",
     "UNICODE",
     "Glyphs",
+    "Guide",
     "Line",
     "Picture",
     "Span",

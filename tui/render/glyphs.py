@@ -41,6 +41,20 @@ class Glyphs:
     life: str  # the time between birth and death
     born: str
     died: str
+    waits: str  # a node of a graph: nothing has arrived
+    partly: str  # something has arrived, something has not
+    ready: str  # in the queue
+    done: str  # it has run
+    skipped: str  # it need not run
+    to_come: str  # the end of a wire: its gradient has not arrived
+    came: str  # it has
+    none: str  # what arrived, or lies there, is None
+    one: str  # what lies there came whole
+    sum: str  # what lies there was added up
+    far: str  # leads far away
+    joins: str  # comes from far away
+    folded: str  # several things drawn as one
+    kept: str  # a saved tensor
     levels: str  # nine heights from nothing to full
     wires: str  # 16 signs by the sum of their sides
     heavy: str  # the same 16 for what is lit
@@ -81,6 +95,20 @@ UNICODE = Glyphs(
     life="━",
     born="╞",
     died="╡",
+    waits="○",
+    partly="◐",
+    ready="◎",
+    done="✓",
+    skipped="⊘",
+    to_come="▽",
+    came="▼",
+    none="∅",
+    one="■",
+    sum="Σ",
+    far="⇢",
+    joins="⇠",
+    folded="▣",
+    kept="▪",
     levels=" ▁▂▃▄▅▆▇█",
     # by the sum of UP=1 RIGHT=2 DOWN=4 LEFT=8; a single side is drawn as a whole line
     wires=" │─╰││╭├─╯─┴╮┤┬┼",
@@ -113,6 +141,20 @@ ASCII = Glyphs(
     life="=",
     born="[",
     died="]",
+    waits="o",
+    partly="c",
+    ready="=",
+    done="v",
+    skipped="/",
+    to_come=".",
+    came="V",
+    none="N",
+    one="1",
+    sum="S",
+    far="}",
+    joins="{",
+    folded="%",
+    kept="$",
     levels=" .:-=+*%#",
     wires=" |-+||++-+-+++++",
     heavy=" #=#####=#=#####",

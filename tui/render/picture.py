@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from unicodedata import category, combining, east_asian_width
@@ -23,7 +23,7 @@ class Target:
     the event to go to), with as much as the span knows: a name knows its tensor and its storage.
     """
 
-    kind: str  # tensor, storage, byte, name, line, call, event, object or node
+    kind: str  # tensor, storage, byte, name, line, call, event, object, node, edge or group
     tensor: int = 0
     storage: int = 0
     byte: int = -1
@@ -52,14 +52,29 @@ class Span:
 Line = tuple[Span, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """How the cursor goes about in a picture that is only a window onto something larger.
+
+    `here` is what the window is drawn round. From there a key leads to what `ways` names for it (up,
+    down, left, right, home, end, pageup, pagedown), be it on the picture or not. Left and right of
+    column `split` are two things beside each other: no key goes up or down from one to the other.
+    """
+
+    here: Target | None = None
+    ways: dict[str, Target] = field(default_factory=dict)
+    split: int = 0
+
+
 class Picture:
     """`height` lines, none wider than `width`; `line(y)` asks `make` once and remembers."""
 
-    __slots__ = ("_lines", "_make", "height", "width")
+    __slots__ = ("_lines", "_make", "guide", "height", "width")
 
     def __init__(self, width: int, height: int, make: Callable[[int], Iterable[Span]]) -> None:
         self.width = width
         self.height = height
+        self.guide = Guide()
         self._make = make
         self._lines: dict[int, Line] = {}
 

@@ -51,6 +51,9 @@ STYLES: dict[str, Look] = {
     "here": Look("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
     "good": Look("bold", "#9ece6a", "#3f7a12", "green", "Right, new or just written."),
     "warn": Look("bold underline", "#e0af68", "#8a5a00", "yellow", "Worth a second look."),
+    "waits": Look("", "#7aa2f7", "#2456b3", "blue", "A node that waits for gradients."),
+    "ready": Look("bold", "#e0af68", "#8a5a00", "yellow", "A node in the ready queue."),
+    "done": Look("", "#9ece6a", "#3f7a12", "green", "A node that has run; a gradient that came."),
     "error": Look("bold underline", "#f7768e", "#b3123a", "bright_red", "An error."),
 }
 

@@ -19,15 +19,25 @@ from tui.render.glyphs import translated
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """How the reader wants graphs to be drawn; "" leaves it to the view."""
+
+    form: str = ""
+    fold: str = ""
+    opened: frozenset[tuple[int, int]] = frozenset()  # groups that are drawn one by one
+
+
+@dataclass(frozen=True, slots=True)
 class DrawContext:
-    """What a drawing may depend on besides its model: the room, the signs, the selection, and how far
-    one step goes."""
+    """What a drawing may depend on besides its model: the room, the signs, the selection, how far one
+    step goes, and how graphs are looked at."""
 
     width: int = 80
     height: int = 24
     glyphs: Glyphs = UNICODE
     selection: Selection = field(default_factory=Selection)
     grain: str = ""
+    look: Look = field(default_factory=Look)
 
 
 class View(Protocol):
@@ -49,7 +59,7 @@ def views() -> dict[str, View]:
         for module in iter_modules(__path__)
         if not module.name.startswith("_")
     )
-    found = sorted(modules, key=lambda module: module.KEY)
+    found = sorted(modules, key=lambda module: (module.KEY == "0", module.KEY))  # as on a keyboard
     return {view.NAME: view for view in found}
 
 

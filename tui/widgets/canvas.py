@@ -18,7 +18,16 @@ from textual.strip import Strip
 
 from tui.keys import CURSOR, bindings
 from tui.render import Picture, Span, Target
-from tui.widgets.cursor import Spot, beside, beyond, first_spot, keep_spot, merged_targets, nearest
+from tui.widgets.cursor import (
+    Spot,
+    beside,
+    beyond,
+    first_spot,
+    keep_spot,
+    merged_targets,
+    nearest,
+    placed,
+)
 from tui.widgets.ink import ink_of, strip_of
 
 Select = Callable[[Target, bool], None]
@@ -58,10 +67,13 @@ class Canvas(ScrollView, can_focus=True):
 
     # The picture
 
-    def show_picture(self, picture: Picture, row: int | None = None) -> None:
-        """Show `picture`, and scroll so that `row` is visible."""
+    def show_picture(self, picture: Picture, row: int | None = None, lead: bool = False) -> None:
+        """Show `picture`, and scroll so that `row` is visible. With `lead` the cursor goes to what the
+        picture is drawn round; without, it stays on what it is on."""
         before, top = self._strips, self.scroll_offset.y
         self.picture, self._strips = picture, {}
+        if lead and picture.guide.here is not None:
+            self.spot = placed(picture, picture.guide.here, self.spot)
         self.spot = keep_spot(picture, self.spot)
         size = Size(picture.width, picture.height)
         if size != self.virtual_size:
@@ -125,6 +137,8 @@ class Canvas(ScrollView, can_focus=True):
 
     def action_cursor(self, dx: int, dy: int) -> None:
         spot = self.spot
+        if self._led({(0, -1): "up", (0, 1): "down", (-1, 0): "left", (1, 0): "right"}[dx, dy]):
+            return
         if spot is None:
             found = first_spot(self.picture, self.scroll_offset.y)
         else:
@@ -136,12 +150,32 @@ class Canvas(ScrollView, can_focus=True):
         elif dx:
             self.scroll_relative(x=dx * 4, animate=False, force=True)
 
+    def _led(self, key: str) -> bool:
+        """Go where the picture's guide says that a key leads from here, if it says so."""
+        guide, spot = self.picture.guide, self.spot
+        if spot is None or guide.here is None:
+            return False
+        beside = spot.left >= guide.split
+        to = guide.ways.get(key)
+        if beside:
+            to = guide.here if key == "left" else None
+        elif key in ("up", "down", "left", "right") and spot.target != guide.here:
+            to = None
+        if to is None:
+            return False
+        self._move(placed(self.picture, to, spot))
+        return True
+
     def action_page(self, by: int) -> None:
+        if self._led("pageup" if by < 0 else "pagedown"):
+            return
         rows = by * max(1, self.size.height - 1)
         self.scroll_relative(y=rows, animate=False, force=True)
         self._land(min(self.picture.height - 1, max(0, (self.spot.row if self.spot else 0) + rows)))
 
     def action_edge(self, to: int) -> None:
+        if self._led("home" if to < 0 else "end"):
+            return
         row = 0 if to < 0 else max(0, self.picture.height - 1)
         self.scroll_to(y=row, animate=False, force=True)
         self._land(row)

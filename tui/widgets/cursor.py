@@ -58,12 +58,12 @@ def beside(picture: Picture, spot: Spot, dx: int) -> Spot | None:
 
 
 def beyond(picture: Picture, spot: Spot, dy: int) -> Spot | None:
-    """The place nearest in column on the next row that has one."""
-    y = spot.row + dy
+    """The place nearest in column on the next row that has one, on the same side of the picture."""
+    y, split = spot.row + dy, picture.guide.split
     for _ in range(SEARCH_ROWS):
         if not 0 <= y < picture.height:
             return None
-        row = spots(picture, y)
+        row = [s for s in spots(picture, y) if (s.left < split) is (spot.left < split)]
         if row:
             return min(row, key=lambda s: distance(s, spot.middle))
         y += dy
@@ -79,6 +79,15 @@ def nearest(picture: Picture, row: int, column: float) -> Spot | None:
         if row - away < 0 and row + away >= picture.height:
             return None
     return None
+
+
+def placed(picture: Picture, target: Target, near: Spot | None) -> Spot:
+    """The cursor on `target`: where it is in this picture, else where it was, until it is drawn."""
+    for y in range(min(picture.height, SEARCH_ROWS)):
+        for spot in spots(picture, y):
+            if spot.target == target:
+                return spot
+    return Spot(near.row, near.left, near.right, target) if near else Spot(0, 0, 1, target)
 
 
 def keep_spot(picture: Picture, spot: Spot | None) -> Spot | None:

@@ -1,0 +1,236 @@
+"""The graph drawn as boxes or as rows: the window of it that there is room for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.inspect.models.autograd import Autograd, NodeBox
+from tui.render import Target, cells, cut
+from tui.render.graph import Layout
+from tui.render.graph.raster import Raster
+from tui.views import DrawContext
+from tui.views._autograd_fold import NODE, Folded
+from tui.views._autograd_scene import STATE, Scene
+from tui.views._autograd_signs import Sign, buffer_text, item_sign, wire_sign
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An item as it is about to be drawn: where, how, and what it stands for."""
+
+    item: int
+    x: int
+    y: int
+    width: int
+    sign: Sign
+    box: NodeBox | None
+    target: Target
+    lit: bool
+
+    @property
+    def style(self) -> str:
+        return (
+            f"{self.sign.style} lit" if self.lit and self.sign.style != "here" else self.sign.style
+        )
+
+    @property
+    def frame(self) -> str:
+        return "path" if self.lit else self.sign.frame
+
+
+@dataclass
+class Window:
+    """A part of a layout, `width` x `height` cells, with the item `focus` in sight."""
+
+    model: Autograd
+    scene: Scene
+    context: DrawContext
+    width: int
+    height: int
+    focus: int
+    x: int = 0
+    y: int = 0
+    _signs: dict[int, Sign] = field(default_factory=dict)
+
+    @property
+    def layout(self) -> Layout:
+        assert self.scene.layout is not None
+        return self.scene.layout
+
+    @property
+    def folded(self) -> Folded:
+        return self.scene.folded
+
+    def drawn(self) -> Raster:
+        layout = self.layout
+        raster = Raster(self.width, self.height, self.context.glyphs)
+        x, y = layout.middle(self.focus) if self.focus >= 0 else (layout.width // 2, 0)
+        self.x, self.y = corner(x, self.width, layout.width), corner(y, self.height, layout.height)
+        shown = layout.layers_within(self.y, self.y + self.height)
+        channels = range(max(0, shown.start - 1), min(shown.stop, len(layout.channels)))
+        for lit in (False, True):  # what is lit is drawn last, so that it is on top
+            for at in channels:
+                self._wires(raster, at, lit)
+        for at in shown:
+            for item in layout.nodes_within(at, self.x, self.x + self.width):
+                if item < layout.count:
+                    self._item(raster, item)
+                elif item < layout.solid:
+                    self._portal(raster, item)
+        return raster
+
+    def _sign(self, item: int) -> Sign:
+        if item not in self._signs:
+            self._signs[item] = item_sign(self.model, self.folded, item, self.context.glyphs)
+        return self._signs[item]
+
+    # Wires
+
+    def _wires(self, raster: Raster, at: int, lit: bool) -> None:
+        """The channel below layer `at`, and the long wires that pass the layer under it."""
+        layout = self.layout
+        top = layout.tops[at] + layout.box - self.y
+        end = layout.tops[at + 1] - 1 - self.y
+        left, right = self.x, self.x + self.width
+        for link in layout.channels[at].links:
+            if max(link.x0, link.x1) < left or min(link.x0, link.x1) >= right:
+                continue
+            head, tail = self.folded.heads[link.edge], self.folded.tails[link.edge]
+            if (self.focus in (head, tail)) is not lit or not self._sign(head).there:
+                continue
+            sign, style = wire_sign(self.model, self.folded, link.edge, self.context.glyphs)
+            style = "path" if lit else style
+            raster.net = link.net
+            x0, x1 = link.x0 - self.x, link.x1 - self.x
+            turn = top + link.track if link.track >= 0 else end
+            past = link.lower >= layout.solid  # a bend: the wire goes on through the next layer
+            raster.down(x0, top - 1, turn + (past and link.track < 0), style, lit)
+            raster.across(x0, x1, turn, style, lit)
+            if link.track >= 0:
+                raster.down(x1, turn, end + past, style, lit)
+            if past:
+                raster.down(x1, end, layout.tops[at + 1] + layout.box - self.y, style, lit)
+            elif link.lower < layout.count:
+                raster.text(x1, end, sign, style)
+
+    # Items
+
+    def _item(self, raster: Raster, item: int) -> None:
+        sign = self._sign(item)
+        if not sign.there:
+            return
+        key = self.folded.items[item].key
+        box = self.model.nodes.of(key[0]) if key[1] == NODE else None
+        shown = Shown(
+            item,
+            self.layout.left[item] - self.x,
+            self.layout.top[item] - self.y,
+            self.layout.widths[item],
+            sign,
+            box,
+            item_target(self.folded, item, box),
+            item == self.focus or (box is not None and box.lit),
+        )
+        if self.layout.box == 1:
+            self._row(raster, shown)
+        else:
+            self._box(raster, shown)
+
+    def _box(self, raster: Raster, shown: Shown) -> None:
+        """State and name within the frame; in it above the buffer and whose gradient lies there,
+        below what is saved."""
+        glyphs, sign, target = self.context.glyphs, shown.sign, shown.target
+        x, y, width = shown.x, shown.y, shown.width
+        raster.box(x, y, width, 3, shown.frame, shown.lit)
+        text = cut(f" {_state(sign)}{self.scene.labels[shown.item]}", width - 2, glyphs.ellipsis)
+        rest = " " * (width - 2 - cells(text))
+        whole = sign.style == "here"
+        raster.text(x + 1, y + 1, text + (rest if whole else ""), shown.style, target)
+        if not whole:
+            raster.text(x + 1 + cells(text), y + 1, rest, "", target)
+        buffer, name, below = self._notes(shown)
+        room = width - 4
+        if buffer:
+            raster.text(x + 2, y, cut(buffer, room, glyphs.ellipsis), shown.frame)
+            room -= cells(buffer) + 1
+        name = cut(name, max(0, room), glyphs.ellipsis)
+        raster.text(x + width - 2 - cells(name), y, name, "name")
+        below = cut(below, max(0, width // 2 - 3), glyphs.ellipsis)
+        raster.text(x + 2, y + 2, below, "error" if sign.stale else "dim")
+
+    def _notes(self, shown: Shown) -> tuple[str, str, str]:
+        """Buffer, name of the tensor, what is saved."""
+        glyphs, box = self.context.glyphs, shown.box
+        far = len(self.layout.arriving.get(shown.item, ()))
+        joins = f"{glyphs.joins}{far}" if far else ""
+        if box is None:
+            return joins, "", ""
+        buffer = " ".join(filter(None, (buffer_text(box, glyphs), joins)))
+        if box.fact.leaf:
+            grad = box.grad
+            note = "" if grad is None else f"grad{glyphs.one if grad.tensor else glyphs.none}"
+            return buffer, "", note
+        kept = sum(each.released < 0 for each in box.saved)
+        return buffer, tensor_name(box), f"{glyphs.kept}{kept}" if kept else ""
+
+    def _row(self, raster: Raster, shown: Shown) -> None:
+        glyphs, sign, target = self.context.glyphs, shown.sign, shown.target
+        x, y, width = shown.x, shown.y, shown.width
+        text = cut(f"{_state(sign)}{self.scene.labels[shown.item]}", width - 3, glyphs.ellipsis)
+        raster.text(x, y, " " * width, "", target)
+        raster.text(x, y, glyphs.lit if shown.lit else "[", shown.frame, target)
+        raster.text(x + 1, y, text, shown.style, target)
+        buffer = buffer_text(shown.box, glyphs)[:1] if shown.box is not None else ""
+        raster.text(x + width - 2, y, buffer or " ", shown.frame, target)
+        raster.text(x + width - 1, y, "]", shown.frame, target)
+
+    def _portal(self, raster: Raster, item: int) -> None:
+        """A stub that says where a wire goes that is not drawn."""
+        layout, glyphs = self.layout, self.context.glyphs
+        head, tail, edges = layout.portals[item - layout.count]
+        if not self._sign(head).there:
+            return
+        style = wire_sign(self.model, self.folded, edges[0], glyphs)[1]
+        text = cut(f"{glyphs.far}{self.scene.labels[tail]}", layout.widths[item], glyphs.ellipsis)
+        x, y = layout.left[item] - self.x, layout.top[item] - self.y
+        lit = self.focus in (head, tail)
+        target = edge_target(self.folded, head, tail)
+        raster.text(x, y, text, "path" if lit else style, target)
+
+
+def corner(at: int, room: int, size: int) -> int:
+    """Where a window of `room` cells begins that shows `at`. It moves in steps of a third, so that most
+    steps of the program do not move it; what is smaller than the room stands in its middle (< 0)."""
+    if size <= room:
+        return -((room - size) // 2)
+    step = max(1, room // 3)
+    wished = (at - room // 2 + step // 2) // step * step
+    return max(0, min(wished, size - room))
+
+
+def tensor_name(box: NodeBox) -> str:
+    """The name of the tensor that a node made, if it has one."""
+    return next((flow.label for flow in box.outputs if not flow.label.startswith("#")), "")
+
+
+def _state(sign: Sign) -> str:
+    """The state in a column of its own, so that names stand below each other."""
+    return sign.text.ljust(STATE - 1) + " " if sign.text else ""
+
+
+def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
+    """What an item stands for: a node with its tensor and its line, or a group that can be opened."""
+    made = folded.items[item]
+    if made.key[1] != NODE:
+        return Target("group", node=made.key[0], index=made.key)
+    fact = folded.part.nodes[made.members[0]]
+    tensor = fact.variable or next((flow.tensor for flow in box.outputs), 0) if box else 0
+    return Target(
+        "node", tensor=tensor, node=fact.id, file=fact.file, line=fact.line, call=fact.call
+    )
+
+
+def edge_target(folded: Folded, head: int, tail: int) -> Target:
+    """A way from one item to another: pointing at it selects the first, Enter goes to the second."""
+    start, end = (folded.items[item].key[0] for item in (head, tail))
+    return Target("edge", node=start, index=(start, end))

@@ -1,0 +1,115 @@
+"""The graph drawn as a list, newest node first: lanes, state, name, tensor, buffer, what is saved."""
+
+from __future__ import annotations
+
+from engine.inspect.models.autograd import Autograd, NodeBox
+from tui.render import Line, Span, cells, cut, fit
+from tui.render.graph import Rails
+from tui.views import DrawContext
+from tui.views._autograd_fold import NODE
+from tui.views._autograd_graph import item_target
+from tui.views._autograd_scene import STATE, Scene
+from tui.views._autograd_signs import NOT_YET, buffer_text, item_sign
+from tui.views._table import window
+
+MOST_LANES = 6
+NAME, BUFFER, KEPT, LINE = 9, 6, 4, 6
+
+
+def listed(
+    model: Autograd, scene: Scene, context: DrawContext, width: int, height: int, focus: int
+) -> list[Line]:
+    """As many lines as there is room for, round the item in focus."""
+    rails = scene.rails
+    assert rails is not None
+    at = rails.line_of[focus] if focus >= 0 else 0
+    return [
+        _line(model, scene, context, width, line, focus)
+        for line in window(at, len(rails.rows), height)
+    ]
+
+
+def _line(
+    model: Autograd, scene: Scene, context: DrawContext, width: int, line: int, focus: int
+) -> Line:
+    rails, glyphs = scene.rails, context.glyphs
+    assert rails is not None
+    row = rails.rows[line]
+    item = scene.folded.items[row.node]
+    sign = item_sign(model, scene.folded, row.node, glyphs)
+    box = model.nodes.of(item.key[0]) if item.key[1] == NODE else None
+    lit = row.node == focus or (box is not None and box.lit)
+    lanes = _lanes(rails, line, sign is NOT_YET, context)
+    if sign is NOT_YET:
+        return (Span(" "), *lanes)
+    style = f"{sign.style} lit" if lit and sign.style != "here" else sign.style
+    target = item_target(scene.folded, row.node, box)
+    room = width - 1 - sum(span.width for span in lanes) - 1
+    columns = _columns(room)
+    name = max(4, room - STATE - sum(columns))
+    notes = _notes(box, row.stubs, context)
+    spans = [
+        Span(glyphs.lit if lit else " ", "lit"),
+        *lanes,
+        Span(" "),
+        Span(fit(sign.text, STATE - 1, glyphs.ellipsis) + " ", style, target),
+        *_padded(scene.labels[row.node], name, style, target, glyphs.ellipsis),
+    ]
+    for (text, look), cells_ in zip(notes, columns, strict=True):
+        if cells_:
+            spans += _padded(
+                text, cells_, "dim" if not box or not box.alive else look, None, glyphs.ellipsis
+            )
+    return tuple(spans)
+
+
+def _padded(text: str, width: int, style: str, target, ellipsis: str) -> list[Span]:  # type: ignore[no-untyped-def]
+    shown = cut(text, width - 1, ellipsis)
+    return [Span(shown, style, target), Span(" " * (width - cells(shown)), "", target)]
+
+
+def _columns(room: int) -> tuple[int, int, int, int]:
+    """How wide the columns after the name are; the least telling ones go first where room is short."""
+    spare = room - STATE - 10
+    made = [0, 0, 0, 0]
+    for place, wanted in ((1, BUFFER), (0, NAME), (2, KEPT), (3, LINE)):
+        if spare >= wanted:
+            made[place] = wanted
+            spare -= wanted
+    return made[0], made[1], made[2], made[3]
+
+
+def _notes(
+    box: NodeBox | None, stubs: int, context: DrawContext
+) -> tuple[tuple[str, str], tuple[str, str], tuple[str, str], tuple[str, str]]:
+    """What the columns hold: tensor, buffer, saved tensors, line of the program."""
+    glyphs = context.glyphs
+    far = f"{glyphs.far}{stubs}" if stubs else ""
+    if box is None:
+        return ("", ""), ("", ""), ("", ""), (far, "wire")
+    if box.fact.leaf:
+        grad = box.grad
+        name = "" if grad is None else f"grad {glyphs.one if grad.tensor else glyphs.none}"
+        kept = ""
+    else:
+        name = next((flow.label for flow in box.outputs if not flow.label.startswith("#")), "")
+        count = sum(each.released < 0 for each in box.saved)
+        kept = f"{glyphs.kept}{count}" if count else ""
+    where = far or (f"L{box.fact.line}" if box.fact.line else "")
+    return (
+        (name, "name"),
+        (buffer_text(box, glyphs), "done"),
+        (kept, "error" if box.stale else "number"),
+        (where, "dim"),
+    )
+
+
+def _lanes(rails: Rails, line: int, blank: bool, context: DrawContext) -> list[Span]:
+    """The lanes of a line; the node's own is a dot where nothing else is drawn for it."""
+    glyphs = context.glyphs
+    row = rails.rows[line]
+    signs = [glyphs.wire(sides) for sides in rails.sides(line)]
+    if not blank:
+        signs[2 * row.lane] = glyphs.mark
+    text = "".join(signs[: 2 * MOST_LANES - 1])
+    return [Span(text if not blank else " " * len(text), "wire")]

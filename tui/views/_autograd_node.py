@@ -1,0 +1,272 @@
+"""Everything about one node, beside the graph: state, formula, gradients in and out, what it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.inspect.models._words import bytes_text, shape_text
+from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
+from tui.render import Line, Span, Target, cells, clean, cut
+from tui.views import DrawContext
+from tui.views._autograd_fold import NODE, Folded
+from tui.views._autograd_graph import edge_target
+from tui.views._autograd_signs import group_sign, node_sign, slot_sign, slot_style
+from tui.views._cells import wrapped
+
+USERS = 6  # nodes that lead here, listed one by one
+MEMBERS = 12  # nodes of a group, listed one by one
+
+
+class Pane:
+    """Lines of a column `width` cells wide."""
+
+    def __init__(self, model: Autograd, context: DrawContext, width: int) -> None:
+        self.model = model
+        self.context = context
+        self.glyphs = context.glyphs
+        self.width = width
+        self.lines: list[Line] = []
+
+    def add(self, *spans: Span) -> None:
+        """A line, cut at the width."""
+        shown, x = [], 0
+        for span in spans:
+            text = cut(clean(span.text), self.width - x, self.glyphs.ellipsis)
+            if text:
+                shown.append(Span(text, span.style, span.target))
+                x += cells(text)
+        self.lines.append(tuple(shown))
+
+    def head(self, title: str, about: str = "") -> None:
+        self.add(Span(f" {title}", "head"), Span(f"  {about}" if about else "", "dim"))
+
+    def say(self, text: str, style: str = "dim", indent: int = 3) -> None:
+        """A sentence over as many lines as it needs."""
+        self.lines += wrapped(text, self.width - indent, style, indent)
+
+
+def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int) -> list[Line]:
+    """What is to be said of the node in focus."""
+    pane = Pane(model, context, width)
+    box = model.nodes.of(model.focus) if model.focus else None
+    if box is None:
+        pane.say(model.why, indent=1)
+        return pane.lines
+    _title(pane, box)
+    _buffers(pane, box)
+    _formula(pane, box)
+    _given(pane, box, folded)
+    _saved(pane, box)
+    _grad(pane, box)
+    _made(pane, box)
+    _users(pane, box, folded)
+    _hooks(pane, box)
+    return pane.lines
+
+
+def group_lines(
+    model: Autograd, folded: Folded, number: int, context: DrawContext, width: int
+) -> list[Line]:
+    """What is to be said of a group that is pointed at."""
+    pane = Pane(model, context, width)
+    item = folded.items[number]
+    sign = group_sign(model, folded, number, context.glyphs)
+    times = f"{context.glyphs.times}{item.times} " if item.times > 1 else ""
+    pane.add(Span(f" {times}{item.label}", "title"))
+    pane.say(sign.words, sign.style)
+    if item.times > 1:
+        pane.say(
+            f"{item.times} blocks of {len(item.members) // item.times} nodes, each like the others"
+        )
+    pane.say("Enter opens it; u closes what is open")
+    pane.head("nodes", "of the first block" if item.times > 1 else "")
+    for place in item.members[: min(MEMBERS, max(1, len(item.members) // item.times))]:
+        fact = folded.part.nodes[place]
+        target = Target("node", node=fact.id, file=fact.file, line=fact.line, call=fact.call)
+        where = f"  line {fact.line}" if fact.line else ""
+        pane.add(Span("   "), Span(fact.name, "op", target), Span(where, "dim"))
+    return pane.lines
+
+
+def _title(pane: Pane, box: NodeBox) -> None:
+    fact = box.fact
+    sign = node_sign(box, pane.glyphs, pane.model.run is not None)
+    name = f"{fact.name} of {fact.label}" if fact.leaf else fact.name
+    pane.add(Span(f" {name}", "title"), Span(f"  node {fact.id}", "dim"))
+    thread = f", thread {box.thread}" if box.thread else ""
+    style = "text" if sign.style == "here" else sign.style
+    state = f"{sign.text}  " if sign.text else ""
+    pane.add(Span(f"   {state}{sign.words}{thread}", style))
+    if fact.line:
+        target = Target("line", file=fact.file, line=fact.line, node=fact.id)
+        call = Target("call", call=fact.call, node=fact.id)
+        pane.add(
+            Span("   made by "),
+            Span(fact.op or fact.name, "op", call if fact.call else None),
+            Span(" on "),
+            Span(f"line {fact.line}", "name", target),
+            Span(f" in {fact.function.strip('<>')}" if fact.function else "", "dim"),
+        )
+    if fact.module:
+        pane.add(Span("   of module ", "dim"), Span(fact.module, "name"))
+
+
+def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:
+    """A tensor in one line; None where there is none."""
+    if not flow.tensor:
+        yield Span(f"{pane.glyphs.none} None", "type")
+        return
+    label = flow.label if flow.label.startswith("#") else f"{flow.label} #{flow.tensor}"
+    yield Span(label, "name", Target("tensor", tensor=flow.tensor, node=node))
+    if flow.dtype:
+        yield Span(f" {flow.dtype} {shape_text(flow.sizes, pane.glyphs.times)}", "type")
+
+
+def _buffers(pane: Pane, box: NodeBox) -> None:
+    if not box.inputs:
+        return
+    pane.head("gradient in", "what lies in its input buffer")
+    for slot in box.inputs:
+        sign, style = slot_sign(slot, pane.glyphs), slot_style(slot)
+        come = f"{slot.arrived} of {slot.expected}"
+        if not slot.tensor:
+            words = "nothing yet" if slot.state == "not yet" else "None"
+            pane.add(Span(f"   {sign} ", style), Span(f"{words}, {come}", style))
+            continue
+        flow = Flow(slot.input, slot.tensor, f"#{slot.tensor}", slot.dtype, slot.sizes)
+        zero = ", zero" if slot.state == "zero" else ""
+        pane.add(
+            Span(f"   {sign} ", style),
+            *_tensor(pane, flow, box.fact.id),
+            Span(f"  {come}{zero}", "dim"),
+        )
+        if slot.text:
+            pane.add(Span(f"     {slot.text}", "number"))
+
+
+def _formula(pane: Pane, box: NodeBox) -> None:
+    if box.fact.leaf:
+        pane.head("what it does")
+        pane.say(f"adds the gradient into {box.fact.label}.grad")
+        return
+    if not box.formula:
+        return
+    pane.head("formula", f"csrc/ops: {box.fact.op}")
+    for row in box.formula:
+        lead = f"   {row.argument}: "
+        first, *rest = wrapped(row.text, pane.width, "text", cells(lead)) or [()]
+        pane.lines.append((Span(lead, "name"), *first[1:]))
+        pane.lines += rest
+
+
+def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
+    if not box.fact.edges:
+        return
+    pane.head("gradient out", "Enter follows" if pane.width > 40 else "")
+    given = {flow.index: flow for flow in box.given}
+    own = folded.item_of.get(box.fact.id, -1)
+    for edge in box.fact.edges:
+        if not edge.next:
+            pane.add(Span(f"   {edge.index}: ", "number"), Span("needs no gradient", "dim"))
+            continue
+        tail = folded.item_of.get(edge.next, -1)
+        label = folded.items[tail].label if tail >= 0 else str(edge.next)
+        target = Target("edge", node=box.fact.id, index=(box.fact.id, edge.next))
+        if tail >= 0 and folded.items[tail].key[1] != NODE:
+            target = edge_target(folded, own, tail)
+        into = f" input {edge.input}" if edge.input else ""
+        spans = [
+            Span(f"   {edge.index}: ", "number"),
+            Span(f"{pane.glyphs.arrow} {label}{into}", "op", target),
+        ]
+        flow = given.get(edge.index)
+        if flow is not None:
+            spans += [Span("  "), *_tensor(pane, flow, box.fact.id)]
+        pane.add(*spans)
+
+
+def _saved(pane: Pane, box: NodeBox) -> None:
+    if not box.saved:
+        return
+    kept = [each for each in box.saved if each.released < 0]
+    about = f"keeps {bytes_text(sum(each.nbytes for each in kept))}" if kept else "let go of"
+    pane.head("saved", about)
+    for each in box.saved:
+        _saved_one(pane, each, box.fact.id)
+
+
+def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
+    target = Target("tensor", tensor=each.tensor, node=node)
+    gone = each.released >= 0
+    style = "error" if each.stale else "ghost" if gone else "name"
+    label = each.label if each.label.startswith("#") else f"{each.label} #{each.tensor}"
+    version = f"version {each.saved}"
+    if each.stale:
+        version = f"saved at version {each.saved}, is at {each.current}"
+    elif gone:
+        version = f"let go of at event {each.released}"
+    pane.add(
+        Span(f"   {each.name} ", "dim"),
+        Span(label, style, target),
+        Span(f"  {version}", "error" if each.stale else "dim"),
+    )
+    write = each.overwrite
+    if not each.stale:
+        return
+    if write is None:
+        pane.say("STALE: it was written in place since", "error", 5)
+        return
+    goto = Target("event", event=write.moment, node=node)
+    where = f" on line {write.line}" if write.line else ""
+    pane.add(
+        Span(f"     {pane.glyphs.fail} STALE: ", "error"),
+        Span(f"{write.op}{where}", "error", goto),
+        Span(" overwrote it", "error"),
+    )
+    if write.code:
+        pane.add(Span(f"       {write.code}", "text", goto))
+
+
+def _grad(pane: Pane, box: NodeBox) -> None:
+    grad = box.grad
+    if grad is None:
+        return
+    pane.head(f"{box.fact.label}.grad")
+    if not grad.tensor:
+        pane.add(Span(f"   {pane.glyphs.none} None", "type"), Span("  not computed yet", "dim"))
+        return
+    flow = Flow(0, grad.tensor, f"#{grad.tensor}", grad.dtype, grad.sizes)
+    pane.add(Span("   "), *_tensor(pane, flow, box.fact.id), Span(f"  {grad.how}", "dim"))
+    if grad.text:
+        pane.add(Span(f"     {grad.text}", "number"))
+
+
+def _made(pane: Pane, box: NodeBox) -> None:
+    if box.outputs:
+        pane.head("variable" if box.fact.leaf else "grad_fn of")
+        for flow in box.outputs:
+            pane.add(Span("   "), *_tensor(pane, flow, box.fact.id))
+
+
+def _users(pane: Pane, box: NodeBox, folded: Folded) -> None:
+    """Where its gradients come from."""
+    own = folded.item_of.get(box.fact.id, -1)
+    users = folded.users[own] if own >= 0 else []
+    if not users or folded.items[own].key[1] != NODE:
+        return
+    pane.head("gradients come from")
+    for number in users[:USERS]:
+        target = edge_target(folded, own, number)
+        pane.add(Span(f"   {pane.glyphs.arrow_left} {folded.items[number].label}", "op", target))
+    if len(users) > USERS:
+        pane.add(Span(f"   and {len(users) - USERS} more", "dim"))
+
+
+def _hooks(pane: Pane, box: NodeBox) -> None:
+    if not box.hooks:
+        return
+    pane.head("hooks")
+    for hook in box.hooks:
+        what = f", gave #{hook.after} for #{hook.before}" if hook.replaced else ""
+        target = Target("event", event=hook.moment, node=box.fact.id)
+        pane.add(Span(f"   {hook.kind}{what}", "op", target))

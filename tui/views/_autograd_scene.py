@@ -1,0 +1,133 @@
+"""How a part of the graph is drawn in so much room: as boxes, as rows or as a list, and where each is.
+
+Chosen and laid out once per part, room and way of looking, never per moment: see the note in
+tui/render/graph/layout.py. The last few scenes are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.inspect.models.autograd import Part
+from tui.render import cells
+from tui.render.graph import Layout, Rails, layout, rails
+from tui.views import Look
+from tui.views._autograd_fold import NODE, REPEAT, Folded, fact_of, fold
+
+FORMS = ("boxes", "rows", "list")
+LARGE = 1200  # items from which on only a list is made without being asked for
+NARROW = 46  # columns below which a graph that does not fit is a list
+STATE = 4  # cells of a node's state: its sign and a number
+BOX_ROWS = 3
+PORTAL = 10
+WIDEST = 34
+KEPT = 12  # scenes
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A part, folded, laid out. Of `layout` and `rails` there is the one that the form needs."""
+
+    folded: Folded
+    form: str
+    labels: tuple[str, ...]
+    layout: Layout | None
+    rails: Rails | None
+
+
+_kept: dict[tuple, tuple[Part, Scene]] = {}
+_folds: dict[tuple, tuple[Part, Folded]] = {}
+
+
+def scene(part: Part, look: Look, width: int, height: int) -> Scene:
+    """The scene of a part in `width` x `height` cells."""
+    key = (id(part), look, width, height)
+    found = _kept.get(key)
+    if found is None or found[0] is not part:  # an id may have been another part's before
+        found = part, _made(part, look, width, height)
+    _keep(_kept, key, found)
+    return found[1]
+
+
+def folded(part: Part, look: Look) -> Folded:
+    """The part folded as one wants to look at it."""
+    key = (id(part), look.fold, look.opened)
+    found = _folds.get(key)
+    if found is None or found[0] is not part:
+        found = part, fold(part, look.fold, look.opened)
+    _keep(_folds, key, found)
+    return found[1]
+
+
+def _keep(kept: dict, key: tuple, value: tuple) -> None:
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > KEPT:
+        del kept[next(iter(kept))]
+
+
+def _made(part: Part, look: Look, width: int, height: int) -> Scene:
+    what = folded(part, look)
+    form = look.form
+    if form == "list" or (not form and len(what.items) > LARGE):
+        return _listed(what)
+    if form in ("", "boxes"):
+        full = _boxes(what, True)
+        if _fits(full, width, height):
+            return full
+        short = _boxes(what, False)
+        if form or _fits(short, width, height):
+            return short if full.layout and full.layout.width > width else full
+    rows = _rows(what)
+    if form or _fits(rows, width, height):
+        return rows
+    if width < NARROW:
+        return _listed(what)
+    assert rows.layout is not None
+    return rows if rows.layout.width <= 2 * width else _listed(what)
+
+
+def _fits(made: Scene, width: int, height: int) -> bool:
+    return made.layout is not None and made.layout.width <= width and made.layout.height <= height
+
+
+def _labels(what: Folded, full: bool) -> tuple[str, ...]:
+    """What each item is called; `full`: by PyTorch's own name of the node."""
+    made = []
+    for number, item in enumerate(what.items):
+        fact = fact_of(what, number)
+        if item.key[1] == REPEAT:
+            text = f"×{item.times} {item.label}"
+        elif item.key[1] != NODE:
+            text = item.label
+        elif full:
+            text = f"{fact.name} {fact.label}" if fact.leaf else fact.name
+        else:
+            text = fact.label
+        made.append(text)
+    return tuple(made)
+
+
+def _boxes(what: Folded, full: bool) -> Scene:
+    labels = _labels(what, full)
+    widths = [max(14, min(WIDEST, cells(label) + STATE + 4)) for label in labels]
+    made = layout(_odd(widths), what.heads, what.tails, BOX_ROWS, PORTAL)
+    return Scene(what, "boxes", labels, made, None)
+
+
+def _rows(what: Folded) -> Scene:
+    labels = _labels(what, False)
+    widths = [min(WIDEST, cells(label) + STATE + 3) for label in labels]
+    return Scene(
+        what, "rows", labels, layout(_odd(widths), what.heads, what.tails, 1, PORTAL), None
+    )
+
+
+def _listed(what: Folded) -> Scene:
+    lanes = rails(len(what.items), what.heads, what.tails, what.order)
+    return Scene(what, "list", _labels(what, False), None, lanes)
+
+
+def _odd(widths: list[int]) -> list[int]:
+    """Odd widths have a middle cell: wires that go straight down stay in one column."""
+    return [width | 1 for width in widths]

@@ -1,0 +1,161 @@
+"""What the signs of the autograd view are made from: the state of a node or group, and of a wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.inspect.models.autograd import STATES, Autograd, BufferSlot, NodeBox
+from tui.render import Glyphs
+from tui.views._autograd_fold import NODE, Folded
+
+_STYLES = {
+    "": "text",
+    "waiting": "waits",
+    "partly": "waits",
+    "ready": "ready",
+    "running": "here",
+    "done": "done",
+    "skipped": "dim",
+    "failed": "error",
+    "captured": "done",
+}
+_URGENT = ("failed", "running", "ready", "partly", "waiting", "done", "captured", "skipped", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A state as it is drawn: sign and number, the style of text and frame, and in words."""
+
+    text: str
+    style: str
+    frame: str
+    words: str
+    there: bool = True  # it has been made
+    stale: bool = False
+
+
+NOT_YET = Sign("", "dim", "frame", "not made yet", False)
+
+
+def node_sign(box: NodeBox, glyphs: Glyphs, run: bool) -> Sign:
+    """The state of one node."""
+    text, words = _of_state(box, glyphs, run)
+    style = _STYLES[box.state]
+    frame = "frame" if style in ("text", "dim") else "done" if style == "done" else style
+    if not box.alive:
+        words = f"{words}, and is freed" if box.state == "done" else "freed"
+        text = glyphs.ghost + (str(box.order) if box.order else "")
+        style = frame = "dim"
+    if box.stale:
+        style = frame = "error"
+    frame = {"here": "ready", "error": "error"}.get(frame, frame)
+    return Sign(text, style, frame, words, True, box.stale)
+
+
+def _of_state(box: NodeBox, glyphs: Glyphs, run: bool) -> tuple[str, str]:
+    left, all_ = box.waits_for, box.dependencies
+    if box.state == "waiting":
+        return f"{glyphs.waits}{left}", f"waits for {_gradients(left)}"
+    if box.state == "partly":
+        return f"{glyphs.partly}{left}", f"waits for {left} more of {_gradients(all_)}"
+    if box.state == "ready":
+        return f"{glyphs.ready}{box.place + 1}", f"ready, number {box.place + 1} in the queue"
+    if box.state == "running":
+        return f"{glyphs.here}{box.order or ''}", "runs now"
+    if box.state == "done":
+        return f"{glyphs.done}{box.order or ''}", f"has run, as number {box.order}"
+    if box.state == "skipped":
+        return glyphs.skipped, "reached, but need not run: inputs= asks for nothing behind it"
+    if box.state == "captured":
+        return glyphs.mark, "its gradient is what autograd.grad() was asked for; it does not run"
+    if box.state == "failed":
+        return f"{glyphs.fail}{box.order or ''}", "the pass failed here"
+    return "", "not reached by this pass" if run else "no backward pass has reached it yet"
+
+
+def _gradients(count: int) -> str:
+    return f"{count} gradient" + ("" if count == 1 else "s")
+
+
+def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> Sign:
+    """The state of nodes drawn as one: the most urgent of theirs, and how many have run."""
+    import numpy as np
+
+    nodes, ids = model.nodes, folded.ids[number]
+    place = np.minimum(np.searchsorted(nodes.ids, ids), max(0, len(nodes.ids) - 1))
+    made = nodes.ids[place] == ids if len(nodes.ids) else np.zeros(len(ids), bool)
+    if not made.any():
+        return NOT_YET
+    place = place[made]
+    counts = np.bincount(nodes.codes[place], minlength=len(STATES)).tolist()
+    by_state = dict(zip(STATES, counts, strict=True))
+    state = next(name for name in _URGENT if by_state[name])
+    alive = int(nodes.alive[place].sum())
+    sign = {
+        "failed": glyphs.fail,
+        "running": glyphs.here,
+        "ready": glyphs.ready,
+        "partly": glyphs.partly,
+        "waiting": glyphs.waits,
+        "done": glyphs.done,
+        "skipped": glyphs.skipped,
+        "captured": glyphs.mark,
+        "": "",
+    }[state]
+    ran, all_ = by_state["done"], len(ids)
+    text = f"{sign}{ran}/{all_}" if by_state[""] < len(place) else ""
+    words = f"{all_} nodes, {len(place)} made, {alive} alive, {ran} have run"
+    style = _STYLES[state]
+    stale = bool(np.isin(np.array(model.stale, dtype=np.int64), ids).any())
+    if not alive:
+        text, style = glyphs.ghost, "dim"
+    if stale:
+        style = "error"
+    frame = {"here": "ready", "text": "frame", "dim": "frame"}.get(style, style)
+    return Sign(text, style, frame, words, True, stale)
+
+
+def item_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> Sign:
+    """The state of whatever is drawn there."""
+    item = folded.items[number]
+    if item.key[1] != NODE:
+        return group_sign(model, folded, number, glyphs)
+    box = model.nodes.of(item.key[0])
+    return NOT_YET if box is None else node_sign(box, glyphs, model.run is not None)
+
+
+def slot_sign(slot: BufferSlot, glyphs: Glyphs) -> str:
+    """What lies in an input buffer, in one sign."""
+    return {
+        "not yet": glyphs.dot,
+        "none": glyphs.none,
+        "zero": "0",
+        "one": glyphs.one,
+        "sum": glyphs.sum,
+    }[slot.state]
+
+
+def slot_style(slot: BufferSlot) -> str:
+    return {"not yet": "dim", "none": "type", "zero": "number"}.get(slot.state, "done")
+
+
+def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
+    """The buffers of a node: `Σ2/2` per input, the signs alone where there are many."""
+    if len(box.inputs) > 2:
+        return "".join(slot_sign(slot, glyphs) for slot in box.inputs[:6])
+    return " ".join(
+        f"{slot_sign(slot, glyphs)}{slot.arrived}/{slot.expected}" for slot in box.inputs
+    )
+
+
+def wire_sign(model: Autograd, folded: Folded, edge: int, glyphs: Glyphs) -> tuple[str, str]:
+    """(sign, style) of the end of a wire: has a gradient come along it, and was it None?"""
+    place, number = folded.edges[edge]
+    head = folded.heads[edge]
+    if folded.items[head].key[1] != NODE:
+        whole = group_sign(model, folded, head, glyphs)
+        return (glyphs.came, "done") if whole.style == "done" else (glyphs.to_come, "wire")
+    box = model.nodes.of(folded.part.nodes[place].id)
+    if box is None or number >= len(box.given):
+        return glyphs.to_come, "wire"
+    return (glyphs.came, "done") if box.given[number].tensor else (glyphs.none, "type")

@@ -1,0 +1,101 @@
+"""Where the cursor keys lead from the node in focus: in the graph, not on the screen alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from engine.inspect.models.autograd import Autograd
+from tui.render import Line, Target
+from tui.render.graph import Layout
+from tui.views._autograd_fold import NODE, Folded
+from tui.views._autograd_graph import item_target
+from tui.views._autograd_scene import Scene
+
+FAR = 400  # layers or lines that are looked through for something that has been made
+
+
+def ways(
+    model: Autograd, scene: Scene, focus: int, rows: int, pane: list[Line]
+) -> dict[str, Target]:
+    """Key -> what it leads to, as far as there is something."""
+    folded = scene.folded
+
+    def made(item: int) -> bool:
+        return any(
+            model.nodes.place_of(folded.part.nodes[at].id) >= 0 for at in folded.items[item].members
+        )
+
+    if scene.layout is not None:
+        found = _in_layout(scene.layout, focus, rows, made)
+    else:
+        found = _in_list(scene, focus, rows, made)
+    targets = {key: _target(model, folded, item) for key, item in found.items() if item >= 0}
+    if "right" not in targets and (first := _first(pane)) is not None:
+        targets["right"] = first
+    return targets
+
+
+def _target(model: Autograd, folded: Folded, item: int) -> Target:
+    key = folded.items[item].key
+    return item_target(folded, item, model.nodes.of(key[0]) if key[1] == NODE else None)
+
+
+def _first(pane: list[Line]) -> Target | None:
+    return next((span.target for line in pane for span in line if span.target), None)
+
+
+def _in_layout(
+    layout: Layout, focus: int, rows: int, made: Callable[[int], bool]
+) -> dict[str, int]:
+    at, (x, y) = layout.layer[focus], layout.middle(focus)
+
+    def nearest(layers: Iterable[int]) -> int:
+        for layer in layers:
+            row = [item for item in layout.rows[layer] if item < layout.count]
+            row.sort(key=lambda item: abs(layout.middle(item)[0] - x))
+            for item in row[:8]:
+                if made(item):
+                    return item
+        return -1
+
+    def page(by: int) -> Iterable[int]:
+        to = layout.layers_within(max(0, y + by), max(0, y + by) + 1)
+        near = min(max(to.start, 0), len(layout.rows) - 1)
+        return range(near, at, -1 if by > 0 else 1)
+
+    last = len(layout.rows)
+    row = layout.rows[at]
+    place = row.index(focus)
+    near = row[max(0, place - 8) : place + 9] if place >= 0 else [focus]
+    own = near.index(focus)
+    beside = {"left": near[:own][::-1], "right": near[own + 1 :]}
+    found = {
+        key: next((item for item in items if item < layout.count and made(item)), -1)
+        for key, items in beside.items()
+    }
+    found["up"] = nearest(range(at - 1, max(-1, at - FAR), -1))
+    found["down"] = nearest(range(at + 1, min(last, at + FAR)))
+    found["pageup"] = nearest(page(-rows))
+    found["pagedown"] = nearest(page(rows))
+    found["home"] = nearest(range(at))
+    found["end"] = nearest(range(last - 1, at, -1))
+    return found
+
+
+def _in_list(scene: Scene, focus: int, rows: int, made: Callable[[int], bool]) -> dict[str, int]:
+    rails = scene.rails
+    assert rails is not None
+    at, last = rails.line_of[focus], len(rails.rows)
+
+    def first(lines: Iterable[int]) -> int:
+        return next((rails.rows[line].node for line in lines if made(rails.rows[line].node)), -1)
+
+    step = max(1, rows - 1)
+    return {
+        "up": first(range(at - 1, -1, -1)),
+        "down": first(range(at + 1, last)),
+        "pageup": first(range(max(0, at - step), at)),
+        "pagedown": first(range(min(last - 1, at + step), at, -1)),
+        "home": first(range(at)),
+        "end": first(range(last - 1, at, -1)),
+    }
