@@ -1,0 +1,170 @@
+"""What scenarios are made of: functions of a module (engine, or torch) that return plain data.
+
+A scenario tells what happened: values, names of nodes, the order of calls, what was freed, the class
+of an error and which facts its text has. The same function runs with both modules and has to tell
+the same. What PyTorch told is kept in recorded.json (see record_scenarios.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+RECORDED = Path(__file__).with_name("recorded.json")
+FILES = (
+    "graph", "calls", "derivatives", "inplace", "views", "hooks", "node_hooks", "function",
+    "function_marks", "function_nesting", "grad_slot", "modes", "saved", "checkpoint", "threads",
+    "gradients",
+)  # fmt: skip
+SCENARIOS: dict[str, Callable[[Any], Any]] = {}
+
+
+def scenario(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Adds a function of the module to the table, under its own name."""
+    name = function.__name__.removesuffix("_")
+    assert name not in SCENARIOS, f"two scenarios are called {name}"
+    SCENARIOS[name] = function
+    return function
+
+
+def scenario_of(**cases: Any) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
+    """Adds a function of the module and a case: one scenario for each, called name[case]."""
+
+    def add(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        for name, case in cases.items():
+            SCENARIOS[f"{function.__name__}[{name.rstrip('_')}]"] = functools.partial(
+                function, case=case
+            )
+        return function
+
+    return add
+
+
+def all_scenarios() -> dict[str, Callable[[Any], Any]]:
+    """The whole table, by name."""
+    for name in FILES:
+        importlib.import_module(f"scenarios_{name}")
+    return SCENARIOS
+
+
+def told(module: Any, name: str) -> Any:
+    """The log of one scenario, as JSON gives it back."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        log = SCENARIOS[name](module)
+    return json.loads(json.dumps(plain(log)))
+
+
+def plain(value: Any) -> Any:
+    """Tensors as nested lists, everything else as JSON has it; numbers it does not have as text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, complex):
+        return {"re": plain(value.real), "im": plain(value.imag)}
+    if hasattr(value, "tolist"):
+        return plain(value.detach().tolist())
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value).replace("torch.", "engine.")
+
+
+def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
+    """Where two logs differ; None where they do not. Floats may differ by rounding."""
+    if isinstance(ours, float | int) and isinstance(theirs, float | int):
+        if isinstance(ours, bool) == isinstance(theirs, bool) and math.isclose(
+            ours, theirs, rel_tol=1e-6, abs_tol=1e-9
+        ):
+            return None
+    elif isinstance(ours, dict) and isinstance(theirs, dict) and set(ours) == set(theirs):
+        if set(ours) == {"raises", "says"} and ours["raises"] == theirs["raises"]:
+            missing = [fact for fact in theirs["says"] if fact not in ours["says"]]
+            return f"{where}: the text of {ours['raises']} lacks {missing}" if missing else None
+        found = (difference(ours[key], theirs[key], f"{where}.{key}") for key in theirs)
+        return next(filter(None, found), None)
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        found = (
+            difference(mine, other, f"{where}[{i}]")
+            for i, (mine, other) in enumerate(zip(ours, theirs, strict=True))
+        )
+        return next(filter(None, found), None)
+    elif ours == theirs and type(ours) is type(theirs):
+        return None
+    return f"{where or 'the log'}: {ours!r}, PyTorch tells {theirs!r}"
+
+
+# ---- words of the scenarios
+
+
+def leaf(m: Any, *values: Any, grad: bool = True, dtype: str = "float64") -> Any:
+    """A tensor of the values (of one nested list) that requires grad."""
+    data = values[0] if len(values) == 1 and isinstance(values[0], list) else list(values)
+    return m.tensor(data, dtype=getattr(m, dtype), requires_grad=grad)
+
+
+def error(call: Callable[[], Any], *facts: str) -> Any:
+    """The class of the error that `call` raises, and which of the facts its text has."""
+    try:
+        value = call()
+    except Exception as raised:
+        text = str(raised)
+        return {"raises": type(raised).__name__, "says": [fact for fact in facts if fact in text]}
+    return {"raises": None, "value": plain(value)}
+
+
+def name(node: Any) -> str | None:
+    """A node's name, without the namespace that the core's own have."""
+    return None if node is None else node.name().split("::")[-1]
+
+
+def graph(node: Any) -> Any:
+    """The node with those it leads to: [name, [[next, output number], ...]]."""
+    if node is None:
+        return None
+    return [name(node), [[graph(after), number] for after, number in node.next_functions]]
+
+
+def about(x: Any) -> list[Any]:
+    """requires_grad, is_leaf, and the node's name."""
+    return [x.requires_grad, x.is_leaf, name(x.grad_fn)]
+
+
+def alive(*references: Any) -> list[bool]:
+    """Which of the weak references still have their object, without a collection of cycles."""
+    return [reference() is not None for reference in references]
+
+
+def double(m: Any, **methods: Any) -> Any:
+    """A Function that doubles; `methods` replace its own."""
+
+    def forward(ctx, x):
+        return x * 2
+
+    def backward(ctx, g):
+        return g * 2
+
+    members = {"forward": forward, "backward": backward, **methods}
+    namespace = {key: staticmethod(value) for key, value in members.items()}
+    return type("Double", (m.autograd.Function,), namespace)
+
+
+@contextlib.contextmanager
+def no_collection() -> Any:
+    """Cycles are not collected: what dies inside is let go of by its last holder."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
