@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DETACHING = ("detach", "detach_", "data")
 _MOST = 3  # facts of one sort that an answer lists
+_LATEST = 64  # backward passes that are looked at, newest first
 _ACCUMULATES = 4  # the flag of BACKWARD_BEGIN
 
 
@@ -168,16 +169,19 @@ def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> A
 def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
     runs = history.autograd.tables.runs
     count = runs.begun(m)
-    if not count:
+    found = (
+        history.autograd.run(int(runs.id[row])) for row in range(max(0, count - _LATEST), count)
+    )
+    passes = [run for run in found if run]
+    if not passes:
         return Answer(f"{name} is a leaf, and no backward pass has run yet")
     nodes = set(history.autograd.accumulators_ever(tensor, m))
     own = history.autograd.grad_fn(tensor, m)[0]
     nodes |= {own} if own else set()
-    passes = [history.autograd.run(int(runs.id[row])) for row in range(max(0, count - 64), count)]
-    reached = [(run, node) for run in passes if run for node in nodes if _reaches(run, node, m)]
+    reached = [(run, node) for run in passes for node in nodes if _reaches(run, node, m)]
     if reached:
         return _what_went_wrong(history, name, *reached[-1], m)
-    last = next(run for run in reversed(passes) if run)
+    last = passes[-1]
     facts = list(_uses(history, tensor, m))
     text = f"no backward pass reached {name}: the last one{place(history, last.since)} does not lead to it"
     return Answer(text, tuple(facts), last.since)

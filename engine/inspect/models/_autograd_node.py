@@ -24,6 +24,7 @@ from engine.inspect.models._autograd_formula import formula
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._numbers import dtype_of, short
 
+_MOST_UNUSED = 64  # inputs of a node that are shown though nothing leads to them
 _NUMBERS = 3  # that a line has room for
 _LOOKED_AT = 1 << 12  # bytes of a gradient that are read to see whether all of it is zero
 
@@ -156,10 +157,11 @@ class NodeMaker:
         for root, number, _ in roots(self.history, self.run):
             if root == node:
                 expected[number] = expected.get(number, 0) + 1
-        last = max([*came, *expected], default=-1)
+        known = {*came, *expected}
+        known |= set(range(min(max(known, default=-1), _MOST_UNUSED)))  # those that nothing reaches
         return tuple(
             self._slot(number, came.get(number, []), expected.get(number, 0))
-            for number in range(last + 1)
+            for number in sorted(known)
         )
 
     def _slot(self, number: int, rows: list[int], expected: int) -> BufferSlot:
