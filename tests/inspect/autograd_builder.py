@@ -110,7 +110,7 @@ class GradBuilder(TraceBuilder):
         inputs = list(inputs)
         op = op or name.removesuffix("Backward0").lower()
         edges = [self.edge_to(each) if each else (0, 0) for each in inputs]
-        with self.op(f"{op}(Tensor self) -> Tensor", [T(inputs[0])]) as call:
+        with self.op(f"{op}(Tensor self) -> Tensor", [T(inputs[0] or inputs[-1])]) as call:
             results = [self.tensor(sizes, values=None) for _ in range(outputs)]
             node = self.node(name, edges, call.number)
             for attribute, tensor in (saves or {}).items():

@@ -93,14 +93,21 @@ class PartMaker:
             leaves,
             strict=True,
         )
+        leaf_names = {
+            node: self._leaf_names(variable, self.autograd.since(node))
+            for node, variable in variables.items()
+        }
+        modules = {node: module for node, (_, module) in leaf_names.items()}
+        short_names = {number: short_name(text) for number, text in names.items()}
         inside, made = self._inside(rows, names), []
         for node, name, call, sequence, since, until, op, file, line, frame, leaf in columns:
             out, variable = edges.get(node, ()), variables.get(node, 0)
             if leaf:
-                label, module = self._leaf_names(variable, since)
+                label, module = leaf_names[node]
             else:
-                label = short_name(names[name])
-                module = self._module(out, variables, since)
+                label, module = short_names[name], self._module(out, modules)
+                if len(out) == 1 and out[0].next in leaf_names:  # a parameter, seen transposed
+                    modules[node] = module
             made.append(
                 NodeFact(
                     node,
@@ -195,12 +202,7 @@ class PartMaker:
         modules = [path.rpartition(".")[0] for _, path in paths if "." in path]
         return label, modules[0] if modules else ""
 
-    def _module(self, edges: tuple[Edge, ...], variables: dict[int, int], moment: int) -> str:
-        """Of what its parameters are attributes: they lead to leaves, or through a transpose."""
-        for edge in edges:
-            variable = variables.get(edge.next, 0)
-            if variable:
-                module = self._leaf_names(variable, self.autograd.since(edge.next))[1]
-                if module:
-                    return module
-        return ""
+    def _module(self, edges: tuple[Edge, ...], modules: dict[int, str]) -> str:
+        """Of what its parameters are attributes."""
+        found = (modules[edge.next] for edge in edges if edge.next in modules)
+        return next((module for module in found if module), "")

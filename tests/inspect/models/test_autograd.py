@@ -221,6 +221,29 @@ def test_steps_of_a_training_loop_are_parts_of_their_own():
     assert len(model.nodes) == 7, "the leaf stands in each part and is one node"
 
 
+def test_modules_are_known_by_the_names_of_their_parameters():
+    b = GradBuilder()
+    b.frame()
+    x = b.tensor((2,), name="x")
+    w, c = b.leaf(), b.leaf()
+    b.bind("net._modules['fc1']._parameters['weight']", w, "SLOT")
+    b.bind("net._modules['fc1']._parameters['bias']", c, "SLOT")
+    turned = b.made("TBackward0", (w,))
+    y = b.made("MmBackward0", (0, turned))
+    z = b.made("ReluBackward0", (b.made("AddBackward0", (y, c)),))
+    assert x != z
+    (part,) = project(b.history(), b.now, NOTHING).parts
+    told = {fact.label: fact.module for fact in part.nodes}
+    assert told == {
+        "net.fc1.weight": "net.fc1",
+        "T": "net.fc1",
+        "Mm": "net.fc1",
+        "net.fc1.bias": "net.fc1",
+        "Add": "net.fc1",
+        "Relu": "",
+    }
+
+
 def test_the_node_in_focus():
     b, n = diamond()
     history = b.history()
