@@ -69,7 +69,7 @@ class GradBuilder(TraceBuilder):
         self.nodes[number] = made
         return made
 
-    def save(self, node: GraphNode, tensor: int, name: str) -> None:
+    def keep(self, node: GraphNode, tensor: int, name: str) -> None:
         slot = len(node.saved)
         node.saved[slot] = tensor
         text = self.string(f"_saved_{name}")
@@ -114,7 +114,7 @@ class GradBuilder(TraceBuilder):
             results = [self.tensor(sizes, values=None) for _ in range(outputs)]
             node = self.node(name, edges, call.number)
             for attribute, tensor in (saves or {}).items():
-                self.save(node, tensor or results[0], attribute)
+                self.keep(node, tensor or results[0], attribute)
             for output, result in enumerate(results):
                 self.grad_fn(result, node, output)
             call.results(*results)
