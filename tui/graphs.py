@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from tui.render import Target
 
 if TYPE_CHECKING:
-    from engine.inspect.models.autograd import Autograd, Part
+    from engine.inspect.models.autograd import Autograd, NodeBox, Part
     from tui.stage import Stage
+    from tui.views._autograd_fold import Folded
 
 VIEW = "autograd"
 FORMS = {"": "as suits the room", "boxes": "as boxes", "rows": "as rows", "list": "as a list"}
@@ -60,7 +61,7 @@ def open_or_close(stage: Stage) -> str:
     what = folded(part, stage.look)
     key = what.items[what.item_of[model.focus]].key
     if key[1] != NODE:
-        return _open(stage, key)
+        return _open(stage, what, key)
     for each in stage.look.opened:
         closed = replace(stage.look, opened=stage.look.opened - {each})
         what = folded(part, closed)
@@ -71,9 +72,13 @@ def open_or_close(stage: Stage) -> str:
     return "this is one node: nothing to open. f folds blocks, lines or modules"
 
 
-def _open(stage: Stage, key: tuple[int, int]) -> str:
+def _open(stage: Stage, what: Folded, key: tuple[int, int]) -> str:
+    """Draw a group one by one, and go to its newest node: where gradients come in."""
     stage.look = replace(stage.look, opened=stage.look.opened | {key})
-    stage.select(Target("group", node=key[0], index=key))
+    group = next((item for item in what.items if item.key == key), None)
+    inside = [what.part.nodes[place] for place in group.members] if group else []
+    newest = max((node.id for node in inside if not node.leaf), default=key[0])
+    stage.select(Target("edge", node=newest))
     return "opened; u closes it"
 
 
@@ -87,13 +92,17 @@ def part_of(model: Autograd, node: int) -> Part | None:
 
 def follow(stage: Stage, target: Target) -> str:
     """Along an edge to its end, from a node along its first edge, into a group."""
+    from tui.views._autograd_scene import folded
+
     index = target.index or (target.node, 0)
     if target.kind == "group":
-        return _open(stage, (index[0], index[1]))
+        part = part_of(stage.model(VIEW), index[0])
+        key = (index[0], index[1])
+        return _open(stage, folded(part, stage.look), key) if part else "the group is gone"
     end = index[1]
     if target.kind == "node":
         box = stage.model(VIEW).nodes.of(target.node)
-        ends = [edge.next for edge in box.fact.edges if edge.next] if box else []
+        ends = _ends(stage, box) if box else []
         if stage.view != VIEW:
             return stage.show_view(VIEW)
         if not ends:
@@ -103,6 +112,14 @@ def follow(stage: Stage, target: Target) -> str:
     stage.show_view(VIEW)
     label = end_name(stage, end)
     return f"followed to {label}; Backspace returns"
+
+
+def _ends(stage: Stage, box: NodeBox) -> list[int]:
+    """Where a node's edges lead: those first from where it goes on."""
+    nodes = stage.model(VIEW).nodes
+    ends = [edge.next for edge in box.fact.edges if edge.next]
+    leaves = {end for end in ends if (each := nodes.of(end)) is not None and each.fact.leaf}
+    return sorted(ends, key=lambda end: end in leaves)
 
 
 def end_name(stage: Stage, node: int) -> str:

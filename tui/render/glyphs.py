@@ -53,7 +53,6 @@ class Glyphs:
     sum: str  # what lies there was added up
     far: str  # leads far away
     joins: str  # comes from far away
-    folded: str  # several things drawn as one
     kept: str  # a saved tensor
     levels: str  # nine heights from nothing to full
     wires: str  # 16 signs by the sum of their sides
@@ -107,7 +106,6 @@ UNICODE = Glyphs(
     sum="Σ",
     far="⇢",
     joins="⇠",
-    folded="▣",
     kept="▪",
     levels=" ▁▂▃▄▅▆▇█",
     # by the sum of UP=1 RIGHT=2 DOWN=4 LEFT=8; a single side is drawn as a whole line
@@ -153,7 +151,6 @@ ASCII = Glyphs(
     sum="S",
     far="}",
     joins="{",
-    folded="%",
     kept="$",
     levels=" .:-=+*%#",
     wires=" |-+||++-+-+++++",

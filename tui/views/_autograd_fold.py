@@ -151,7 +151,7 @@ def _groups(
                 end = block_of.get(place_of.get(edge.next, -1))
                 back = -1 if end is None else number - end
                 ways.append(back if back < _REACH else _REACH)
-            shapes.append((node.name, node.line, *ways))
+            shapes.append((node.name, *ways))
         return tuple(shapes)
 
     made: list[tuple[int, list[list[int]]]] = []

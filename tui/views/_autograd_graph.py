@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.inspect.models.autograd import Autograd, NodeBox
+from engine.inspect.selection import Selection
 from tui.render import Target, cells, cut
+from tui.render.glyphs import DOWN, UP
 from tui.render.graph import Layout
 from tui.render.graph.raster import Raster
 from tui.views import DrawContext
@@ -129,7 +131,7 @@ class Window:
             sign,
             box,
             item_target(self.folded, item, box),
-            item == self.focus or (box is not None and box.lit),
+            item == self.focus or belongs(box, self.context.selection),
         )
         if self.layout.box == 1:
             self._row(raster, shown)
@@ -155,7 +157,8 @@ class Window:
             room -= cells(buffer) + 1
         name = cut(name, max(0, room), glyphs.ellipsis)
         raster.text(x + width - 2 - cells(name), y, name, "name")
-        below = cut(below, max(0, width // 2 - 3), glyphs.ellipsis)
+        ends = shown.box is not None and shown.box.fact.leaf  # no wire leaves it
+        below = cut(below, width - 4 if ends else max(0, width // 2 - 3), glyphs.ellipsis)
         raster.text(x + 2, y + 2, below, "error" if sign.stale else "dim")
 
     def _notes(self, shown: Shown) -> tuple[str, str, str]:
@@ -168,7 +171,7 @@ class Window:
         buffer = " ".join(filter(None, (buffer_text(box, glyphs), joins)))
         if box.fact.leaf:
             grad = box.grad
-            note = "" if grad is None else f"grad{glyphs.one if grad.tensor else glyphs.none}"
+            note = "" if grad is None else f"grad {glyphs.one if grad.tensor else glyphs.none}"
             return buffer, "", note
         kept = sum(each.released < 0 for each in box.saved)
         return buffer, tensor_name(box), f"{glyphs.kept}{kept}" if kept else ""
@@ -178,11 +181,13 @@ class Window:
         x, y, width = shown.x, shown.y, shown.width
         text = cut(f"{_state(sign)}{self.scene.labels[shown.item]}", width - 3, glyphs.ellipsis)
         raster.text(x, y, " " * width, "", target)
-        raster.text(x, y, glyphs.lit if shown.lit else "[", shown.frame, target)
+        wall = glyphs.wire(UP | DOWN, True)
+        left, right = (wall, wall) if shown.lit else ("[", "]")
+        raster.text(x, y, left, shown.frame, target)
         raster.text(x + 1, y, text, shown.style, target)
         buffer = buffer_text(shown.box, glyphs)[:1] if shown.box is not None else ""
         raster.text(x + width - 2, y, buffer or " ", shown.frame, target)
-        raster.text(x + width - 1, y, "]", shown.frame, target)
+        raster.text(x + width - 1, y, right, shown.frame, target)
 
     def _portal(self, raster: Raster, item: int) -> None:
         """A stub that says where a wire goes that is not drawn."""
@@ -206,6 +211,14 @@ def corner(at: int, room: int, size: int) -> int:
     step = max(1, room // 3)
     wished = (at - room // 2 + step // 2) // step * step
     return max(0, min(wished, size - room))
+
+
+def belongs(box: NodeBox | None, selection: Selection) -> bool:
+    """Whether a node is lit. A selected node lights those that have to do with its tensor, not all
+    that its line has made."""
+    if box is None or not box.lit or not selection.node:
+        return box is not None and box.lit
+    return box.fact.id == selection.node or selection.tensor in box.touches
 
 
 def tensor_name(box: NodeBox) -> str:

@@ -7,7 +7,7 @@ from tui.render import Line, Span, cells, cut, fit
 from tui.render.graph import Rails
 from tui.views import DrawContext
 from tui.views._autograd_fold import NODE
-from tui.views._autograd_graph import item_target
+from tui.views._autograd_graph import belongs, item_target, tensor_name
 from tui.views._autograd_scene import STATE, Scene
 from tui.views._autograd_signs import NOT_YET, buffer_text, item_sign
 from tui.views._table import window
@@ -38,7 +38,7 @@ def _line(
     item = scene.folded.items[row.node]
     sign = item_sign(model, scene.folded, row.node, glyphs)
     box = model.nodes.of(item.key[0]) if item.key[1] == NODE else None
-    lit = row.node == focus or (box is not None and box.lit)
+    lit = row.node == focus or belongs(box, context.selection)
     lanes = _lanes(rails, line, sign is NOT_YET, context)
     if sign is NOT_YET:
         return (Span(" "), *lanes)
@@ -92,7 +92,7 @@ def _notes(
         name = "" if grad is None else f"grad {glyphs.one if grad.tensor else glyphs.none}"
         kept = ""
     else:
-        name = next((flow.label for flow in box.outputs if not flow.label.startswith("#")), "")
+        name = tensor_name(box)
         count = sum(each.released < 0 for each in box.saved)
         kept = f"{glyphs.kept}{count}" if count else ""
     where = far or (f"L{box.fact.line}" if box.fact.line else "")

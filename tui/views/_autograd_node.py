@@ -13,6 +13,7 @@ from tui.views._autograd_graph import edge_target
 from tui.views._autograd_signs import group_sign, node_sign, slot_sign, slot_style
 from tui.views._cells import wrapped
 
+EDGES = 40  # edges, saved tensors, buffers, outputs: more are counted
 USERS = 6  # nodes that lead here, listed one by one
 MEMBERS = 12  # nodes of a group, listed one by one
 
@@ -93,20 +94,21 @@ def _title(pane: Pane, box: NodeBox) -> None:
     sign = node_sign(box, pane.glyphs, pane.model.run is not None)
     name = f"{fact.name} of {fact.label}" if fact.leaf else fact.name
     pane.add(Span(f" {name}", "title"), Span(f"  node {fact.id}", "dim"))
-    thread = f", thread {box.thread}" if box.thread else ""
-    style = "text" if sign.style == "here" else sign.style
-    state = f"{sign.text}  " if sign.text else ""
-    pane.add(Span(f"   {state}{sign.words}{thread}", style))
+    run = pane.model.run
+    elsewhere = run is not None and box.thread not in (0, run.thread)
+    thread = f", in thread {box.thread}" if elsewhere else ""
+    style = "title" if sign.style == "here" else sign.style
+    state = f"{sign.text} " if sign.text else ""
+    pane.say(f"{state}{sign.words}{thread}", style)
     if fact.line:
         target = Target("line", file=fact.file, line=fact.line, node=fact.id)
         call = Target("call", call=fact.call, node=fact.id)
-        pane.add(
-            Span("   made by "),
-            Span(fact.op or fact.name, "op", call if fact.call else None),
-            Span(" on "),
-            Span(f"line {fact.line}", "name", target),
-            Span(f" in {fact.function.strip('<>')}" if fact.function else "", "dim"),
-        )
+        inside = f" in {fact.function}" if fact.function not in ("", "<module>") else ""
+        what = Span(fact.op or fact.name, "op", call if fact.call else None)
+        made = [Span("   made by ", "dim"), what, Span(" on ", "dim")]
+        if fact.leaf:
+            made = [Span("   first needed on ", "dim")]
+        pane.add(*made, Span(f"line {fact.line}", "name", target), Span(inside, "dim"))
     if fact.module:
         pane.add(Span("   of module ", "dim"), Span(fact.module, "name"))
 
@@ -125,7 +127,7 @@ def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:
 def _buffers(pane: Pane, box: NodeBox) -> None:
     if not box.inputs:
         return
-    pane.head("gradient in", "what lies in its input buffer")
+    pane.head("gradient in", "its input buffer")
     for slot in box.inputs:
         sign, style = slot_sign(slot, pane.glyphs), slot_style(slot)
         come = f"{slot.arrived} of {slot.expected}"
@@ -140,7 +142,7 @@ def _buffers(pane: Pane, box: NodeBox) -> None:
             *_tensor(pane, flow, box.fact.id),
             Span(f"  {come}{zero}", "dim"),
         )
-        if slot.text:
+        if slot.text.strip("?, ."):
             pane.add(Span(f"     {slot.text}", "number"))
 
 
@@ -165,7 +167,7 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
     pane.head("gradient out", "Enter follows" if pane.width > 40 else "")
     given = {flow.index: flow for flow in box.given}
     own = folded.item_of.get(box.fact.id, -1)
-    for edge in box.fact.edges:
+    for edge in box.fact.edges[:EDGES]:
         if not edge.next:
             pane.add(Span(f"   {edge.index}: ", "number"), Span("needs no gradient", "dim"))
             continue
@@ -183,6 +185,8 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
         if flow is not None:
             spans += [Span("  "), *_tensor(pane, flow, box.fact.id)]
         pane.add(*spans)
+    if len(box.fact.edges) > EDGES:
+        pane.add(Span(f"   and {len(box.fact.edges) - EDGES} more", "dim"))
 
 
 def _saved(pane: Pane, box: NodeBox) -> None:
@@ -237,7 +241,7 @@ def _grad(pane: Pane, box: NodeBox) -> None:
         return
     flow = Flow(0, grad.tensor, f"#{grad.tensor}", grad.dtype, grad.sizes)
     pane.add(Span("   "), *_tensor(pane, flow, box.fact.id), Span(f"  {grad.how}", "dim"))
-    if grad.text:
+    if grad.text.strip("?, ."):
         pane.add(Span(f"     {grad.text}", "number"))
 
 

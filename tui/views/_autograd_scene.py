@@ -16,11 +16,12 @@ from tui.views._autograd_fold import NODE, REPEAT, Folded, fact_of, fold
 
 FORMS = ("boxes", "rows", "list")
 LARGE = 1200  # items from which on only a list is made without being asked for
+FEW = 60  # items up to which it is tried to write PyTorch's own names
 NARROW = 46  # columns below which a graph that does not fit is a list
 STATE = 4  # cells of a node's state: its sign and a number
 BOX_ROWS = 3
 PORTAL = 10
-WIDEST = 34
+WIDEST = 32
 KEPT = 12  # scenes
 
 
@@ -72,12 +73,13 @@ def _made(part: Part, look: Look, width: int, height: int) -> Scene:
     if form == "list" or (not form and len(what.items) > LARGE):
         return _listed(what)
     if form in ("", "boxes"):
-        full = _boxes(what, True)
-        if _fits(full, width, height):
+        full = _boxes(what, True) if len(what.items) <= FEW else None
+        if full is not None and _fits(full, width, height):
             return full
         short = _boxes(what, False)
         if form or _fits(short, width, height):
-            return short if full.layout and full.layout.width > width else full
+            wide = full is None or full.layout is None or full.layout.width > width
+            return full if full is not None and not wide else short
     rows = _rows(what)
     if form or _fits(rows, width, height):
         return rows
@@ -110,14 +112,14 @@ def _labels(what: Folded, full: bool) -> tuple[str, ...]:
 
 def _boxes(what: Folded, full: bool) -> Scene:
     labels = _labels(what, full)
-    widths = [max(14, min(WIDEST, cells(label) + STATE + 4)) for label in labels]
+    widths = [max(14, each + 4) for each in _room(what, labels)]
     made = layout(_odd(widths), what.heads, what.tails, BOX_ROWS, PORTAL)
     return Scene(what, "boxes", labels, made, None)
 
 
 def _rows(what: Folded) -> Scene:
     labels = _labels(what, False)
-    widths = [min(WIDEST, cells(label) + STATE + 3) for label in labels]
+    widths = [each + 4 for each in _room(what, labels)]
     return Scene(
         what, "rows", labels, layout(_odd(widths), what.heads, what.tails, 1, PORTAL), None
     )
@@ -126,6 +128,14 @@ def _rows(what: Folded) -> Scene:
 def _listed(what: Folded) -> Scene:
     lanes = rails(len(what.items), what.heads, what.tails, what.order)
     return Scene(what, "list", _labels(what, False), None, lanes)
+
+
+def _room(what: Folded, labels: tuple[str, ...]) -> list[int]:
+    """The cells of each state and label: of a group it says how many of how many have run."""
+    state = [
+        STATE if item.key[1] == NODE else 3 + 2 * len(str(len(item.members))) for item in what.items
+    ]
+    return [min(WIDEST, cells(label) + each) for label, each in zip(labels, state, strict=True)]
 
 
 def _odd(widths: list[int]) -> list[int]:

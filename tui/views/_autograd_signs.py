@@ -43,7 +43,7 @@ def node_sign(box: NodeBox, glyphs: Glyphs, run: bool) -> Sign:
     style = _STYLES[box.state]
     frame = "frame" if style in ("text", "dim") else "done" if style == "done" else style
     if not box.alive:
-        words = f"{words}, and is freed" if box.state == "done" else "freed"
+        words = f"{words}; freed since" if box.state == "done" else "freed"
         text = glyphs.ghost + (str(box.order) if box.order else "")
         style = frame = "dim"
     if box.stale:
@@ -63,7 +63,7 @@ def _of_state(box: NodeBox, glyphs: Glyphs, run: bool) -> tuple[str, str]:
     if box.state == "running":
         return f"{glyphs.here}{box.order or ''}", "runs now"
     if box.state == "done":
-        return f"{glyphs.done}{box.order or ''}", f"has run, as number {box.order}"
+        return f"{glyphs.done}{box.order or ''}", f"ran as number {box.order} of the pass"
     if box.state == "skipped":
         return glyphs.skipped, "reached, but need not run: inputs= asks for nothing behind it"
     if box.state == "captured":

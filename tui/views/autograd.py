@@ -43,8 +43,8 @@ HELP = {
     "Σ1/2": "In the frame of a node: its input buffer. Σ: a sum of several gradients; 1/2: one has "
     "come of two that will.",
     "▪2": "The node keeps two tensors for its formula; red when one of them was overwritten since.",
-    "▣": "Several nodes drawn as one. Enter opens it, u closes it, f chooses what is folded.",
-    "×12": "So many blocks after each other that are alike; 5/36 beside it: so many of its nodes have run.",
+    "×12": "Blocks that follow each other and are alike, drawn as one; 5/36 beside it: so many of its "
+    "nodes have run. Enter opens it, u closes it; f chooses what is drawn as one.",
     "⇢": "A wire that would be too long is not drawn: it leads to the node named. Enter goes there.",
     "⇠": "So many wires come here from far away; the pane lists them.",
     "[ ]": "A node drawn in one row: its state, its name, and what lies in its buffer. f t u: the keys "
@@ -81,7 +81,7 @@ def draw(model: Autograd, context: DrawContext) -> Picture:
     head = [_pass(model, context), _queue(model, context)]
     rows = height - len(head) - 1
     if width >= BESIDE:
-        pane = max(LEAST, min(MOST, width * 2 // 5))
+        pane = max(LEAST, min(MOST, width * 42 // 100))
         left = width - pane - 1
         graph, made = _graph(model, part, context, left, rows)
         beside = _pane(model, made.folded, context, pane, rows)
@@ -112,7 +112,10 @@ def _guided(
 def _nothing(model: Autograd) -> list[Line]:
     """What is said where there is no graph."""
     if model.made:
-        return [(), (Span(f"  {many(model.made, 'node')} made, none is alive at this moment", "dim"),)]
+        return [
+            (),
+            (Span(f"  {many(model.made, 'node')} made, none is alive at this moment", "dim"),),
+        ]
     return [
         (),
         (Span("  no node has been made yet", "text"),),
@@ -270,11 +273,8 @@ def _let_go(model: Autograd, context: DrawContext, width: int) -> list[Line]:
         size = f"  {bytes_text(row.nbytes)}" if row.nbytes else ""
         target = Target("event", event=row.moment)
         style = "text" if row.fresh else "dim"
-        pane.add(
-            Span("   "),
-            Span(f"{row.kind} {row.label}" if row.kind != "saved" else row.label, style, target),
-            Span(size, "dim"),
-        )
+        what = row.label if row.kind == "saved" else f"{row.kind} {row.label}"
+        pane.add(Span("   "), Span(what, style, target), Span(size, "dim"))
     return pane.lines
 
 
