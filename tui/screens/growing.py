@@ -34,6 +34,8 @@ def follow(
             if seen is None or begun < due or not screen.is_attached:
                 continue
             fresh = seen.history.grown()
+            if fresh is not None:
+                _fold(seen, fresh)
             due = begun + SHARE * (time.monotonic() - begun)
             if fresh is not None and not worker.is_cancelled:
                 screen.app.call_from_thread(hand_over, seen, fresh)
@@ -43,3 +45,11 @@ def follow(
             take(seen, fresh)
 
     screen.run_worker(look, thread=True, group="growing", exit_on_error=False)
+
+
+def _fold(stage: Stage, fresh: History) -> None:
+    """Have the tables made here that the next picture needs: the screen's thread then only cuts."""
+    from engine.inspect.models import project
+
+    moment = fresh.end - 1 if stage.moment >= stage.last else stage.moment
+    project(stage.view, fresh, moment, stage.selection)
