@@ -316,7 +316,8 @@ class _Loaded:
             from engine import view_as_complex
 
             made = view_as_complex(made)
-        return made.detach().requires_grad_(content.get("requires_grad") is True)
+        made = made.detach()
+        return made.requires_grad_() if content.get("requires_grad") is True else made
 
     def tensor(self, name: str) -> Any:
         """One tensor; the same memory when it is asked for again."""

@@ -8,6 +8,8 @@ part, each as a real function: there the gradient with respect to x + iy is d/dx
 
 from __future__ import annotations
 
+import sys
+import types
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -449,3 +451,14 @@ def _function() -> Any:
 
 
 _stop: Any = None
+
+
+class _Callable(types.ModuleType):
+    """`engine.autograd.gradcheck` is the function, as in PyTorch; but whoever imports this file puts
+    the module there. So the module can be called too."""
+
+    def __call__(self, *args: Any, **options: Any) -> bool:
+        return gradcheck(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,297 @@
+"""save and load: what comes back, what is refused, and files from elsewhere."""
+
+import collections
+import io
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+
+import engine
+from engine.serialization import load, save
+
+safetensors = pytest.importorskip("safetensors")
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
+
+
+@pytest.fixture(params=["read", "mapped", "stream"])
+def again(request, tmp_path):
+    """The object after saving and loading, in three ways."""
+
+    def round_trip(obj):
+        if request.param == "stream":
+            file = io.BytesIO()
+            save(obj, file)
+            file.seek(0)
+            return load(file)
+        save(obj, tmp_path / "x.safetensors")
+        return load(tmp_path / "x.safetensors", mmap=request.param == "mapped")
+
+    return round_trip
+
+
+@pytest.mark.parametrize("name", DTYPES.split())
+def test_dtypes(name, again):
+    x = (engine.arange(6).view(2, 3) % 4).to(getattr(engine, name))
+    y = again({"x": x})["x"]
+    assert y.dtype == x.dtype
+    assert y.tolist() == x.tolist()
+    assert y.shape == (2, 3)
+
+
+def test_nested_containers(again):
+    obj = {
+        "model": collections.OrderedDict([("w", engine.ones(2)), ("b", engine.zeros(()))]),
+        "optimizer": {"state": {0: {"step": engine.tensor(3.0)}, 1: {}}, "groups": [{"lr": 0.1}]},
+        "pair": (1, [None, True, "text \u00e9 \ud800"], {1, 2}, frozenset([3])),
+        "numbers": [2**70, -1, 0.1, float("inf"), 1 + 2j, 5e-324],
+        "words": [b"\x00\xff", engine.float16, engine.Size([2, 3]), engine.device("cpu")],
+        ("a", 1): "a key that is no text",
+    }
+    made = again(obj)
+    assert list(made) == list(obj)
+    assert type(made["model"]) is collections.OrderedDict
+    assert list(made["model"]) == ["w", "b"]
+    assert made["optimizer"]["state"][0]["step"].item() == 3
+    assert made["optimizer"]["state"][1] == {}
+    for key in ("pair", "numbers", "words", ("a", 1)):
+        assert made[key] == obj[key]
+    assert type(made["words"][2]) is engine.Size
+
+
+@pytest.mark.parametrize("obj", [None, 3, "text", [], {}, (), [{}]])
+def test_objects_without_tensors(obj, again):
+    assert again(obj) == obj
+
+
+def test_a_tensor_alone(again):
+    assert again(engine.arange(3)).tolist() == [0, 1, 2]
+    assert again(engine.tensor(2.5)).shape == ()
+    assert again(engine.empty(0, 3)).shape == (0, 3)
+
+
+def test_layouts_become_row_major(again):
+    x = engine.arange(12.0).view(3, 4)
+    made = again({"t": x.t(), "part": engine.arange(10)[::3], "wide": engine.ones(1).expand(3)})
+    assert made["t"].tolist() == x.t().tolist()
+    assert made["t"].is_contiguous()
+    assert made["part"].tolist() == [0, 3, 6, 9]
+    assert made["wide"].tolist() == [1, 1, 1]
+
+
+def test_tied_weights_stay_tied(again):
+    w = engine.ones(2, 3)
+    made = again({"encoder": w, "decoder": w.detach(), "other": w.clone()})
+    made["encoder"].add_(1)
+    assert made["decoder"].tolist() == made["encoder"].tolist()
+    assert made["other"].tolist() == engine.ones(2, 3).tolist()
+
+
+def test_tensors_that_overlap_are_refused(tmp_path):
+    x = engine.zeros(4, 4)
+    for pair in ([x, x[0]], [x, x.t()], [x[:3], x[1:]], [x, x.view(16)]):
+        with pytest.raises(RuntimeError, match="share memory"):
+            save(pair, tmp_path / "x")
+    assert not os.listdir(tmp_path)
+    save([x[0], x[1], x[0]], tmp_path / "x")
+    assert len(load(tmp_path / "x")) == 3
+
+
+@pytest.mark.parametrize(
+    ("obj", "kind", "words"),
+    [
+        ({"a": [print]}, TypeError, r"\['a'\]\[0\] is a builtins.builtin_function"),
+        (collections.Counter(), TypeError, "Counter"),
+        (np.ones(2), TypeError, "numpy.ndarray"),
+        (engine.empty(2, device="meta"), RuntimeError, "meta"),
+        ({"a": object()}, TypeError, "object"),
+    ],
+)
+def test_what_cannot_be_saved(obj, kind, words, tmp_path):
+    with pytest.raises(kind, match=words):
+        save(obj, tmp_path / "x")
+    assert not os.listdir(tmp_path)
+
+
+def test_containers_without_end(tmp_path):
+    loop = []
+    loop.append(loop)
+    with pytest.raises(ValueError, match="itself"):
+        save(loop, tmp_path / "x")
+    deep = 1
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(ValueError, match="100"):
+        save(deep, tmp_path / "x")
+    same = [1]
+    save([same, same], tmp_path / "x")
+    assert load(tmp_path / "x") == [[1], [1]]
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "x"
+    save({"x": engine.ones(1000)}, path)
+    mapped = load(path, mmap=True)["x"]
+    save({"x": engine.zeros(1000)}, path)
+    assert mapped.sum().item() == 1000
+    assert load(path)["x"].sum().item() == 0
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_writing_to_mapped_tensors_leaves_the_file(tmp_path):
+    save(engine.ones(5), tmp_path / "x")
+    load(tmp_path / "x", mmap=True).zero_()
+    assert load(tmp_path / "x").sum().item() == 5
+
+
+def test_map_location(tmp_path):
+    save({"x": engine.ones(5)}, tmp_path / "x")
+    assert load(tmp_path / "x", map_location="meta")["x"].is_meta
+    assert load(tmp_path / "x", map_location=engine.device("cpu"))["x"].is_cpu
+    with pytest.raises(RuntimeError, match="cuda"):
+        load(tmp_path / "x", map_location="cuda")
+    with pytest.raises(TypeError, match="pickle_module"):
+        load(tmp_path / "x", pickle_module=json)
+    with pytest.raises(ValueError, match="path"):
+        load(io.BytesIO(b""), mmap=True)
+
+
+def test_requires_grad_is_kept(again):
+    made = again({"w": engine.ones(2, requires_grad=True), "b": engine.ones(2)})
+    assert made["w"].requires_grad
+    assert made["w"].is_leaf
+    assert not made["b"].requires_grad
+
+
+def written(tmp_path, header, data=b""):
+    """A file with any header."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path = tmp_path / "made"
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return path
+
+
+def test_files_of_others(tmp_path):
+    """As other writers leave them: no metadata of ours, and tensors that are not aligned."""
+    header = {
+        "__metadata__": {"format": "pt"},
+        "b": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
+        "a.weight": {"dtype": "F32", "shape": [2, 1], "data_offsets": [3, 11]},
+        "half": {"dtype": "BF16", "shape": [2], "data_offsets": [11, 15]},
+    }
+    data = bytes([1, 2, 3]) + struct.pack("<ff", 1.5, -2.0) + b"\x80\x3f\x00\x40"
+    path = written(tmp_path, header, data)
+    for mapped in (False, True):
+        made = load(path, mmap=mapped)
+        assert list(made) == ["b", "a.weight", "half"]
+        assert made["a.weight"].tolist() == [[1.5], [-2.0]]
+        assert made["half"].tolist() == [1.0, 2.0]
+        assert (made["a.weight"] * 2).tolist() == [[3.0], [-4.0]]
+
+
+def test_unknown_dtypes_are_named(tmp_path):
+    header = {"x": {"dtype": "U16", "shape": [1], "data_offsets": [0, 2]}}
+    with pytest.raises(TypeError, match=r"'x'.*U16"):
+        load(written(tmp_path, header, b"\0\0"))
+
+
+def test_files_written_with_torch(tmp_path):
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import load_file, save_file
+
+    kinds = [kind for kind in DTYPES.split() if kind != "complex128"]
+    theirs = {kind: torch.arange(6).reshape(2, 3).to(getattr(torch, kind)) for kind in kinds}
+    save_file(theirs, tmp_path / "x", {"format": "pt"})
+    ours = load(tmp_path / "x")
+    for kind in kinds:
+        assert ours[kind].dtype == getattr(engine, kind)
+        assert ours[kind].tolist() == theirs[kind].tolist()
+    save({"layer": {"w": ours["bfloat16"], "b": ours["float64"]}}, tmp_path / "y")
+    back = load_file(tmp_path / "y")
+    assert back["layer.w"].dtype == torch.bfloat16
+    assert back["layer.b"].tolist() == theirs["float64"].tolist()
+
+
+class Bomb:
+    def __reduce__(self):
+        return exec, ("raise SystemExit('executed')",)
+
+
+def test_pickles_are_refused_and_never_run(tmp_path):
+    import pickle
+
+    path = tmp_path / "x"
+    for protocol in (2, 3, 4, 5):
+        path.write_bytes(pickle.dumps(Bomb(), protocol=protocol))
+        with pytest.raises(RuntimeError, match="pickle"):
+            load(path)
+        with pytest.raises(RuntimeError, match="pickle"):
+            load(io.BytesIO(path.read_bytes()))
+    path.write_bytes(b"PK\x03\x04" + bytes(200))
+    with pytest.raises(RuntimeError, match=r"torch\.save"):
+        load(path)
+    path.write_bytes(pickle.dumps(Bomb(), protocol=0))
+    with pytest.raises(RuntimeError, match="not a whole safetensors file"):
+        load(path)
+
+
+def test_files_cut_short(tmp_path):
+    save({"x": engine.ones(10), "n": [1, 2]}, tmp_path / "whole")
+    whole = (tmp_path / "whole").read_bytes()
+    path = tmp_path / "cut"
+    for size in [0, 1, 7, 8, 9, 30, len(whole) // 2, len(whole) - 1]:
+        path.write_bytes(whole[:size])
+        with pytest.raises(RuntimeError, match="cut"):
+            load(path)
+        with pytest.raises(RuntimeError, match="file"):
+            load(io.BytesIO(whole[:size]))
+    path.write_bytes(whole + b"x")
+    with pytest.raises(RuntimeError, match="cut"):
+        load(path)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        save(1, tmp_path / "no" / "folder")
+    with pytest.raises(IsADirectoryError):
+        load(tmp_path)
+    with pytest.raises(TypeError, match="rb"):
+        load(io.StringIO("text"))
+
+
+TREES = [
+    "not json", "[]", "{}", '{"root": [1]}', '{"root": {"exec": "1"}}', '{"root": {"tensor": {}}}',
+    '{"root": {"tensor": {"name": "nowhere"}}}', '{"root": {"tensor": "x"}}',
+    '{"root": {"tensor": {"name": ["x"]}}}', '{"root": {"dict": [[1]]}}', '{"root": {"int": [1]}}',
+    '{"root": {"dict": [[{"list": []}, 1]]}}', '{"root": {"dtype": "exec"}}',
+    '{"root": {"device": "gpu"}}', '{"root": {"size": ["x"]}}', '{"root": {"bytes": "!"}}',
+    '{"root": {"list": 3}}', '{"root": {"complex": [1, 2, 3]}}', '{"root": {"a": 1, "b": 2}}',
+    '{"root": ' + '{"list": [' * 3000 + "]}" * 3000 + "}",
+    '{"root": {"tensor": {"name": "x", "complex": true}}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tree", TREES, ids=range(len(TREES)))
+def test_metadata_that_nobody_wrote(tree, tmp_path):
+    header = {
+        "__metadata__": {"underhood": tree},
+        "x": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
+    }
+    with pytest.raises(RuntimeError, match="made"):
+        load(written(tmp_path, header, b"abc"))
+
+
+def test_headers_that_lie(tmp_path):
+    def entry(**changes):
+        return {"x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **changes}}
+
+    for header in (
+        entry(shape=[3]), entry(shape=[-2]), entry(data_offsets=[0, 80]), entry(shape=[2**62, 8]),
+        entry(data_offsets=[8, 0]), entry(dtype="exec"), b"{", b"[]", b"\xff\xff",
+    ):  # fmt: skip
+        with pytest.raises((RuntimeError, TypeError), match="made"):
+            load(written(tmp_path, header, bytes(8)))
