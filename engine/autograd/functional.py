@@ -136,9 +136,8 @@ def hessian(
         return value
 
     def gradient(*points: Any) -> Any:
-        moved = tuple(x if x.requires_grad else x.requires_grad_() for x in points)
-        found = jacobian(single, moved, create_graph=True)
-        return tuple(g.reshape(x.shape) for g, x in zip(found, moved, strict=True))
+        found = jacobian(single, points, create_graph=True)
+        return tuple(g.reshape(x.shape) for g, x in zip(found, points, strict=True))
 
     rows = jacobian(gradient, given, create_graph=create_graph, strict=strict, vectorize=vectorize)
     return rows[0][0] if one_input else rows
@@ -225,11 +224,12 @@ def _tensors(values: Any, what: str, name: str) -> tuple[bool, _Tensors]:
 
 
 def _prepared(values: _Tensors, create_graph: bool) -> _Tensors:
-    """Fresh tensors, so that only what `func` does is differentiated: views of the given ones for
-    create_graph, detached otherwise."""
-    if create_graph:
-        return tuple(x.view_as(x) for x in values)
-    return tuple(x.detach().requires_grad_() for x in values)
+    """Fresh tensors, so that only what `func` does is differentiated: for create_graph, views of
+    those that require grad; all others detached."""
+    return tuple(
+        x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_()
+        for x in values
+    )
 
 
 def _outputs(func: Callable[..., Any], points: _Tensors, name: str) -> tuple[bool, _Tensors]:
