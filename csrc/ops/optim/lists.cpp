@@ -1,0 +1,39 @@
+// What optimizers and gradient clipping do to every tensor of a list: one call for all of them.
+#include "generated/kernels/optim.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/creation.h"
+#include "generated/ops/norms.h"
+
+namespace uh::kernels {
+
+int64_t foreach_add_scalar(KeySet, const std::vector<Tensor>& self, const Scalar& scalar) {
+  for (const Tensor& t : self) ops::add_(t, scalar, Scalar(1));
+  return static_cast<int64_t>(self.size());
+}
+
+int64_t foreach_mul_scalar(KeySet, const std::vector<Tensor>& self, const Scalar& scalar) {
+  for (const Tensor& t : self) ops::mul_(t, scalar);
+  return static_cast<int64_t>(self.size());
+}
+
+int64_t foreach_mul_tensor(KeySet, const std::vector<Tensor>& self, const Tensor& other) {
+  for (const Tensor& t : self) ops::mul_(t, other);
+  return static_cast<int64_t>(self.size());
+}
+
+int64_t foreach_zero(KeySet, const std::vector<Tensor>& self) {
+  for (const Tensor& t : self) ops::zero_(t);
+  return static_cast<int64_t>(self.size());
+}
+
+std::vector<Tensor> foreach_norm(KeySet, const std::vector<Tensor>& self, const Scalar& ord,
+                                 DType dtype) {
+  std::vector<Tensor> made;
+  made.reserve(self.size());
+  for (const Tensor& t : self)
+    made.push_back(ops::linalg_vector_norm(t, ord, std::nullopt, false, dtype));
+  return made;
+}
+
+}  // namespace uh::kernels
