@@ -54,6 +54,8 @@ def _projected(
     if separate is None:
         _expect(packed is not None, "use_separate_proj_weight is False but in_proj_weight is None")
         assert packed is not None
+        if inputs[0] is inputs[1] is inputs[2]:  # one product in place of three
+            return list(ops.linear(inputs[0], packed, bias).chunk(3, -1))
         weights: tuple[Tensor | None, ...] = packed.chunk(3)
     else:
         weights = separate

@@ -1,0 +1,181 @@
+"""Recurrent cells: one step at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import engine
+from engine._generated import ops
+from engine.nn import init
+from engine.nn.module import Module
+from engine.nn.modules.utils import new_parameter
+from engine.tensor import Tensor
+
+__all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
+
+
+class RNNCellBase(Module):
+    """What the cells share: `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`, drawn evenly from
+    [-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
+    """
+
+    __constants__ = ("input_size", "hidden_size", "bias")
+
+    input_size: int
+    hidden_size: int
+    bias: bool
+    weight_ih: Any
+    weight_hh: Any
+    bias_ih: Any
+    bias_hh: Any
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = num_chunks * hidden_size
+        self.weight_ih = new_parameter((rows, input_size), device, dtype)
+        self.weight_hh = new_parameter((rows, hidden_size), device, dtype)
+        for name in ("bias_ih", "bias_hh"):
+            if bias:
+                setattr(self, name, new_parameter(rows, device, dtype))
+            else:
+                self.register_parameter(name, None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws all weights anew."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        shown = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            shown += f", bias={self.bias}"
+        nonlinearity = self.__dict__.get("nonlinearity", "tanh")
+        return shown if nonlinearity == "tanh" else f"{shown}, nonlinearity={nonlinearity}"
+
+    def _check(self, tensor: Tensor, what: str) -> None:
+        if tensor.dim() not in (1, 2):
+            raise ValueError(
+                f"{type(self).__name__}: Expected {what} to be 1D or 2D, "
+                f"got {tensor.dim()}D instead"
+            )
+
+    def _weights(self) -> tuple[Any, ...]:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+
+    def _zeros(self, input: Tensor) -> Tensor:
+        sizes = input.shape[0], self.hidden_size
+        found: Tensor = engine.zeros(sizes, dtype=input.dtype, device=input.device)
+        return found
+
+    def _operator(self) -> Any:
+        """The operator of one step."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        """The next state from (batch, input_size) or (input_size,) and the state, zeros if None."""
+        self._check(input, "input")
+        if hx is not None:
+            self._check(hx, "hidden")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+            hx = hx if hx is None else hx.unsqueeze(0)
+        if hx is None:
+            hx = self._zeros(input)
+        made = self._operator()(input, hx, *self._weights())
+        return made if batched else made.squeeze(0)
+
+
+class RNNCell(RNNCellBase):
+    """h = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu.
+
+    >>> RNNCell(3, 5)(engine.ones(2, 3)).shape
+    engine.Size([2, 5])
+    """
+
+    __constants__ = ("input_size", "hidden_size", "bias", "nonlinearity")
+
+    nonlinearity: str
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def _operator(self) -> Any:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return ops.rnn_tanh_cell if self.nonlinearity == "tanh" else ops.rnn_relu_cell
+
+
+class LSTMCell(RNNCellBase):
+    """One step of `LSTM`; the state is a pair (h, c), and so is the result.
+
+    >>> h, c = LSTMCell(3, 5)(engine.ones(2, 3))
+    >>> h.shape, c.shape
+    (engine.Size([2, 5]), engine.Size([2, 5]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
+        self._check(input, "input")
+        for i, part in enumerate(() if hx is None else hx):
+            self._check(part, f"hx[{i}]")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+            hx = hx if hx is None else (hx[0].unsqueeze(0), hx[1].unsqueeze(0))
+        if hx is None:
+            zeros = self._zeros(input)
+            hx = zeros, zeros
+        h, c = ops.lstm_cell(input, hx, *self._weights())
+        return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
+
+
+class GRUCell(RNNCellBase):
+    """One step of `GRU`.
+
+    >>> GRUCell(3, 5)(engine.ones(2, 3)).shape
+    engine.Size([2, 5])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def _operator(self) -> Any:
+        return ops.gru_cell

@@ -1,0 +1,417 @@
+"""Transformers: encoder and decoder layers, stacks of them, and both together."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import engine
+from engine.nn import functional, init
+from engine.nn.containers import ModuleList
+from engine.nn.module import Module
+from engine.nn.modules.attention import MultiheadAttention
+from engine.nn.modules.dropout import Dropout
+from engine.nn.modules.linear import Linear
+from engine.nn.modules.normalization import LayerNorm
+from engine.tensor import Tensor
+
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
+Activation = str | Callable[[Tensor], Tensor]
+
+
+def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(given, str):
+        return given
+    if given not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {given}")
+    found: Callable[[Tensor], Tensor] = getattr(functional, given)
+    return found
+
+
+def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
+    full = engine.full((size, size), -math.inf, dtype=dtype, device=device)
+    found: Tensor = engine.triu(full, diagonal=1)
+    return found
+
+
+def _is_causal(mask: Tensor | None, given: bool | None, length: int) -> bool:
+    """Whether a mask hides exactly what comes later: as the caller says, or by looking."""
+    if given is not None or mask is None:
+        return given is True
+    causal = _causal_mask(length, mask.device, mask.dtype)
+    return mask.shape == causal.shape and bool((mask == causal).all())
+
+
+def _length(x: Tensor, batch_first: bool) -> int:
+    return x.shape[1 if batch_first and x.dim() == 3 else 0]
+
+
+class _Layer(Module):
+    """What encoder and decoder layers share: attention to oneself, and two linear maps.
+
+    With `norm_first` each part takes a normalized input, else its sum with the input is normalized.
+    """
+
+    __constants__ = ("norm_first",)
+
+    self_attn: MultiheadAttention
+    dropout1: Dropout
+
+    def _add_feedforward(
+        self, d_model: int, size: int, dropout: float, bias: bool, made: dict[str, Any]
+    ) -> None:
+        self.linear1 = Linear(d_model, size, bias=bias, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(size, d_model, bias=bias, **made)
+
+    def _self_attention(
+        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
+    ) -> Tensor:
+        found, _ = self.self_attn(
+            x,
+            x,
+            x,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+            is_causal=is_causal,
+        )
+        return self.dropout1(found)  # type: ignore[no-any-return]
+
+    def _feedforward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return found
+
+
+class TransformerEncoderLayer(_Layer):
+    """Attention to oneself, then two linear maps with an activation between, each added to its input.
+
+    Shape: (steps, batch, d_model), with `batch_first` (batch, steps, d_model), or (steps, d_model).
+    The result is the same whether or not gradients are wanted: there is no separate fast path.
+
+    >>> layer = TransformerEncoderLayer(8, 2, dim_feedforward=16)
+    >>> layer(engine.ones(4, 3, 8)).shape
+    engine.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = functional.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **made
+        )
+        self._add_feedforward(d_model, dim_feedforward, dropout, bias, made)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.activation = _activation(activation)
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        x = src
+        masks = src_mask, src_key_padding_mask, is_causal
+        if self.norm_first:
+            x = x + self._self_attention(self.norm1(x), *masks)
+            return x + self.dropout2(self._feedforward(self.norm2(x)))
+        x = self.norm1(x + self._self_attention(x, *masks))
+        found: Tensor = self.norm2(x + self.dropout2(self._feedforward(x)))
+        return found
+
+
+class TransformerDecoderLayer(_Layer):
+    """Attention to oneself, attention to `memory`, then two linear maps, each added to its input.
+
+    Shapes as of `TransformerEncoderLayer`.
+
+    >>> layer = TransformerDecoderLayer(8, 2, dim_feedforward=16)
+    >>> layer(engine.ones(4, 3, 8), engine.ones(5, 3, 8)).shape
+    engine.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = functional.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made = {"device": device, "dtype": dtype}
+        for name in ("self_attn", "multihead_attn"):
+            attention = MultiheadAttention(
+                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **made
+            )
+            setattr(self, name, attention)
+        self._add_feedforward(d_model, dim_feedforward, dropout, bias, made)
+        self.norm_first = norm_first
+        for name in ("norm1", "norm2", "norm3"):
+            setattr(self, name, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made))
+        for name in ("dropout1", "dropout2", "dropout3"):
+            setattr(self, name, Dropout(dropout))
+        self.activation = _activation(activation)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        x = tgt
+        own = tgt_mask, tgt_key_padding_mask, tgt_is_causal
+        theirs = memory, memory_mask, memory_key_padding_mask, memory_is_causal
+        if self.norm_first:
+            x = x + self._self_attention(self.norm1(x), *own)
+            x = x + self._memory_attention(self.norm2(x), *theirs)
+            return x + self.dropout3(self._feedforward(self.norm3(x)))
+        x = self.norm1(x + self._self_attention(x, *own))
+        x = self.norm2(x + self._memory_attention(x, *theirs))
+        found: Tensor = self.norm3(x + self.dropout3(self._feedforward(x)))
+        return found
+
+    def _memory_attention(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        padding: Tensor | None,
+        is_causal: bool,
+    ) -> Tensor:
+        found, _ = self.multihead_attn(
+            x,
+            memory,
+            memory,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+            is_causal=is_causal,
+        )
+        return self.dropout2(found)  # type: ignore[no-any-return]
+
+
+class _Stack(Module):
+    """Copies of a layer, one after the other, and a normalization at the end."""
+
+    __constants__ = ("norm",)
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def _run(self, x: Tensor, *args: Any, **options: Any) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, *args, **options)
+        return x if self.norm is None else self.norm(x)  # type: ignore[no-any-return]
+
+    def _length(self, x: Tensor) -> int:
+        return _length(x, self.layers[0].self_attn.batch_first)
+
+
+class TransformerEncoder(_Stack):
+    """`num_layers` copies of an encoder layer, and a normalization at the end.
+
+    `enable_nested_tensor` and `mask_check` are PyTorch's and change nothing here: there are no nested
+    tensors.
+
+    >>> encoder = TransformerEncoder(TransformerEncoderLayer(8, 2, dim_feedforward=16), 2)
+    >>> encoder(engine.ones(4, 3, 8)).shape
+    engine.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__(encoder_layer, num_layers, norm)
+        self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = False
+        self.mask_check = mask_check
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        """`is_causal` says whether `mask` is the causal one; None: it is looked at."""
+        return self._run(
+            src,
+            src_mask=mask,
+            is_causal=_is_causal(mask, is_causal, self._length(src)),
+            src_key_padding_mask=src_key_padding_mask,
+        )
+
+
+class TransformerDecoder(_Stack):
+    """`num_layers` copies of a decoder layer, and a normalization at the end."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """`tgt_is_causal` says whether `tgt_mask` is the causal one; None: it is looked at."""
+        return self._run(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=_is_causal(tgt_mask, tgt_is_causal, self._length(tgt)),
+            memory_is_causal=memory_is_causal,
+        )
+
+
+class Transformer(Module):
+    """An encoder of `src` and a decoder of `tgt` that attends to what the encoder made.
+
+    >>> transformer = Transformer(8, 2, 1, 1, dim_feedforward=16)
+    >>> transformer(engine.ones(5, 3, 8), engine.ones(4, 3, 8)).shape
+    engine.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = functional.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
+        layer += (batch_first, norm_first, bias, device, dtype)
+        last = {"eps": layer_norm_eps, "bias": bias, "device": device, "dtype": dtype}
+        if custom_encoder is None:
+            norm = LayerNorm(d_model, **last)
+            one = TransformerEncoderLayer(*layer)
+            custom_encoder = TransformerEncoder(one, num_encoder_layers, norm)
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            norm = LayerNorm(d_model, **last)
+            other = TransformerDecoderLayer(*layer)
+            custom_decoder = TransformerDecoder(other, num_decoder_layers, norm)
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.shape[batch] != tgt.shape[batch]:
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(
+            src,
+            mask=src_mask,
+            src_key_padding_mask=src_key_padding_mask,
+            is_causal=src_is_causal,
+        )
+        found: Tensor = self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+        return found
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """The causal mask (sz, sz): minus infinity above the diagonal, 0 elsewhere.
+
+        >>> Transformer.generate_square_subsequent_mask(2)
+        tensor([[0., -inf],
+                [0., 0.]])
+        """
+        return _causal_mask(sz, device, dtype)
+
+    def _reset_parameters(self) -> None:
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)

@@ -1,0 +1,49 @@
+"""Schedules of the learning rate against PyTorch: rates, momentum and state after every step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from optim_cases import leaf, start
+from schedule_cases import CASES, METRICS, PLATEAUS, STEPS, groups, told
+
+import engine
+
+torch = pytest.importorskip("torch")
+
+
+def state(schedule: Any) -> dict[str, Any]:
+    saved = dict(schedule.state_dict())
+    saved.pop("_scale_fn_ref", None)
+    return saved
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+@pytest.mark.parametrize("name", CASES)
+def test_every_step(name: str, kind: str) -> None:
+    found = []
+    for library in (engine, torch):
+        optimizer = groups(library, [leaf(library, values) for values in start()], kind)
+        schedule = CASES[name](library, optimizer)
+        seen: list[Any] = [told(optimizer)]
+        for _ in range(STEPS):
+            optimizer.step()
+            schedule.step()
+            seen.append((told(optimizer), schedule.get_last_lr()))
+        found.append((seen, state(schedule)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", PLATEAUS)
+def test_plateaus(name: str) -> None:
+    found = []
+    for library in (engine, torch):
+        optimizer = groups(library, [leaf(library, values) for values in start()])
+        schedule = library.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **PLATEAUS[name])
+        seen = []
+        for metric in METRICS:
+            schedule.step(metric)
+            seen.append(told(optimizer))
+        found.append((seen, state(schedule)))
+    assert found[0] == found[1]
