@@ -37,6 +37,7 @@ examples:
   underhood record -o a.uht -m pkg.mod   only record
   underhood open                         the newest recording
   underhood show --view memory --at end  the memory map as text, without a terminal
+  underhood export -o graph.svg          the autograd graph at the end, by graphviz
   underhood learn strides                one lesson
 """
 
@@ -141,10 +142,31 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="W",
         help="columns (default: the terminal's, or 100)",
     )
+    show_.add_argument("--form", default="", metavar="F", help="of a graph: boxes, rows or list")
+    show_.add_argument(
+        "--fold", default="", metavar="HOW", help="of a graph: nothing, repeats, lines or modules"
+    )
     show_.add_argument(
         "--height", type=int, default=40, metavar="H", help="rows the view may plan for"
     )
     show_.add_argument("--ascii", action="store_true", help="draw with plain ASCII only")
+
+    export_ = command("export", export, "write the autograd graph as DOT, SVG, PNG or PDF")
+    export_.add_argument("trace", nargs="?", help="a .uht file (by default the newest recording)")
+    export_.add_argument(
+        "-o",
+        "--output",
+        default="graph.dot",
+        metavar="FILE",
+        help="its suffix says the format: .dot, .gv, or by graphviz .svg, .png, .pdf",
+    )
+    export_.add_argument(
+        "--at", default="end", metavar="N", help="event number, `end` or `line:12`"
+    )
+    export_.add_argument("--select", default="", metavar="WHAT", help="node=5, tensor=3, name=x")
+    export_.add_argument(
+        "--fold", default="", metavar="HOW", help="nothing, repeats, lines or modules"
+    )
 
     learn_ = command("learn", learn, "take the lessons (all, or one by name)")
     learn_.add_argument("lesson", nargs="?", default="", help="a lesson's name or number")
@@ -271,6 +293,26 @@ def show(options: argparse.Namespace) -> int:
     from tui.show import print_view
 
     return print_view(chosen_trace(options.trace), options)
+
+
+def export(options: argparse.Namespace) -> int:
+    """`underhood export`."""
+    from engine.inspect.trace import TraceError
+    from tui import graphs
+    from tui.export import ExportError, write_graph
+    from tui.stage import open_stage
+
+    try:
+        stage = open_stage(
+            chosen_trace(options.trace), options.at, graphs.VIEW, select=options.select
+        )
+        if options.fold and options.fold not in graphs.FOLDS:
+            raise ExportError(graphs.next_fold(stage, options.fold))
+        graphs.next_fold(stage, options.fold or "nothing")
+        print(write_graph(stage, Path(options.output)))
+    except (TraceError, ValueError, ExportError, OSError) as error:
+        raise Failure(str(error)) from None
+    return 0
 
 
 def chosen_trace(given: str | None) -> Path:

@@ -155,6 +155,12 @@ EXPLORE = (
     Key("previous_pane", "shift+tab", "pane back", "Go to the pane before."),
     Key("zoom", "z", "zoom", "Give the focused pane the whole screen; again to restore."),
     Key("export", "", "export picture", "Write the screen as an SVG file to the current folder."),
+    Key(
+        "export_graph",
+        "",
+        "export graph",
+        "Write the autograd graph to the current folder: as DOT, and as SVG where graphviz is there.",
+    ),
 )
 
 SCREEN = (

@@ -17,12 +17,14 @@ def print_view(path: Path, options: argparse.Namespace) -> int:
     """Print the view that the options ask for; 1 if the trace or the place is not there."""
     from engine.inspect.trace import TraceError
     from tui.stage import open_stage
+    from tui.views import Look
 
     try:
         stage = open_stage(path, at=options.at, view=options.view, select=options.select)
     except (TraceError, ValueError) as error:
         print(f"underhood show: {error}", file=sys.stderr)
         return 1
+    stage.look = Look(options.form, options.fold)
     warning = stage.history.trace.warning
     if warning:
         print(f"underhood show: {warning}", file=sys.stderr)

@@ -385,6 +385,20 @@ class Viewer(Vertical):
         path = self.app.save_screenshot(name, path=str(Path.cwd()))
         self.app.notify(path, title="Written", markup=False)
 
+    def action_export_graph(self) -> None:
+        """Write the graph as DOT and, where graphviz can, as SVG."""
+        if self.stage is None:
+            return
+        from tui.export import ExportError, write_graph
+
+        said = []
+        for suffix in (".dot", ".svg"):
+            try:
+                said.append(write_graph(self.stage, Path.cwd() / f"underhood-graph{suffix}"))
+            except (ExportError, OSError) as error:
+                said.append(str(error))
+        self.app.notify("\n".join(said), title="Graph", markup=False)
+
     def action_command(self) -> None:
         from tui.screens.ask import AskScreen
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from engine.inspect.models.autograd import Autograd, NodeBox
 from engine.inspect.selection import Selection
 from tui.render import Target, cells, cut
-from tui.render.glyphs import DOWN, UP
+from tui.render.glyphs import DOWN, UP, translated
 from tui.render.graph import Layout
 from tui.render.graph.raster import Raster
 from tui.views import DrawContext
@@ -86,6 +86,9 @@ class Window:
             self._signs[item] = item_sign(self.model, self.folded, item, self.context.glyphs)
         return self._signs[item]
 
+    def _label(self, item: int) -> str:
+        return translated(self.scene.labels[item], self.context.glyphs)
+
     # Wires
 
     def _wires(self, raster: Raster, at: int, lit: bool) -> None:
@@ -144,7 +147,7 @@ class Window:
         glyphs, sign, target = self.context.glyphs, shown.sign, shown.target
         x, y, width = shown.x, shown.y, shown.width
         raster.box(x, y, width, 3, shown.frame, shown.lit)
-        text = cut(f" {_state(sign)}{self.scene.labels[shown.item]}", width - 2, glyphs.ellipsis)
+        text = cut(f" {_state(sign)}{self._label(shown.item)}", width - 2, glyphs.ellipsis)
         rest = " " * (width - 2 - cells(text))
         whole = sign.style == "here"
         raster.text(x + 1, y + 1, text + (rest if whole else ""), shown.style, target)
@@ -179,7 +182,7 @@ class Window:
     def _row(self, raster: Raster, shown: Shown) -> None:
         glyphs, sign, target = self.context.glyphs, shown.sign, shown.target
         x, y, width = shown.x, shown.y, shown.width
-        text = cut(f"{_state(sign)}{self.scene.labels[shown.item]}", width - 3, glyphs.ellipsis)
+        text = cut(f"{_state(sign)}{self._label(shown.item)}", width - 3, glyphs.ellipsis)
         raster.text(x, y, " " * width, "", target)
         wall = glyphs.wire(UP | DOWN, True)
         left, right = (wall, wall) if shown.lit else ("[", "]")
@@ -196,7 +199,7 @@ class Window:
         if not self._sign(head).there:
             return
         style = wire_sign(self.model, self.folded, edges[0], glyphs)[1]
-        text = cut(f"{glyphs.far}{self.scene.labels[tail]}", layout.widths[item], glyphs.ellipsis)
+        text = cut(f"{glyphs.far}{self._label(tail)}", layout.widths[item], glyphs.ellipsis)
         x, y = layout.left[item] - self.x, layout.top[item] - self.y
         lit = self.focus in (head, tail)
         target = edge_target(self.folded, head, tail)
@@ -228,7 +231,7 @@ def tensor_name(box: NodeBox) -> str:
 
 def _state(sign: Sign) -> str:
     """The state in a column of its own, so that names stand below each other."""
-    return sign.text.ljust(STATE - 1) + " " if sign.text else ""
+    return sign.text.ljust(STATE - 1) + " "
 
 
 def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:

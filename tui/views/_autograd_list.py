@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.inspect.models.autograd import Autograd, NodeBox
 from tui.render import Line, Span, cells, cut, fit
+from tui.render.glyphs import translated
 from tui.render.graph import Rails
 from tui.views import DrawContext
 from tui.views._autograd_fold import NODE
@@ -53,7 +54,7 @@ def _line(
         *lanes,
         Span(" "),
         Span(fit(sign.text, STATE - 1, glyphs.ellipsis) + " ", style, target),
-        *_padded(scene.labels[row.node], name, style, target, glyphs.ellipsis),
+        *_padded(translated(scene.labels[row.node], glyphs), name, style, target, glyphs.ellipsis),
     ]
     for (text, look), cells_ in zip(notes, columns, strict=True):
         if cells_:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.inspect.models._words import bytes_text, shape_text
+from engine.inspect.models._words import many, shape_text
 from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
 from tui.render import Line, Span, Target, cells, clean, cut
+from tui.render.glyphs import translated
 from tui.views import DrawContext
 from tui.views._autograd_fold import NODE, Folded
 from tui.views._autograd_graph import edge_target
@@ -73,7 +74,7 @@ def group_lines(
     item = folded.items[number]
     sign = group_sign(model, folded, number, context.glyphs)
     times = f"{context.glyphs.times}{item.times} " if item.times > 1 else ""
-    pane.add(Span(f" {times}{item.label}", "title"))
+    pane.add(Span(f" {times}{translated(item.label, context.glyphs)}", "title"))
     pane.say(sign.words, sign.style)
     if item.times > 1:
         pane.say(
@@ -172,7 +173,7 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
             pane.add(Span(f"   {edge.index}: ", "number"), Span("needs no gradient", "dim"))
             continue
         tail = folded.item_of.get(edge.next, -1)
-        label = folded.items[tail].label if tail >= 0 else str(edge.next)
+        label = translated(folded.items[tail].label, pane.glyphs) if tail >= 0 else str(edge.next)
         target = Target("edge", node=box.fact.id, index=(box.fact.id, edge.next))
         if tail >= 0 and folded.items[tail].key[1] != NODE:
             target = edge_target(folded, own, tail)
@@ -193,7 +194,7 @@ def _saved(pane: Pane, box: NodeBox) -> None:
     if not box.saved:
         return
     kept = [each for each in box.saved if each.released < 0]
-    about = f"keeps {bytes_text(sum(each.nbytes for each in kept))}" if kept else "let go of"
+    about = f"keeps {many(len(kept), 'tensor')}" if kept else "let go of"
     pane.head("saved", about)
     for each in box.saved:
         _saved_one(pane, each, box.fact.id)
@@ -204,19 +205,16 @@ def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
     gone = each.released >= 0
     style = "error" if each.stale else "ghost" if gone else "name"
     label = each.label if each.label.startswith("#") else f"{each.label} #{each.tensor}"
-    version = f"version {each.saved}"
-    if each.stale:
-        version = f"saved at version {each.saved}, is at {each.current}"
-    elif gone:
-        version = f"let go of at event {each.released}"
+    version = f"let go of at event {each.released}" if gone else f"version {each.saved}"
     pane.add(
         Span(f"   {each.name} ", "dim"),
         Span(label, style, target),
-        Span(f"  {version}", "error" if each.stale else "dim"),
+        Span("" if each.stale else f"  {version}", "dim"),
     )
-    write = each.overwrite
     if not each.stale:
         return
+    pane.add(Span(f"     saved at version {each.saved}, is at {each.current}", "error"))
+    write = each.overwrite
     if write is None:
         pane.say("STALE: it was written in place since", "error", 5)
         return
@@ -261,7 +259,13 @@ def _users(pane: Pane, box: NodeBox, folded: Folded) -> None:
     pane.head("gradients come from")
     for number in users[:USERS]:
         target = edge_target(folded, own, number)
-        pane.add(Span(f"   {pane.glyphs.arrow_left} {folded.items[number].label}", "op", target))
+        pane.add(
+            Span(
+                f"   {pane.glyphs.arrow_left} {translated(folded.items[number].label, pane.glyphs)}",
+                "op",
+                target,
+            )
+        )
     if len(users) > USERS:
         pane.add(Span(f"   and {len(users) - USERS} more", "dim"))
 

@@ -140,11 +140,12 @@ def slot_style(slot: BufferSlot) -> str:
 
 
 def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
-    """The buffers of a node: `Σ2/2` per input, the signs alone where there are many."""
+    """The buffers of a node: a sign per input, and how many gradients came of how many if several do."""
     if len(box.inputs) > 2:
         return "".join(slot_sign(slot, glyphs) for slot in box.inputs[:6])
     return " ".join(
-        f"{slot_sign(slot, glyphs)}{slot.arrived}/{slot.expected}" for slot in box.inputs
+        slot_sign(slot, glyphs) + (f" {slot.arrived}/{slot.expected}" if slot.expected > 1 else "")
+        for slot in box.inputs
     )
 
 

@@ -40,7 +40,7 @@ HELP = {
     "0": "At a buffer: a gradient is there and all of it is zero.",
     "·": "At a buffer: nothing has come yet. Elsewhere between two facts.",
     "■": "At a buffer: one gradient, as it came. After grad: the leaf has a .grad.",
-    "Σ1/2": "In the frame of a node: its input buffer. Σ: a sum of several gradients; 1/2: one has "
+    "Σ 1/2": "In the frame of a node: its input buffer. Σ: a sum of several gradients; 1/2: one has "
     "come of two that will.",
     "▪2": "The node keeps two tensors for its formula; red when one of them was overwritten since.",
     "×12": "Blocks that follow each other and are alike, drawn as one; 5/36 beside it: so many of its "
@@ -240,7 +240,8 @@ def _graph(
     made = scene(part, context.look, width, rows)
     focus = made.folded.item_of.get(model.focus, -1)
     if made.form == "list":
-        return listed(model, made, context, width, rows, focus), made
+        lines = listed(model, made, context, width, rows, focus)
+        return lines + [()] * (rows - len(lines)), made
     raster = Window(model, made, context, width, rows, focus).drawn()
     return [tuple(raster.line(y)) for y in range(rows)], made
 
