@@ -6,8 +6,10 @@
 // last error.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <sstream>
+#include <initializer_list>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 
@@ -34,17 +36,39 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+// One part of a message: anything streamable, behind a pointer and the function that writes it.
+// There are some 900 messages; joining them is compiled once (error.cpp), and each is a short list.
+class Piece {
+ public:
+  template <size_t N>
+  Piece(const char (&text)[N])
+      : value_(text), write_([](std::ostream& out, const void* value) {
+          out << static_cast<const char*>(value);
+        }) {}
+  template <class T>
+  Piece(const T& value)
+      : value_(&value),
+        write_([](std::ostream& out, const void* value) { out << *static_cast<const T*>(value); }) {
+  }
+  void write(std::ostream& out) const { write_(out, value_); }
+
+ private:
+  const void* value_;
+  void (*write_)(std::ostream& out, const void* value);
+};
+
+std::string joined(std::initializer_list<Piece> pieces);
+[[noreturn]] void fail_with(ErrorKind kind, std::initializer_list<Piece> pieces);
+
 // Joins anything streamable into one string: message("mm: ", 2, " != ", 3).
 template <class... Parts>
 std::string message(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+  return joined({Piece(parts)...});
 }
 
 template <class... Parts>
 [[noreturn]] void fail(ErrorKind kind, const Parts&... parts) {
-  throw Error(kind, message(parts...));
+  fail_with(kind, {Piece(parts)...});
 }
 
 // check(condition, parts...) for a user's mistake. The message is built only when it is needed.

@@ -289,7 +289,8 @@ int uh_promote(int a, int b) {
   return static_cast<int>(promote(static_cast<DType>(a), static_cast<DType>(b)));
 }
 int uh_result_type(uh_handle a, uh_handle b) {
-  const Operand operands[] = {take(a), take(b)};
+  const Tensor first = take(a), second = take(b);
+  const Input operands[] = {first, second};
   return static_cast<int>(result_type(operands));
 }
 

@@ -49,6 +49,8 @@ def main() -> int:
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
     }
+    for number, signatures in enumerate(cpp_ops.signatures(ops)):
+        kept[out / f"signatures_{number}.cpp"] = cpp_ops.signatures_cpp(signatures)
     for family, members in families.items():
         kept[out / "ops" / f"{family}.h"] = cpp_ops.ops_h(members)
         kept[out / "kernels" / f"{family}.h"] = cpp_ops.kernels_h(members)

@@ -1,14 +1,18 @@
 """generated/ops/<family>.h, kernels/<family>.h and register_<family>.cpp: the C++ face of operators.
 
-One of each per yaml file, so that an edit of one family recompiles that family only.
+One of each per yaml file, so that an edit of one family recompiles that family only; and
+signatures_<n>.cpp, the code that operators of one signature share.
 """
 
 from __future__ import annotations
+
+from zlib import crc32
 
 from model import Argument, Operator
 from pointwise import PARAMETERS
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/cpp_ops.py. Do not edit.\n"
+SIGNATURE_FILES = 8
 
 
 def ops_h(ops: list[Operator]) -> str:
@@ -29,6 +33,22 @@ def all_ops_h(families: list[str]) -> str:
     lines = [HEAD, "#pragma once\n"]
     lines += [f'#include "generated/ops/{family}.h"' for family in families]
     lines.append("\nnamespace uh::ops {\n\nvoid register_all();\n\n}  // namespace uh::ops\n")
+    return "\n".join(lines)
+
+
+def signatures(ops: list[Operator]) -> list[list[str]]:
+    """The distinct C++ signatures, in files by a sum of their text: one more moves no other."""
+    files: list[list[str]] = [[] for _ in range(SIGNATURE_FILES)]
+    for signature in sorted({op.signature for op in ops}):
+        files[crc32(signature.encode()) % SIGNATURE_FILES].append(signature)
+    return files
+
+
+def signatures_cpp(signatures: list[str]) -> str:
+    """The code of the operators of some signatures: Note [Operators are compiled once]."""
+    lines = [HEAD, '#include "dispatch/operator_calls.h"\n', "namespace uh {\n"]
+    lines += [f"template class Op<{signature}>;" for signature in signatures]
+    lines.append("\n}  // namespace uh\n")
     return "\n".join(lines)
 
 
@@ -57,7 +77,7 @@ def _pointwise_kernel(op: Operator) -> str:
     operands, params = [], []
     for a in op.arguments:
         if a.type == "Operand" or (a.type == "Tensor" and a.name != "out"):
-            operands.append(f"Operand({a.name})" if a.type == "Tensor" else a.name)
+            operands.append(f"Input({a.name})")
         elif a.type in PARAMETERS:
             params.append(a.name)
         elif a.type != "Tensor":

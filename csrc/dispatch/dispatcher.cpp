@@ -26,13 +26,28 @@ KeySet keys_of_stack(const Stack& stack) {
 const Schema& OperatorInfo::schema() const {
   static std::mutex lock;
   std::lock_guard guard(lock);
-  if (!parsed_) parsed_ = parse_schema(schema_);
+  if (!parsed_) parsed_ = new Schema(parse_schema(schema_));
   return *parsed_;
+}
+
+void OperatorInfo::forget_schema() {
+  delete parsed_;
+  parsed_ = nullptr;
+}
+
+void OperatorInfo::enter_kernel(Key key, void* kernel, const char* name) {
+  table_[static_cast<size_t>(key)] = kernel;
+  names_[static_cast<size_t>(key)] = name;
+  kernels_ = kernels_ | key;
 }
 
 void OperatorInfo::no_kernel(KeySet keys) const {
   fail(ErrorKind::kNotImplemented, full_name(), ": no kernel for the key set {", to_string(keys),
        "}; kernels exist for {", to_string(kernels_), "}");
+}
+
+void OperatorInfo::too_few(const Stack& stack, size_t wanted) const {
+  fail(ErrorKind::kType, full_name(), ": expected ", wanted, " arguments, got ", stack.size());
 }
 
 struct Dispatcher::Entry {
@@ -77,11 +92,13 @@ BoxedOperator::BoxedOperator(std::string schema)
   this->schema();  // a malformed schema is refused here, not at the first call
 }
 
+BoxedOperator::~BoxedOperator() { forget_schema(); }
+
 void BoxedOperator::set_boxed_kernel(Key key, BoxedKernel kernel, std::string name) {
   const auto k = static_cast<size_t>(key);
   boxed_[k] = std::move(kernel);
   boxed_names_[k] = std::move(name);
-  enter_kernel(key, nullptr, boxed_names_[k]);
+  enter_kernel(key, nullptr, boxed_names_[k].c_str());
 }
 
 void BoxedOperator::call_boxed(Stack& stack) {

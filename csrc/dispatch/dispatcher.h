@@ -40,6 +40,7 @@ using BoxedKernel = std::function<void(KeySet, Stack&)>;
 class BoxedOperator final : public OperatorInfo {
  public:
   explicit BoxedOperator(std::string schema);
+  ~BoxedOperator();
   void set_boxed_kernel(Key key, BoxedKernel kernel, std::string name);
   void call_boxed(Stack& stack) override;
 

@@ -4,12 +4,16 @@
 // OperatorInfo is the untyped part: name, schema, table, boxed entry; it is what the registry
 // lists. Invariant: table_[k] is called only with the signature R(KeySet, A...) it was registered
 // with. If violated: undefined behaviour; hence kernels are registered through the typed set_kernel
-// only. Read next: dispatcher.h (the registry and libraries), record_call.h (what a recorded call
-// tells).
+// only.
+//
+// Note [Operators are compiled once]: some 1300 operators have some 370 signatures. What an Op does
+// is written in operator_calls.h, which only the generated signatures_<n>.cpp include: they compile
+// it once per signature, and a caller, of which there are thousands, is one plain call.
+// Read next: operator_calls.h, dispatcher.h (the registry and libraries), record_call.h (what a
+// recorded call tells).
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string_view>
 
 #include "dispatch/record_call.h"
@@ -40,7 +44,6 @@ class OperatorInfo {
   OperatorInfo(const char* schema) : schema_(schema) {}
   OperatorInfo(const OperatorInfo&) = delete;
   OperatorInfo& operator=(const OperatorInfo&) = delete;
-  virtual ~OperatorInfo() = default;
 
   std::string_view schema_text() const { return schema_; }
   const Schema& schema() const;  // parsed at first use
@@ -58,6 +61,9 @@ class OperatorInfo {
   virtual void call_boxed(Stack& stack) = 0;
 
  protected:
+  // Not virtual, and trivial: the generated operators are globals, and none is torn down at exit.
+  ~OperatorInfo() = default;
+
   // The highest key of `keys` that has a kernel; throws NotImplementedError when none has.
   Key choose(KeySet keys) const {
     const KeySet usable = keys & kernels_;
@@ -66,11 +72,9 @@ class OperatorInfo {
     return usable.highest();
   }
   [[noreturn]] void no_kernel(KeySet keys) const;
-  void enter_kernel(Key key, void* kernel, std::string_view name) {
-    table_[static_cast<size_t>(key)] = kernel;
-    names_[static_cast<size_t>(key)] = name;
-    kernels_ = kernels_ | key;
-  }
+  [[noreturn]] void too_few(const Stack& stack, size_t wanted) const;
+  void forget_schema();
+  void enter_kernel(Key key, void* kernel, const char* name);  // `name` outlives the operator
 
   void set_schema_text(const char* text) { schema_ = text; }
 
@@ -82,7 +86,7 @@ class OperatorInfo {
   events::InternedText recorded_name_;
   std::array<events::InternedText, kKeyCount> recorded_kernels_;
   const char* schema_;
-  mutable std::optional<Schema> parsed_;
+  mutable const Schema* parsed_ = nullptr;
 };
 
 template <class Signature>
@@ -92,83 +96,27 @@ template <class R, class... A>
 class Op<R(A...)> final : public OperatorInfo {
  public:
   using Kernel = R (*)(KeySet, A...);
-  using OperatorInfo::OperatorInfo;
 
-  void set_kernel(Key key, Kernel kernel, std::string_view name) {
+  explicit Op(const char* schema);
+
+  void set_kernel(Key key, Kernel kernel, const char* name) {
     enter_kernel(key, reinterpret_cast<void*>(kernel), name);
   }
 
-  R operator()(A... args) const {
-    KeySet keys;
-    ((keys = keys | keys_of(args)), ...);
-    if (keys.empty()) keys = Key::kCPU;
-    if (events::on()) [[unlikely]]
-      return recorded(keys, args...);
-    return kernel(choose(keys))(keys, args...);
-  }
+  R operator()(A... args) const;
 
   // For a kernel that has done its part: goes on with the keys below its own.
-  R redispatch(KeySet keys, A... args) const {
-    const Key key = choose(keys);
-    if (events::on()) [[unlikely]]
-      record_hop(*this, key, keys);
-    return kernel(key)(keys, args...);
-  }
+  R redispatch(KeySet keys, A... args) const;
 
-  void call_boxed(Stack& stack) override {
-    const size_t n = sizeof...(A);
-    check_kind(stack.size() >= n, ErrorKind::kType, full_name(), ": expected ", n,
-               " arguments, got ", stack.size());
-    call_boxed(stack, std::index_sequence_for<A...>{});
-  }
+  void call_boxed(Stack& stack) override;
 
  private:
   Kernel kernel(Key key) const {
     return reinterpret_cast<Kernel>(table_[static_cast<size_t>(key)]);
   }
-
-  R recorded(KeySet keys, A... args) const {
-    CallRecord record(*this);
-    (record.argument(args), ...);
-    record.enter();
-    try {
-      const Key key = choose(keys);
-      record_hop(*this, key, keys);
-      if constexpr (std::is_void_v<R>) {
-        kernel(key)(keys, args...);
-        record.leave();
-      } else {
-        R result = kernel(key)(keys, args...);
-        record.result(result);
-        record.leave();
-        return result;
-      }
-    } catch (const Error& error) {
-      record.failed(error);
-      throw;
-    }
-  }
-
+  R recorded(KeySet keys, A... args) const;
   template <size_t... I>
-  void call_boxed(Stack& stack, std::index_sequence<I...>) {
-    const size_t base = stack.size() - sizeof...(A);
-    if constexpr (std::is_void_v<R>) {
-      (*this)(from_value<std::decay_t<A>>(stack[base + I])...);
-      stack.resize(base);
-    } else {
-      R result = (*this)(from_value<std::decay_t<A>>(stack[base + I])...);
-      stack.resize(base);
-      push(stack, std::move(result));
-    }
-  }
-  template <class T>
-  static void push(Stack& stack, T&& value) {
-    stack.emplace_back(std::forward<T>(value));
-  }
-  template <class... T>
-  static void push(Stack& stack, std::tuple<T...>&& values) {
-    std::apply([&](auto&&... v) { (stack.emplace_back(std::move(v)), ...); }, std::move(values));
-  }
+  void call_boxed(Stack& stack, std::index_sequence<I...>);
 };
 
 }  // namespace uh

@@ -2,14 +2,17 @@
 
 namespace uh {
 
-void refuse_several_devices(const char* op, const std::vector<Tensor>& tensors) {
-  if (tensors.empty()) return;
-  const Device device = tensors.front().device();
-  for (const Tensor& t : tensors) {
-    if (t.device() == device || (t.ndim() == 0 && !t.is_meta())) continue;
-    fail(ErrorKind::kRuntime, op,
-         ": expected all tensors to be on the same device, but found at least two devices, ",
-         name(device), " and ", name(t.device()));
+void refuse_several_devices(const char* op, std::initializer_list<Held> given) {
+  Device device = Device::kUndefined;  // of the first tensor
+  for (const Held& held : given) {
+    for (const Tensor& t : held.tensors()) {
+      if (!t) continue;
+      if (device == Device::kUndefined) device = t.device();
+      if (t.device() == device || (t.ndim() == 0 && !t.is_meta())) continue;
+      fail(ErrorKind::kRuntime, op,
+           ": expected all tensors to be on the same device, but found at least two devices, ",
+           name(device), " and ", name(t.device()));
+    }
   }
 }
 

@@ -5,30 +5,34 @@
 // the others; pointwise operators and composites have rules of their own.
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "dispatch/operator.h"
 
 namespace uh {
 
-// Throws when the tensors lie on several devices. A number in a 0-d CPU tensor goes with meta ones.
-void refuse_several_devices(const char* op, const std::vector<Tensor>& tensors);
+// What an argument holds: one tensor, perhaps none, or a list of them.
+class Held {
+ public:
+  Held(const Tensor& t) : tensors_(&t, 1) {}
+  Held(const Operand& o) : Held(o.tensor) {}
+  Held(const std::vector<Tensor>& list) : tensors_(list) {}
+  std::span<const Tensor> tensors() const { return tensors_; }
 
-inline void collect(std::vector<Tensor>& all, const Tensor& t) {
-  if (t) all.push_back(t);
-}
-inline void collect(std::vector<Tensor>& all, const Operand& o) { collect(all, o.tensor); }
-inline void collect(std::vector<Tensor>& all, const std::vector<Tensor>& list) {
-  for (const Tensor& t : list) collect(all, t);
-}
+ private:
+  std::span<const Tensor> tensors_;
+};
+
+// Throws when the tensors lie on several devices. A number in a 0-d CPU tensor goes with meta ones.
+void refuse_several_devices(const char* op, std::initializer_list<Held> given);
 
 template <class... Given>
 void check_one_device(KeySet keys, const char* op, const Given&... given) {
   if (!keys.has(Key::kMeta) || !keys.has(Key::kCPU)) [[likely]]
     return;
-  std::vector<Tensor> all;
-  (collect(all, given), ...);
-  refuse_several_devices(op, all);
+  refuse_several_devices(op, {Held(given)...});
 }
 
 }  // namespace uh

@@ -18,7 +18,7 @@ UH_CHECK(alpha) {
 
 // Whether 1 or 255 was meant by a bool, nobody can tell.
 UH_CHECK(subtraction) {
-  for (const Operand& o : inputs) {
+  for (const Input& o : inputs) {
     const bool is_bool =
         o.is_number() ? o.number.kind() == Scalar::Kind::kBool : o.tensor.dtype() == DType::kBool;
     check(!is_bool, op.name, ": subtraction, the `-` operator, with a bool ",
@@ -30,7 +30,7 @@ UH_CHECK(subtraction) {
 
 UH_CHECK(integer_power) {
   (void)params;
-  const Operand& exponent = inputs[1];
+  const Input& exponent = inputs[1];
   if (!exponent.is_number() || is_inexact(dtype)) return;
   check(inputs[0].is_number() || exponent.number.to_int() >= 0, op.name,
         ": integers to negative integer powers are not allowed, got the exponent ",
@@ -40,7 +40,7 @@ UH_CHECK(integer_power) {
 UH_CHECK(same_dtype) {
   (void)params, (void)dtype;
   const DType first = inputs[0].tensor.dtype();
-  for (const Operand& o : inputs.subspan(1)) {
+  for (const Input& o : inputs.subspan(1)) {
     check(o.is_number() || o.tensor.dtype() == first, op.name, ": expected dtype ",
           info(first).title, " for every tensor, got ", info(o.tensor.dtype()).title);
   }

@@ -9,8 +9,7 @@
 namespace uh::checks {
 
 #define UH_CHECK(name)                                                                             \
-  void name(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params,          \
-            DType dtype)
+  void name(const PointwiseOp& op, std::span<const Input> inputs, const Params& params, DType dtype)
 
 UH_CHECK(alpha);          // add: a bool, fractional or complex factor has to fit the dtype
 UH_CHECK(subtraction);    // the same, and no bool operand

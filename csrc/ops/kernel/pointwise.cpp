@@ -32,7 +32,7 @@ DType with_number(DType dtype, const Scalar& number) {
   return is_complex(own) && is_floating(dtype) ? to_complex(dtype) : own;
 }
 
-DType compute_dtype(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params) {
+DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const Params& params) {
   DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
   for (size_t i = 0; op.promoting && i < Params::kMost; ++i) {
     if (params.has(i)) common = with_number(common, *params[i]);
@@ -73,10 +73,10 @@ LoopFn loop_for(const PointwiseOp& op, DType dtype) {
   return fn;
 }
 
-Dims broadcast_all(std::span<const Operand> inputs) {
+Dims broadcast_all(std::span<const Input> inputs) {
   Dims shape;
   bool first = true;
-  for (const Operand& input : inputs) {
+  for (const Input& input : inputs) {
     if (input.is_number()) continue;
     shape = first ? input.tensor.sizes() : broadcast_shapes(shape, input.tensor.sizes());
     first = false;
@@ -85,9 +85,9 @@ Dims broadcast_all(std::span<const Operand> inputs) {
 }
 
 // A 0-d CPU tensor mixes with anything; otherwise every operand is on one device.
-Device common_device(const PointwiseOp& op, std::span<const Operand> inputs, const Tensor& target) {
+Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const Tensor& target) {
   Device device = target ? target.device() : Device::kUndefined;
-  for (const Operand& input : inputs) {
+  for (const Input& input : inputs) {
     if (input.is_number() || (input.tensor.ndim() == 0 && !input.tensor.is_meta())) continue;
     if (device == Device::kUndefined) device = input.tensor.device();
     check(device == input.tensor.device(), op.name,
@@ -95,7 +95,7 @@ Device common_device(const PointwiseOp& op, std::span<const Operand> inputs, con
           name(device), " and ", name(input.tensor.device()));
   }
   if (device != Device::kUndefined) return device;
-  for (const Operand& input : inputs) {
+  for (const Input& input : inputs) {
     if (!input.is_number()) return input.tensor.device();
   }
   return Device::kCPU;
@@ -113,14 +113,14 @@ bool partial_overlap(const Tensor& out, const Tensor& in) {
   return !identical && a.lo < b.hi && b.lo < a.hi && out.numel() > 0 && in.numel() > 0;
 }
 
-void check_written(const PointwiseOp& op, const Tensor& target, std::span<const Operand> inputs) {
+void check_written(const PointwiseOp& op, const Tensor& target, std::span<const Input> inputs) {
   check(!has_internal_overlap(target), op.name,
         ": unsupported operation: more than one element of the written-to tensor refers to a "
         "single memory location "
         "(sizes ",
         target.sizes(), ", strides ", target.strides(),
         "). Please clone() the tensor before performing the operation.");
-  for (const Operand& input : inputs) {
+  for (const Input& input : inputs) {
     check(input.is_number() || !partial_overlap(target, input.tensor), op.name,
           ": unsupported operation: some elements of the input tensor and the written-to tensor "
           "refer to a single "
@@ -147,8 +147,8 @@ void tell_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n)
   record_plan(plan);
 }
 
-bool all_flat(std::span<const Operand> inputs, IntSpan shape) {
-  for (const Operand& input : inputs) {
+bool all_flat(std::span<const Input> inputs, IntSpan shape) {
+  for (const Input& input : inputs) {
     if (input.is_number()) continue;
     if (!input.tensor.is_contiguous() || input.tensor.sizes().size() != shape.size() ||
         !std::equal(shape.begin(), shape.end(), input.tensor.sizes().begin())) {
@@ -164,7 +164,7 @@ struct Prepared {
   std::array<Slot, 3> slots;
 };
 
-void prepare(const PointwiseOp& op, std::span<const Operand> inputs, DType dtype,
+void prepare(const PointwiseOp& op, std::span<const Input> inputs, DType dtype,
              Prepared& prepared) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType want = op.promotion == Promotion::kWhere && i == 0 ? DType::kBool : dtype;
@@ -179,17 +179,17 @@ void prepare(const PointwiseOp& op, std::span<const Operand> inputs, DType dtype
   }
 }
 
-Tensor allocate(std::span<const Operand> inputs, const Dims& shape, DType dtype, Device device) {
+Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device) {
   if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
   Iteration space(shape);
-  for (const Operand& input : inputs) {
+  for (const Input& input : inputs) {
     if (!input.is_number()) space.add(input.tensor);
   }
   return empty_strided(shape, dense_strides(shape, space.order()), dtype, device);
 }
 
-void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Tensor& out,
+void run(LoopFn fn, const Prepared& p, std::span<const Input> inputs, const Tensor& out,
          const Params& params) {
   if (out.numel() == 0) return;
   auto data_of = [&](size_t i) {
@@ -226,9 +226,13 @@ void run(LoopFn fn, const Prepared& p, std::span<const Operand> inputs, const Te
 
 }  // namespace
 
-DType result_type(std::span<const Operand> operands) {
+Params::Params(std::initializer_list<std::optional<Scalar>> values) {
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
+DType result_type(std::span<const Input> operands) {
   DType dims = DType::kUndefined, zero = DType::kUndefined, number = DType::kUndefined;
-  for (const Operand& o : operands) {
+  for (const Input& o : operands) {
     if (o.is_number()) {
       number = promote(number, o.number.dtype(default_dtype()));
     } else if (o.tensor.impl()->wrapped_number()) {
@@ -266,8 +270,8 @@ bool fits(const Scalar& number, DType dtype) {
 
 // The everyday call, at the cost of a few comparisons: CPU tensors of one dtype and one shape, all
 // contiguous, with numbers that do not promote. Returns whether it applied.
-bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
-              const Params& params, Tensor& out) {
+bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, const Params& params,
+              Tensor& out) {
   if (!inputs[0].tensor || op.promotion == Promotion::kWhere) return false;
   const TensorImpl& first = *inputs[0].tensor.impl();
   const DType dtype = first.dtype();
@@ -277,7 +281,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
       (op.promotion == Promotion::kFloat && !is_inexact(dtype))) {
     return false;
   }
-  for (const Operand& input : inputs.subspan(1)) {
+  for (const Input& input : inputs.subspan(1)) {
     if (input.is_number()) {
       if (!fits(input.number, dtype)) return false;
     } else if (const TensorImpl& t = *input.tensor.impl();
@@ -293,7 +297,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
   const DType result = result_dtype(op, dtype);
   if (form == Form::kInplace) {
     if (result != dtype) return false;
-    for (const Operand& input : inputs.subspan(1)) {
+    for (const Input& input : inputs.subspan(1)) {
       if (!input.is_number() && input.tensor.storage() == first.storage()) return false;
     }
   } else {
@@ -318,21 +322,21 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
 
 }  // namespace
 
-Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
+Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                      const Params& params, const Tensor& target) {
   if (form != Form::kOut) {
     Tensor out = target;
     if (run_flat(op, form, inputs, params, out)) return out;
   }
   check_kind(op.all_numbers || std::any_of(inputs.begin(), inputs.end(),
-                                           [](const Operand& o) { return !o.is_number(); }),
+                                           [](const Input& o) { return !o.is_number(); }),
              ErrorKind::kType, op.name, ": one of the operands must be a Tensor, got only numbers");
   const DType dtype = compute_dtype(op, inputs, params);
   if (op.check) op.check(op, inputs, params, dtype);
   const LoopFn fn = loop_for(op, dtype);
   const DType result = result_dtype(op, dtype);
   if (op.promotion == Promotion::kWhere) {
-    const Operand& c = inputs[0];
+    const Input& c = inputs[0];
     check(c.is_number() || c.tensor.dtype() == DType::kBool || c.tensor.dtype() == DType::kUInt8,
           "where: expected condition to be a boolean tensor, but got a tensor with dtype ",
           c.is_number() ? "number" : info(c.tensor.dtype()).title);

@@ -29,6 +29,22 @@ enum class Promotion {
 
 enum class Form { kFunctional, kInplace, kOut };
 
+// An operand as it is lent for the length of one call: unlike an Operand it counts no reference,
+// and copying it is copying two addresses.
+struct Input {
+  const Tensor& tensor;  // empty for a number
+  const Scalar& number;
+
+  Input(const Tensor& t) : tensor(t), number(kNoNumber) {}
+  Input(const Operand& o) : tensor(o.tensor), number(o.number) {}
+  Input(Tensor&&) = delete;  // would be gone before the call
+  Input(Operand&&) = delete;
+  bool is_number() const { return !tensor; }
+
+ private:
+  static constexpr Scalar kNoNumber{};
+};
+
 // data[0] and strides[0] are the output, the inputs follow; strides in bytes, n in elements.
 class Params;
 using LoopFn = void (*)(char* const* data, const int64_t* strides, int64_t n, const Params& params);
@@ -36,7 +52,7 @@ using LoopRow = std::array<LoopFn, kDTypeCount>;  // null where the operator doe
 
 // Refuses operands or parameters before the loop runs; see checks.h.
 struct PointwiseOp;
-using Check = void (*)(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params,
+using Check = void (*)(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                        DType dtype);
 
 struct PointwiseOp {
@@ -56,10 +72,7 @@ class Params {
   static constexpr size_t kMost = 4;
 
   Params() = default;
-  Params(std::initializer_list<std::optional<Scalar>> values) {
-    size_t i = 0;
-    for (const auto& v : values) values_[i++] = v;
-  }
+  Params(std::initializer_list<std::optional<Scalar>> values);
   bool has(size_t i) const { return values_[i].has_value(); }
   template <class T>
   T get(size_t i) const {
@@ -77,11 +90,11 @@ class Params {
   mutable std::atomic<bool> zero_division_{false};
 };
 
-Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Operand> inputs,
+Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                      const Params& params, const Tensor& target);
 
 // PyTorch's result type: tensors with dimensions decide over 0-d tensors, those over numbers,
 // unless the lesser one is of a higher category (bool < integer < float).
-DType result_type(std::span<const Operand> operands);
+DType result_type(std::span<const Input> operands);
 
 }  // namespace uh

@@ -20,7 +20,7 @@ Tensor minus(const Operand& a, const Operand& b) { return ops::sub(a, b, Scalar(
 template <class... Numbers>
 Tensor of_two(const PointwiseOp& op, const Tensor& self, const Tensor& target, int64_t reduction,
               Numbers... numbers) {
-  const Operand inputs[] = {self, target};
+  const Input inputs[] = {self, target};
   return pointwise_loss(op, inputs, Params{Scalar(numbers)...}, reduction);
 }
 

@@ -17,11 +17,11 @@ constexpr int64_t kBlock = 4096;        // losses made at a time: they stay in t
 constexpr int64_t kPart = 16 * kBlock;  // losses added up in order; parts meet in order too
 
 // Whether the operands lie alike and need no conversion.
-bool dense_alike(std::span<const Operand> inputs) {
+bool dense_alike(std::span<const Input> inputs) {
   const Tensor& first = inputs[0].tensor;
   const DType dtype = first.dtype();
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
-  for (const Operand& input : inputs) {
+  for (const Input& input : inputs) {
     const Tensor& t = input.tensor;
     if (t.is_meta() || t.dtype() != dtype || !t.is_contiguous() || t.sizes() != first.sizes())
       return false;
@@ -29,7 +29,7 @@ bool dense_alike(std::span<const Operand> inputs) {
   return true;
 }
 
-double total(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params) {
+double total(const PointwiseOp& op, std::span<const Input> inputs, const Params& params) {
   const Tensor& first = inputs[0].tensor;
   const int64_t n = first.numel(), item = itemsize(first.dtype());
   const LoopFn loop = op.loops()[static_cast<size_t>(first.dtype())];
@@ -58,7 +58,7 @@ double total(const PointwiseOp& op, std::span<const Operand> inputs, const Param
 
 }  // namespace
 
-Tensor pointwise_loss(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params,
+Tensor pointwise_loss(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                       int64_t reduction) {
   const bool reduces = reduction == kMeanLoss || reduction == kSumLoss;
   if (!reduces || !dense_alike(inputs)) {

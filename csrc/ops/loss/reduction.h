@@ -20,7 +20,7 @@ inline Tensor reduced_loss(const Tensor& losses, int64_t reduction) {
 
 // The losses that a pointwise operator makes, reduced. Of dense operands they are made block by
 // block in the cache and never stored.
-Tensor pointwise_loss(const PointwiseOp& op, std::span<const Operand> inputs, const Params& params,
+Tensor pointwise_loss(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                       int64_t reduction);
 
 }  // namespace uh

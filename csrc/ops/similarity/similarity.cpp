@@ -11,7 +11,7 @@
 namespace uh::kernels {
 
 Tensor cosine_similarity(KeySet, const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
-  const Operand both[] = {x1, x2};
+  const Input both[] = {x1, x2};
   const DType dtype = result_type(both);
   check(is_floating(dtype),
         "cosine_similarity: expected common dtype to be floating point, yet common dtype is ",

@@ -1,0 +1,17 @@
+#include "base/error.h"
+
+#include <sstream>
+
+namespace uh {
+
+std::string joined(std::initializer_list<Piece> pieces) {
+  std::ostringstream out;
+  for (const Piece& piece : pieces) piece.write(out);
+  return out.str();
+}
+
+void fail_with(ErrorKind kind, std::initializer_list<Piece> pieces) {
+  throw Error(kind, joined(pieces));
+}
+
+}  // namespace uh

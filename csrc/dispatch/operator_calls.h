@@ -1,0 +1,85 @@
+// What an Op does when it is called: Note [Operators are compiled once] of operator.h.
+//
+// Included by the generated signatures_<n>.cpp only. Two of the functions are called all the time
+// and are a dozen instructions each; the others are marked cold, and compiled for size.
+#pragma once
+
+#include "dispatch/operator.h"
+
+namespace uh {
+
+template <class R, class... A>
+Op<R(A...)>::Op(const char* schema) : OperatorInfo(schema) {}
+
+template <class R, class... A>
+R Op<R(A...)>::operator()(A... args) const {
+  KeySet keys;
+  ((keys = keys | keys_of(args)), ...);
+  if (keys.empty()) keys = Key::kCPU;
+  if (events::on()) [[unlikely]]
+    return recorded(keys, args...);
+  return kernel(choose(keys))(keys, args...);
+}
+
+template <class R, class... A>
+R Op<R(A...)>::redispatch(KeySet keys, A... args) const {
+  const Key key = choose(keys);
+  if (events::on()) [[unlikely]]
+    record_hop(*this, key, keys);
+  return kernel(key)(keys, args...);
+}
+
+template <class R, class... A>
+[[gnu::cold]] R Op<R(A...)>::recorded(KeySet keys, A... args) const {
+  CallRecord record(*this);
+  (record.argument(args), ...);
+  record.enter();
+  try {
+    const Key key = choose(keys);
+    record_hop(*this, key, keys);
+    if constexpr (std::is_void_v<R>) {
+      kernel(key)(keys, args...);
+      record.leave();
+    } else {
+      R result = kernel(key)(keys, args...);
+      record.result(result);
+      record.leave();
+      return result;
+    }
+  } catch (const Error& error) {
+    record.failed(error);
+    throw;
+  }
+}
+
+// One result is one entry of the stack, several are one entry each.
+template <class T>
+void push_result(Stack& stack, T&& value) {
+  stack.emplace_back(std::forward<T>(value));
+}
+template <class... T>
+void push_result(Stack& stack, std::tuple<T...>&& values) {
+  std::apply([&](auto&&... v) { (stack.emplace_back(std::move(v)), ...); }, std::move(values));
+}
+
+template <class R, class... A>
+[[gnu::cold]] void Op<R(A...)>::call_boxed(Stack& stack) {
+  if (stack.size() < sizeof...(A)) too_few(stack, sizeof...(A));
+  call_boxed(stack, std::index_sequence_for<A...>{});
+}
+
+template <class R, class... A>
+template <size_t... I>
+[[gnu::cold]] void Op<R(A...)>::call_boxed(Stack& stack, std::index_sequence<I...>) {
+  const size_t base = stack.size() - sizeof...(A);
+  if constexpr (std::is_void_v<R>) {
+    (*this)(from_value<std::decay_t<A>>(stack[base + I])...);
+    stack.resize(base);
+  } else {
+    R result = (*this)(from_value<std::decay_t<A>>(stack[base + I])...);
+    stack.resize(base);
+    push_result(stack, std::move(result));
+  }
+}
+
+}  // namespace uh
