@@ -116,7 +116,7 @@ def tensor_text(tensor: Tensor) -> str:
             [3.0000, 4.0000]])
     """
     name = type(tensor).__name__
-    prefix = "tensor(" if name == "Tensor" else f"{name}("
+    prefix = "tensor(" if name in ("Tensor", "Parameter", "Buffer") else f"{name}("
     text = prefix + _body(tensor, len(prefix))
     return _with_suffixes(text, _suffixes(tensor), len(prefix))
 

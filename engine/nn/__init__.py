@@ -1,5 +1,40 @@
-"""Neural networks. So far their functions: `engine.nn.functional`."""
+"""Neural networks: modules with parameters, and the functions behind them in `engine.nn.functional`.
+
+A network is a `Module` that has others as attributes and computes in `forward`; layers are in
+`modules/`, one file for each family. Reading order: module.py, then traversal.py, state.py, hooks.py.
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from engine.nn import functional as functional
+from engine.nn import modules as modules
+from engine.nn.modules import *  # noqa: F403
+from engine.nn.modules import LATER as _LATER
+from engine.nn.parameter import Buffer as Buffer
+from engine.nn.parameter import Parameter as Parameter
+from engine.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from engine.nn.parameter import UninitializedParameter as UninitializedParameter
+
+_FOLDERS = ("init", "utils")
+
+if TYPE_CHECKING:
+    from engine.nn import init, utils  # noqa: F401
+    from engine.nn.modules.attention import MultiheadAttention as MultiheadAttention
+    from engine.nn.modules.rnn import *  # noqa: F403
+    from engine.nn.modules.transformer import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _FOLDERS:
+            return importlib.import_module(f"engine.nn.{name}")
+        if name not in _LATER:
+            raise AttributeError(f"module 'engine.nn' has no attribute {name!r}")
+        found = globals()[name] = getattr(modules, name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, *_FOLDERS} - {"annotations", "importlib"})

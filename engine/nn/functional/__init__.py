@@ -47,6 +47,14 @@ from engine.nn.functional.dropout import dropout3d as dropout3d
 from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from engine.nn.functional.embedding import embedding as embedding
 from engine.nn.functional.embedding import embedding_bag as embedding_bag
+from engine.nn.functional.fractional_pooling import fractional_max_pool2d as fractional_max_pool2d
+from engine.nn.functional.fractional_pooling import (
+    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
+)
+from engine.nn.functional.fractional_pooling import fractional_max_pool3d as fractional_max_pool3d
+from engine.nn.functional.fractional_pooling import (
+    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
+)
 from engine.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from engine.nn.functional.loss import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,

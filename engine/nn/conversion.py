@@ -1,0 +1,148 @@
+"""Moving a module's tensors to another dtype or device, in place: parameters stay the same objects."""
+
+from __future__ import annotations
+
+import mmap
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from engine import dtypes
+from engine.autograd.grad_mode import no_grad
+from engine.casts import parse_to
+from engine.creation import empty_like
+from engine.nn.parameter import Parameter
+from engine.nn.traversal import Traversed
+from engine.tensor import Tensor
+
+Self = TypeVar("Self", bound="Converted")
+Convert = Callable[[Tensor], Tensor]
+
+
+def _fits(tensor: Tensor, made: Tensor) -> bool:
+    """Whether the tensor can take up the new data; one without memory takes none up."""
+    return tensor.device == made.device
+
+
+class Converted(Traversed):
+    """The part of Module that changes dtypes and devices."""
+
+    def _apply(self: Self, fn: Convert, recurse: bool = True) -> Self:
+        """Replaces the data of every parameter, gradient and buffer by what `fn` makes of it.
+
+        A Parameter stays the same object, and so does its gradient: whoever holds it (an optimizer)
+        sees the new data. Between meta and memory that cannot be: a new Parameter takes its place.
+        """
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for name, parameter in self._parameters.items():
+            if parameter is None:
+                continue
+            with no_grad():
+                made = fn(parameter)
+            gradient, kept = parameter.grad, parameter
+            if _fits(parameter, made):
+                parameter.data = made
+            else:
+                kept = self._parameters[name] = Parameter(made, parameter.requires_grad)
+            if gradient is None:
+                continue
+            with no_grad():
+                made = fn(gradient)
+            if _fits(gradient, made) and kept is parameter:
+                gradient.data = made
+            else:
+                kept.grad = made.requires_grad_(gradient.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self: Self, *args: Any, **options: Any) -> Self:
+        """Converts all floating parameters and buffers to a dtype, and everything to a device.
+
+        `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`, `memory_format=` for tensors of
+        4 or 5 dimensions. Integers keep their dtype. Returns the module itself.
+        Raises: TypeError for a dtype that is neither floating nor complex.
+
+        >>> import engine
+        >>> engine.nn.Linear(1, 1).to(engine.float64).weight.dtype
+        engine.float64
+        """
+        dtype, device, _, format_ = parse_to(args, options)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError(
+                    "nn.Module.to only accepts floating point or complex dtypes, "
+                    f"but got desired dtype={dtype}"
+                )
+            if dtype.is_complex:
+                warnings.warn(
+                    "Complex modules are a new feature under active development whose design may "
+                    "change, and some modules might not work as expected when using complex "
+                    "tensors as parameters or buffers.",
+                    stacklevel=2,
+                )
+
+        def convert(x: Tensor) -> Tensor:
+            floating = x.is_floating_point() or x.is_complex()
+            kind = dtype if floating else None
+            if x.is_meta and device is not None and device.type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use "
+                    "engine.nn.Module.to_empty() instead of engine.nn.Module.to() "
+                    "when moving module from meta to a different device."
+                )
+            if format_ is not None and x.dim() in (4, 5):
+                return x.to(device, kind, memory_format=format_)
+            return x.to(device, kind)
+
+        return self._apply(convert)
+
+    def to_empty(self: Self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves all tensors to a device without their values: the memory is not written."""
+        return self._apply(lambda x: empty_like(x, device=device), recurse)
+
+    def type(self: Self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers, integers too."""
+        return self._apply(lambda x: x.type(dst_type))
+
+    def float(self: Self) -> Self:
+        """Casts all floating parameters and buffers to float32."""
+        return self._cast(dtypes.float32)
+
+    def double(self: Self) -> Self:
+        """Casts all floating parameters and buffers to float64."""
+        return self._cast(dtypes.float64)
+
+    def half(self: Self) -> Self:
+        """Casts all floating parameters and buffers to float16."""
+        return self._cast(dtypes.float16)
+
+    def bfloat16(self: Self) -> Self:
+        """Casts all floating parameters and buffers to bfloat16."""
+        return self._cast(dtypes.bfloat16)
+
+    def _cast(self: Self, dtype: dtypes.dtype) -> Self:
+        return self._apply(lambda x: x.to(dtype) if x.is_floating_point() else x)
+
+    def cpu(self: Self) -> Self:
+        """Moves all parameters and buffers to main memory."""
+        return self._apply(lambda x: x.cpu())
+
+    def share_memory(self: Self) -> Self:
+        """Moves all tensors to memory that this process shares with those it forks from now on."""
+        return self._apply(_shared)
+
+
+def _shared(x: Tensor) -> Tensor:
+    """A copy in a mapping that forked processes see as the same memory."""
+    if x.numel() == 0 or x.is_meta:
+        return x
+    import numpy
+
+    from engine.numpy_bridge import from_numpy
+
+    memory = from_numpy(numpy.frombuffer(mmap.mmap(-1, x.nbytes), numpy.uint8))
+    return memory.view(x.dtype).view(x.shape).copy_(x)

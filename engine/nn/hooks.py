@@ -1,0 +1,328 @@
+"""Functions that run around a module's forward: their registers, and the call that runs them.
+
+`Module.__call__` asks one question, whether any register has an entry; only then comes `call` here.
+Hooks around backward are in backward_hooks.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from engine.nn import backward_hooks
+
+Hook = Callable[..., Any]
+Register = OrderedDict[int, Hook]
+
+_numbers = itertools.count()
+
+
+class RemovableHandle:
+    """Takes a hook out of its registers: `handle.remove()`, or at the end of a `with` block."""
+
+    def __init__(self, register: Any, *others: Any) -> None:
+        self.id = next(_numbers)
+        self._registers = [weakref.ref(one) for one in (register, *others)]
+
+    def remove(self) -> None:
+        """The hook is not called any more. Calling this twice is fine."""
+        for reference in self._registers:
+            register = reference()
+            if register is not None:
+                register.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+    def __getstate__(self) -> tuple[int, list[Any]]:
+        return self.id, [reference() for reference in self._registers]
+
+    def __setstate__(self, state: tuple[int, list[Any]]) -> None:
+        self.id, registers = state
+        self._registers = [weakref.ref(OrderedDict() if one is None else one) for one in registers]
+
+
+class BoundHook:
+    """A hook that gets its module as the first argument and does not keep it alive."""
+
+    def __init__(self, hook: Hook, module: Any) -> None:
+        self.hook, self.module = hook, weakref.ref(module)
+        functools.update_wrapper(self, hook)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"hook": self.hook, "module": self.module()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["module"] is None:
+            raise RuntimeError("You are trying to revive the hook of a dead Module!")
+        self.hook, self.module = state["hook"], weakref.ref(state["module"])
+
+
+class GlobalHooks:
+    """The registers of all modules, each an OrderedDict of hooks by number.
+
+    `call_registers` are those that `Module.__call__` looks at; `any` is whether one has an entry.
+    """
+
+    def __init__(self) -> None:
+        self.forward_pre: Register = OrderedDict()
+        self.forward_pre_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+        self.forward: Register = OrderedDict()
+        self.forward_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+        self.forward_always: OrderedDict[int, bool] = OrderedDict()
+        self.backward_pre: Register = OrderedDict()
+        self.backward: Register = OrderedDict()
+        self.full_backward: bool | None = None
+        self.parameter: Register = OrderedDict()
+        self.buffer: Register = OrderedDict()
+        self.module: Register = OrderedDict()
+
+    def replaced(self, register: Register, module: Any, name: str, value: Any) -> Any:
+        """What the registration hooks make of a parameter, buffer or module."""
+        for hook in register.values():
+            made = hook(module, name, value)
+            value = value if made is None else made
+        return value
+
+
+shared = GlobalHooks()
+
+
+def _add(register: Register, hook: Hook, *marks: Any) -> RemovableHandle:
+    handle = RemovableHandle(register, *marks)
+    register[handle.id] = hook
+    for mark in marks:
+        mark[handle.id] = True
+    return handle
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """`hook(module, name, param)` sees every parameter that is registered and may replace it."""
+    return _add(shared.parameter, hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """`hook(module, name, buffer)` sees every buffer that is registered and may replace it."""
+    return _add(shared.buffer, hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """`hook(module, name, submodule)` sees every submodule that is registered and may replace it."""
+    return _add(shared.module, hook)
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """`hook(module, args)` runs before every module's forward and may return other arguments."""
+    return _add(shared.forward_pre, hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """`hook(module, args, output)` runs after every module's forward and may return another output.
+
+    `with_kwargs` adds the keywords after `args`; `always_call` runs it after an exception too.
+    """
+    marks = [shared.forward_with_kwargs] * with_kwargs + [shared.forward_always] * always_call
+    return _add(shared.forward, hook, *marks)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """`hook(module, grad_output)` runs before the gradients of every module's inputs are computed."""
+    return _add(shared.backward_pre, hook)
+
+
+def _backward(hook: Hook, full: bool) -> RemovableHandle:
+    if shared.full_backward is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a "
+            "global Module hook. Please use only one of them."
+        )
+    shared.full_backward = full
+    return _add(shared.backward, hook)
+
+
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """The former kind of `register_module_full_backward_hook`: it sees the last operator only."""
+    return _backward(hook, False)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """`hook(module, grad_input, grad_output)` runs when the gradients of a module's inputs are known."""
+    return _backward(hook, True)
+
+
+# ---- the call
+
+
+def _before(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments as the pre-hooks leave them."""
+    with_kwargs = module._forward_pre_hooks_with_kwargs
+    for number, hook in [*shared.forward_pre.items(), *module._forward_pre_hooks.items()]:
+        if number not in with_kwargs:
+            made = hook(module, args)
+            if made is not None:
+                args = made if isinstance(made, tuple) else (made,)
+            continue
+        made = hook(module, args, kwargs)
+        if made is None:
+            continue
+        if not (isinstance(made, tuple) and len(made) == 2):
+            raise RuntimeError(
+                "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                f"but got {made}."
+            )
+        args, kwargs = made
+    return args, kwargs
+
+
+def _after(module: Any, only_always: bool) -> Iterator[tuple[int, Hook, bool, str]]:
+    """The forward hooks: number, hook, whether it takes keywords, what it is called."""
+    tables = (
+        (
+            shared.forward,
+            shared.forward_with_kwargs,
+            shared.forward_always,
+            "global module forward hook",
+        ),
+        (
+            module._forward_hooks,
+            module._forward_hooks_with_kwargs,
+            module._forward_hooks_always_called,
+            "module forward hook",
+        ),
+    )
+    for register, with_kwargs, always, name in tables:
+        for number, hook in list(register.items()):
+            if not only_always or number in always:
+                yield number, hook, number in with_kwargs, name
+
+
+def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`module(*args, **kwargs)` where some register has an entry.
+
+    Order: pre-hooks (those of all modules first), forward, hooks, each in order of registration.
+    Hooks with `always_call` run after an exception as well, if they have not run; what they raise
+    then is a warning.
+    """
+    result: Any = None
+    done: set[int] = set()
+    try:
+        args, kwargs = _before(module, args, kwargs)
+        watch = backward_hooks.watch(module)
+        if watch is not None:
+            args = watch.enter(args)
+        result = module.forward(*args, **kwargs)
+        for number, hook, keywords, _ in _after(module, only_always=False):
+            done.add(number)
+            made = hook(module, args, kwargs, result) if keywords else hook(module, args, result)
+            result = result if made is None else made
+        return result if watch is None else watch.leave(args, result)
+    except Exception:
+        for number, hook, keywords, name in _after(module, only_always=True):
+            if number in done:
+                continue
+            try:
+                made = (
+                    hook(module, args, kwargs, result) if keywords else hook(module, args, result)
+                )
+                result = result if made is None else made
+            except Exception as error:  # the first error is the one to tell
+                warnings.warn(
+                    f"{name} with ``always_call=True`` raised an exception "
+                    f"that was silenced as another error was raised in forward: {error!s}",
+                    stacklevel=3,
+                )
+        raise
+
+
+class Hooked:
+    """The part of Module that keeps hooks around forward and backward."""
+
+    _forward_pre_hooks: Register
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks: Register
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _backward_pre_hooks: Register
+    _backward_hooks: Register
+    _is_full_backward_hook: bool | None
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """`hook(module, args)` runs before forward; what it returns (if not None) replaces `args`.
+
+        `with_kwargs`: `hook(module, args, kwargs)`, which returns None or `(args, kwargs)`.
+        `prepend`: before the hooks that are there already.
+        """
+        marks = [self._forward_pre_hooks_with_kwargs] * with_kwargs
+        return _placed(self._forward_pre_hooks, hook, prepend, *marks)
+
+    def register_forward_hook(
+        self,
+        hook: Hook,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """`hook(module, args, output)` runs after forward; what it returns (if not None) replaces `output`.
+
+        `with_kwargs`: `hook(module, args, kwargs, output)`. `prepend`: before the hooks that are
+        there already. `always_call`: after an exception too.
+        """
+        marks = [self._forward_hooks_with_kwargs] * with_kwargs
+        marks += [self._forward_hooks_always_called] * always_call
+        return _placed(self._forward_hooks, hook, prepend, *marks)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(module, grad_output)` runs in backward, before the module's part of the graph.
+
+        What it returns (if not None) replaces `grad_output`.
+        """
+        return _placed(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(module, grad_input, grad_output)` runs once the gradients of the inputs are known.
+
+        What it returns (if not None) replaces `grad_input`.
+        Raises: RuntimeError beside hooks of `register_backward_hook`.
+        """
+        self._choose_kind(True)
+        return _placed(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """The former kind of `register_full_backward_hook`: it sees the last operator of forward only."""
+        self._choose_kind(False)
+        return _placed(self._backward_hooks, hook, False)
+
+    def _choose_kind(self, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a "
+                "single Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = full
+
+
+def _placed(register: Any, hook: Hook, first: bool, *marks: Any) -> RemovableHandle:
+    handle = _add(register, hook, *marks)
+    if first:
+        for one in (register, *marks):
+            one.move_to_end(handle.id, last=False)
+    return handle

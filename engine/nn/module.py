@@ -1,0 +1,352 @@
+"""Module: what every layer and every network is.
+
+A module keeps its tensors and submodules in three dicts, `_parameters`, `_buffers` and `_modules`,
+which attributes are read from and written to: `self.layer = Linear(2, 3)` registers a submodule.
+The rest of its methods is in traversal.py, conversion.py, state.py and hooks.py.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, ClassVar
+
+from engine.nn import hooks
+from engine.nn.conversion import Converted
+from engine.nn.hooks import Hooked, shared
+from engine.nn.parameter import Buffer, Parameter
+from engine.nn.state import Stateful
+from engine.tensor import Tensor
+
+__all__ = ["Module"]
+
+_set = object.__setattr__
+_TABLES = frozenset(("_parameters", "_modules", "_buffers"))
+_global_forward, _global_forward_pre = shared.forward, shared.forward_pre
+_global_backward, _global_backward_pre = shared.backward, shared.backward_pre
+
+
+class Module(Converted, Stateful, Hooked):
+    """The base of layers and networks: make submodules in `__init__`, compute in `forward`.
+
+    >>> import engine
+    >>> class Twice(Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = engine.nn.Parameter(engine.tensor(2.), requires_grad=False)
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> Twice()(engine.tensor([1., 3.]))
+    tensor([2., 6.])
+    """
+
+    dump_patches: ClassVar[bool] = False
+    call_super_init: ClassVar[bool] = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            name = type(self).__name__
+            if kwargs:
+                raise TypeError(
+                    f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
+            raise TypeError(
+                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _backward_pre_hooks=OrderedDict(),
+            _backward_hooks=OrderedDict(),
+            _is_full_backward_hook=None,
+            _forward_hooks=OrderedDict(),
+            _forward_hooks_with_kwargs=OrderedDict(),
+            _forward_hooks_always_called=OrderedDict(),
+            _forward_pre_hooks=OrderedDict(),
+            _forward_pre_hooks_with_kwargs=OrderedDict(),
+            _state_dict_hooks=OrderedDict(),
+            _state_dict_pre_hooks=OrderedDict(),
+            _load_state_dict_pre_hooks=OrderedDict(),
+            _load_state_dict_post_hooks=OrderedDict(),
+            _modules={},
+        )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # ---- calling
+
+    def forward(self, *input: Any) -> Any:
+        """Computes the output. Every subclass defines it; call the module itself, which runs hooks."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (
+            self._backward_hooks
+            or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
+            or _global_forward
+            or _global_forward_pre
+            or _global_backward
+            or _global_backward_pre
+        ):
+            return hooks.call(self, args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    # ---- attributes
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for names that the instance's dict and the class do not have."""
+        if name not in _TABLES:  # one of those is missing before Module.__init__()
+            table: Any
+            try:
+                if name in (table := self._parameters):
+                    return table[name]
+                if name in (table := self._modules):
+                    return table[name]
+                if name in (table := self._buffers):
+                    return table[name]
+            except AttributeError:
+                pass
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        mine = self.__dict__
+        ready = "_modules" in mine
+        if isinstance(value, Parameter):
+            if not ready:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+        elif ready and name in mine["_parameters"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_kind(value)}' as parameter '{name}' "
+                    "(engine.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            if not ready:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_modules")
+            mine["_modules"][name] = shared.replaced(shared.module, self, name, value)
+        elif ready and name in mine["_modules"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_kind(value)}' as child module '{name}' "
+                    "(engine.nn.Module or None expected)"
+                )
+            mine["_modules"][name] = shared.replaced(shared.module, self, name, value)
+        elif isinstance(value, Buffer) or (ready and name in mine["_buffers"]):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"cannot assign '{_kind(value)}' as buffer '{name}' "
+                    "(engine.nn.Buffer, engine.Tensor or None expected)"
+                )
+            self._set_buffer(name, value)
+        else:
+            _set(self, name, value)
+
+    def _set_buffer(self, name: str, value: Tensor | None) -> None:
+        if isinstance(value, Buffer):
+            persistent = value.persistent
+        else:
+            persistent = name not in self._non_persistent_buffers_set
+        if type(self).register_buffer is Module.register_buffer:
+            self.register_buffer(name, value, persistent)
+            return
+        import inspect
+
+        if "persistent" in inspect.signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements "
+                "register_buffer() without the persistent argument is not allowed."
+            )
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
+
+    def _forget(self, name: str, keep: str) -> None:
+        """A name is in one table only: it leaves all but `keep`."""
+        mine = self.__dict__
+        mine.pop(name, None)
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table != keep:
+                mine[table].pop(name, None)
+        mine["_non_persistent_buffers_set"].discard(name)
+
+    def __dir__(self) -> list[str]:
+        tables = (self._parameters, self._modules, self._buffers)
+        names = {*dir(type(self)), *self.__dict__, *(name for table in tables for name in table)}
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    # ---- registration
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a parameter under `name`; None keeps the name without a parameter.
+
+        Raises: KeyError for a name that is taken, empty or has a dot; TypeError for what is no
+        Parameter; ValueError for a tensor that an operator made.
+        """
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{_kind(param)}' object to parameter '{name}' "
+                    "(engine.nn.Parameter or None required)"
+                )
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must "
+                    f"be created explicitly. To express '{name}' as a function of another Tensor, "
+                    "compute the value in the forward() method."
+                )
+            if shared.parameter:
+                param = shared.replaced(shared.parameter, self, name, param)
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Adds a tensor that is part of the state and not learned, such as running statistics.
+
+        `persistent=False` leaves it out of `state_dict`.
+        Raises: KeyError for a name that is taken, empty or has a dot; TypeError for what is no Tensor.
+        """
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_kind(tensor)}' object to buffer '{name}' "
+                "(engine Tensor or None required)"
+            )
+        self._buffers[name] = shared.replaced(shared.buffer, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Adds a submodule under `name`; None keeps the name without a module."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{_kind(module)} is not a Module subclass")
+        self._check_name("module", name, self._modules)
+        self._modules[name] = shared.replaced(shared.module, self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_name(self, kind: str, name: object, table: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {_kind(name)}")
+        if "." in name:
+            got = f", got: {name}" if kind == "module" else ""
+            raise KeyError(f'{kind} name can\'t contain "."{got}')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if name not in table and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # ---- by path
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as "encoder.layers.0"; the module itself for "".
+
+        Raises: AttributeError when something on the path is missing or is no module.
+        """
+        found: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(found, name):
+                raise AttributeError(f"{found._get_name()} has no attribute `{name}`")
+            found = getattr(found, name)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        made: Module = found
+        return made
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Puts `module` at a path; with `strict` something must be there already."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        above, _, name = target.rpartition(".")
+        parent = self.get_submodule(above)
+        if not hasattr(parent, name):
+            if strict:
+                raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        elif not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def _member(self, target: str) -> tuple[Module, str, Any]:
+        above, _, name = target.rpartition(".")
+        module = self.get_submodule(above)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return module, name, getattr(module, name)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path. Raises: AttributeError when there is none."""
+        _, name, found = self._member(target)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path. Raises: AttributeError when there is none."""
+        module, name, found = self._member(target)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        buffer: Tensor = found
+        return buffer
+
+    # ---- display
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What a subclass shows between the parentheses: usually its arguments."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        below = [f"({name}): {indented(repr(m), 2)}" for name, m in self._modules.items()]
+        if not below and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + below) + "\n)"
+
+
+def indented(text: str, spaces: int) -> str:
+    """The text with all lines but the first moved to the right."""
+    return text.replace("\n", "\n" + " " * spaces)
+
+
+def _kind(value: object) -> str:
+    """The name of a value's type as PyTorch's errors write it: `engine.FloatTensor`, `int`."""
+    if isinstance(value, Tensor):
+        return str(value.type())
+    cls = type(value)
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"

@@ -1,0 +1,326 @@
+"""Every layer against PyTorch's, with PyTorch's own samples and with those of the table here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from module_tools import assert_equal, doubles, module_database, named, ours, tensors
+
+import engine
+from engine import nn
+
+torch = pytest.importorskip("torch")
+
+# What the samples have and the engine does not: a loss in one piece with its linear layer, for memory.
+ABSENT = {"LinearCrossEntropyLoss"}
+NAMES = [
+    info.name.removeprefix("nn.")
+    for info in module_database()
+    if info.name.removeprefix("nn.") not in ABSENT | set(nn.modules.LATER)
+]
+
+
+def samples(name: str, training: bool) -> list[Any]:
+    info = next(info for info in module_database() if info.name == f"nn.{name}")
+    made = info.module_inputs_func(
+        info, device="cpu", dtype=torch.float64, requires_grad=False, training=training
+    )
+    return [(s.constructor_input, s.forward_input) for s in made]
+
+
+def differentiable(value: Any) -> bool:
+    return value is not None and value.requires_grad
+
+
+def gradients(output: Any, module: Any, inputs: list[Any]) -> list[Any]:
+    """Gradients of all parameters and inputs, of a sum over all outputs."""
+    outputs = [y for y in tensors(output) if differentiable(y)]
+    if not outputs:
+        return []
+    total = sum((y * y).sum() + y.sum() for y in outputs)
+    total.backward()
+    return [x.grad for x in [*module.parameters(), *inputs] if x.requires_grad]
+
+
+def with_gradients(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.detach().clone().requires_grad_()
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(with_gradients, value))
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
+def leaves(value: Any) -> list[Any]:
+    return [x for x in tensors(value) if hasattr(x, "requires_grad") and x.requires_grad]
+
+
+# Modules whose inputs are written in place: a leaf that requires gradients refuses that.
+def in_place(options: dict[str, Any]) -> bool:
+    return bool(options.get("inplace"))
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+def test_samples_of_pytorch(name: str, training: bool) -> None:
+    with doubles():
+        for number, (build, call) in enumerate(samples(name, training)):
+            what = f"{name} {number}: {build.args} {build.kwargs}"
+            mine = getattr(nn, name)(*ours(build.args), **ours(build.kwargs))
+            theirs = getattr(torch.nn, name)(*build.args, **build.kwargs)
+            mine.train(training)
+            theirs.train(training)
+            assert repr(mine) == repr(theirs).replace("torch.", "engine."), what
+            if name.startswith("Lazy"):  # sizes come with the first input
+                mine(*ours(call.args))
+                theirs(*call.args)
+                assert repr(mine) == repr(theirs), what
+            state = theirs.state_dict()
+            assert list(mine.state_dict()) == list(state), what
+            mine.load_state_dict(ours(dict(state)))
+            differentiate = not in_place(build.kwargs)
+            inputs = with_gradients(call.args) if differentiate else call.args
+            given = ours(tuple(inputs))
+            found, wanted = mine(*given, **ours(call.kwargs)), theirs(*inputs, **call.kwargs)
+            assert_equal(found, wanted, what)
+            assert_equal(dict(mine.state_dict()), dict(theirs.state_dict()), f"{what}: state")
+            if differentiate:
+                mine_too = gradients(found, mine, leaves(given))
+                theirs_too = gradients(wanted, theirs, leaves(inputs))
+                assert_equal(mine_too, theirs_too, f"{what}: gradients", 1e-6, 1e-8)
+
+
+# ---- layers without samples there, and arguments that the samples leave out
+
+CASES: dict[str, tuple[int, ...] | None] = {
+    "Identity(3, a=1)": (2, 3),
+    "Bilinear(3, 4, 5, bias=False)": None,
+    "LazyLinear(3)": (2, 4),
+    "Conv2d(4, 4, 3, padding='same', bias=False, groups=2)": (1, 4, 5, 6),
+    "Conv1d(2, 2, 3, padding=1, dilation=2, padding_mode='circular')": (1, 2, 8),
+    "Conv2d(2, 4, (3, 2), padding=(1, 1), padding_mode='reflect')": (2, 2, 6, 6),
+    "Conv3d(2, 2, 2, stride=2, padding='valid', padding_mode='replicate')": (1, 2, 4, 4, 4),
+    "ConvTranspose2d(2, 4, 3, output_padding=1, stride=2, groups=2)": (1, 2, 4, 4),
+    "ConvTranspose1d(2, 3, 2, dilation=2, bias=False)": (2, 4),
+    "LazyConv2d(4, 3, bias=False)": (1, 3, 5, 5),
+    "LazyConvTranspose1d(4, 3, stride=2)": (1, 3, 5),
+    "AvgPool2d(3, ceil_mode=True, divisor_override=2)": (1, 1, 7, 7),
+    "AvgPool3d((1, 2, 3), divisor_override=3)": (1, 1, 4, 4, 6),
+    "MaxPool2d((2, 3), return_indices=True)": (1, 2, 6, 6),
+    "MaxPool1d(3, dilation=2, padding=1)": (1, 2, 9),
+    "LPPool1d(2, 3)": (1, 2, 9),
+    "LPPool2d(3., (2, 1), stride=1)": (1, 2, 4, 4),
+    "AdaptiveAvgPool2d((None, 3))": (1, 2, 5, 7),
+    "AdaptiveMaxPool1d(3, return_indices=True)": (1, 2, 7),
+    "AdaptiveMaxPool3d((2, None, 1))": (1, 2, 3, 4, 5),
+    "BatchNorm1d(3, bias=False)": (4, 3),
+    "BatchNorm2d(3, momentum=None)": (2, 3, 2, 2),
+    "BatchNorm2d(3, affine=False, track_running_stats=False)": (2, 3, 2, 2),
+    "BatchNorm3d(2, momentum=0.5)": (2, 2, 2, 2, 2),
+    "LazyBatchNorm1d()": (4, 3),
+    "LazyBatchNorm3d(affine=False)": (2, 3, 2, 2, 2),
+    "InstanceNorm1d(3)": (2, 3, 4),
+    "InstanceNorm2d(3, affine=True, track_running_stats=True)": (2, 3, 4, 4),
+    "InstanceNorm1d(3, affine=True, bias=False)": (3, 4),
+    "LazyInstanceNorm2d()": (2, 3, 4, 4),
+    "LayerNorm(3)": (2, 3),
+    "LayerNorm((3, 4), bias=False, eps=1e-3)": (2, 3, 4),
+    "LayerNorm(4, elementwise_affine=False)": (2, 3, 4),
+    "GroupNorm(2, 4, bias=False)": (2, 4, 3),
+    "GroupNorm(2, 4, affine=False)": (2, 4, 3),
+    "RMSNorm((2, 3), eps=1e-3)": (2, 2, 3),
+    "RMSNorm(3, elementwise_affine=False)": (2, 3),
+    "LocalResponseNorm(2)": (1, 4, 3),
+    "Threshold(0.1, 2)": (5,),
+    "Threshold(0.1, 2, True)": (5,),
+    "ReLU(True)": (5,),
+    "RReLU(0.1, 0.2).eval()": (5,),
+    "RReLU(0.1, 0.2, True).eval()": (5,),
+    "Hardtanh(0, 1, True)": (5,),
+    "ReLU6(True)": (5,),
+    "Hardsigmoid()": (5,),
+    "Hardsigmoid(True)": (5,),
+    "Hardswish(True)": (5,),
+    "SiLU(True)": (5,),
+    "Mish(True)": (5,),
+    "ELU(2., True)": (5,),
+    "CELU(0.5, True)": (5,),
+    "SELU(True)": (5,),
+    "LeakyReLU(0.2, True)": (5,),
+    "GLU(1)": (2, 4),
+    "GELU('tanh')": (5,),
+    "Softplus(2., 1.)": (5,),
+    "PReLU(3, init=0.5)": (2, 3, 4),
+    "Softmax(1)": (2, 3),
+    "Softmax2d()": (2, 3, 2, 2),
+    "LogSoftmax(-1)": (2, 3),
+    "Softmin(0)": (2, 3),
+    "Dropout(0.2, True).eval()": (4,),
+    "Dropout1d().eval()": (2, 3, 4),
+    "Dropout2d(0.).train()": (2, 3, 4, 4),
+    "Dropout3d(1.).train()": (2, 3, 4, 4, 2),
+    "AlphaDropout(inplace=True).eval()": (4,),
+    "FeatureAlphaDropout().eval()": (2, 3, 4),
+    "Flatten()": (2, 3, 4),
+    "Flatten(0, 1)": (2, 3, 4),
+    "Unflatten(1, (2, 3))": (2, 6),
+    "Fold(4, 2, stride=2)": (1, 8, 4),
+    "Unfold((2, 3), padding=1)": (1, 2, 4, 5),
+    "Upsample(scale_factor=2)": (1, 2, 3),
+    "Upsample((4, 5), mode='bilinear')": (1, 2, 3, 3),
+    "Upsample(scale_factor=(1.5, 2.), mode='bicubic', align_corners=True)": (1, 1, 4, 4),
+    "UpsamplingBilinear2d(scale_factor=2)": (1, 2, 3, 3),
+    "UpsamplingNearest2d((5, 4))": (1, 2, 3, 3),
+    "PixelShuffle(2)": (1, 8, 2, 3),
+    "PixelUnshuffle(2)": (1, 2, 4, 6),
+    "ChannelShuffle(2)": (1, 6, 2, 2),
+    "ZeroPad1d(1)": (2, 3),
+    "ZeroPad2d((1, 2, 0, 1))": (1, 2, 3, 3),
+    "ConstantPad1d(2, 3.5)": (1, 2, 3),
+    "ConstantPad3d(1, 3)": (1, 2, 3, 3, 3),
+    "CircularPad2d((1, 0, 2, 1))": (1, 2, 3, 3),
+    "ReflectionPad2d(1)": (2, 3, 3),
+    "CosineSimilarity()": None,
+    "PairwiseDistance(1, keepdim=True)": None,
+    "CTCLoss(1)": None,
+    "NLLLoss2d()": None,
+    "TripletMarginLoss(swap=True)": None,
+    "TripletMarginWithDistanceLoss()": None,
+    "EmbeddingBag(3, 4)": None,
+    "EmbeddingBag(3, 4, 1., 3, True, 'sum', True, padding_idx=-1)": None,
+    "Embedding(3, 4, 1, 1., 3., True, True)": None,
+    "AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10], div_value=2.)": None,
+    "MaxUnpool1d(2)": None,
+    "MaxUnpool3d(2, padding=(0, 1, 0))": None,
+    "FractionalMaxPool2d(2, output_ratio=(0.5, 0.6))": None,
+    "Sequential()": (3,),
+    "Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1, bias=False))": (4, 3),
+    "ModuleList([nn.ReLU(), nn.ReLU(), nn.Linear(1, 2)])": None,
+    "ModuleDict({'a': nn.Sequential(nn.ReLU()), 'b': nn.Tanh()})": None,
+}
+
+
+def made(text: str, library: Any) -> Any:
+    return eval(
+        text, {"nn": library.nn}, {name: getattr(library.nn, name) for name in named_in(text)}
+    )
+
+
+def named_in(text: str) -> list[str]:
+    return [text.partition("(")[0]]
+
+
+@pytest.mark.parametrize("text", CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_layer(text: str) -> None:
+    shape = CASES[text]
+    with doubles():
+        mine, theirs = made(text, engine), made(text, torch)
+        if text.startswith("Lazy"):
+            x = torch.randn(shape)
+            mine(ours(x))
+            theirs(x)
+        assert repr(mine) == repr(theirs)
+        assert mine.training == theirs.training
+        assert vars(mine).keys() - vars(theirs).keys() <= {"_hooks"}, "attributes of its own"
+        state = theirs.state_dict()
+        assert list(mine.state_dict()) == list(state)
+        for name, tensor in mine.state_dict().items():
+            assert tuple(tensor.shape) == tuple(state[name].shape)
+        mine.load_state_dict(ours(dict(state)))
+        if shape is None:
+            return
+        x = torch.randn(shape)
+        first, second = x.clone(), ours(x)
+        assert_equal(mine(second), theirs(first), text)
+        assert_equal(second, first, f"{text}: the input afterwards")
+        mine.eval()
+        theirs.eval()
+        assert_equal(mine(ours(x)), theirs(x), f"{text}.eval()")
+
+
+@pytest.mark.filterwarnings("ignore:.*NLLLoss2d")
+def test_two_inputs() -> None:
+    with doubles():
+        for text, inputs in {
+            "Bilinear(3, 4, 5, bias=False)": (torch.randn(2, 3), torch.randn(2, 4)),
+            "CosineSimilarity(0)": (torch.randn(2, 3), torch.randn(2, 3)),
+            "PairwiseDistance(1, keepdim=True)": (torch.randn(2, 3), torch.randn(2, 3)),
+            "TripletMarginLoss(swap=True)": tuple(torch.randn(3, 2, 3)),
+            "TripletMarginWithDistanceLoss(swap=True, reduction='sum')": tuple(
+                torch.randn(3, 2, 3)
+            ),
+            "EmbeddingBag(5, 4)": (torch.tensor([0, 2, 4, 4]), torch.tensor([0, 3])),
+            "EmbeddingBag(5, 4, mode='max', padding_idx=0)": (torch.tensor([[0, 2], [4, 4]]),),
+            "Embedding(5, 4, 1)": (torch.tensor([[1, 2], [0, 4]]),),
+            "NLLLoss2d()": (torch.randn(2, 3, 2, 2), torch.randint(3, (2, 2, 2))),
+            "CTCLoss()": (
+                torch.randn(6, 2, 4).log_softmax(2),
+                torch.randint(1, 4, (2, 3)),
+                (6, 5),
+                (3, 2),
+            ),
+        }.items():
+            mine, theirs = made(text, engine), made(text, torch)
+            mine.load_state_dict(ours(dict(theirs.state_dict())))
+            assert_equal(mine(*ours(inputs)), theirs(*inputs), text)
+
+
+def test_adaptive_softmax() -> None:
+    with doubles():
+        text = "AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10], div_value=2., head_bias=True)"
+        mine, theirs = made(text, engine), made(text, torch)
+        mine.load_state_dict(ours(dict(theirs.state_dict())))
+        x, y = torch.randn(7, 8), torch.tensor([0, 4, 5, 9, 10, 19, 3])
+        assert_equal(tuple(mine(ours(x), ours(y))), tuple(theirs(x, y)), text)
+        assert_equal(tuple(mine(ours(x[0]), ours(y[0]))), tuple(theirs(x[0], y[0])), "unbatched")
+        assert_equal(mine.log_prob(ours(x)), theirs.log_prob(x), "log_prob")
+        assert_equal(mine.predict(ours(x)), theirs.predict(x), "predict")
+        with pytest.raises(RuntimeError, match=r"Target values should be in \[0, 19\]"):
+            mine(ours(x), ours(y) + 1)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_unpooling_undoes_pooling(dims: int) -> None:
+    with doubles():
+        x = torch.randn(2, 3, *[4] * dims)
+        there = [
+            getattr(library.nn, f"MaxPool{dims}d")(2, return_indices=True)
+            for library in (engine, torch)
+        ]
+        back = [getattr(library.nn, f"MaxUnpool{dims}d")(2) for library in (engine, torch)]
+        assert_equal(back[0](*there[0](ours(x))), back[1](*there[1](x)), f"MaxUnpool{dims}d")
+        size = [2, 3, *[5] * dims]
+        found = back[0](*there[0](ours(x)), output_size=size)
+        assert_equal(found, back[1](*there[1](x), output_size=size), "output_size")
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_fractional_pooling(dims: int) -> None:
+    with doubles():
+        x, drawn = torch.randn(2, 3, *range(7, 7 + dims)), torch.rand(2, 3, dims)
+        options: dict[str, Any] = {"output_size": tuple(range(3, 3 + dims)), "return_indices": True}
+        name = f"FractionalMaxPool{dims}d"
+        mine = getattr(nn, name)(2, _random_samples=ours(drawn), **options)
+        theirs = getattr(torch.nn, name)(2, _random_samples=drawn, **options)
+        assert_equal(mine(ours(x)), theirs(x), name)
+        mine = getattr(nn, name)(2, output_ratio=0.5)
+        assert tuple(mine(ours(x)).shape) == (2, 3, *[size // 2 for size in x.shape[2:]])
+
+
+def test_every_class_is_there() -> None:
+    """What PyTorch's torch.nn has, but for what needs several machines, and what is documented no more."""
+    theirs = {
+        name
+        for name in torch.nn.modules.__all__
+        if not name.startswith("Linear") or name == "Linear"
+    }
+    missing = (
+        theirs
+        - set(nn.modules.__all__)
+        - set(nn.modules.LATER)
+        - {"SyncBatchNorm", "CrossMapLRN2d"}
+    )
+    assert not missing
+    assert named("engine").nn is nn
