@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import time
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import wait
 from typing import Any, NoReturn
 
+from engine.utils.data.channel import receive
 from engine.utils.data.worker import Task, run_worker
 
 _PATIENCE = 5.0  # seconds a worker has to stop by itself before it is ended
@@ -139,7 +139,7 @@ class WorkerPool:
             raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds")
         number = pipes[ready[0]]
         try:
-            return number, pickle.loads(self.workers.results[number].recv_bytes())
+            return number, receive(self.workers.results[number])
         except (EOFError, OSError):
             self._died(number)
 

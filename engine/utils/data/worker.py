@@ -21,6 +21,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import engine
+from engine.utils.data.channel import Message
+from engine.utils.data.collate import default_collate
 from engine.utils.data.fetch import MapFetcher, StreamFetcher
 
 
@@ -125,7 +127,7 @@ def run_worker(task: Task, keys: Connection, results: Connection, inherited: lis
     engine.set_num_threads(1)
     seed_everything(task.seed)
     _info = WorkerInfo(task.id, task.num_workers, task.seed, task.dataset)
-    outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    outgoing: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
     sender = threading.Thread(target=_send, args=(outgoing, results), daemon=True)
     sender.start()
     with contextlib.suppress(
@@ -136,15 +138,15 @@ def run_worker(task: Task, keys: Connection, results: Connection, inherited: lis
     sender.join()
 
 
-def _send(outgoing: queue.SimpleQueue[bytes | None], results: Connection) -> None:
+def _send(outgoing: queue.SimpleQueue[Message | None], results: Connection) -> None:
     try:
         while (message := outgoing.get()) is not None:
-            results.send_bytes(message)
+            message.send(results)
     except OSError:
         return  # the loader's process is gone: nobody waits for batches
 
 
-def _serve(task: Task, keys: Connection, outgoing: queue.SimpleQueue[bytes | None]) -> None:
+def _serve(task: Task, keys: Connection, outgoing: queue.SimpleQueue[Message | None]) -> None:
     where = f"in DataLoader worker process {task.id}"
     parent = multiprocessing.parent_process()
     watched: list[Any] = [keys] if parent is None else [keys, parent.sentinel]
@@ -172,7 +174,7 @@ def _serve(task: Task, keys: Connection, outgoing: queue.SimpleQueue[bytes | Non
         message = pending.popleft()
         if message[0] == "again":
             failed, fetcher = _started_again(task, message[1], where)
-            outgoing.put(pickle.dumps(("ready",)))
+            outgoing.put(Message(("ready",)))
             continue
         _, number, wanted = message
         outgoing.put(_answer(fetcher, failed, number, wanted, where))
@@ -192,17 +194,18 @@ def _started_again(
         return Caught(error, where), None
 
 
-def _answer(fetcher: Any, failed: Caught | None, number: int, wanted: Any, where: str) -> bytes:
+def _answer(fetcher: Any, failed: Caught | None, number: int, wanted: Any, where: str) -> Message:
     """The message for one batch; whatever goes wrong with it is a message as well."""
     if failed is not None:
-        return pickle.dumps(("error", number, failed))
+        return Message(("error", number, failed))
     if fetcher is None:
-        return pickle.dumps(("end", number))
+        return Message(("end", number))
     try:
-        return pickle.dumps(("batch", number, fetcher.fetch(wanted)))
+        batch = fetcher.fetch(wanted)
+        return Message(("batch", number, batch), ours=fetcher.collate is default_collate)
     except StopIteration as error:
         if isinstance(fetcher, StreamFetcher):
-            return pickle.dumps(("end", number))
-        return pickle.dumps(("error", number, Caught(error, where)))
+            return Message(("end", number))
+        return Message(("error", number, Caught(error, where)))
     except Exception as error:
-        return pickle.dumps(("error", number, Caught(error, where)))
+        return Message(("error", number, Caught(error, where)))

@@ -255,6 +255,29 @@ def test_engine_threads_survive_the_fork():
     assert all(abs(batch.mean().item() - 2.7182817) < 1e-4 for batch in loader)
 
 
+class Reused(Dataset):
+    """Every sample is the same tensor, written anew; with it a view of it, and it again."""
+
+    def __init__(self):
+        self.buffer = engine.zeros(3000)
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        self.buffer.fill_(index)
+        return self.buffer, self.buffer[::2], {"again": self.buffer, "text": "t"}
+
+
+def test_large_tensors_are_sent_as_they_were():
+    for i, (x, part, rest) in enumerate(DataLoader(Reused(), batch_size=None, num_workers=1)):
+        assert x.tolist() == [i] * 3000
+        assert part.tolist() == [i] * 1500
+        assert rest["again"].tolist() == x.tolist()
+        assert rest["text"] == "t"
+        x.add_(1)  # memory of its own, which may be written
+
+
 def test_workers_started_anew():
     loader = DataLoader(Numbers(4), 2, num_workers=1, multiprocessing_context="spawn")
     assert rows(loader)[1] == [[2, 3], [4, 9]]
