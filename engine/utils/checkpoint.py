@@ -293,7 +293,7 @@ class _Frame:
         self.places = [i for i, x in enumerate(values) if isinstance(x, engine.Tensor)]
         self.others = [None if isinstance(x, engine.Tensor) else x for x in values]
         anchor = engine.empty(0, requires_grad=True)
-        self.inputs = _Inputs.apply(anchor, *(values[i] for i in self.places)).grad_fn
+        self.inputs = _Inputs.apply(anchor, *(values[i] for i in self.places))
         self.slots: list[weakref.ref[_Slot]] = []
         self.lock = threading.RLock()
         self.complete = False
@@ -318,7 +318,7 @@ class _Frame:
                 "early ends of the function cannot be differentiated"
             )
         values = list(self.others)
-        for i, saved in zip(self.places, self.inputs.saved_tensors, strict=True):
+        for i, saved in zip(self.places, self.inputs.grad_fn.saved_tensors, strict=True):
             values[i] = saved
         count = len(values) - len(self.names)
         kwargs = dict(zip(self.names, values[count:], strict=True))

@@ -290,6 +290,26 @@ def node_lives_on_its_own(m):
 
 
 @scenario
+def node_of_a_function_lives_on_its_own(m):
+    class F(m.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.word = "kept"
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with no_collection():
+        x = leaf(m, 3.0)
+        node = F.apply(x).grad_fn
+        other = (F.apply(x) + 1).grad_fn.next_functions[0][0]
+        return graph(node), node.saved_tensors, node.word, graph(other), other.saved_tensors
+
+
+@scenario
 def function_context_is_freed_by_backward(m):
     with no_collection():
 
