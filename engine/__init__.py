@@ -29,6 +29,13 @@ from engine import questions as _questions  # noqa: F401  (adds to the tables of
 from engine import reductions as _reductions  # noqa: F401  (adds to the tables of overloads)
 from engine import uniques as _uniques  # noqa: F401  (adds to the tables of overloads)
 from engine._generated import ops as _raw
+from engine.autograd import tensor_methods as _differentiable
+from engine.autograd.grad_mode import enable_grad as enable_grad
+from engine.autograd.grad_mode import inference_mode as inference_mode
+from engine.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from engine.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from engine.autograd.grad_mode import no_grad as no_grad
+from engine.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from engine.display import get_printoptions as get_printoptions
 from engine.display import printoptions as printoptions
 from engine.display import set_printoptions as set_printoptions
@@ -53,7 +60,7 @@ __version__ = "0.1.0"
 _functions: dict[str, Any] = dict(_raw.FUNCTIONS)
 _methods: dict[str, Any] = dict(_raw.METHODS)
 _overloads.install(_functions, _methods)
-_methods.update(_casts.METHODS, **_draws.METHODS)
+_methods.update(_casts.METHODS, **_draws.METHODS, **_differentiable.METHODS)
 _methods.update(__getitem__=_getitem, __setitem__=_setitem)
 for _module in (_creation, _draws):
     _functions.update({_name: getattr(_module, _name) for _name in _module.__all__})
@@ -69,16 +76,33 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 # Made or imported when first asked for: `import engine` stays light.
 _LAZY = {
     "from_dlpack": "engine.dlpack",
+    "save": "engine.serialization",
+    "load": "engine.serialization",
     **dict.fromkeys(
-        ("backends", "fft", "inspect", "linalg", "nn", "ops", "return_types", "special")
+        ("autograd", "backends", "fft", "inspect", "linalg", "nn", "ops", "optim", "return_types")
     ),
+    **dict.fromkeys(("special", "utils")),
 }
 
 
 if TYPE_CHECKING:
-    from engine import backends, fft, inspect, linalg, nn, ops, return_types, special  # noqa: F401
+    from engine import (  # noqa: F401  # noqa: F401
+        autograd,
+        backends,
+        fft,
+        inspect,
+        linalg,
+        nn,
+        ops,
+        optim,
+        return_types,
+        special,
+        utils,
+    )
     from engine._generated.functions import *  # noqa: F403
     from engine.dlpack import from_dlpack as from_dlpack
+    from engine.serialization import load as load
+    from engine.serialization import save as save
 else:
 
     def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from engine._native import ffi, lib
 from engine.arguments import accepts, type_word, wanted_word
 from engine.convert import complex_number, complex_value
-from engine.dtypes import DTYPES, as_device, as_dtype
+from engine.dtypes import DEVICES, DTYPES, as_device, as_dtype
 from engine.tensor import Tensor, wrap
 
 # The tags of uh_value.
@@ -196,13 +196,21 @@ def unbox(value: Any) -> Any:
             return float(value.d)
         case 4:
             return bool(value.i)
+        case 5:
+            return tuple(ffi.unpack(ffi.cast("int64_t *", value.p), value.i)) if value.i else ()
+        case 6:
+            return ffi.unpack(ffi.cast("char *", value.p), value.i).decode()
+        case 9:
+            return DEVICES[value.i] if value.i >= 0 else None
+        case 10:
+            return tuple(ffi.unpack(ffi.cast("double *", value.p), value.i)) if value.i else ()
         case 7:
             found = ffi.cast("uh_list *", value.p)
             tensors = tuple(map(wrap, ffi.unpack(found.items, found.n))) if found.n else ()
             lib.uh_list_free(found)
             return tensors
         case 8:
-            return DTYPES[value.i]
+            return DTYPES[value.i] if value.i >= 0 else None
         case 11:
             return complex_value(value.d, value.i)
         case _:

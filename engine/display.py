@@ -117,7 +117,12 @@ def tensor_text(tensor: Tensor) -> str:
     """
     name = type(tensor).__name__
     prefix = "tensor(" if name in ("Tensor", "Parameter", "Buffer") else f"{name}("
-    text = prefix + _body(tensor, len(prefix))
+    recording = lib.uh_grad_enabled()
+    lib.uh_set_grad_enabled(False)  # looking leaves nothing in the graph
+    try:
+        text = prefix + _body(tensor, len(prefix))
+    finally:
+        lib.uh_set_grad_enabled(recording)
     return _with_suffixes(text, _suffixes(tensor), len(prefix))
 
 
@@ -149,6 +154,12 @@ def _suffixes(tensor: Tensor) -> list[str]:
     evident = (usual,) if bare else (usual, usual.to_complex(), int64, bool_)
     if dtype not in evident:
         found.append(f"dtype={dtype}")
+    node = lib.uh_grad_fn(tensor._h)
+    if node:
+        found.append(f"grad_fn=<{ffi.string(lib.uh_node_name(node)).decode()}>")
+        lib.uh_node_release(node)
+    elif lib.uh_requires_grad(tensor._h):
+        found.append("requires_grad=True")
     return found
 
 

@@ -30,8 +30,9 @@ if TYPE_CHECKING:  # the operators' methods, which engine/__init__.py installs
     import numpy as np
 
     from engine._generated.methods import TensorMethods
+    from engine.autograd.tensor_methods import Differentiable
 
-    class _Base(_TensorBase, TensorMethods): ...
+    class _Base(_TensorBase, TensorMethods, Differentiable): ...
 
 else:
     _Base = _TensorBase
@@ -214,6 +215,8 @@ class Tensor(_Base):
     @property
     def _version(self) -> int:
         """How often the memory was written in place, through this tensor or its views."""
+        if lib.uh_is_inference(self._h):
+            raise RuntimeError("Inference tensors do not track version counter.")
         return int(lib.uh_version(self._h))
 
     @property
@@ -243,30 +246,6 @@ class Tensor(_Base):
             raise TypeError(f"data: expected a Tensor, got {type(source).__name__}")
         if lib.uh_set_data(self._h, source._h) != 0:
             raise_last()
-
-    # ---- autograd, which the engine does not have yet
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether gradients are computed for this tensor: never, until autograd exists."""
-        return False
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Raises NotImplementedError for True: autograd is not part of the engine yet."""
-        if requires_grad:
-            raise NotImplementedError("requires_grad_: autograd is not part of the engine yet")
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no operator recorded how this tensor was made."""
-        return True
-
-    grad = grad_fn = property(lambda self: None, doc="None: nothing is differentiated yet.")
 
     # ---- as Python values
 
@@ -487,6 +466,15 @@ def _real(number: Any, function: str) -> Any:
             f"{number} has an imaginary part"
         )
     return number.real
+
+
+def wrap_known(handle: int) -> Tensor:
+    """The one Python object of a tensor, made if there is none; the handle moves into it.
+
+    For tensors that are met again: gradients, parameters, what a hook is given.
+    """
+    found = Tensor._object_of(handle)
+    return wrap(handle)._remember() if found is None else found  # type: ignore[no-any-return]
 
 
 def wrap(handle: int) -> Tensor:

@@ -24,6 +24,7 @@ enum class ErrorKind : int {
   kMemory = 6,          // MemoryError-like: PyTorch raises RuntimeError for it
   kBuffer = 7,          // BufferError
   kInternal = 8,        // our own bug: SystemError
+  kForeign = 10,        // an exception of the host language: the text is its token, see uh_raise
   kLinAlg = 9,          // linalg.LinAlgError: a matrix has no such decomposition or inverse
 };
 

@@ -6,7 +6,7 @@
 
 namespace uh {
 
-enum class IdSpace { kTensor, kStorage, kVersionCounter, kCall, kCount };
+enum class IdSpace { kTensor, kStorage, kVersionCounter, kCall, kNode, kBackward, kCount };
 
 // The next number of a space, from 1; 0 always means "none".
 inline int64_t next_id(IdSpace space) {

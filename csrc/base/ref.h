@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace uh {
@@ -22,8 +23,20 @@ class RefCounted {
   int64_t use_count() const { return count_.load(std::memory_order_relaxed); }
   void retain() { count_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (drop()) delete this;
   }
+  // A reference on an object that may be dying: false when its last one has gone already.
+  bool try_retain() {
+    int64_t count = count_.load(std::memory_order_relaxed);
+    while (count > 0) {
+      if (count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+
+ protected:
+  // Gives a reference up; true when it was the last and the object must be deleted.
+  bool drop() { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  private:
   std::atomic<int64_t> count_{1};
@@ -49,6 +62,10 @@ class Ref {
     if (object_) object_->retain();
   }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  // A Ref to a derived class is one to its base.
+  template <class U>
+    requires std::is_base_of_v<T, U>
+  Ref(Ref<U> other) : object_(other.leak()) {}
   Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;

@@ -47,25 +47,6 @@ Value read(const uh_value& v) {
   }
 }
 
-uh_value write(const Value& value) {
-  if (const auto* t = value.get_if<Tensor>())
-    return {kTensor, static_cast<int64_t>(give(*t)), 0, nullptr};
-  if (const auto* i = value.get_if<int64_t>()) return {kInt, *i, 0, nullptr};
-  if (const auto* d = value.get_if<double>()) return {kFloat, 0, *d, nullptr};
-  if (const auto* b = value.get_if<bool>()) return {kBool, *b, 0, nullptr};
-  if (const auto* s = value.get_if<Scalar>()) {
-    if (s->is_float()) return {kFloat, 0, s->to_double(), nullptr};
-    if (s->is_complex()) {
-      return {kComplex, std::bit_cast<int64_t>(s->imag()), s->to_complex().re, nullptr};
-    }
-    return {s->kind() == Scalar::Kind::kBool ? kBool : kInt, s->to_int(), 0, nullptr};
-  }
-  if (const auto* list = value.get_if<std::vector<Tensor>>()) {
-    return {kTensors, static_cast<int64_t>(list->size()), 0, give_list(*list)};
-  }
-  return {kNone, 0, 0, nullptr};
-}
-
 bool is_there(const Tensor& t) { return static_cast<bool>(t); }
 
 // Kernels rely on their schema: what is not optional is there.
@@ -91,6 +72,37 @@ OperatorInfo& find(const char* name) {
 }
 
 }  // namespace
+
+uh_value write_value(const Value& value) {
+  if (const auto* t = value.get_if<Tensor>())
+    return *t ? uh_value{kTensor, static_cast<int64_t>(give(*t)), 0, nullptr} : uh_value{};
+  if (const auto* i = value.get_if<int64_t>()) return {kInt, *i, 0, nullptr};
+  if (const auto* d = value.get_if<double>()) return {kFloat, 0, *d, nullptr};
+  if (const auto* b = value.get_if<bool>()) return {kBool, *b, 0, nullptr};
+  if (const auto* s = value.get_if<Scalar>()) {
+    if (s->is_float()) return {kFloat, 0, s->to_double(), nullptr};
+    if (s->is_complex()) {
+      return {kComplex, std::bit_cast<int64_t>(s->imag()), s->to_complex().re, nullptr};
+    }
+    return {s->kind() == Scalar::Kind::kBool ? kBool : kInt, s->to_int(), 0, nullptr};
+  }
+  if (const auto* list = value.get_if<std::vector<Tensor>>()) {
+    return {kTensors, static_cast<int64_t>(list->size()), 0, give_list(*list)};
+  }
+  if (const auto* dtype = value.get_if<DType>())
+    return {kDType, static_cast<int64_t>(*dtype), 0, nullptr};
+  if (const auto* device = value.get_if<Device>())
+    return {kDevice, static_cast<int64_t>(*device), 0, nullptr};
+  thread_local Value kept;  // what the pointers lead into
+  kept = value;
+  if (const auto* dims = kept.get_if<Dims>()) return {kInts, dims->ndim(), 0, dims->data()};
+  if (const auto* floats = kept.get_if<std::vector<double>>())
+    return {kFloats, static_cast<int64_t>(floats->size()), 0, floats->data()};
+  if (const auto* text = kept.get_if<std::string>())
+    return {kString, static_cast<int64_t>(text->size()), 0, text->data()};
+  return {kNone, 0, 0, nullptr};
+}
+
 }  // namespace uh
 
 using namespace uh;  // NOLINT: this file is nothing but calls into uh
@@ -127,7 +139,7 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
     op.call_boxed(stack);
     check(stack.size() <= 8, op.full_name(), ": returned ", stack.size(),
           " results; the C ABI carries 8");
-    for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write(stack[i]);
+    for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write_value(stack[i]);
     return static_cast<int>(stack.size());
   });
 }

@@ -8,6 +8,8 @@
 namespace uh {
 
 void set_last_error(ErrorKind kind, const char* text);
+// A callback has failed and left its reason as this thread's last error: goes on with that.
+[[noreturn]] void throw_last_error();
 
 // Within a catch block: remembers why the exception was thrown. Written once, for it is needed in
 // every function of the C ABI, and compiled into each it would be most of it.

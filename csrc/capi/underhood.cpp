@@ -4,6 +4,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "autograd/barrier.h"
+#include "autograd/registration.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
 #include "generated/ops.h"
@@ -26,9 +28,15 @@ void set_last_error(ErrorKind kind, const char* text) {
   t_text = text;
 }
 
+void throw_last_error() { throw Error(t_kind, t_text); }
+
 void initialise() {
   static std::once_flag once;
-  std::call_once(once, ops::register_all);
+  std::call_once(once, [] {
+    ops::register_all();
+    autograd::register_all();
+    autograd::set_barrier();
+  });
 }
 
 }  // namespace uh
@@ -105,6 +113,8 @@ uh_handle uh_base(uh_handle self) {
   TensorImpl* base = impl_of(self)->base();
   return base ? give(Tensor::share(base)) : 0;
 }
+void* uh_object(uh_handle self) { return impl_of(self)->object(); }
+void uh_set_object(uh_handle self, void* object) { impl_of(self)->set_object(object); }
 int uh_is_wrapped_number(uh_handle self) { return impl_of(self)->wrapped_number(); }
 
 uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim,

@@ -67,6 +67,9 @@ const char* uh_key_name(int key);
 int uh_key_count(void);
 uh_handle uh_base(uh_handle self); /* the base of a view, new reference, or 0 */
 int uh_is_wrapped_number(uh_handle self);
+/* Python's object of the tensor, for whoever makes such objects; no reference is held. */
+void* uh_object(uh_handle self);
+void uh_set_object(uh_handle self, void* object);
 
 /* ---- making tensors from data */
 /* Copies n elements of dtype `source` from `data` into a new contiguous tensor of dtype `dtype`. */

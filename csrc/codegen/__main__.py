@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import autograd
 import capi
 import cpp_ops
 import declarations
@@ -47,6 +48,7 @@ def main() -> int:
     kept = {
         out / "ops.h": cpp_ops.all_ops_h(list(families)),
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
+        out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
     }
     for number, signatures in enumerate(cpp_ops.signatures(ops)):
@@ -56,6 +58,7 @@ def main() -> int:
         kept[out / "kernels" / f"{family}.h"] = cpp_ops.kernels_h(members)
         kept[out / "pointwise" / f"{family}.h"] = pointwise.family_h(members)
         kept[out / f"register_{family}.cpp"] = cpp_ops.register_cpp(members, family)
+        kept[out / "autograd" / f"{family}.cpp"] = autograd.family_cpp(members)
         kept[out / f"capi_{family}.cpp"] = capi.ops_cpp(members, family)
         for number, chunk in enumerate(pointwise.chunks(members)):
             kept[out / "pointwise" / f"{family}_{number}.cpp"] = pointwise.chunk_cpp(chunk)
@@ -65,12 +68,15 @@ def main() -> int:
         stale.unlink()  # CMake collects what is there
     headers = [
         args.source / "capi" / "underhood.h",
+        args.source / "capi" / "underhood_autograd.h",
         out / "underhood_ops.h",
         *sorted(args.native.glob("*.h")),
     ]
-    write(args.out / "ffi.cdef.h", "\n".join(capi.cdef_block(h.read_text()) for h in headers))
-    native = [h.name for h in headers[2:] if "cdef begin" in h.read_text()]
-    includes = ["generated/underhood_ops.h", *native]
+    blocks = [capi.cdef_block(h.read_text()) for h in headers]
+    blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # what cffi alone reads
+    write(args.out / "ffi.cdef.h", "\n".join(blocks))
+    native = [h.name for h in headers[3:] if "cdef begin" in h.read_text()]
+    includes = ["generated/underhood_ops.h", "capi/underhood_autograd.h", *native]
     write(args.out / "ffi.csrc.c", "".join(f'#include "{name}"\n' for name in includes))
     write(
         args.out / "python" / "__init__.py",

@@ -6,6 +6,7 @@ signatures_<n>.cpp, the code that operators of one signature share.
 
 from __future__ import annotations
 
+import re
 from zlib import crc32
 
 from model import Argument, Operator
@@ -22,10 +23,39 @@ def ops_h(ops: list[Operator]) -> str:
         lines.append(f"extern Op<{op.signature}> {op.cpp_name}_op;")
         names = ", ".join(a.name for a in op.arguments)
         lines.append(
-            f"inline {op.cpp_result} {op.cpp_name}({op.cpp_parameters}) {{ return {op.cpp_name}_op({names}); }}"
+            f"inline {op.cpp_result} {op.cpp_name}({_with_defaults(op)}) {{ return {op.cpp_name}_op({names}); }}"
         )
     lines.append("\n}  // namespace uh::ops\n")
     return "\n".join(lines)
+
+
+def _default(a: Argument) -> str | None:
+    """The C++ text of an argument's default; None where it must be given."""
+    if a.default is None or a.written:
+        return None
+    if a.default == "None":
+        undefined = {"ScalarType?": "DType::kUndefined", "Device?": "Device::kUndefined"}
+        undefined |= {"MemoryFormat?": "MemoryFormat::kUndefined", "Tensor?": "Tensor()"}
+        return undefined.get(a.type, "std::nullopt")
+    text = {"True": "true", "False": "false"}.get(a.default, a.default)
+    if a.type in ("Scalar", "Scalar?"):
+        return f"Scalar({text})"
+    if a.type.startswith("int[]"):
+        return f"Dims{{{text.strip('[]') or ''}}}" if text.startswith("[") else f"Dims{{{text}}}"
+    if a.type.startswith("str"):
+        return "std::string(" + text.replace("'", '"') + ")"
+    return text if re.fullmatch(r"-?[\d.e+-]+|true|false", text) else None
+
+
+def _with_defaults(op: Operator) -> str:
+    """The parameters; as in C++, a default only where all that follow have one."""
+    texts: list[str] = []
+    open_end = True
+    for a in reversed(op.arguments):
+        default = _default(a) if open_end else None
+        open_end = default is not None
+        texts.append(f"{a.cpp} {a.name}" + (f" = {default}" if open_end else ""))
+    return ", ".join(reversed(texts))
 
 
 def all_ops_h(families: list[str]) -> str:
@@ -124,10 +154,12 @@ def _inplace_or_view(op: Operator) -> str | None:
     head = f"{op.cpp_result} {op.cpp_name}_ad(KeySet keys, {op.cpp_parameters}) {{"
     if op.is_view:
         self = next(a.name for a in op.arguments if a.viewed)
-        mark = f"mark_view({self}, result, ops::{op.cpp_name}_op);"
+        how = "mark_alias" if op.no_gradient else "mark_view"
+        mark = f"{how}({self}, result, ops::{op.cpp_name}_op);"
         return f"{head}\n  auto result = {call};\n  {mark}\n  return result;\n}}"
     if op.written:
         bumps = "".join(f"\n  {a.name}.impl()->bump_version(current_call());" for a in op.written)
+        head += "".join(f"\n  {a.name}.impl()->check_writable();" for a in op.written)
         if op.results:
             return f"{head}\n  auto result = {call};{bumps}\n  return result;\n}}"
         return f"{head}\n  {call};{bumps}\n}}"
@@ -169,6 +201,17 @@ def made_kernels(op: Operator) -> list[str]:
     return [*made, extra] if extra else made
 
 
+def differentiation(op: Operator) -> str:
+    """How gradients pass an operator: a member of Differentiation (dispatch/operator.h)."""
+    if op.composite and op.form == "functional" and not op.gradient:
+        return "Composite"
+    if (op.gradient or op.decompose) and op.form != "out":
+        return "Kernel"
+    if not any(_holds_tensors(a) for a in op.arguments):
+        return "Composite"
+    return "None" if op.no_gradient else "Missing"
+
+
 def register_cpp(ops: list[Operator], family: str) -> str:
     """The operator objects of a family, its generated kernels, and the list that registers them."""
     lines = [
@@ -207,6 +250,11 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         if op.is_view or op.written:
             what = "mark view" if op.is_view else "bump version"
             enter(op, "ADInplaceOrView", f"{op.cpp_name}_ad", what)
+        how = differentiation(op)
+        if how != "Kernel":
+            registrations.append(
+                f"  ops::{op.cpp_name}_op.set_differentiation(Differentiation::k{how});"
+            )
     lines.append(
         f"\n}}  // namespace\n\nvoid register_{family}() {{\n  Dispatcher& d = Dispatcher::instance();"
     )

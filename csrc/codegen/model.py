@@ -122,6 +122,13 @@ class Operator:
     varargs: str = ""
     doc: str = ""
     line: int = 0  # of its entry in the yaml file
+    # Gradient formulas: the arguments that one formula gives gradients of, and its text.
+    gradient: dict[tuple[str, ...], str] = field(default_factory=dict)
+    no_gradient: bool = False  # its results depend on no input in a differentiable way
+    decompose: str = ""  # a function that makes it of other operators, where gradients are wanted
+    node: str = ""  # the name of its Node, where PyTorch's is not made from the operator's
+    differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
+    made: tuple[Result, ...] = ()  # the results of the functional form
     suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
 
     @property
@@ -294,6 +301,7 @@ _KEYS |= {
     "complex_result",
 }
 _KEYS |= {"numbers", "check", "promoting", "loop"}
+_KEYS |= {"gradient", "decompose", "node", "differentiable"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -301,6 +309,19 @@ def _default_python(name: str) -> tuple[str, ...]:
         if name.startswith(f"{space}_"):
             return (space,)
     return ("function", "method")
+
+
+def _gradient(entry: dict) -> dict[tuple[str, ...], str]:
+    """`self: formula`, or `input, weight: formula` for one that gives a tuple of gradients."""
+    given = entry.get("gradient") or {}
+    if given == "none":
+        return {}
+    if not isinstance(given, dict):
+        raise DeclarationError(f"{entry['schema']}: gradient is 'none' or a table, not {given!r}")
+    return {
+        tuple(name.strip() for name in names.split(",")): str(formula)
+        for names, formula in given.items()
+    }
 
 
 def _entry(entry: dict, family: str, line: int) -> list[Operator]:
@@ -331,6 +352,12 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         varargs=entry.get("varargs", ""),
         doc=(entry.get("doc") or "").strip(),
         line=line,
+        gradient=_gradient(entry),
+        no_gradient=entry.get("gradient") == "none",
+        decompose=entry.get("decompose", ""),
+        node=entry.get("node", ""),
+        differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
+        made=results,
     )
     if is_pointwise:
         expr = str(entry["expr"])

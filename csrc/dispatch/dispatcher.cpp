@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 namespace uh {
+
+BarrierCalls g_barrier;
 namespace {
 
 std::mutex g_lock;

@@ -19,8 +19,11 @@
 #include "dispatch/record_call.h"
 #include "dispatch/schema.h"
 #include "dispatch/value.h"
+#include "tensor/thread_state.h"
 
 namespace uh {
+
+class OperatorInfo;
 
 // The keys an argument contributes to the dispatch.
 inline KeySet keys_of(const Tensor& t) { return t ? t.keys() : KeySet(); }
@@ -39,6 +42,38 @@ inline KeySet keys_of(const T&) {
   return KeySet();
 }
 
+// Note [Operators without a gradient]: an operator is differentiable through a kernel at Autograd,
+// or because it is made of operators that are (composite). Any other is a barrier: its kernel runs
+// below Autograd, so that no half of a graph is recorded inside, and autograd is asked what its
+// results are to know: nothing, or that a gradient is missing.
+enum class Differentiation : int8_t { kKernel, kComposite, kNone, kMissing };
+
+// What autograd does around a barrier. `enter` says whether a gradient is wanted, and throws for an
+// out= form where one is; `leave` marks a result whose gradient is missing.
+struct BarrierCalls {
+  bool (*enter)(const OperatorInfo& op, const Tensor* const* arguments, size_t n) = nullptr;
+  void (*leave)(const OperatorInfo& op, const Tensor& result) = nullptr;
+};
+extern BarrierCalls g_barrier;
+
+// The tensors among arguments, for a barrier to look at.
+class TensorArguments {
+ public:
+  void add(const Tensor& t) {
+    if (t) found_.push_back(&t);
+  }
+  void add(const Operand& o) { add(o.tensor); }
+  void add(const std::vector<Tensor>& list) {
+    for (const Tensor& t : list) add(t);
+  }
+  template <class T>
+  void add(const T&) {}
+  const std::vector<const Tensor*>& found() const { return found_; }
+
+ private:
+  std::vector<const Tensor*> found_;
+};
+
 class OperatorInfo {
  public:
   OperatorInfo(const char* schema) : schema_(schema) {}
@@ -56,6 +91,13 @@ class OperatorInfo {
   std::string full_name() const { return schema().full_name(); }
   KeySet kernels() const { return kernels_; }  // keys that have a kernel; the others fall through
   std::string_view kernel_name(Key key) const { return names_[static_cast<size_t>(key)]; }
+
+  Differentiation differentiation() const { return differentiation_; }
+  void set_differentiation(Differentiation how) {
+    differentiation_ = how;
+    const bool open = how == Differentiation::kKernel || how == Differentiation::kComposite;
+    barrier_ = open ? KeySet() : KeySet(Key::kAutograd);
+  }
 
   // Takes the arguments off the stack and leaves the results on it.
   virtual void call_boxed(Stack& stack) = 0;
@@ -81,6 +123,8 @@ class OperatorInfo {
   std::array<void*, kKeyCount> table_{};
   std::array<std::string_view, kKeyCount> names_{};
   KeySet kernels_;
+  KeySet barrier_;  // Autograd, where a call with that key needs care
+  Differentiation differentiation_ = Differentiation::kKernel;
 
  private:
   events::InternedText recorded_name_;
@@ -114,6 +158,20 @@ class Op<R(A...)> final : public OperatorInfo {
   Kernel kernel(Key key) const {
     return reinterpret_cast<Kernel>(table_[static_cast<size_t>(key)]);
   }
+  R behind_barrier(A... args) const;
+  void leave_barrier(const Tensor& result) const {
+    if (result) g_barrier.leave(*this, result);
+  }
+  void leave_barrier(const std::vector<Tensor>& results) const {
+    for (const Tensor& result : results) leave_barrier(result);
+  }
+  template <class... T>
+  void leave_barrier(const std::tuple<T...>& results) const {
+    std::apply([this](const auto&... each) { (leave_barrier(each), ...); }, results);
+  }
+  template <class T>
+  void leave_barrier(const T&) const {}
+
   R recorded(KeySet keys, A... args) const;
   template <size_t... I>
   void call_boxed(Stack& stack, std::index_sequence<I...>);

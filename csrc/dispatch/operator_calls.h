@@ -15,7 +15,10 @@ template <class R, class... A>
 R Op<R(A...)>::operator()(A... args) const {
   KeySet keys;
   ((keys = keys | keys_of(args)), ...);
+  keys = keys - t_state.excluded;
   if (keys.empty()) keys = Key::kCPU;
+  if (!(keys & barrier_).empty()) [[unlikely]]
+    return behind_barrier(args...);
   if (events::on()) [[unlikely]]
     return recorded(keys, args...);
   return kernel(choose(keys))(keys, args...);
@@ -27,6 +30,21 @@ R Op<R(A...)>::redispatch(KeySet keys, A... args) const {
   if (events::on()) [[unlikely]]
     record_hop(*this, key, keys);
   return kernel(key)(keys, args...);
+}
+
+template <class R, class... A>
+[[gnu::noinline]] R Op<R(A...)>::behind_barrier(A... args) const {
+  TensorArguments tensors;
+  (tensors.add(args), ...);
+  const bool wanted = g_barrier.enter(*this, tensors.found().data(), tensors.found().size());
+  const BelowAutograd below;
+  if constexpr (std::is_void_v<R>) {
+    (*this)(args...);
+  } else {
+    R result = (*this)(args...);
+    if (wanted) leave_barrier(result);
+    return result;
+  }
 }
 
 template <class R, class... A>

@@ -10,5 +10,7 @@ namespace uh {
 // Makes `view` a view of `self` (of self's own base, if self is one) and tells so.
 void mark_view(const Tensor& self, const Tensor& view, const OperatorInfo& op);
 void mark_view(const Tensor& self, const std::vector<Tensor>& views, const OperatorInfo& op);
+// The same for what shares memory but is no part of the other's history: detach.
+void mark_alias(const Tensor& self, const Tensor& view, const OperatorInfo& op);
 
 }  // namespace uh

@@ -131,8 +131,11 @@ Tensor alias(const Tensor& self, Layout layout) {
 }
 
 Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own) {
-  return Tensor(
-      make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(own)));
+  auto made =
+      make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(own));
+  // Whether versions are tracked is decided where the memory is made, not where it is viewed.
+  made->set_inference(self.impl()->is_inference());
+  return Tensor(std::move(made));
 }
 
 ByteSpan byte_span(const Tensor& self) {

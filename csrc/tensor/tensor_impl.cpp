@@ -1,5 +1,7 @@
 #include "tensor/tensor_impl.h"
 
+#include "tensor/thread_state.h"
+
 namespace uh {
 
 TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<OwnCounter> own)
@@ -9,6 +11,7 @@ TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<Own
       dtype_(dtype) {
   const Key backend = storage_->device() == Device::kMeta ? Key::kMeta : Key::kCPU;
   keys_ = KeySet(backend) | KeySet(Key::kADInplaceOrView);
+  inference_ = t_state.inference;
   refresh();
   if (events::on()) [[unlikely]] {
     storage_->held_by(events::Holder::kTensor, id_);
@@ -27,12 +30,26 @@ TensorImpl::~TensorImpl() {
   storage_->dropped_by(events::Holder::kTensor, id_);
 }
 
-void TensorImpl::set_base(Ref<TensorImpl> base) {
+// Note [Views carry the Autograd key]: a view is differentiable as soon as its base is, and the
+// base may become so after the view was made (by an in-place operation). Nothing knows the views of
+// a tensor, so each has the key from the start; the Autograd kernels look whether it matters.
+void TensorImpl::set_base(Ref<TensorImpl> base, ViewOrigin origin) {
   base_ = std::move(base);
+  view_origin_ = origin;
+  history_version_ = version();
+  if (!is_inference()) add_key(Key::kAutograd);
   if (events::on()) [[unlikely]] {
     events::emit(events::Kind::kUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor),
                  id_, base_->use_count());
   }
+}
+
+void TensorImpl::check_writable() const {
+  if (!inference_ || t_state.inference) [[likely]]
+    return;
+  fail(ErrorKind::kRuntime,
+       "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+       "clone to get a normal tensor before doing inplace update.");
 }
 
 void TensorImpl::bump_version(int64_t call) {

@@ -7,6 +7,8 @@
 // tensor.h (the handle), views.h (making new descriptions).
 #pragma once
 
+#include <memory>
+
 #include "base/dtype.h"
 #include "base/ids.h"
 #include "base/ref.h"
@@ -15,6 +17,15 @@
 #include "tensor/key_set.h"
 
 namespace uh {
+
+// What autograd keeps with a tensor. This layer only owns it; autograd/meta.h has the contents.
+class AutogradSlot {
+ public:
+  virtual ~AutogradSlot() = default;
+};
+
+// How a view came about, as far as writing through it is concerned (PyTorch's CreationMeta).
+enum class ViewOrigin : int8_t { kDefault, kNoGrad, kMultiOutput, kInference, kCustomFunction };
 
 struct Layout {
   Dims sizes;
@@ -46,7 +57,29 @@ class TensorImpl final : public RefCounted {
 
   // The tensor this one is a view of (never itself a view), or null.
   TensorImpl* base() const { return base_.get(); }
-  void set_base(Ref<TensorImpl> base);
+  void set_base(Ref<TensorImpl> base, ViewOrigin origin = ViewOrigin::kDefault);
+  ViewOrigin view_origin() const { return view_origin_; }
+  void set_view_origin(ViewOrigin origin) { view_origin_ = origin; }
+
+  // Of a view: the version at which autograd knew how it was made. Note [Views and history].
+  int64_t history_version() const { return history_version_; }
+  void set_history_version(int64_t version) { history_version_ = version; }
+
+  // Null until the tensor takes part in differentiation.
+  AutogradSlot* autograd() const { return autograd_.get(); }
+  void set_autograd(std::unique_ptr<AutogradSlot> slot) { autograd_ = std::move(slot); }
+  void add_key(Key key) { keys_ = keys_ | key; }
+  void remove_key(Key key) { keys_ = keys_ - key; }
+  // Made in inference mode: never part of a graph, and no version of it is worth remembering.
+  bool is_inference() const { return inference_; }
+  void set_inference(bool inference) { inference_ = inference; }
+  // Throws where a write would have to be counted and cannot be.
+  void check_writable() const;
+
+  // The Python object of this tensor, while there is one: written and read by whoever makes such
+  // objects, under Python's own lock. No reference is held.
+  void* object() const { return object_; }
+  void set_object(void* object) { object_ = object; }
 
   VersionCounter& counter() const {
     return own_counter_ ? own_counter_->counter : storage_->counter();
@@ -72,12 +105,17 @@ class TensorImpl final : public RefCounted {
   Layout layout_;
   Ref<TensorImpl> base_;
   Ref<OwnCounter> own_counter_;  // null: the Storage's
+  std::unique_ptr<AutogradSlot> autograd_;
+  void* object_ = nullptr;
+  int64_t history_version_ = 0;
   int64_t id_ = next_id(IdSpace::kTensor);
   int64_t numel_ = 0;
   KeySet keys_;
   DType dtype_;
   bool contiguous_ = true;
   bool wrapped_number_ = false;
+  bool inference_ = false;
+  ViewOrigin view_origin_ = ViewOrigin::kDefault;
 };
 
 }  // namespace uh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NoReturn
 
 from engine._native.library import ffi, lib
@@ -25,11 +26,26 @@ _CLASSES: dict[int, type[Exception]] = {
     8: SystemError,
     9: LinAlgError,
 }
+_FOREIGN = 10  # a Python exception from a callback
 
 
-def last_error() -> Exception:
+# Exceptions that were raised inside a callback from the core, on their way through it.
+_passing: dict[str, BaseException] = {}
+_tokens = itertools.count(1)
+
+
+def pass_on(error: BaseException) -> None:
+    """For callbacks: `error` becomes this thread's last error and comes out of the C function that called back."""
+    token = str(next(_tokens))
+    _passing[token] = error
+    lib.uh_raise(token.encode())
+
+
+def last_error() -> BaseException:
     """The exception for this thread's last failing call."""
     text = ffi.string(lib.uh_last_error()).decode("utf-8", "replace")
+    if lib.uh_last_error_kind() == _FOREIGN:
+        return _passing.pop(text, SystemError(f"an exception of a callback was lost: {text}"))
     return _CLASSES.get(lib.uh_last_error_kind(), SystemError)(text)
 
 

@@ -17,12 +17,40 @@ static void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   if (tensor->weak_references) PyObject_ClearWeakRefs(self);
   if (tensor->handle) {
-    uh_release(PyLong_AsUnsignedLongLong(tensor->handle));
+    const uh_handle handle = PyLong_AsUnsignedLongLong(tensor->handle);
+    if (uh_object(handle) == self) uh_set_object(handle, NULL);
+    uh_release(handle);
     Py_DECREF(tensor->handle);
   }
   type->tp_free(self);
   Py_DECREF(type);  // an instance of a heap type holds a reference on it
 }
+
+// Note [One object per tensor]: a gradient, a parameter or a hook's argument is the same Python
+// object wherever it is met. Such an object is remembered by its TensorImpl for as long as it lives;
+// results of operators are not, until they are met here, as that would cost every call.
+static PyObject* remember(PyObject* self, PyObject* unused) {
+  TensorBase* tensor = (TensorBase*)self;
+  if (tensor->handle) uh_set_object(PyLong_AsUnsignedLongLong(tensor->handle), self);
+  return Py_NewRef(self);
+}
+
+// The object of a handle, whose reference goes back; None when there is no object.
+static PyObject* object_of(PyObject* unused, PyObject* number) {
+  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
+  if (handle == (uh_handle)-1 && PyErr_Occurred()) return NULL;
+  PyObject* found = uh_object(handle);
+  if (!found) Py_RETURN_NONE;
+  Py_INCREF(found);
+  uh_release(handle);
+  return found;
+}
+
+static PyMethodDef methods[] = {
+    {"_remember", remember, METH_NOARGS, "Makes this the one object of its TensorImpl; returns it."},
+    {"_object_of", object_of, METH_O | METH_STATIC, "The remembered object of a handle, or None."},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyMemberDef members[] = {
     {"_h", T_OBJECT_EX, offsetof(TensorBase, handle), 0,
@@ -34,6 +62,7 @@ static PyMemberDef members[] = {
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, deallocate},
     {Py_tp_members, members},
+    {Py_tp_methods, methods},
     {Py_tp_doc, "The native part of a Tensor: the address of its TensorImpl."},
     {0, NULL},
 };

@@ -5,7 +5,7 @@ Made by tensor_base.c. Python sees an ordinary class with one slot.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine._native.library import lib
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
         """PyObject_HEAD and the address of a TensorImpl."""
 
         _h: int
+
+        def _remember(self) -> Any: ...
+        @staticmethod
+        def _object_of(handle: int) -> Any: ...
 else:
     _made: list[type] = []
     if lib.uh_tensor_base_type(id(_made)):

@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "generated/kernels/copy.h"
+#include "generated/ops/copy.h"
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/geometry.h"
 
@@ -42,7 +43,7 @@ Tensor contiguous(KeySet, const Tensor& self, MemoryFormat format) {
   check(format != MemoryFormat::kPreserve,
         "contiguous: preserve memory format is unsupported by the contiguous operator");
   if (is_contiguous(self, format)) return self;
-  return copied(self, empty(self.sizes(), self.dtype(), self.device(), format));
+  return ops::clone(self, format);
 }
 
 Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {

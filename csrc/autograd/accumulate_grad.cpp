@@ -1,0 +1,99 @@
+#include "autograd/accumulate_grad.h"
+
+#include "autograd/engine.h"
+#include "autograd/meta.h"
+#include "events/recorder.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/copy.h"
+
+namespace uh::autograd {
+namespace {
+
+// How a gradient became `.grad`: field `how` of event ACCUMULATE.
+enum class How : int64_t { kTaken, kCopied, kAddedInPlace, kAdded };
+
+// Whether the gradient lies in memory as the leaf does, so that optimizers walk both in one order.
+bool same_layout(const Tensor& leaf, const Tensor& gradient) {
+  return leaf.strides() == gradient.strides() || (leaf.is_contiguous() && gradient.is_contiguous());
+}
+
+Tensor copy_like(const Tensor& gradient, const Tensor& leaf) {
+  if (same_layout(leaf, gradient)) return ops::clone(gradient, MemoryFormat::kUndefined);
+  const Tensor made = ops::clone(gradient, MemoryFormat::kUndefined);
+  if (same_layout(leaf, made) || has_internal_overlap(leaf)) return made;
+  Tensor laid_out = empty_like(leaf, gradient.dtype());
+  ops::copy_(laid_out, gradient, false);
+  return laid_out;
+}
+
+}  // namespace
+
+AccumulateGrad::AccumulateGrad(const Tensor& leaf) : Node(UINT64_MAX), leaf_(leaf) {
+  add_input(leaf);
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kUSE, leaf.id(), static_cast<int64_t>(events::Holder::kSaved), id(),
+                 leaf.impl()->use_count());
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  Meta& m = meta(leaf_);
+  m.lock.lock();
+  if (m.accumulator == this) m.accumulator = nullptr;
+  m.lock.unlock();
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kUNUSE, leaf_.id(), static_cast<int64_t>(events::Holder::kSaved),
+                 id(), leaf_.impl()->use_count() - 1);
+}
+
+Gradients AccumulateGrad::apply(Gradients gradients) {
+  Tensor incoming = std::move(gradients[0]);
+  if (!incoming) return {};
+  Meta& m = meta(leaf_);
+  check(!grad_fn(leaf_), "leaf variable has been moved into the graph interior");
+  if (!m.requires_grad) return {};
+  for (size_t i = 0; i < m.hooks.size(); ++i) {  // a hook may remove itself
+    const Ref<Hook> hook = m.hooks[i];
+    const Tensor before = incoming;
+    hook->call(&incoming, 1, nullptr, 0);
+    record_hook(HookKind::kTensor, leaf_.id(), before, incoming);
+    if (i < m.hooks.size() && m.hooks[i].get() != hook.get()) --i;
+  }
+  if (!incoming) return {};
+  const int64_t arrived = incoming.id();
+  accumulate(std::move(incoming), arrived);
+  const auto after = m.after_accumulate;
+  for (const Ref<Hook>& hook : after) {
+    Tensor leaf = leaf_;
+    hook->call(&leaf, 1, nullptr, 0);
+    record_hook(HookKind::kPostAccumulate, leaf_.id(), m.grad, m.grad);
+  }
+  return {};
+}
+
+void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
+  Meta& m = meta(leaf_);
+  How how = How::kTaken;
+  // Threads may bring gradients for one leaf at the same time: one after the other.
+  const std::lock_guard<std::mutex> one_at_a_time(accumulation_lock(leaf_));
+  if (!m.grad) {
+    const bool ours_alone = !grad_enabled() && incoming.impl()->use_count() == 1 &&
+                            incoming.storage()->use_count() == 1;
+    if (!ours_alone || !same_layout(leaf_, incoming)) {
+      how = How::kCopied;
+      incoming = grad_enabled() ? ops::clone(incoming, MemoryFormat::kUndefined)
+                                : copy_like(incoming, leaf_);
+    }
+    set_grad(leaf_, incoming);
+  } else if (!grad_enabled()) {
+    how = How::kAddedInPlace;
+    ops::add_(m.grad, incoming, Scalar(1));
+  } else {
+    how = How::kAdded;
+    set_grad(leaf_, ops::add(m.grad, incoming, Scalar(1)));
+  }
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kACCUMULATE, leaf_.id(), arrived, m.grad.id(),
+                 static_cast<int64_t>(how), current_run());
+}
+
+}  // namespace uh::autograd

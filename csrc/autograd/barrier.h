@@ -1,0 +1,9 @@
+// What autograd does around operators that have no gradient. Note [Operators without a gradient].
+#pragma once
+
+namespace uh::autograd {
+
+// Enters the functions of barrier.cpp into dispatch/operator.h.
+void set_barrier();
+
+}  // namespace uh::autograd

@@ -1,0 +1,106 @@
+#include "autograd/copy_slices.h"
+
+#include "autograd/meta.h"
+#include "generated/ops/complex.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/view.h"
+
+namespace uh::autograd {
+namespace {
+
+bool reads_as(DType base, DType view) {
+  return base == view || (is_complex(base) && itemsize(base) == 2 * itemsize(view));
+}
+
+// The part of `whole` that a view describes; a real view of complex numbers first reads them so.
+Tensor part(const Tensor& whole, DType whole_dtype, const Layout& layout, DType dtype) {
+  Tensor source = whole;
+  if (whole_dtype != dtype)
+    source = is_complex(dtype) ? ops::view_as_complex(whole) : ops::view_as_real(whole);
+  return ops::as_strided(source, layout.sizes, layout.strides, layout.offset);
+}
+
+// `like`'s sizes and strides over memory of its own, starting where `like` starts.
+Tensor room_for(const Layout& like, const Tensor& gradient) {
+  Tensor made = empty_strided(like.sizes, like.strides, gradient.dtype(), gradient.device());
+  ops::copy_(made, gradient, false);
+  return made;
+}
+
+// A view counts its offset from the start of the Storage; here the base's memory starts at 0.
+Layout relative(const Layout& view, DType dtype, const Layout& base, DType base_dtype) {
+  Layout moved = view;
+  moved.offset -= base.offset * itemsize(base_dtype) / itemsize(dtype);
+  return moved;
+}
+
+// AsStridedBackward0: the gradient of a view, put into zeros of the base's shape.
+class ViewNode final : public Node {
+ public:
+  ViewNode(const Tensor& base, const Tensor& view)
+      : base_(base.impl()->layout()),
+        view_(relative(view.impl()->layout(), view.dtype(), base_, base.dtype())),
+        base_dtype_(base.dtype()),
+        view_dtype_(view.dtype()) {}
+  std::string name() const override { return "AsStridedBackward0"; }
+
+  Gradients apply(Gradients gradients) override {
+    Gradients result(1);
+    const Tensor& gradient = gradients[0];
+    if (!gradient || !needs(0)) return result;
+    Tensor whole = empty_strided(base_.sizes, base_.strides, base_dtype_, gradient.device());
+    ops::zero_(whole);
+    ops::copy_(part(whole, base_dtype_, view_, view_dtype_), gradient, false);
+    result[0] = whole;
+    return result;
+  }
+
+ private:
+  Layout base_, view_;
+  DType base_dtype_, view_dtype_;
+};
+
+}  // namespace
+
+CopySlices::CopySlices(const Tensor& base, const Tensor& view, Ref<Node> write)
+    : base_(base.impl()->layout()),
+      view_(relative(view.impl()->layout(), view.dtype(), base_, base.dtype())),
+      view_dtype_(view.dtype()),
+      write_(std::move(write)) {
+  check(reads_as(base.dtype(), view.dtype()) || reads_as(view.dtype(), base.dtype()),
+        "a view of dtype ", info(view.dtype()).name, " of a tensor of dtype ",
+        info(base.dtype()).name, " cannot be written in place where gradients are recorded");
+  add_edge(requires_grad(base) ? gradient_edge(base) : Edge());
+  for (size_t i = 1; i < write_->edges().size(); ++i) {
+    const Edge& edge = write_->edges()[i];
+    add_edge(Edge{edge.node, edge.input});
+  }
+}
+
+Gradients CopySlices::apply(Gradients gradients) {
+  Gradients result(edges().size());
+  if (!gradients[0]) return result;
+  const Tensor whole = room_for(base_, gradients[0]);
+  const Tensor slice = part(whole, whole.dtype(), view_, view_dtype_);
+  Gradients written(1);
+  written[0] = ops::clone(slice, MemoryFormat::kUndefined);
+  Gradients made = write_->apply(std::move(written));
+  for (size_t i = 0; i < made.size() && i < result.size(); ++i) {
+    if (i == 0) {
+      if (made[0])
+        ops::copy_(slice, made[0], false);
+      else
+        ops::zero_(slice);
+      result[0] = whole;
+    } else if (needs(i)) {
+      result[i] = std::move(made[i]);
+    }
+  }
+  return result;
+}
+
+Ref<Node> view_node(const Tensor& base, const Tensor& view) {
+  return make_ref<ViewNode>(base, view);
+}
+
+}  // namespace uh::autograd

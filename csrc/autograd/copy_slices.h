@@ -1,0 +1,32 @@
+// CopySlices: history of a tensor that was written through one of its views.
+//
+// What: the gradient of the base is the gradient of what was there before, with the written part
+// replaced by what the write's own Node makes of it. Note [Views and history] in meta.h.
+#pragma once
+
+#include "autograd/node.h"
+
+namespace uh::autograd {
+
+class CopySlices final : public Node {
+ public:
+  // `write` computes the gradients of the write's inputs; its edge 0 leads to the view's old self.
+  CopySlices(const Tensor& base, const Tensor& view, Ref<Node> write);
+  std::string name() const override { return "CopySlices"; }
+  Gradients apply(Gradients gradients) override;
+  void each_saved(SavedVisitor& visitor) override { write_->each_saved(visitor); }
+  void release_saved() override {
+    Node::release_saved();
+    write_->release_saved();
+  }
+
+ private:
+  Layout base_, view_;
+  DType view_dtype_;
+  Ref<Node> write_;
+};
+
+// A Node that takes the part that `view` describes out of `base`'s gradient and back.
+Ref<Node> view_node(const Tensor& base, const Tensor& view);
+
+}  // namespace uh::autograd

@@ -1,0 +1,39 @@
+#include "autograd/formula.h"
+
+#include "generated/ops/creation.h"
+
+namespace uh::autograd {
+
+std::vector<TensorInfo> infos(const std::vector<Tensor>& tensors) {
+  std::vector<TensorInfo> found;
+  for (const Tensor& t : tensors) found.emplace_back(t);
+  return found;
+}
+
+namespace {
+
+Tensor zeros(IntSpan sizes, DType dtype, Device device) {
+  return ops::zeros(Dims(sizes), dtype, device);
+}
+
+}  // namespace
+
+Tensor or_zeros(const Tensor& gradient, const TensorInfo& like) {
+  return gradient ? gradient : zeros(like.sizes(), like.dtype(), like.device());
+}
+Tensor or_zeros(const Tensor& gradient, const Tensor& like) {
+  return gradient ? gradient : zeros(like.sizes(), like.dtype(), like.device());
+}
+
+void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& saved) {
+  if (saved.tensor.was_defined())
+    visitor.tensor(name, saved.tensor);
+  else
+    visitor.value(name, Value(saved.number));
+}
+
+void place(Gradients& out, size_t first, std::vector<Tensor> made) {
+  for (size_t i = 0; i < made.size(); ++i) out[first + i] = std::move(made[i]);
+}
+
+}  // namespace uh::autograd

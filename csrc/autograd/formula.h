@@ -1,0 +1,113 @@
+// What gradient formulas of the yaml entries are written in, beside the operators themselves.
+//
+// A formula is C++ with tensors: `grad * other`, `-grad / self`. All of it goes through the
+// dispatcher, so a formula is differentiable wherever the operators in it are (create_graph).
+#pragma once
+
+#include <array>
+
+#include "autograd/meta.h"
+#include "autograd/saved_tensor.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/complex.h"
+#include "generated/ops/copy.h"
+
+namespace uh::autograd {
+
+// A tensor of which a formula needs no values: saved without holding its memory.
+class TensorInfo {
+ public:
+  TensorInfo() = default;
+  explicit TensorInfo(const Tensor& t) {
+    if (!t) return;
+    layout_ = t.impl()->layout();
+    dtype_ = t.dtype();
+    device_ = t.device();
+    defined_ = true;
+  }
+  explicit operator bool() const { return defined_; }
+  const Dims& sizes() const { return layout_.sizes; }
+  const Dims& strides() const { return layout_.strides; }
+  int64_t offset() const { return layout_.offset; }
+  int64_t ndim() const { return layout_.sizes.ndim(); }
+  int64_t size(int64_t dim) const {
+    return layout_.sizes[static_cast<size_t>(dim < 0 ? dim + ndim() : dim)];
+  }
+  int64_t numel() const { return numel_of(layout_.sizes); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
+
+ private:
+  Layout layout_;
+  DType dtype_ = DType::kUndefined;
+  Device device_ = Device::kUndefined;
+  bool defined_ = false;
+};
+
+std::vector<TensorInfo> infos(const std::vector<Tensor>& tensors);
+// In a formula `infos(tensors)` says that the sizes are enough: what is saved are these already.
+inline const std::vector<TensorInfo>& infos(const std::vector<TensorInfo>& known) { return known; }
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
+inline Tensor operator+(const Tensor& a, const Scalar& b) { return ops::add(a, b, Scalar(1)); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return ops::sub(a, b, Scalar(1)); }
+inline Tensor operator-(const Tensor& a, const Scalar& b) { return ops::sub(a, b, Scalar(1)); }
+inline Tensor operator-(const Scalar& a, const Tensor& b) { return ops::sub(a, b, Scalar(1)); }
+inline Tensor operator-(const Tensor& a) { return ops::neg(a); }
+inline Tensor operator*(const Tensor& a, const Operand& b) { return ops::mul(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return ops::mul(a, b); }
+inline Tensor operator*(const Tensor& a, const Scalar& b) { return ops::mul(a, b); }
+inline Tensor operator*(const Scalar& a, const Tensor& b) { return ops::mul(b, a); }
+inline Tensor operator/(const Tensor& a, const Operand& b) { return ops::div(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
+inline Tensor operator/(const Tensor& a, const Scalar& b) { return ops::div(a, b); }
+inline Tensor operator/(const Scalar& a, const Tensor& b) { return ops::div(a, b); }
+
+// The conjugate; a real tensor is its own, at no cost.
+inline Tensor conj(const Tensor& t) { return t && is_complex(t.dtype()) ? ops::conj(t) : t; }
+inline Operand conj(const Operand& o) {
+  if (!o.is_number()) return conj(o.tensor);
+  if (!o.number.is_complex()) return o;
+  const Complex128 z = o.number.to_complex();
+  return Scalar(Complex128(z.re, -z.im));
+}
+inline Scalar conj(const Scalar& s) { return conj(Operand(s)).number; }
+
+inline bool any_defined(const Gradients& gradients) {
+  for (const Tensor& gradient : gradients)
+    if (gradient) return true;
+  return false;
+}
+// Zeros where no gradient came: for formulas that cannot do with less.
+Tensor or_zeros(const Tensor& gradient, const TensorInfo& like);
+Tensor or_zeros(const Tensor& gradient, const Tensor& like);
+
+// Boxed forms of what a Node keeps beside tensors, for Python's `_saved_<name>`.
+template <class T>
+Value to_value(const T& value) {
+  return Value(value);
+}
+template <class T>
+Value to_value(const std::optional<T>& value) {
+  return value ? Value(*value) : Value();
+}
+inline Value to_value(const TensorInfo& info) { return Value(info.sizes()); }
+
+inline Tensor copy_of(const Tensor& t) {
+  const GradMode quiet(false);
+  return ops::clone(t, MemoryFormat::kUndefined);
+}
+
+// An operand under a name of each_saved: its tensor or its number.
+void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& saved);
+
+// The part of `made` that belongs to the edges from `first` on.
+void place(Gradients& out, size_t first, std::vector<Tensor> made);
+
+template <class F>
+auto below_autograd(const F& call) {
+  const BelowAutograd below;
+  return call();
+}
+
+}  // namespace uh::autograd

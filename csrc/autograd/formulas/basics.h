@@ -1,0 +1,38 @@
+// Gradients of arithmetic, sums and views where one line does not say it.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// The gradient of a sum: every element summed gets that of its sum.
+Tensor sum_backward(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
+                    bool keepdim);
+// How many elements a reduction over `dim` takes together.
+int64_t reduced(const Dims& sizes, const std::optional<Dims>& dim);
+// The gradient of reduced dimensions put back as size 1.
+Tensor with_dims(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
+                 bool keepdim);
+
+Tensor pow_backward_self(const Tensor& grad, const Operand& self, const Operand& exponent);
+Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Operand& exponent,
+                             const Tensor& result);
+
+// The permutation that undoes `dims`.
+Dims inverse(const Dims& dims);
+// Gradients of all outputs of `node`, zeros for those that got none.
+std::vector<Tensor> or_zeros(const Node& node, const Gradients& grads);
+
+Tensor as_tensor(const Operand& operand);
+Tensor zero_gradient(const Tensor& grad);
+Scalar negated(const Scalar& number);
+// grad * conj(factor); a factor of 1 costs nothing.
+Tensor scaled(const Tensor& grad, const Scalar& factor);
+
+Tensor tanh_backward(const Tensor& grad, const Tensor& result);
+Tensor sigmoid_backward(const Tensor& grad, const Tensor& result);
+Tensor relu_backward(const Tensor& grad, const Tensor& result);
+Tensor softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype);
+Tensor log_softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype);
+
+}  // namespace uh::autograd

@@ -1,0 +1,239 @@
+#include "autograd/meta.h"
+
+#include "autograd/accumulate_grad.h"
+#include "autograd/copy_slices.h"
+#include "events/recorder.h"
+
+namespace uh::autograd {
+namespace {
+
+void record_grad_fn(const Tensor& tensor, const Ref<Node>& node, uint32_t output) {
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kGRAD_FN, tensor.id(), node ? node->id() : 0, output);
+}
+
+void set_edge(const Tensor& tensor, Ref<Node> node, uint32_t output) {
+  Meta& m = meta(tensor);
+  record_grad_fn(tensor, node, output);
+  m.lock.lock();
+  std::swap(m.grad_fn, node);  // the old one goes when the lock is open again
+  m.output = output;
+  tensor.impl()->set_history_version(tensor.impl()->version());
+  m.lock.unlock();
+  tensor.impl()->add_key(Key::kAutograd);
+}
+
+}  // namespace
+
+Meta::~Meta() {
+  if (retain) retain->forget();
+}
+
+Meta& meta(const Tensor& tensor) {
+  if (!tensor.impl()->autograd()) tensor.impl()->set_autograd(std::make_unique<Meta>());
+  return *maybe_meta(tensor.impl());
+}
+
+bool requires_grad(const TensorImpl* impl) {
+  const Meta* m = maybe_meta(impl);
+  if (m && (m->requires_grad || m->grad_fn)) return true;
+  return impl->base() && requires_grad(impl->base());
+}
+
+Ref<Node> grad_fn(const Tensor& tensor) {
+  TensorImpl* impl = tensor.impl();
+  const Meta* known = maybe_meta(impl);
+  const bool right = !impl->base() || impl->history_version() == impl->version();
+  if (right || (!(known && known->grad_fn) && !requires_grad(impl->base())))
+    return known ? known->grad_fn : nullptr;
+  const Tensor base = Tensor::share(impl->base());
+  Ref<Node> made = view_node(base, tensor);
+  made->add_edge(gradient_edge(base));
+  const uint32_t output = made->add_input(tensor);
+  set_edge(tensor, made, output);
+  return made;
+}
+
+Ref<Node> grad_accumulator(const Tensor& leaf) {
+  Meta& m = meta(leaf);
+  m.lock.lock();
+  if (m.accumulator && m.accumulator->try_retain()) {
+    Ref<Node> found = Ref<Node>::adopt(m.accumulator);
+    m.lock.unlock();
+    return found;
+  }
+  m.lock.unlock();
+  Ref<Node> made = make_ref<AccumulateGrad>(leaf);
+  m.lock.lock();
+  if (m.accumulator && m.accumulator->try_retain()) {  // another thread was faster
+    Ref<Node> found = Ref<Node>::adopt(m.accumulator);
+    m.lock.unlock();
+    return found;
+  }
+  m.accumulator = made.get();
+  m.lock.unlock();
+  return made;
+}
+
+Edge gradient_edge(const Tensor& tensor) {
+  if (Ref<Node> node = grad_fn(tensor)) {
+    const uint32_t output = meta(tensor).output;
+    return {std::move(node), output};
+  }
+  const Meta* m = maybe_meta(tensor.impl());
+  if (m && m->requires_grad) return {grad_accumulator(tensor), 0};
+  return {};
+}
+
+void set_history(const Tensor& result, const Ref<Node>& node) {
+  if (!result) {
+    node->add_undefined_input();
+    return;
+  }
+  const uint32_t output = node->add_input(result);
+  if (is_differentiable(result.dtype())) set_edge(result, node, output);
+}
+
+void set_history(const std::vector<Tensor>& results, const Ref<Node>& node) {
+  for (const Tensor& result : results) set_history(result, node);
+}
+
+namespace {
+
+void check_view(const Tensor& self) {
+  static constexpr std::string_view kWay =
+      " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+      "your code by moving both the view and the inplace either both inside the ";
+  const ViewOrigin origin = self.impl()->view_origin();
+  const auto two_worlds = [&](std::string_view made, std::string_view mode, std::string_view now) {
+    fail(ErrorKind::kRuntime, "A view was created in ", made, " and is being modified inplace ",
+         now, ".", kWay, mode,
+         " block (if you don't want the inplace to be tracked) or both outside (if you want the "
+         "inplace to be tracked).");
+  };
+  if (origin == ViewOrigin::kNoGrad)
+    two_worlds("no_grad mode", "no_grad", "with grad mode enabled");
+  if (origin == ViewOrigin::kInference)
+    two_worlds("inference mode", "inference_mode", "in normal mode");
+  if (origin == ViewOrigin::kDefault) return;
+  const Ref<Node> node = grad_fn(self);
+  const std::string which =
+      node ? message("Output ", meta(self).output, " of ", short_name(*node)) : "This tensor";
+  if (origin == ViewOrigin::kMultiOutput) {
+    fail(ErrorKind::kRuntime, which,
+         " is a view and is being modified inplace. This view is the output of a function that "
+         "returns multiple views. Such functions do not allow the output views to be modified "
+         "inplace. You should replace the inplace operation by an out-of-place one.");
+  }
+  fail(ErrorKind::kRuntime, which,
+       " is a view and is being modified inplace. This view was created inside a custom Function "
+       "(or because an input was returned as-is) and the autograd logic to handle view+inplace "
+       "would override the custom backward associated with the custom Function, leading to "
+       "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output "
+       "of the custom Function.");
+}
+
+}  // namespace
+
+void check_inplace(const Tensor& self, bool any_requires_grad) {
+  if (!any_requires_grad || !grad_enabled()) return;
+  const bool differentiable_view = self.impl()->base() != nullptr;
+  if (differentiable_view) {
+    const Tensor base = Tensor::share(self.impl()->base());
+    check(!(requires_grad(base) && is_leaf(base)),
+          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    check_view(self);
+  }
+  check(!(requires_grad(self) && is_leaf(self)),
+        "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+namespace {
+
+// retain_grad() is about the tensor as it is at the end: its hook follows the history.
+void move_retained(const Tensor& self, Node& to, uint32_t output) {
+  Meta* m = maybe_meta(self.impl());
+  if (!m || !m->retain) return;
+  if (m->grad_fn) m->grad_fn->remove_hook(m->retain->id());
+  to.hooks().retained.emplace_back(output, m->retain);
+}
+
+}  // namespace
+
+void rebase_history(const Tensor& self, Ref<Node> node) {
+  if (!self.impl()->base()) {
+    const uint32_t output = node->add_input(self);
+    if (Meta* m = maybe_meta(self.impl()); m && !m->hooks.empty() && !m->grad_fn) m->hooks.clear();
+    move_retained(self, *node, output);
+    set_edge(self, std::move(node), output);
+    return;
+  }
+  node->add_input(self);
+  const Tensor base = Tensor::share(self.impl()->base());
+  Ref<Node> slices = make_ref<CopySlices>(base, self, std::move(node));
+  const uint32_t output = slices->add_input(base);
+  set_edge(base, std::move(slices), output);
+  self.impl()->set_history_version(-1);
+  grad_fn(self);
+}
+
+void set_requires_grad(const Tensor& tensor, bool value) {
+  check(!value || is_differentiable(tensor.dtype()),
+        "only Tensors of floating point and complex dtype can require gradients");
+  check(!(value && tensor.impl()->is_inference() && !t_state.inference),
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  check(is_leaf(tensor) || value,
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+        "variable in a subgraph that doesn't require differentiation use "
+        "var_no_grad = var.detach().");
+  if (!is_leaf(tensor)) return;
+  Meta& m = meta(tensor);
+  if (m.requires_grad != value && events::on()) [[unlikely]]
+    events::emit(events::Kind::kREQUIRES_GRAD, tensor.id(), value);
+  m.requires_grad = value;
+  if (value)
+    tensor.impl()->add_key(Key::kAutograd);
+  else if (!tensor.impl()->base())
+    tensor.impl()->remove_key(Key::kAutograd);
+}
+
+void detach_in_place(const Tensor& tensor) {
+  Meta& m = meta(tensor);
+  m.requires_grad = false;
+  m.output = 0;
+  m.lock.lock();
+  const Ref<Node> old = std::exchange(m.grad_fn, nullptr);
+  m.lock.unlock();
+  record_grad_fn(tensor, nullptr, 0);
+  tensor.impl()->remove_key(Key::kAutograd);
+}
+
+bool is_leaf(const Tensor& tensor) { return !grad_fn(tensor); }
+
+void set_grad(const Tensor& tensor, const Tensor& grad) {
+  Meta& m = meta(tensor);
+  const auto holder = static_cast<int64_t>(events::Holder::kGrad);
+  if (events::on()) [[unlikely]] {
+    if (m.grad)
+      events::emit(events::Kind::kUNUSE, m.grad.id(), holder, tensor.id(),
+                   m.grad.impl()->use_count() - 1);
+    events::emit(events::Kind::kGRAD_SET, tensor.id(), grad ? grad.id() : 0);
+  }
+  m.grad = grad;
+  if (grad && events::on()) [[unlikely]]
+    events::emit(events::Kind::kUSE, grad.id(), holder, tensor.id(), grad.impl()->use_count());
+}
+
+void retain_grad(const Tensor& tensor, Ref<Hook> hook) {
+  Meta& m = meta(tensor);
+  const Ref<Node> node = grad_fn(tensor);
+  m.retains_grad = true;
+  m.retain = hook;
+  node->hooks().retained.emplace_back(m.output, std::move(hook));
+}
+
+std::string type_text(const Tensor& tensor) {
+  return message("[torch.", info(tensor.dtype()).title, "Tensor ", tensor.sizes(), "]");
+}
+
+}  // namespace uh::autograd

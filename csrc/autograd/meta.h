@@ -1,0 +1,73 @@
+// What autograd keeps with a tensor: gradient, requires_grad, the Node that made it.
+//
+// Note [Leaves]: a tensor that the user made and that requires a gradient has no grad_fn; the
+// gradient arrives at an AccumulateGrad Node, which is made when the first graph needs it and
+// belongs to that graph: the tensor only knows it as long as it lives.
+// Note [Views and history]: writing a view in place changes its base. The base gets a CopySlices
+// Node that stands for the write, and every view of it a new Node, made when it is asked for,
+// that takes the view's part out of the base again (TensorImpl::history_version tells whether that
+// has happened).
+#pragma once
+
+#include "autograd/node.h"
+#include "tensor/thread_state.h"
+
+namespace uh::autograd {
+
+struct Meta final : AutogradSlot {
+  ~Meta() override;
+  Ref<Node> grad_fn;
+  uint32_t output = 0;
+  bool requires_grad = false;  // of a leaf
+  bool retains_grad = false;
+  Node* accumulator = nullptr;
+  Tensor grad;
+  Ref<Hook> retain;                         // of retain_grad: goes along when history changes
+  std::vector<Ref<Hook>> hooks;             // a leaf's, run before the gradient is accumulated
+  std::vector<Ref<Hook>> after_accumulate;  // register_post_accumulate_grad_hook
+  SpinLock lock;
+};
+
+inline Meta* maybe_meta(const TensorImpl* impl) { return static_cast<Meta*>(impl->autograd()); }
+Meta& meta(const Tensor& tensor);
+
+// Whether gradients are computed for it: by its own flag, its Node, or through the base it views.
+bool requires_grad(const TensorImpl* impl);
+inline bool requires_grad(const Tensor& t) {
+  return t && t.keys().has(Key::kAutograd) && requires_grad(t.impl());
+}
+inline bool requires_grad(const Operand& o) { return requires_grad(o.tensor); }
+inline bool requires_grad(const std::vector<Tensor>& list) {
+  for (const Tensor& t : list)
+    if (requires_grad(t)) return true;
+  return false;
+}
+
+// The Node that made it, made anew for a view whose base was written. Null for leaves.
+Ref<Node> grad_fn(const Tensor& tensor);
+// Where a gradient for it goes: its Node, or the AccumulateGrad of a leaf; none if it needs none.
+Edge gradient_edge(const Tensor& tensor);
+Ref<Node> grad_accumulator(const Tensor& leaf);
+
+// `result` was made by `node`: it is the Node's next output.
+void set_history(const Tensor& result, const Ref<Node>& node);
+void set_history(const std::vector<Tensor>& results, const Ref<Node>& node);
+// `self` was written in place by the operator whose Node is `node`.
+void rebase_history(const Tensor& self, Ref<Node> node);
+// Throws where PyTorch forbids writing `self` in place while gradients are recorded.
+void check_inplace(const Tensor& self, bool any_requires_grad);
+
+void set_requires_grad(const Tensor& tensor, bool requires_grad);
+// detach_(): the tensor forgets how it was made.
+void detach_in_place(const Tensor& tensor);
+bool is_leaf(const Tensor& tensor);
+void set_grad(const Tensor& tensor, const Tensor& grad);
+void retain_grad(const Tensor& tensor, Ref<Hook> hook);
+
+// Gradients exist for floating and complex numbers only.
+inline bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
+// "[torch.FloatTensor [4]]": how PyTorch's messages name a tensor.
+std::string type_text(const Tensor& tensor);
+
+}  // namespace uh::autograd

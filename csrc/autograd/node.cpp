@@ -1,0 +1,157 @@
+#include "autograd/node.h"
+
+#include "autograd/meta.h"
+#include "autograd/saved_tensor.h"
+#include "events/recorder.h"
+#include "tensor/call_scope.h"
+
+namespace uh::autograd {
+namespace {
+
+thread_local uint64_t t_sequence = 0;
+// Nodes whose last reference has gone while another was being freed: Note [Deep graphs].
+thread_local bool t_freeing = false;
+thread_local std::vector<Node*> t_doomed;
+
+std::atomic<bool> g_anomaly{false}, g_check_nan{true};
+std::atomic<const char* (*)()> g_traceback{nullptr};
+
+}  // namespace
+
+Node::Node() : Node(t_sequence++) {}
+
+Node::Node(uint64_t sequence) : sequence_(sequence) {
+  if (events::on()) [[unlikely]]
+    call_ = current_call();
+  if (g_anomaly.load(std::memory_order_relaxed)) [[unlikely]] {
+    extra_ = std::make_unique<Extra>();
+    if (auto* traceback = g_traceback.load()) {
+      const char* text = traceback();
+      extra_->traceback = text ? text : "";
+    }
+    extra_->made_by = Ref<Node>::share(running_node());
+  }
+}
+
+Node::~Node() {
+  if (events::on() && announced_) [[unlikely]]
+    events::emit(events::Kind::kNODE_FREE, id_);
+}
+
+void Node::dispose() {
+  if (t_freeing) {
+    t_doomed.push_back(this);
+    return;
+  }
+  t_freeing = true;
+  delete this;
+  while (!t_doomed.empty()) {
+    Node* next = t_doomed.back();
+    t_doomed.pop_back();
+    delete next;
+  }
+  t_freeing = false;
+}
+
+// NODE_NEW waits for the first edge or output: only then is the object whole and has a name.
+void Node::announce(std::string_view name) const {
+  announced_ = true;
+  const int64_t none = 0;
+  events::emit_blob(events::Kind::kNODE_NEW, id_, events::intern(name), call_,
+                    static_cast<int64_t>(sequence_), &none, sizeof none);
+}
+
+uint32_t Node::add_input(const Tensor& output) {
+  if (events::on() && !announced_) [[unlikely]]
+    announce(name());
+  inputs_.push_back({output.sizes(), output.dtype(), output.device()});
+  return static_cast<uint32_t>(inputs_.size() - 1);
+}
+
+uint32_t Node::add_undefined_input() {
+  inputs_.push_back({Dims(), DType::kUndefined, Device::kUndefined});
+  return static_cast<uint32_t>(inputs_.size() - 1);
+}
+
+void Node::add_edge(Edge edge) {
+  if (events::on()) [[unlikely]] {
+    if (!announced_) announce(name());
+    events::emit(events::Kind::kEDGE, id_, static_cast<int64_t>(edges_.size()),
+                 edge.node ? edge.node->id() : 0, edge.input);
+  }
+  edges_.push_back(std::move(edge));
+}
+
+void Node::add_edge(const Tensor& input) {
+  add_edge(requires_grad(input) ? gradient_edge(input) : Edge());
+}
+
+Node::Hooks& Node::hooks() {
+  if (!hooks_) hooks_ = std::make_unique<Hooks>();
+  return *hooks_;
+}
+
+void Node::remove_hook(int64_t id) {
+  if (!hooks_) return;
+  const auto is = [id](const auto& hook) { return hook->id() == id; };
+  std::erase_if(hooks_->tensor, [&](const auto& entry) { return is(entry.second); });
+  std::erase_if(hooks_->retained, [&](const auto& entry) { return is(entry.second); });
+  std::erase_if(hooks_->before, is);
+  std::erase_if(hooks_->after, is);
+}
+
+const std::string& Node::forward_traceback() const {
+  static const std::string none;
+  return extra_ ? extra_->traceback : none;
+}
+
+namespace {
+
+class Releaser final : public SavedVisitor {
+ public:
+  explicit Releaser(const Node& node) : node_(node) {}
+  void tensor(std::string_view, SavedTensor& saved) override { saved.release(node_, slot_++); }
+  void tensors(std::string_view, std::vector<SavedTensor>& saved) override {
+    for (SavedTensor& one : saved) one.release(node_, slot_++);
+    saved.clear();
+  }
+  void value(std::string_view, const Value&) override {}
+
+ private:
+  const Node& node_;
+  int64_t slot_ = 0;
+};
+
+}  // namespace
+
+void Node::release_saved() {
+  lock_.lock();
+  released_ = true;
+  lock_.unlock();
+  Releaser releaser(*this);
+  each_saved(releaser);
+}
+
+std::string short_name(const Node& node) {
+  std::string name = node.name();
+  for (std::string_view suffix : {"Backward0", "Backward1", "Backward2", "Backward3"}) {
+    if (name.size() > suffix.size() && name.ends_with(suffix))
+      return name.substr(0, name.size() - suffix.size());
+  }
+  return name;
+}
+
+AnomalyMode anomaly_mode() { return {g_anomaly.load(), g_check_nan.load()}; }
+void set_anomaly_mode(AnomalyMode mode, const char* (*traceback)()) {
+  g_check_nan = mode.check_nan;
+  g_traceback = traceback;
+  g_anomaly = mode.enabled;
+}
+
+void record_hook(HookKind kind, int64_t owner, const Tensor& before, const Tensor& after) {
+  if (!events::on()) return;
+  events::emit(events::Kind::kHOOK, static_cast<int64_t>(kind), owner, before ? before.id() : 0,
+               after ? after.id() : 0);
+}
+
+}  // namespace uh::autograd

@@ -1,0 +1,158 @@
+// Node: one step of the graph that differentiation needs, recorded while the program runs.
+//
+// What: a Node computes the gradients of an operator's inputs from those of its outputs. It holds
+// edges to the Nodes of its inputs and the values it needs. Nothing lists all Nodes: a tensor holds
+// the Node that made it, a Node those before it, and what nobody holds any more is freed at once.
+// See Note [No tape] below.
+// Invariant: edges point to Nodes made earlier, so there are no cycles. If violated: a leak.
+// Read next: saved_tensor.h, meta.h (what a tensor knows of this), engine.h (running backwards).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autograd/hook.h"
+#include "base/small_vector.h"
+#include "base/spin_lock.h"
+#include "dispatch/value.h"
+#include "tensor/tensor.h"
+
+namespace uh::autograd {
+
+// Note [No tape]: a tape (Wengert list) would record all operations in order and be freed as a
+// whole. Here each result refers to what made it. Independent graphs share nothing, so threads need
+// no agreement about them, and dropping a result frees its part of the graph and the values it
+// saved.
+
+class Node;
+class BackwardRun;
+
+// One gradient per output of a Node, or per edge; an empty Tensor means zero.
+using Gradients = SmallVector<Tensor, 3>;
+
+struct Edge {
+  Ref<Node> node;  // null: no gradient is wanted there
+  uint32_t input = 0;
+};
+
+// What a gradient that arrives at an input of a Node must look like: the output it belongs to.
+struct InputInfo {
+  Dims sizes;
+  DType dtype;
+  Device device;
+};
+
+class SavedTensor;
+
+// Walks over what a Node has saved, under the names that PyTorch gives the attributes.
+class SavedVisitor {
+ public:
+  virtual ~SavedVisitor() = default;
+  virtual void tensor(std::string_view name, SavedTensor& saved) = 0;
+  virtual void tensors(std::string_view name, std::vector<SavedTensor>& saved) = 0;
+  virtual void value(std::string_view name, const Value& value) = 0;
+};
+
+class Node : public RefCounted {
+ public:
+  Node();
+  ~Node() override;
+  // Note [Deep graphs]: freeing a Node frees its edges and saved tensors, which may free Nodes
+  // again; a chain of a million would need a million nested calls. A Node whose count reaches 0
+  // inside the freeing of another is therefore put on a list and freed by the outermost call.
+  void release() {
+    if (drop()) dispose();
+  }
+
+  virtual std::string name() const = 0;
+  // The gradients of the inputs, one per edge. `gradients` has one per output.
+  virtual Gradients apply(Gradients gradients) = 0;
+  virtual void each_saved(SavedVisitor&) {}
+  // Lets go of saved values; apply() then raises.
+  virtual void release_saved();
+  // How the explorer and Python's `variable` see what AccumulateGrad belongs to.
+  virtual Tensor variable() const { return Tensor(); }
+
+  int64_t id() const { return id_; }
+  uint64_t sequence() const { return sequence_; }
+  void set_sequence(uint64_t sequence) { sequence_ = sequence; }
+  int64_t call() const { return call_; }
+
+  const SmallVector<Edge, 2>& edges() const { return edges_; }
+  size_t n_inputs() const { return inputs_.size(); }
+  const InputInfo& input(size_t i) const { return inputs_[i]; }
+  // A further output, whose gradient will be input `result` of this Node.
+  uint32_t add_input(const Tensor& output);
+  uint32_t add_undefined_input();
+  void add_edge(Edge edge);
+  void add_edge(const Tensor& input);
+  bool needs(size_t edge) const { return edge < edges_.size() && edges_[edge].node; }
+
+  // Hooks are few: a Node that has any keeps them apart.
+  struct Hooks {
+    std::vector<std::pair<uint32_t, Ref<Hook>>> tensor;    // of the output with that number
+    std::vector<std::pair<uint32_t, Ref<Hook>>> retained;  // retain_grad(), after the others
+    std::vector<Ref<Hook>> before, after;
+  };
+  Hooks& hooks();
+  const Hooks* maybe_hooks() const { return hooks_.get(); }
+  void remove_hook(int64_t id);
+
+  const std::string& forward_traceback() const;
+  Ref<Node> made_by() const { return extra_ ? extra_->made_by : nullptr; }
+  bool released() const { return released_; }
+  SpinLock& lock() { return lock_; }
+
+  // The Python object of this Node, while there is one: see TensorImpl::object.
+  void* object() const { return object_; }
+  void set_object(void* object) { object_ = object; }
+
+ protected:
+  void announce(std::string_view name) const;
+  // An explicit place in the order of execution: AccumulateGrad is always first.
+  explicit Node(uint64_t sequence);
+
+ private:
+  friend class BackwardRun;
+  struct Extra {  // anomaly mode only
+    std::string traceback;
+    Ref<Node> made_by;  // the Node whose backward made this one
+  };
+  void dispose();
+
+  SmallVector<Edge, 2> edges_;
+  SmallVector<InputInfo, 1> inputs_;
+  std::unique_ptr<Hooks> hooks_;
+  std::unique_ptr<Extra> extra_;
+  void* object_ = nullptr;
+  int64_t id_ = next_id(IdSpace::kNode);
+  uint64_t sequence_;
+  int64_t call_ = 0;
+  // Note [Run slots]: the run that is executing this Node, and the Node's place in its tables. A
+  // second run that comes across the Node meanwhile uses a map of its own.
+  std::atomic<const BackwardRun*> run_{nullptr};
+  uint32_t slot_ = 0;
+  SpinLock lock_;  // of what is saved
+  bool released_ = false;
+  mutable bool announced_ = false;
+};
+
+// "MulBackward0" without what every name has: as error messages of PyTorch say it.
+std::string short_name(const Node& node);
+
+// Anomaly mode: Nodes remember where they were made, and gradients are looked at for NaN.
+struct AnomalyMode {
+  bool enabled = false;
+  bool check_nan = true;
+};
+AnomalyMode anomaly_mode();
+// `traceback` returns the text of the caller's stack, valid until the thread's next call of it.
+void set_anomaly_mode(AnomalyMode mode, const char* (*traceback)());
+
+// The Node that this thread is running in a backward pass; null outside of one.
+Node* running_node();
+
+}  // namespace uh::autograd

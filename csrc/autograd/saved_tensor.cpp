@@ -1,0 +1,161 @@
+#include "autograd/saved_tensor.h"
+
+#include "autograd/meta.h"
+#include "events/recorder.h"
+
+namespace uh::autograd {
+namespace {
+
+std::atomic<PackFn> g_pack{nullptr};
+thread_local bool t_packing = false;
+
+int64_t holder() { return static_cast<int64_t>(events::Holder::kSaved); }
+
+}  // namespace
+
+void set_pack(PackFn pack, bool active) {
+  g_pack = pack;
+  t_packing = active;
+}
+bool pack_active() { return t_packing; }
+
+void SavedTensor::save(const Node& owner, const Tensor& input) {
+  if (!input) return;
+  check(!input.impl()->is_inference() || t_state.inference,
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in computation tracked by autograd. To work around this, you can make a "
+        "clone to get a normal tensor and use it in autograd, or use `engine.no_grad()` instead "
+        "of `engine.inference_mode()`.");
+  if (t_packing) [[unlikely]] {
+    node_ = grad_fn(input);
+    output_ = node_ ? meta(input).output : 0;
+    requires_grad_ = requires_grad(input);
+  }
+  keep(owner, input);
+}
+
+void SavedTensor::save_output(Node& owner, const Tensor& result, bool in_place) {
+  if (!result) return;
+  is_output_ = true;
+  output_ = maybe_meta(result.impl()) ? meta(result).output : 0;
+  // What knows no Node: of a view that was written in place even the base would lead back here.
+  (void)in_place;
+  keep(owner, alias(result, result.impl()->layout()));
+}
+
+void SavedTensor::keep(const Node& owner, const Tensor& tensor) {
+  was_defined_ = true;
+  version_ = tensor.impl()->version();
+  if (t_packing) [[unlikely]] {
+    packed_ = g_pack.load()(tensor);
+    record_hook(HookKind::kPack, owner.id(), tensor, Tensor());
+    if (packed_) return;
+  }
+  tensor_ = tensor;
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kUSE, tensor.id(), holder(), owner.id(), tensor.impl()->use_count());
+}
+
+void SavedTensor::replace(Ref<Packed> packed) {
+  packed_ = std::move(packed);
+  tensor_ = Tensor();
+}
+
+Tensor SavedTensor::unpack(Node& owner) const {
+  if (!was_defined_) return Tensor();
+  owner.lock().lock();
+  const Tensor kept = tensor_;
+  const Ref<Packed> packed = packed_;
+  owner.lock().unlock();
+  if (!kept && !packed) {
+    fail(ErrorKind::kRuntime,
+         "Trying to backward through the graph a second time (or directly access saved tensors "
+         "after they have already been freed). Saved intermediate values of the graph are freed "
+         "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+         "backward through the graph a second time or if you need to access saved tensors after "
+         "calling backward. Node: ",
+         owner.name());
+  }
+  if (packed) {
+    Tensor found = packed->unpack();
+    record_hook(HookKind::kUnpack, owner.id(), Tensor(), found);
+    if (!requires_grad_ && !is_output_) return found;
+    Tensor whole = alias(found, found.impl()->layout());
+    Meta& m = meta(whole);
+    m.grad_fn = is_output_ ? Ref<Node>::share(&owner) : node_;
+    m.output = output_;
+    m.requires_grad = requires_grad_ && !m.grad_fn;
+    whole.impl()->add_key(Key::kAutograd);
+    return whole;
+  }
+  const int64_t now = kept.impl()->version();
+  if (now != version_) [[unlikely]]
+    stale(owner, now);
+  if (!is_output_) return kept;
+  Tensor whole = alias(kept, kept.impl()->layout());
+  if (grad_enabled()) {
+    Meta& m = meta(whole);
+    m.grad_fn = Ref<Node>::share(&owner);
+    m.output = output_;
+    whole.impl()->add_key(Key::kAutograd);
+  }
+  return whole;
+}
+
+void SavedTensor::stale(Node& owner, int64_t now) const {
+  if (events::on()) {
+    events::emit(events::Kind::kSTALE, owner.id(), 0, tensor_.id(), now, version_);
+  }
+  std::string what = type_text(tensor_);
+  const Ref<Node> maker = is_output_ ? Ref<Node>::share(&owner) : grad_fn(tensor_);
+  if (maker) {
+    const uint32_t output = is_output_ ? output_ : meta(tensor_).output;
+    what += message(", which is output ", output, " of ", short_name(*maker), ",");
+  }
+  const std::string hint =
+      anomaly_mode().enabled
+          ? "Hint: the backtrace further above shows the operation that failed to compute its "
+            "gradient. The variable in question was changed in there or anywhere later. Good luck!"
+          : "Hint: enable anomaly detection to find the operation that failed to compute its "
+            "gradient, with engine.autograd.set_detect_anomaly(True, check_nan=False).";
+  fail(ErrorKind::kRuntime,
+       "one of the variables needed for gradient computation has been modified by an inplace "
+       "operation: ",
+       what, " is at version ", now, "; expected version ", version_, " instead. ", hint);
+}
+
+void SavedTensor::release(const Node& owner, int64_t slot) {
+  auto& lock = const_cast<Node&>(owner).lock();
+  lock.lock();
+  Tensor tensor = std::move(tensor_);
+  tensor_ = Tensor();
+  Ref<Packed> packed = std::move(packed_);
+  packed_ = nullptr;
+  Ref<Node> node = std::move(node_);
+  node_ = nullptr;
+  lock.unlock();
+  if (tensor && events::on()) [[unlikely]] {
+    events::emit(events::Kind::kUNUSE, tensor.id(), holder(), owner.id(),
+                 tensor.impl()->use_count() - 1);
+    events::emit(events::Kind::kRELEASE, owner.id(), slot, tensor.id());
+  }
+}
+
+void save_all(const Node& owner, const std::vector<Tensor>& tensors,
+              std::vector<SavedTensor>& saved) {
+  saved.resize(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) saved[i].save(owner, tensors[i]);
+}
+
+std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved) {
+  check(!owner.released(),
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        "after they have already been freed). Specify retain_graph=True if you need to backward "
+        "through the graph a second time. Node: ",
+        owner.name());
+  std::vector<Tensor> tensors;
+  for (const SavedTensor& one : saved) tensors.push_back(one.unpack(owner));
+  return tensors;
+}
+
+}  // namespace uh::autograd

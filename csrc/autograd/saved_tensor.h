@@ -1,0 +1,72 @@
+// SavedTensor: a tensor that a Node needs for its gradient, with the version it was saved at.
+//
+// Note [Saved outputs]: a Node that saves its own output would hold the tensor that holds the Node.
+// It keeps a second description of the same bytes instead, which knows no Node, and gives it the
+// Node again when it is taken out.
+#pragma once
+
+#include "autograd/node.h"
+
+namespace uh::autograd {
+
+// What a pair of saved_tensors_hooks makes of a tensor, in place of the tensor.
+class Packed : public RefCounted {
+ public:
+  virtual Tensor unpack() = 0;
+  virtual void* object() const = 0;  // Python's object, for `_raw_saved_self`
+};
+// Asked at every save; null: no hooks are set on this thread, the tensor is kept itself.
+using PackFn = Ref<Packed> (*)(const Tensor&);
+void set_pack(PackFn pack, bool active);
+bool pack_active();
+
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  // An input; an empty tensor is kept as such.
+  void save(const Node& owner, const Tensor& input);
+  // One of the owner's own results, its number `output`.
+  void save_output(Node& owner, const Tensor& result, bool in_place = false);
+  // The tensor as it was; throws when it was written since, or let go of.
+  Tensor unpack(Node& owner) const;
+  void release(const Node& owner, int64_t slot);
+
+  bool defined() const { return static_cast<bool>(tensor_) || packed_; }
+  const Tensor& tensor() const { return tensor_; }
+  int64_t version() const { return version_; }
+  const Ref<Packed>& packed() const { return packed_; }
+  bool was_defined() const { return was_defined_; }
+  void replace(Ref<Packed> packed);
+
+ private:
+  void keep(const Node& owner, const Tensor& tensor);
+  [[noreturn]] void stale(Node& owner, int64_t now) const;
+
+  Tensor tensor_;
+  Ref<Packed> packed_;
+  Ref<Node> node_;  // of a packed or detached tensor: its own grad_fn
+  int64_t version_ = 0;
+  uint32_t output_ = 0;
+  bool is_output_ = false;
+  bool was_defined_ = false;
+  bool requires_grad_ = false;
+};
+
+// A pointwise operand: a tensor or a number.
+struct SavedOperand {
+  SavedTensor tensor;
+  Scalar number;
+
+  void save(const Node& owner, const Operand& operand) {
+    operand.is_number() ? void(number = operand.number) : tensor.save(owner, operand.tensor);
+  }
+  Operand unpack(Node& owner) const {
+    return tensor.was_defined() ? Operand(tensor.unpack(owner)) : Operand(number);
+  }
+};
+
+void save_all(const Node& owner, const std::vector<Tensor>& tensors,
+              std::vector<SavedTensor>& saved);
+std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved);
+
+}  // namespace uh::autograd

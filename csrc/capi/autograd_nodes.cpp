@@ -1,0 +1,338 @@
+// The C ABI of differentiation: Nodes, hooks and autograd.Function.
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "autograd/formula.h"
+#include "autograd/function_node.h"
+#include "autograd/meta.h"
+#include "capi/convert_autograd.h"
+
+using namespace uh;            // NOLINT: this file is nothing but calls into uh
+using namespace uh::autograd;  // NOLINT
+
+uh_node uh_node_retain(uh_node node) { return give_node(take_node(node)); }
+void uh_node_release(uh_node node) { node_of(node)->release(); }
+int64_t uh_node_id(uh_node node) { return node_of(node)->id(); }
+const char* uh_node_name(uh_node node) {
+  thread_local std::string name;
+  name = node_of(node)->name();
+  return name.c_str();
+}
+int64_t uh_node_sequence(uh_node node) { return static_cast<int64_t>(node_of(node)->sequence()); }
+int64_t uh_node_edges(uh_node node) { return static_cast<int64_t>(node_of(node)->edges().size()); }
+uh_node uh_node_edge(uh_node node, int64_t i, int64_t* ret_input) {
+  const Edge& edge = node_of(node)->edges()[static_cast<size_t>(i)];
+  *ret_input = edge.input;
+  return give_node(edge.node);
+}
+int64_t uh_node_inputs(uh_node node) { return static_cast<int64_t>(node_of(node)->n_inputs()); }
+int uh_node_input(uh_node node, int64_t i, uh_value* ret_sizes, int* ret_dtype) {
+  const InputInfo& input = node_of(node)->input(static_cast<size_t>(i));
+  *ret_sizes = write_value(Value(input.sizes));
+  *ret_dtype = static_cast<int>(input.dtype);
+  return 0;
+}
+uh_handle uh_node_variable(uh_node node) {
+  const Tensor leaf = node_of(node)->variable();
+  return leaf ? give(leaf) : 0;
+}
+
+// ---- what a Node has saved
+
+namespace {
+
+class Names final : public SavedVisitor {
+ public:
+  void tensor(std::string_view name, SavedTensor&) override { add(name); }
+  void tensors(std::string_view name, std::vector<SavedTensor>&) override { add(name); }
+  void value(std::string_view name, const Value&) override { add(name); }
+  std::string text;
+
+ private:
+  void add(std::string_view name) {
+    if (!text.empty()) text += '\n';
+    text += name;
+  }
+};
+
+class Finder final : public SavedVisitor {
+ public:
+  explicit Finder(std::string_view wanted) : wanted_(wanted) {}
+  void tensor(std::string_view name, SavedTensor& saved) override {
+    if (name == wanted_) one = &saved;
+  }
+  void tensors(std::string_view name, std::vector<SavedTensor>& saved) override {
+    if (name == wanted_) many = &saved;
+    if (!wanted_.starts_with(name) || wanted_.size() <= name.size() || wanted_[name.size()] != '[')
+      return;
+    const size_t i = std::stoul(std::string(wanted_.substr(name.size() + 1)));
+    if (i < saved.size()) one = &saved[i];
+  }
+  void value(std::string_view name, const Value& given) override {
+    if (name == wanted_) plain = &(kept_ = given);
+  }
+  SavedTensor* one = nullptr;
+  std::vector<SavedTensor>* many = nullptr;
+  const Value* plain = nullptr;
+
+ private:
+  std::string_view wanted_;
+  Value kept_;
+};
+
+}  // namespace
+
+namespace uh {
+
+autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name) {
+  Finder finder(name);
+  node.each_saved(finder);
+  return finder.one;
+}
+
+}  // namespace uh
+
+const char* uh_node_saved_names(uh_node node) {
+  thread_local std::string text;
+  Names names;
+  node_of(node)->each_saved(names);
+  text = std::move(names.text);
+  return text.c_str();
+}
+
+int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {
+  return guard(-1, [&] {
+    Node& node = *node_of(handle);
+    Finder finder(name);
+    node.each_saved(finder);
+    if (finder.one) {
+      const Tensor found = finder.one->was_defined() ? finder.one->unpack(node) : Tensor();
+      *ret_value = found ? write_value(Value(found)) : write_value(Value());
+    } else if (finder.many) {
+      *ret_value = write_value(Value(unpack_all(node, *finder.many)));
+    } else {
+      check_kind(finder.plain, ErrorKind::kIndex, node.name(), ": nothing is saved as ", name);
+      *ret_value = write_value(*finder.plain);
+    }
+    return 0;
+  });
+}
+
+int uh_node_saved_version(uh_node node, const char* name, int64_t* ret_saved, int64_t* ret_now) {
+  const SavedTensor* saved = find_saved(*node_of(node), name);
+  if (!saved || !saved->tensor()) return -1;
+  *ret_saved = saved->version();
+  *ret_now = saved->tensor().impl()->version();
+  return 0;
+}
+
+const char* uh_node_traceback(uh_node node) { return node_of(node)->forward_traceback().c_str(); }
+uh_node uh_node_made_by(uh_node node) { return give_node(node_of(node)->made_by()); }
+
+int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
+                  int64_t n_ret) {
+  return guard(-1, [&] {
+    Gradients given(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) given[static_cast<size_t>(i)] = take(gradients[i]);
+    Gradients made = node_of(node)->apply(std::move(given));
+    for (int64_t i = 0; i < n_ret; ++i) {
+      const auto at = static_cast<size_t>(i);
+      ret[i] = at < made.size() && made[at] ? give(std::move(made[at])) : 0;
+    }
+    return 0;
+  });
+}
+
+// ---- hooks
+
+namespace {
+
+std::vector<uh_handle> lend(const Tensor* tensors, size_t n) {
+  std::vector<uh_handle> handles(n + 1);
+  for (size_t i = 0; i < n; ++i)
+    handles[i] = tensors[i] ? reinterpret_cast<uh_handle>(tensors[i].impl()) : 0;
+  return handles;
+}
+
+class CalledHook final : public Hook {
+ public:
+  CalledHook(int64_t id, uh_hook_fn call, void* context, void (*release)(void*))
+      : Hook(id), call_(call), context_(context), release_(release) {}
+  ~CalledHook() override { release_(context_); }
+
+  void call(Tensor* gradients, size_t n, const Tensor* from, size_t n_from) override {
+    const auto lent = lend(gradients, n);
+    auto handles = lent;
+    const auto others = lend(from, n_from);
+    const int status = call_(context_, handles.data(), static_cast<int64_t>(n), others.data(),
+                             static_cast<int64_t>(n_from));
+    for (size_t i = 0; i < n; ++i) {
+      if (handles[i] == lent[i]) continue;
+      gradients[i] = Tensor(Ref<TensorImpl>::adopt(impl_of(handles[i])));
+    }
+    if (status != 0) throw_last_error();
+  }
+
+ private:
+  uh_hook_fn call_;
+  void* context_;
+  void (*release_)(void*);
+};
+
+// retain_grad: the gradient of a tensor that is no leaf, kept as its .grad.
+class RetainHook final : public Hook {
+ public:
+  RetainHook(int64_t id, TensorImpl* tensor) : Hook(id), tensor_(tensor) {}
+  void forget() override {
+    const std::lock_guard<std::mutex> guard(lock_);
+    tensor_ = nullptr;
+  }
+  void call(Tensor* gradients, size_t, const Tensor*, size_t) override {
+    const Tensor tensor = alive();
+    if (!gradients[0] || !tensor) return;
+    Meta& m = meta(tensor);
+    if (!m.grad) {
+      const bool own = gradients[0].is_same(tensor);
+      set_grad(tensor, own ? copy_of(gradients[0]) : gradients[0]);
+    } else {
+      set_grad(tensor, m.grad + gradients[0]);
+    }
+  }
+
+ private:
+  Tensor alive() {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (!tensor_ || !tensor_->try_retain()) return Tensor();
+    return Tensor(Ref<TensorImpl>::adopt(tensor_));
+  }
+
+  std::mutex lock_;
+  TensorImpl* tensor_;  // not owned: it owns the Node that owns this
+};
+
+std::atomic<int64_t> g_hooks{0};
+
+}  // namespace
+
+int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
+                    void (*release)(void*)) {
+  return guard(int64_t{-1}, [&] {
+    const int64_t id = ++g_hooks;
+    if (kind == UH_HOOK_RETAIN_GRAD) {
+      const Tensor tensor = take(place);
+      retain_grad(tensor, make_ref<RetainHook>(id, tensor.impl()));
+      return id;
+    }
+    Ref<Hook> hook = make_ref<CalledHook>(id, call, context, release);
+    if (kind == UH_HOOK_BEFORE || kind == UH_HOOK_AFTER) {
+      Node::Hooks& hooks = node_of(place)->hooks();
+      (kind == UH_HOOK_BEFORE ? hooks.before : hooks.after).push_back(std::move(hook));
+      return id;
+    }
+    const Tensor tensor = take(place);
+    Meta& m = meta(tensor);
+    if (kind == UH_HOOK_POST_ACCUMULATE) {
+      check(is_leaf(tensor), "post accumulate grad hooks cannot be registered on non-leaf tensors");
+      m.after_accumulate.push_back(std::move(hook));
+    } else if (const Ref<Node> node = grad_fn(tensor)) {
+      node->hooks().tensor.emplace_back(m.output, std::move(hook));
+    } else {
+      m.hooks.push_back(std::move(hook));
+    }
+    return id;
+  });
+}
+
+void uh_remove_hook(uint64_t place, int kind, int64_t id) {
+  guard(0, [&] {
+    if (kind == UH_HOOK_BEFORE || kind == UH_HOOK_AFTER) {
+      node_of(place)->remove_hook(id);
+      return 0;
+    }
+    const Tensor tensor = take(place);
+    Meta& m = meta(tensor);
+    const auto is = [id](const Ref<Hook>& hook) { return hook->id() == id; };
+    std::erase_if(m.hooks, is);
+    std::erase_if(m.after_accumulate, is);
+    if (const Ref<Node> node = grad_fn(tensor)) node->remove_hook(id);
+    return 0;
+  });
+}
+
+// ---- autograd.Function
+
+namespace {
+
+// The table of one Function's context: the same for all, so it is kept with the context.
+struct Context {
+  void* object;
+  uh_function_calls calls;
+};
+
+Gradients call_apply(void* opaque, Gradients gradients, size_t n_results) {
+  const auto* context = static_cast<const Context*>(opaque);
+  const auto lent = lend(gradients.data(), gradients.size());
+  std::vector<uh_handle> made(n_results + 1);
+  const int status =
+      context->calls.apply(context->object, lent.data(), static_cast<int64_t>(gradients.size()),
+                           made.data(), static_cast<int64_t>(n_results));
+  Gradients results(n_results);
+  for (size_t i = 0; i < n_results; ++i)
+    if (made[i]) results[i] = Tensor(Ref<TensorImpl>::adopt(impl_of(made[i])));
+  if (status != 0) throw_last_error();
+  return results;
+}
+void call_release(void* opaque) {
+  const auto* context = static_cast<const Context*>(opaque);
+  context->calls.release_saved(context->object);
+}
+void call_destroy(void* opaque) {
+  const auto* context = static_cast<const Context*>(opaque);
+  context->calls.destroy(context->object);
+  delete context;
+}
+
+FunctionNode& function_of(uh_node node) {
+  auto* found = dynamic_cast<FunctionNode*>(node_of(node));
+  check(found != nullptr, "the node is not that of an autograd.Function");
+  return *found;
+}
+
+}  // namespace
+
+uh_node uh_function_node(const char* name, void* object, const uh_function_calls* calls,
+                         const uh_handle* inputs, int64_t n) {
+  return guard(uh_node{0}, [&] {
+    auto node = make_ref<FunctionNode>(name, new Context{object, *calls},
+                                       FunctionCalls{call_apply, call_release, call_destroy});
+    for (int64_t i = 0; i < n; ++i)
+      inputs[i] ? node->add_edge(take(inputs[i])) : node->add_edge(Edge());
+    return give_node(std::move(node));
+  });
+}
+int uh_function_save(uh_node node, const uh_handle* tensors, const int* outputs, int64_t n) {
+  return guard(-1, [&] {
+    function_of(node).save(to_tensors(tensors, n), std::vector<bool>(outputs, outputs + n));
+    return 0;
+  });
+}
+uh_list* uh_function_saved(uh_node node) {
+  return guard(static_cast<uh_list*>(nullptr), [&] {
+    auto found = function_of(node).unpack();
+    auto* list = new uh_list{static_cast<int64_t>(found.size()), new uh_handle[found.size() + 1]};
+    for (size_t i = 0; i < found.size(); ++i) list->items[i] = found[i] ? give(found[i]) : 0;
+    return list;
+  });
+}
+void uh_function_materialize(uh_node node, int on) { function_of(node).set_materialize(on != 0); }
+void* uh_function_context(uh_node node) {
+  auto* found = dynamic_cast<FunctionNode*>(node_of(node));
+  return found ? static_cast<const Context*>(found->context())->object : nullptr;
+}
+uh_handle uh_function_output(uh_node node, uh_handle output, int flags) {
+  return guard(uh_handle{0}, [&] {
+    return give(wrap_output(take_node(node), take(output), (flags & 1) != 0, (flags & 2) != 0,
+                            (flags & 4) != 0));
+  });
+}

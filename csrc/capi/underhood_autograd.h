@@ -1,0 +1,123 @@
+/* The C ABI of Underhood: differentiation. The rules of underhood.h hold.
+ *
+ * A uh_node is a Node of the graph with one reference, given back with uh_node_release.
+ */
+#ifndef UNDERHOOD_AUTOGRAD_H
+#define UNDERHOOD_AUTOGRAD_H
+
+#include "capi/underhood.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef begin */
+typedef uint64_t uh_node; /* 0 = none */
+
+/* ---- what a tensor knows */
+int uh_requires_grad(uh_handle self);
+int uh_set_requires_grad(uh_handle self, int requires_grad);
+int uh_is_leaf(uh_handle self);
+uh_node uh_grad_fn(uh_handle self);
+int64_t uh_output_nr(uh_handle self);
+uh_handle uh_grad(uh_handle self);
+int uh_set_grad(uh_handle self, uh_handle grad); /* 0 clears */
+int uh_retains_grad(uh_handle self);
+int uh_is_inference(uh_handle self);
+uh_node uh_gradient_edge(uh_handle self, int64_t* ret_input);
+int uh_detach_(uh_handle self);
+/* The same elements and version counter, as a leaf of its own: what a Parameter is made from. */
+uh_handle uh_variable_view(uh_handle self);
+
+/* ---- modes of the calling thread */
+int uh_grad_enabled(void);
+void uh_set_grad_enabled(int enabled);
+int uh_inference_enabled(void);
+void uh_set_inference_enabled(int enabled);
+
+/* ---- running backwards. flags: 1 keep graph, 2 create graph, 4 accumulate, 8 allow unused */
+int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
+                const uh_handle* inputs, int64_t n_inputs, int flags, uh_handle* ret_gradients);
+int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh_handle* gradients,
+                      int64_t n, const uh_node* inputs, const int64_t* input_numbers,
+                      int64_t n_inputs, int flags, uh_handle* ret_gradients);
+uh_node uh_running_node(void);
+uh_node uh_failed_node(void); /* whose formula or hook raised in this thread's last failed pass */
+int64_t uh_current_run(void);
+int uh_queue_callback(void (*call)(void*), void* context);
+
+/* ---- Nodes */
+uh_node uh_node_retain(uh_node node);
+void uh_node_release(uh_node node);
+int64_t uh_node_id(uh_node node);
+const char* uh_node_name(uh_node node); /* valid until the thread's next call of it */
+int64_t uh_node_sequence(uh_node node); /* -1: before all others */
+int64_t uh_node_edges(uh_node node);    /* how many */
+uh_node uh_node_edge(uh_node node, int64_t i, int64_t* ret_input);
+int64_t uh_node_inputs(uh_node node);
+int uh_node_input(uh_node node, int64_t i, uh_value* ret_sizes, int* ret_dtype);
+uh_handle uh_node_variable(uh_node node);      /* AccumulateGrad's leaf */
+const char* uh_node_saved_names(uh_node node); /* one per line */
+int uh_node_saved(uh_node node, const char* name, uh_value* ret_value);
+/* The i-th saved tensor without unpacking it: version saved at and now; -1: there is none. */
+int uh_node_saved_version(uh_node node, const char* name, int64_t* ret_saved, int64_t* ret_now);
+const char* uh_node_traceback(uh_node node);
+uh_node uh_node_made_by(uh_node node); /* in anomaly mode: whose backward made it */
+/* The Node applied by hand: grad_fn(gradients). */
+int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
+                  int64_t n_ret);
+
+/* ---- hooks. A hook may replace gradients[i] by a new reference, or by 0; it leaves alone what it
+ * does not replace. `from`: the gradients that a Node's results were made of. -1: it failed, and
+ * has said so through uh_raise. */
+typedef int (*uh_hook_fn)(void* context, uh_handle* gradients, int64_t n, const uh_handle* from,
+                          int64_t n_from);
+enum {
+  UH_HOOK_TENSOR = 1,
+  UH_HOOK_BEFORE = 2,
+  UH_HOOK_AFTER = 3,
+  UH_HOOK_POST_ACCUMULATE = 4,
+  UH_HOOK_RETAIN_GRAD = 5
+};
+/* `place`: a tensor, or for BEFORE and AFTER a Node. Returns the hook's number, -1 on failure. */
+int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
+                    void (*release)(void*));
+void uh_remove_hook(uint64_t place, int kind, int64_t hook);
+
+/* ---- saved_tensors_hooks of this thread: pack returns an object that unpack understands */
+typedef struct {
+  void* (*pack)(uh_handle tensor);   /* 0: failed */
+  uh_handle (*unpack)(void* packed); /* 0: failed */
+  void (*release)(void* packed);
+} uh_pack_calls;
+void uh_set_pack(const uh_pack_calls* calls, int active);
+int uh_node_saved_hooks(uh_node node, const char* name, void* packed, const uh_pack_calls* calls);
+void* uh_node_packed(uh_node node, const char* name);
+
+/* ---- autograd.Function */
+typedef struct {
+  int (*apply)(void* context, const uh_handle* gradients, int64_t n, uh_handle* ret, int64_t n_ret);
+  void (*release_saved)(void* context);
+  void (*destroy)(void* context);
+} uh_function_calls;
+uh_node uh_function_node(const char* name, void* context, const uh_function_calls* calls,
+                         const uh_handle* inputs, int64_t n);
+int uh_function_save(uh_node node, const uh_handle* tensors, const int* outputs, int64_t n);
+uh_list* uh_function_saved(uh_node node);
+void uh_function_materialize(uh_node node, int on);
+void* uh_function_context(uh_node node); /* 0: not such a Node */
+/* flags: 1 an input, 2 dirty, 4 differentiable */
+uh_handle uh_function_output(uh_node node, uh_handle output, int flags);
+
+/* ---- anomaly mode; traceback returns text that is valid until the thread's next call of it */
+void uh_set_anomaly(int enabled, int check_nan, const char* (*traceback)(void));
+int uh_anomaly(void); /* 0, 1 enabled, 3 with check_nan */
+
+/* ---- failing from inside a callback: `token` comes back as the text of error kind 10 */
+void uh_raise(const char* token);
+/* cdef end */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

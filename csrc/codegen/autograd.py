@@ -1,0 +1,356 @@
+"""generated/autograd/<family>.cpp: the Node class and the Autograd kernels of every operator with a gradient.
+
+A formula is C++ (csrc/autograd/formula.h) in terms of `grad` (the gradient of the first result), `grads[i]`, the
+operator's arguments and results by their names, and `needs_<argument>`. What a formula uses is saved; where
+it asks an argument for sizes(), dtype() and the like only, that is saved and not the tensor.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from model import Argument, DeclarationError, Operator
+
+HEAD = "// Generated from csrc/ops yaml by csrc/codegen/autograd.py. Do not edit.\n"
+_INFO = r"\.(sizes|strides|offset|ndim|size|numel|dtype|device)\("
+
+# Schema type -> how a Node keeps a value of it.
+VALUES = {
+    "Scalar": "Scalar",
+    "Scalar?": "std::optional<Scalar>",
+    "int": "int64_t",
+    "int?": "std::optional<int64_t>",
+    "int[]": "Dims",
+    "int[]?": "std::optional<Dims>",
+    "float": "double",
+    "float?": "std::optional<double>",
+    "float[]": "std::vector<double>",
+    "float[]?": "std::optional<std::vector<double>>",
+    "bool": "bool",
+    "bool?": "std::optional<bool>",
+    "ScalarType": "DType",
+    "ScalarType?": "DType",
+    "Device?": "Device",
+    "MemoryFormat?": "MemoryFormat",
+    "str": "std::string",
+    "str?": "std::optional<std::string>",
+}
+
+
+@dataclass(frozen=True)
+class Saved:
+    """One value that a Node keeps."""
+
+    name: str  # as formulas call it
+    how: str  # tensor | tensors | operand | info | infos | value | result
+    type: str  # C++ type of the member
+    users: tuple[str, ...]  # the arguments whose formulas use it
+
+
+def holds_tensors(a: Argument) -> bool:
+    return a.type in ("Tensor", "Tensor?", "Operand", "Tensor[]", "Tensor?[]")
+
+
+def differentiable(op: Operator) -> list[Argument]:
+    """The arguments that get a gradient, in the order of the Node's edges."""
+    wanted = [name for names in op.gradient for name in names]
+    known = {a.name: a for a in op.arguments if holds_tensors(a)}
+    for name in wanted:
+        if name not in known:
+            raise DeclarationError(f"{op.schema}: gradient of {name!r}, which is no tensor of it")
+    return [a for a in op.arguments if a.name in wanted]
+
+
+def node_name(op: Operator) -> str:
+    """PyTorch's name: MulBackward0. One in parentheses is an expression of what the Node keeps."""
+    if op.node:
+        return op.node
+    return "".join(part[:1].upper() + part[1:] for part in op.name.split("_")) + "Backward0"
+
+
+def _kernel_name(op: Operator) -> str:
+    return f"autograd {op.name}"
+
+
+def result_names(op: Operator) -> list[str]:
+    if len(op.made) < 2:  # what only writes in place has its first argument as result
+        return [op.made[0].name or "result"] if op.made else ["result"]
+    return [r.name or f"result{i}" for i, r in enumerate(op.made)]
+
+
+def _uses(formula: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.:]){name}\b(?!\()", formula) is not None
+
+
+def _only_info(formulas: list[str], name: str) -> bool:
+    """Whether every use asks for a description: `self.sizes()`, `infos(tensors)`."""
+    for formula in formulas:
+        rest = re.sub(rf"(?<![\w.]){name}{_INFO}", "", formula)
+        rest = re.sub(rf"\binfos\({name}\)", "", rest)
+        if _uses(rest, name):
+            return False
+    return True
+
+
+def saved_values(op: Operator) -> list[Saved]:
+    found = []
+    for a in op.arguments:
+        users = [(names, f) for names, f in op.gradient.items() if _uses(f, a.name)]
+        if not users:
+            continue
+        used_by = tuple(name for names, _ in users for name in names)
+        info = _only_info([f for _, f in users], a.name)
+        if a.type.endswith("[]") and holds_tensors(a):
+            how = (
+                ("infos", "std::vector<TensorInfo>")
+                if info
+                else ("tensors", "std::vector<SavedTensor>")
+            )
+        elif a.type == "Operand":
+            how = ("operand_info", "TensorInfo") if info else ("operand", "SavedOperand")
+        elif holds_tensors(a):
+            how = ("info", "TensorInfo") if info else ("tensor", "SavedTensor")
+        else:
+            how = ("value", VALUES[a.type])
+        found.append(Saved(a.name, *how, used_by))
+    names = {a.name for a in op.arguments}
+    for i, name in enumerate(result_names(op)):
+        users = [(ns, f) for ns, f in op.gradient.items() if name not in names and _uses(f, name)]
+        if not users:
+            continue
+        used_by = tuple(n for ns, _ in users for n in ns)
+        if _only_info([f for _, f in users], name):
+            found.append(Saved(name, f"result_info:{i}", "TensorInfo", used_by))
+        else:
+            found.append(Saved(name, f"result:{i}", "SavedTensor", used_by))
+    return found
+
+
+def class_name(op: Operator) -> str:
+    return f"{op.cpp_name}_Node"
+
+
+def _edge_offsets(op: Operator) -> dict[str, str]:
+    """Where the edges of each differentiable argument begin: a list takes as many as it has."""
+    offsets, before, fixed = {}, "", 0
+    for a in differentiable(op):
+        offsets[a.name] = f"{before}{fixed}" if before else str(fixed)
+        if a.type.endswith("[]"):
+            before += f"n_{a.name}_ + "
+        else:
+            fixed += 1
+    return offsets
+
+
+def node_class(op: Operator) -> str:
+    saved = saved_values(op)
+    edges = differentiable(op)
+    lists = [a for a in edges if a.type.endswith("[]")]
+    lines = [f"struct {class_name(op)} final : Node {{"]
+    name = node_name(op)
+    shown = name if name.startswith("(") else f'"{name}"'
+    lines.append(f"  std::string name() const override {{ return {shown}; }}")
+    lines.append("  Gradients apply(Gradients grads) override {")
+    lines.append("    using namespace ops;  // NOLINT: formulas name operators")
+    lines.append("    Gradients out(edges().size());")
+    if len(op.results) == 1 and not op.results[0].type.endswith("[]") or op.written:
+        lines.append("    const Tensor& grad = grads[0];\n    if (!grad) return out;")
+    else:
+        lines.append("    if (!any_defined(grads)) return out;")
+        lines.append("    [[maybe_unused]] const Tensor& grad = grads[0];")
+    for s in saved:
+        match s.how.partition(":")[0]:
+            case "tensor" | "result" | "operand":
+                lines.append(f"    const auto {s.name} = {s.name}_.unpack(*this);")
+            case "tensors":
+                lines.append(f"    const auto {s.name} = unpack_all(*this, {s.name}_);")
+            case _:
+                lines.append(f"    const auto& {s.name} = {s.name}_;")
+    offsets = _edge_offsets(op)
+    for a in edges:
+        at = offsets[a.name]
+        if a.type.endswith("[]"):
+            lines.append(f"    const bool needs_{a.name} = needs_any({at}, n_{a.name}_);")
+        else:
+            lines.append(f"    const bool needs_{a.name} = needs({at});")
+    for names, formula in op.gradient.items():
+        need = " || ".join(f"needs_{n}" for n in names)
+        if len(names) == 1:
+            a = next(a for a in edges if a.name == names[0])
+            if a.type.endswith("[]"):
+                lines.append(f"    if ({need}) place(out, {offsets[a.name]}, {formula});")
+            else:
+                lines.append(f"    if ({need}) out[{offsets[a.name]}] = {formula};")
+            continue
+        lines.append(f"    if ({need}) {{\n      auto made = {formula};")
+        for i, n in enumerate(names):
+            lines.append(
+                f"      if (needs_{n}) out[{offsets[n]}] = std::move(std::get<{i}>(made));"
+            )
+        lines.append("    }")
+    lines.append("    return out;\n  }")
+    if saved:
+        lines.append("  void each_saved(SavedVisitor& visitor) override {")
+        for s in saved:
+            name = f"_saved_{s.name}"
+            match s.how.partition(":")[0]:
+                case "tensor" | "result":
+                    lines.append(f'    visitor.tensor("{name}", {s.name}_);')
+                case "operand":
+                    lines.append(f'    visit_operand(visitor, "{name}", {s.name}_);')
+                case "tensors":
+                    lines.append(f'    visitor.tensors("{name}", {s.name}_);')
+                case "infos":
+                    pass
+                case "info" | "operand_info" | "result_info":
+                    lines.append(f'    visitor.value("{name}_sym_sizes", to_value({s.name}_));')
+                case _:
+                    lines.append(f'    visitor.value("{name}", to_value({s.name}_));')
+        lines.append("  }")
+    lines += [f"  {s.type} {s.name}_{{}};" for s in saved]
+    lines += [f"  size_t n_{a.name}_ = 0;" for a in lists]
+    if lists:
+        lines.append(
+            "  bool needs_any(size_t first, size_t n) const {\n"
+            "    for (size_t i = first; i < first + n; ++i)\n      if (needs(i)) return true;\n"
+            "    return false;\n  }"
+        )
+    lines.append("};\n")
+    return "\n".join(lines)
+
+
+def _save(op: Operator, s: Saved, written: Argument | None) -> str:
+    condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(s.users))
+    source = s.name
+    if written and s.name == written.name:
+        source = "original"
+    match s.how:
+        case "tensor" | "operand":
+            return f"  if ({condition}) node->{s.name}_.save(*node, {source});"
+        case "tensors":
+            return f"  if ({condition}) save_all(*node, {source}, node->{s.name}_);"
+        case "info":
+            return f"  node->{s.name}_ = TensorInfo({s.name});"
+        case "operand_info":
+            return f"  node->{s.name}_ = TensorInfo({s.name}.tensor);"
+        case "infos":
+            return f"  node->{s.name}_ = infos({s.name});"
+    return f"  node->{s.name}_ = {s.name};"
+
+
+def _is_saved_result(s: Saved) -> bool:
+    return s.how.startswith("result")
+
+
+def autograd_kernel(op: Operator) -> str:
+    """The kernel at the key Autograd: makes the Node, runs the operator below, joins the two."""
+    edges = differentiable(op)
+    saved = saved_values(op)
+    names = ", ".join(a.name for a in op.arguments)
+    below = f"ops::{op.cpp_name}_op.redispatch(keys.below(Key::kAutograd), {names})"
+    lines = [f"{op.cpp_result} {op.cpp_name}_autograd(KeySet keys, {op.cpp_parameters}) {{"]
+    lines += [f"  const bool needs_{a.name} = requires_grad({a.name});" for a in edges]
+    any_needed = " || ".join(f"needs_{a.name}" for a in edges)
+    lines.append(f"  if (!({any_needed})) return {below};")
+    written = op.arguments[0] if op.written else None
+    if written:
+        lines.append(f"  check_inplace({written.name}, true);")
+        if any(s.name == written.name and s.how in ("tensor", "operand") for s in saved):
+            users = next(s.users for s in saved if s.name == written.name)
+            condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(users))
+            lines.append(
+                f"  const Tensor original = ({condition}) ? copy_of({written.name}) : Tensor();"
+            )
+    lines.append(f"  const auto node = make_ref<{node_class_of(op)}>();")
+    for a in edges:
+        if a.type.endswith("[]"):
+            lines.append(f"  for (const Tensor& t : {a.name}) node->add_edge(t);")
+            lines.append(f"  node->n_{a.name}_ = {a.name}.size();")
+        else:
+            value = f"{a.name}.tensor" if a.type == "Operand" else a.name
+            lines.append(f"  node->add_edge(needs_{a.name} ? gradient_edge({value}) : Edge());")
+    lines += [_save(op, s, written) for s in saved if not _is_saved_result(s)]
+    if written:
+        lines.append(f"  below_autograd([&] {{ {below}; }});")
+        lines.append(f"  rebase_history({written.name}, node);")
+        for s in saved:
+            if s.how.startswith("result:"):
+                lines.append(f"  node->{s.name}_.save_output(*node, {written.name}, true);")
+            elif _is_saved_result(s):
+                lines.append(f"  node->{s.name}_ = TensorInfo({written.name});")
+        lines.append("}")
+        return "\n".join(lines)
+    lines.append(f"  {op.cpp_result} made = below_autograd([&] {{ return {below}; }});")
+    several = len(op.results) > 1
+    for i in range(len(op.results)):
+        value = f"std::get<{i}>(made)" if several else "made"
+        plain = (
+            op.differentiable is not None
+            and (op.results[i].name or f"result{i}") not in op.differentiable
+        )
+        lines.append(
+            f"  node->add_undefined_input();" if plain else f"  set_history({value}, node);"
+        )
+    for s in saved:
+        if _is_saved_result(s):
+            how, _, i = s.how.partition(":")
+            value = f"std::get<{i}>(made)" if several else "made"
+            condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(s.users))
+            if how == "result":
+                lines.append(f"  if ({condition}) node->{s.name}_.save_output(*node, {value});")
+            else:
+                lines.append(f"  node->{s.name}_ = TensorInfo({value});")
+    lines.append("  return made;\n}")
+    return "\n".join(lines)
+
+
+def node_class_of(op: Operator) -> str:
+    """In-place forms share the Node of the functional form."""
+    return f"{op.base}_Node" if op.form == "inplace" and op.base else class_name(op)
+
+
+def family_cpp(ops: list[Operator]) -> str:
+    """The Nodes and kernels of one family, and the function that registers them."""
+    family = ops[0].family
+    lines = [
+        HEAD,
+        '#include "autograd/formula.h"\n#include "autograd/formulas/all.h"',
+        '#include "generated/ops.h"\n',
+        "namespace uh::autograd {\nnamespace {\n",
+    ]
+    registrations = []
+    made: set[str] = set()
+    for op in ops:
+        if op.decompose and op.form == "functional":
+            call = f"{op.cpp_result} {op.decompose}(KeySet, {op.cpp_parameters});"
+            lines.insert(3, f"namespace uh::kernels {{ {call} }}\n")
+            registrations.append(
+                f"  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, kernels::{op.decompose}, "
+                f'"{op.decompose}");'
+            )
+        if not op.gradient or op.form == "out":
+            continue
+        if node_class_of(op) not in made:
+            lines.append(
+                node_class(op).replace(f"struct {class_name(op)} ", f"struct {node_class_of(op)} ")
+            )
+            made.add(node_class_of(op))
+        lines.append(autograd_kernel(op) + "\n")
+        registrations.append(
+            f'  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, {op.cpp_name}_autograd, "{_kernel_name(op)}");'
+        )
+    lines.append("}  // namespace\n")
+    lines.append(f"void register_{family}() {{")
+    lines += registrations
+    lines.append("}\n\n}  // namespace uh::autograd\n")
+    return "\n".join(lines)
+
+
+def register_cpp(families: list[str]) -> str:
+    declared = "".join(f"void register_{family}();\n" for family in families)
+    calls = "".join(f"  register_{family}();\n" for family in families)
+    return (
+        f'{HEAD}\n#include "autograd/registration.h"\n\nnamespace uh::autograd {{\n\n{declared}\n'
+        f"void register_all() {{\n{calls}}}\n\n}}  // namespace uh::autograd\n"
+    )

@@ -1,0 +1,47 @@
+// matmul where gradients are wanted: the operators that it is made of, each with its own gradient.
+#include "generated/kernels/linalg.h"
+#include "generated/ops/linalg.h"
+#include "generated/ops/view.h"
+
+namespace uh::kernels {
+
+Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other);
+
+Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
+  const int64_t da = self.ndim(), db = other.ndim();
+  check(da > 0 && db > 0, "both arguments to matmul need to be at least 1D, but they are ", da,
+        "D and ", db, "D");
+  if (da == 1 && db == 1) return ops::dot(self, other);
+  if (da == 2 && db == 1) return ops::mv(self, other);
+  if (da == 2 && db == 2) return ops::mm(self, other);
+  if (da == 1 && db == 2) return ops::squeeze(ops::mm(ops::unsqueeze(self, 0), other), Dims{0});
+  if (da >= 3 && db <= 2) {  // one product of matrices: all leading dimensions are rows
+    Dims rows{-1, self.size(da - 1)};
+    if (self.numel() == 0) rows[0] = numel_of(IntSpan(self.sizes()).first(self.sizes().size() - 1));
+    Dims shape(IntSpan(self.sizes()).first(self.sizes().size() - 1));
+    const Tensor folded = ops::reshape(self, rows);
+    if (db == 1) return ops::view(ops::mv(folded, other), shape);
+    shape.push_back(other.size(1));
+    return ops::view(ops::mm(folded, other), shape);
+  }
+  const Tensor a = da == 1 ? ops::unsqueeze(self, 0) : self;
+  const Tensor b = db == 1 ? ops::unsqueeze(other, -1) : other;
+  const auto batch_of = [](const Tensor& t) {
+    return IntSpan(t.sizes()).first(t.sizes().size() - 2);
+  };
+  Dims batch = broadcast_shapes(batch_of(a), batch_of(b));
+  const auto batched = [&](const Tensor& t) {
+    Dims whole = batch;
+    whole.push_back(t.size(t.ndim() - 2));
+    whole.push_back(t.size(t.ndim() - 1));
+    return ops::reshape(ops::expand(t, whole, false),
+                        Dims{numel_of(batch), t.size(t.ndim() - 2), t.size(t.ndim() - 1)});
+  };
+  const Tensor product = ops::bmm(batched(a), batched(b));
+  Dims shape = batch;
+  if (da > 1) shape.push_back(product.size(1));
+  if (db > 1) shape.push_back(product.size(2));
+  return ops::view(product, shape);
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,260 @@
+"""Differentiation: `backward`, `grad`, grad modes, the graph, and functions with gradients of one's own.
+
+Every operation on tensors that require gradients leaves a Node that knows how to go back (`tensor.grad_fn`). `backward`
+runs the Nodes from a result to the leaves, whose `.grad` gets the sum.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine._native import ffi, lib
+from engine._native.errors import last_error
+from engine.autograd.anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
+from engine.autograd.edge import GradientEdge
+from engine.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from engine.tensor import Tensor, wrap_known
+
+KEEP, CREATE, ACCUMULATE, ALLOW_UNUSED = 1, 2, 4, 8
+
+
+def _tuple(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, (Tensor, GradientEdge)) else tuple(given)
+
+
+def _run(
+    roots: tuple[Any, ...],
+    gradients: tuple[Tensor | None, ...],
+    inputs: tuple[Any, ...],
+    flags: int,
+) -> list[Tensor | None]:
+    """One backward pass. The gradients of `inputs`, unless they are accumulated."""
+    n, m = len(roots), len(inputs)
+    made = ffi.new("uh_handle[]", m or 1)
+    given = [0 if g is None else g._h for g in gradients]
+    if any(isinstance(x, GradientEdge) for x in (*roots, *inputs)):
+        status = _run_edges(roots, given, inputs, flags, made)
+    else:
+        status = lib.uh_backward(
+            [r._h for r in roots], given, n, [i._h for i in inputs], m, flags, made
+        )
+    if status != 0:
+        error = last_error()
+        if is_anomaly_enabled():
+            from engine.autograd.anomaly_mode import warn_of_forward_call
+
+            warn_of_forward_call()
+        raise error
+    if flags & ACCUMULATE:
+        return []
+    return [wrap_known(made[i]) if made[i] else None for i in range(m)]
+
+
+def _run_edges(roots: Any, given: list[int], inputs: Any, flags: int, made: Any) -> int:
+    from engine.autograd.graph import get_gradient_edge
+
+    starts = [r if isinstance(r, GradientEdge) else get_gradient_edge(r) for r in roots]
+    ends = [i if isinstance(i, GradientEdge) else get_gradient_edge(i) for i in inputs]
+    for i, root in enumerate(roots):
+        if not given[i]:
+            if isinstance(root, GradientEdge):
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            given[i] = _ones(root)._h
+    return int(
+        lib.uh_backward_edges(
+            [e.node._node for e in starts], [e.output_nr for e in starts], given, len(starts),
+            [e.node._node for e in ends], [e.output_nr for e in ends], len(ends), flags, made,
+        )
+    )  # fmt: skip
+
+
+def _ones(root: Tensor) -> Tensor:
+    if root.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    return root.detach().new_ones(root.shape)
+
+
+def _gradients(roots: tuple[Any, ...], given: Any) -> tuple[Tensor | None, ...]:
+    if given is None:
+        return (None,) * len(roots)
+    gradients = (given,) if isinstance(given, Tensor) else tuple(given)
+    if len(gradients) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
+    for gradient in gradients:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+            )
+    return gradients
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Sums the gradients of `tensors` with respect to leaves into their `.grad`.
+
+    Args:
+        tensors: one tensor or several, each part of a graph.
+        grad_tensors: the gradient of each, of its shape; None stands for 1 where there is one element.
+        retain_graph: keep what the graph has saved, to run it again; default: as `create_graph`.
+        create_graph: record the computation of the gradients, to differentiate them again.
+        inputs: only these tensors get their gradients.
+    Raises: RuntimeError where there is no graph, where it was freed, or where a saved tensor was written in place.
+    """
+    roots = _tuple(tensors)
+    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    gradients = _gradients(roots, grad_tensors if grad_tensors is not None else grad_variables)
+    flags = ACCUMULATE | ALLOW_UNUSED | (CREATE if create_graph else 0)
+    if create_graph if retain_graph is None else retain_graph:
+        flags |= KEEP
+    targets = _tuple(inputs)
+    if targets and any(isinstance(t, Tensor) and not t.is_leaf for t in targets):
+        return _into_inputs(roots, gradients, targets, flags)
+    _run(roots, gradients, targets, flags)
+
+
+def _into_inputs(
+    roots: tuple[Any, ...],
+    gradients: tuple[Tensor | None, ...],
+    inputs: tuple[Any, ...],
+    flags: int,
+) -> None:
+    """backward(inputs=...) with tensors that are no leaves: their .grad is summed here."""
+    made = _run(roots, gradients, inputs, flags & ~ACCUMULATE)
+    for tensor, gradient in zip(inputs, made, strict=True):
+        if gradient is not None:
+            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the sum of `outputs` with respect to `inputs`; no `.grad` changes.
+
+    Args:
+        outputs, inputs: one tensor or several; inputs may be leaves or intermediate results.
+        grad_outputs: the gradient of each output, of its shape; None stands for 1 where there is one element.
+        allow_unused: give None for an input that no output depends on, instead of raising.
+        materialize_grads: give zeros there.
+        is_grads_batched: the first dimension of each of `grad_outputs` counts independent passes.
+    Returns: a gradient of the input's shape and dtype per input.
+    """
+    roots, targets = _tuple(outputs), _tuple(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    for target in targets:
+        if isinstance(target, Tensor) and not target.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    if is_grads_batched:
+        return _batched(roots, targets, grad_outputs, create_graph, allow_unused, materialize_grads)
+    flags = (CREATE if create_graph else 0) | (ALLOW_UNUSED if allow_unused else 0)
+    if create_graph if retain_graph is None else retain_graph:
+        flags |= KEEP
+    made = _run(roots, _gradients(roots, grad_outputs), targets, flags)
+    if materialize_grads:
+        return tuple(_zeros(t) if g is None else g for g, t in zip(made, targets, strict=True))
+    return tuple(made)
+
+
+def _zeros(target: Any) -> Tensor:
+    if isinstance(target, GradientEdge):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
+    return target.detach().new_zeros(target.shape)  # type: ignore[no-any-return]
+
+
+def _batched(
+    roots: tuple[Any, ...],
+    targets: tuple[Any, ...],
+    given: Any,
+    create_graph: bool,
+    allow_unused: bool,
+    materialize: bool,
+) -> tuple[Any, ...]:
+    """One pass per entry of the first dimension of the gradients, stacked."""
+    from engine import stack
+
+    gradients = _gradients(roots, given)
+    sizes = {g.shape[0] for g in gradients if g is not None and g.dim()}
+    if len(sizes) != 1:
+        raise RuntimeError(
+            "If `is_grads_batched=True`, the gradients must have one first dimension in common, "
+            f"got sizes {sorted(sizes)}"
+        )
+    rows = []
+    for i in range(sizes.pop()):
+        row = [None if g is None else g[i] for g in gradients]
+        rows.append(grad(roots, targets, row, True, create_graph, allow_unused, False, materialize))
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+
+
+_LAZY = {
+    "Function": "engine.autograd.function",
+    "gradcheck": "engine.autograd.gradcheck",
+    "gradgradcheck": "engine.autograd.gradcheck",
+    "GradcheckError": "engine.autograd.gradcheck",
+}
+_MODULES = ("anomaly_mode", "function", "functional", "grad_mode", "graph")
+
+if TYPE_CHECKING:
+    from engine.autograd import function, functional, graph  # noqa: F401
+    from engine.autograd.function import Function as Function
+    from engine.autograd.gradcheck import gradcheck as gradcheck
+    from engine.autograd.gradcheck import gradgradcheck as gradgradcheck
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return importlib.import_module(f"engine.autograd.{name}")
+        if name not in _LAZY:
+            raise AttributeError(f"module 'engine.autograd' has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)
+        return found
+
+
+__all__ = [
+    "Function",
+    "Sequence",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

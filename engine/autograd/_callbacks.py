@@ -1,0 +1,123 @@
+"""Python functions that the core calls while it runs backwards: hooks, Functions, packed tensors.
+
+The core holds a handle to a Python object and gives it back through `uh_py_drop`. An exception is kept and
+comes out of the C function that led here (engine/_native/errors.py).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from engine._native import ffi, lib
+from engine._native.errors import pass_on
+from engine.tensor import Tensor, wrap_known
+
+_here = threading.local()
+_held: dict[Any, Any] = {}  # what the core holds a handle to
+
+
+def hold(thing: Any) -> Any:
+    """A `void *` for `thing`, which lives until the core drops it."""
+    handle = ffi.new_handle(thing)
+    _held[handle] = thing
+    return handle
+
+
+def borrow(handle: int) -> Tensor | None:
+    """The Python object of a tensor that the core lends for a call: None for 0."""
+    return wrap_known(lib.uh_retain(handle)) if handle else None
+
+
+def give(tensor: Tensor | None) -> int:
+    """A new reference for the core; 0 for None."""
+    return int(lib.uh_retain(tensor._h)) if tensor is not None else 0
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_hook(context: Any, gradients: Any, n: int, sources: Any, n_sources: int) -> int:
+    try:
+        call: Callable[..., Any] = ffi.from_handle(context)
+        given = [borrow(gradients[i]) for i in range(n)]
+        made = call(given, [borrow(sources[i]) for i in range(n_sources)])
+        if made is not None:
+            for i, (old, new) in enumerate(zip(given, made, strict=True)):
+                if new is not old:
+                    gradients[i] = give(new)
+        return 0
+    except BaseException as error:
+        pass_on(error)
+        return -1
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_apply(context: Any, gradients: Any, n: int, ret: Any, n_ret: int) -> int:
+    try:
+        made = ffi.from_handle(context)._run_backward(
+            [borrow(gradients[i]) for i in range(n)], n_ret
+        )
+        for i, gradient in enumerate(made):
+            ret[i] = give(gradient)
+        return 0
+    except BaseException as error:
+        pass_on(error)
+        return -1
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_release_saved(context: Any) -> None:
+    ffi.from_handle(context)._released = True
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_drop(context: Any) -> None:
+    _held.pop(context, None)
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_pack(tensor: int) -> Any:
+    from engine.autograd.graph import innermost_hooks
+
+    try:
+        pack, unpack = innermost_hooks()
+        return hold((pack(wrap_known(tensor)), unpack))
+    except BaseException as error:
+        pass_on(error)
+        return ffi.NULL
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_unpack(packed: Any) -> int:
+    try:
+        value, unpack = ffi.from_handle(packed)
+        made = unpack(value)
+        if not isinstance(made, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                f"type {type(made).__name__}"
+            )
+        return give(made)
+    except BaseException as error:
+        pass_on(error)
+        return 0
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_traceback() -> Any:
+    import traceback
+
+    frames = traceback.extract_stack()
+    shown = [
+        frame for frame in frames if "engine/autograd/" not in frame.filename.replace("\\", "/")
+    ]
+    text = "".join(traceback.format_list(shown)).encode()
+    _here.text = ffi.new("char[]", text)  # the core copies it before the thread's next call
+    return _here.text
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def uh_py_finally(context: Any) -> None:
+    call = ffi.from_handle(context)
+    _held.pop(context, None)
+    call()

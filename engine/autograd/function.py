@@ -1,0 +1,343 @@
+"""autograd.Function: an operation whose gradient formula the user writes.
+
+The context `ctx` is the Node of the operation: `result.grad_fn is ctx`. It saves tensors through the
+core, so that their versions are checked and the explorer sees them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.autograd._callbacks import hold
+from engine.autograd.grad_mode import is_grad_enabled, no_grad
+from engine.autograd.graph import Node
+from engine.tensor import Tensor, wrap_known
+
+_calls = ffi.new("uh_function_calls *", (lib.uh_py_apply, lib.uh_py_release_saved, lib.uh_py_drop))
+
+
+class FunctionCtx:
+    """What `forward` leaves for `backward`: tensors, and any attributes of the user's own."""
+
+    _to_save: tuple[Tensor | None, ...] | None = None
+    _dirty: tuple[Tensor, ...] = ()
+    _plain: tuple[Tensor, ...] = ()
+    _materialize = True
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps inputs, outputs or other tensors for `ctx.saved_tensors`. Raises: TypeError for other things."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    "save_for_backward can only save variables, but argument is of type "
+                    f"{type(tensor).__name__}"
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor) -> None:
+        """Accepted as PyTorch does; forward-mode differentiation has no use of it here."""
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Says that `forward` has written these inputs in place; they must be among its outputs."""
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Says that these outputs have no gradient."""
+        self._plain = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """False: `backward` gets None for an output without a gradient, instead of zeros."""
+        self._materialize = value
+
+
+class BackwardContext(FunctionCtx, Node):
+    """A context that is a Node. One subclass per Function, named `<Function>Backward`."""
+
+    _function: type[Function]
+    _released = False
+    _input_count = 0
+    _tensor_at: tuple[int, ...] = ()
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def _node(self) -> int:  # type: ignore[override]
+        address = self.__dict__.get("_address", 0)
+        if not address:
+            raise RuntimeError(
+                f"{type(self).__name__}: the node is gone: no result of the function is alive any more"
+            )
+        return int(address)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.__dict__.setdefault("_own_metadata", {})  # type: ignore[no-any-return]
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` was given. Raises: RuntimeError when one was written in place
+        since, or after the graph was freed."""
+        if not self.__dict__.get("_address", 0):
+            return self._to_save or ()
+        if self._to_save is not None and not self.__dict__.get("_saved"):
+            return self._to_save
+        found = lib.uh_function_saved(self._node)
+        if found == ffi.NULL:
+            raise_last()
+        handles = ffi.unpack(found.items, found.n) if found.n else []
+        lib.uh_list_free(found)
+        return tuple(wrap_known(h) if h else None for h in handles)
+
+    saved_variables = saved_tensors
+
+    def _run_backward(self, gradients: list[Tensor | None], n: int) -> list[Tensor | None]:
+        """Called by the core: gradients of the outputs in, one per tensor input out."""
+        function = self._function
+        if function.vjp is not Function.vjp and function.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
+        backward = function.vjp if function.vjp is not Function.vjp else function.backward
+        made = backward(self, *gradients)
+        given = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        if len(given) > self._input_count and all(g is None for g in given[self._input_count :]):
+            given = given[: self._input_count]
+        if len(given) != self._input_count:
+            raise RuntimeError(
+                f"function {type(self).__name__} returned an incorrect number of gradients "
+                f"(expected {self._input_count}, got {len(given)})"
+            )
+        for i, gradient in enumerate(given):
+            if gradient is None:
+                continue
+            if i not in self._tensor_at:
+                raise RuntimeError(
+                    f"function {type(self).__name__} returned a gradient different from None at "
+                    f"position {i + 1}, but the corresponding forward input was not a Variable"
+                )
+            if not isinstance(gradient, Tensor):
+                raise TypeError(f"expected Variable or None (got {type(gradient).__name__})")
+        return [given[i] for i in self._tensor_at]
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def __del__(self) -> None:
+        pass  # the Node owns this object, not the other way round
+
+
+class _FunctionMeta(type):
+    """Gives every Function its class of contexts."""
+
+    _backward_cls: type[BackwardContext]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> None:
+        super().__init__(name, bases, names)
+        cls._backward_cls = type(f"{name}Backward", (BackwardContext,), {"_function": cls})
+
+
+class Function(metaclass=_FunctionMeta):
+    """An operation with a gradient of its own: a class with `forward` and `backward`, called with `apply`.
+
+    >>> import engine
+    >>> class Square(engine.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2 * x * grad
+    >>> x = engine.tensor([3.0], requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor([6.])
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise RuntimeError(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, "
+            "so you should invoke them on the class itself. Instantiating an autograd function is "
+            "not allowed; use apply."
+        )
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated.")
+
+    @staticmethod
+    def forward(*args: Any, **options: Any) -> Any:
+        """Computes the results; the first argument is `ctx`, unless `setup_context` is defined."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Fills `ctx` from the inputs and the output of a `forward` that has no `ctx`."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the outputs in, a gradient or None per argument of `forward` out."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Forward-mode differentiation, which the engine does not run."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **options: Any) -> Any:
+        """Runs `forward`; its results have this operation as their `grad_fn`."""
+        ctx = cls._backward_cls.__new__(cls._backward_cls)
+        at = tuple(i for i, arg in enumerate(args) if isinstance(arg, Tensor))
+        tensors = [args[i]._remember() for i in at]
+        ctx._input_count = len(args)
+        ctx._tensor_at = at
+        recording = is_grad_enabled()
+        wanted = recording and any(t.requires_grad for t in tensors)
+        ctx.needs_input_grad = tuple(
+            recording and isinstance(arg, Tensor) and arg.requires_grad for arg in args
+        )
+        separate = cls.setup_context is not Function.setup_context
+        node = 0
+        if wanted:
+            handles = [t._h for t in tensors]
+            node = lib.uh_function_node(
+                cls._backward_cls.__name__.encode(), hold(ctx), _calls, handles, len(handles)
+            )
+            if not node:
+                raise_last()
+        try:
+            with no_grad():
+                if separate:
+                    made = cls.forward(*args, **options)
+                    cls.setup_context(ctx, args, made)
+                else:
+                    made = cls.forward(ctx, *args, **options)
+            if wanted:
+                ctx.__dict__["_address"] = node
+            return _wrap(cls, ctx, node, tensors, made)
+        finally:
+            if node:
+                lib.uh_node_release(node)
+
+
+def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], made: Any) -> Any:
+    """The results of forward, joined to the Node."""
+    several = isinstance(made, tuple)
+    outputs = list(made) if several else [made]
+    known = {id(t) for t in inputs}
+    dirty = {id(t) for t in ctx._dirty}
+    for tensor in ctx._dirty:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"mark_dirty can only accept variables, but argument is of type {type(tensor).__name__}"
+            )
+        if id(tensor) not in known or not any(o is tensor for o in outputs):
+            raise RuntimeError(
+                f"Some elements marked as dirty during the forward method were not returned as output. "
+                f"The inputs that are modified inplace must all be outputs of the Function ({cls.__name__})."
+            )
+    plain = {id(t) for t in ctx._plain}
+    found = []
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            if output is not None and not several:
+                raise TypeError(
+                    f"{cls.__name__}.forward: expected to return Tensor or tuple of Tensor (got {type(output).__name__})"
+                )
+            found.append(output)
+            continue
+        if not node:
+            is_input = id(output) in known and id(output) not in dirty
+            with no_grad():
+                found.append(output.view_as(output) if is_input else output)
+            continue
+        flags = (id(output) in known) | (id(output) in dirty) << 1 | (id(output) not in plain) << 2
+        handle = lib.uh_function_output(node, output._h, flags)
+        if not handle:
+            raise_last()
+        found.append(wrap_known_or_same(handle, output))
+    if node:
+        _save(ctx, node, outputs, found)
+        lib.uh_function_materialize(node, ctx._materialize)
+    return tuple(found) if several else found[0]
+
+
+def wrap_known_or_same(handle: int, tensor: Tensor) -> Tensor:
+    """`tensor` itself when the handle is its own."""
+    if handle == tensor._h:
+        lib.uh_decref(handle)
+        return tensor
+    return wrap_known(handle)
+
+
+def _save(ctx: BackwardContext, node: int, outputs: Sequence[Any], found: Sequence[Any]) -> None:
+    """Moves what forward wants to keep into the Node, outputs as outputs."""
+    wanted = ctx._to_save or ()
+    results = {id(old): new for old, new in zip(outputs, found, strict=True)}
+    handles, kinds = [], []
+    for tensor in wanted:
+        result = None if tensor is None else results.get(id(tensor))
+        kept = result if result is not None else tensor
+        handles.append(0 if kept is None else kept._h)
+        kinds.append(result is not None)
+    if lib.uh_function_save(node, handles, kinds, len(handles)) != 0:
+        raise_last()
+    ctx.__dict__["_saved"] = True
+    ctx._to_save = () if ctx._to_save is not None else None
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """For a `backward` that is not differentiable itself: a gradient of its gradient is an error."""
+
+    @functools.wraps(function)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        recording = is_grad_enabled()
+        with no_grad():
+            made = function(ctx, *args)
+        if not recording or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return made
+        outputs = made if isinstance(made, tuple) else (made,)
+        leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
+        refusing = _Refuse.apply(*leaves)
+        return refusing if isinstance(made, tuple) else refusing[0]
+
+    return wrapper
+
+
+class _Refuse(Function):
+    """What once_differentiable has computed, with a gradient that raises."""
+
+    @staticmethod
+    def forward(ctx: Any, *outputs: Any) -> Any:
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]

@@ -1,0 +1,427 @@
+"""The graph as Python sees it: Nodes, edges, hooks, and what is done with saved tensors."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.autograd._callbacks import borrow, give, hold
+from engine.autograd.edge import GradientEdge
+from engine.boxed import unbox
+from engine.dtypes import Size
+from engine.tensor import Tensor, wrap_known
+
+# The Python objects of Nodes by their ids, which are never used twice.
+_alive: weakref.WeakValueDictionary[int, Node] = weakref.WeakValueDictionary()
+_classes: dict[str, type[Node]] = {}
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager."""
+
+    def __init__(self, place: Any, kind: int, number: int) -> None:
+        self._place, self._kind, self.id = place, kind, number
+
+    def remove(self) -> None:
+        """Takes the hook away. Twice is as good as once."""
+        if self._place is not None:
+            lib.uh_remove_hook(_address(self._place), self._kind, self.id)
+        self._place = None
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.remove()
+
+
+TENSOR, BEFORE, AFTER, POST_ACCUMULATE, RETAIN_GRAD = range(1, 6)
+
+
+def _address(place: Any) -> int:
+    return int(place._h if isinstance(place, Tensor) else place._node)
+
+
+def add_hook(place: Any, kind: int, call: Callable[..., Any]) -> RemovableHandle:
+    """Registers `call(gradients, sources) -> gradients or None` with a tensor or a Node."""
+    number = lib.uh_add_hook(_address(place), kind, lib.uh_py_hook, hold(call), lib.uh_py_drop)
+    if number < 0:
+        raise_last()
+    return RemovableHandle(place, kind, number)
+
+
+def check_gradient(name: str, old: Tensor | None, new: Any) -> None:
+    """Refuses what a hook may not put in a gradient's place."""
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook '{name}' returned {type(new).__name__}")
+    if old is None:
+        return
+    if old.dtype != new.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was {old.dtype} got {new.dtype})"
+        )
+    if old.shape != new.shape:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value: was {tuple(old.shape)}, got {tuple(new.shape)}"
+        )
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+def tensor_hook(hook: Callable[[Tensor], Tensor | None]) -> Callable[..., Any]:
+    """`hook(grad)` as the core calls it."""
+
+    def call(gradients: list[Tensor | None], sources: list[Any]) -> Any:
+        (old,) = gradients
+        if old is None:
+            return None
+        new = hook(old)
+        if new is None:
+            return None
+        check_gradient(_name(hook), old, new)
+        return [new]
+
+    return call
+
+
+def leaf_hook(hook: Callable[[Tensor], None]) -> Callable[..., Any]:
+    """`hook(param)`, whose result must be None, as the core calls it."""
+
+    def call(gradients: list[Any], sources: list[Any]) -> None:
+        if hook(gradients[0]) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+    return call
+
+
+def _many(new: Any, old: Sequence[Tensor | None], name: str) -> Any:
+    if new is None:
+        return None
+    given = tuple(new) if isinstance(new, (tuple, list)) else (new,)
+    if len(given) != len(old):
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(given)}, "
+            f"but expected {len(old)})"
+        )
+    for before, after in zip(old, given, strict=True):
+        if after is not None:
+            check_gradient(name, before, after)
+    return given
+
+
+class Node:
+    """One step of the graph: computes the gradients of an operator's inputs from those of its outputs.
+
+    Got from `tensor.grad_fn` and `next_functions`; the class of each is named like PyTorch's (`MulBackward0`).
+    What it has saved are attributes: `_saved_self`, `_saved_result`, `_saved_dim`.
+    """
+
+    __slots__ = ("__weakref__", "_metadata", "_node")
+    _node: int
+
+    def name(self) -> str:
+        """PyTorch's name: MulBackward0, AccumulateGrad, CopySlices."""
+        name = ffi.string(lib.uh_node_name(self._node)).decode()
+        return "torch::autograd::AccumulateGrad" if name == "AccumulateGrad" else str(name)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges: (Node, which of its outputs' gradients goes there); None where none is wanted."""
+        found = []
+        number = ffi.new("int64_t *")
+        for i in range(lib.uh_node_edges(self._node)):
+            node = node_of(lib.uh_node_edge(self._node, i, number))
+            found.append((node, int(number[0])))
+        return tuple(found)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dictionary for the user; in anomaly mode it has the traceback of the forward call."""
+        if not hasattr(self, "_metadata"):
+            self._metadata: dict[str, Any] = {}
+            text = ffi.string(lib.uh_node_traceback(self._node)).decode()
+            if text:
+                self._metadata["traceback_"] = text.splitlines(keepends=True)
+                parent = node_of(lib.uh_node_made_by(self._node))
+                if parent is not None:
+                    self._metadata["parent_"] = parent
+        return self._metadata
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """`fn(grad_inputs, grad_outputs)` runs after the Node; what it returns replaces grad_inputs."""
+
+        def call(made: list[Any], given: list[Any]) -> Any:
+            return _many(fn(tuple(made), tuple(given)), made, _name(fn))
+
+        return add_hook(self, AFTER, call)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """`fn(grad_outputs)` runs before the Node; what it returns replaces grad_outputs."""
+
+        def call(given: list[Any], sources: list[Any]) -> Any:
+            return _many(fn(tuple(given)), given, _name(fn))
+
+        return add_hook(self, BEFORE, call)
+
+    @property
+    def variable(self) -> Tensor:
+        """The leaf whose gradient arrives here. Raises: AttributeError for Nodes of operators."""
+        handle = lib.uh_node_variable(self._node)
+        if not handle:
+            raise AttributeError(f"{type(self).__name__} has no attribute 'variable'")
+        return wrap_known(handle)
+
+    def __call__(self, *gradients: Tensor | None) -> Any:
+        """The Node's formula, applied to gradients of its outputs."""
+        n = lib.uh_node_edges(self._node)
+        made = ffi.new("uh_handle[]", n or 1)
+        given = [0 if g is None else g._h for g in gradients]
+        if lib.uh_node_apply(self._node, given, len(given), made, n) != 0:
+            raise_last()
+        found = tuple(wrap_known(made[i]) if made[i] else None for i in range(n))
+        return found[0] if n == 1 else found
+
+    @property
+    def _sequence_nr(self) -> int:
+        return int(lib.uh_node_sequence(self._node)) & (2**64 - 1)
+
+    @property
+    def _input_metadata(self) -> list[tuple[Size, Any]]:
+        """Shape and dtype of every output whose gradient this Node takes."""
+        value, kind = ffi.new("uh_value *"), ffi.new("int *")
+        found = []
+        from engine.dtypes import DTYPES
+
+        for i in range(lib.uh_node_inputs(self._node)):
+            lib.uh_node_input(self._node, i, value, kind)
+            found.append((Size(unbox(value[0])), DTYPES[kind[0]] if kind[0] >= 0 else None))
+        return found
+
+    def _saved_names(self) -> list[str]:
+        text = ffi.string(lib.uh_node_saved_names(self._node)).decode()
+        return text.split("\n") if text else []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_") and name in self._saved_names():
+            value = ffi.new("uh_value *")
+            if lib.uh_node_saved(self._node, name.encode(), value) != 0:
+                raise_last()
+            return wrap_known(value.i) if value.tag == 1 else unbox(value[0])
+        if name.startswith("_raw_saved_") and name[4:] in self._saved_names():
+            return SavedTensor(self, name[4:])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        saved = self._saved_names()
+        return sorted({*object.__dir__(self), *saved, *("_raw" + name for name in saved)})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def __del__(self) -> None:
+        node = getattr(self, "_node", 0)
+        if node:
+            lib.uh_node_release(node)
+
+
+class SavedTensor:
+    """A tensor that a Node has saved, without taking it out: `_raw_saved_self`."""
+
+    def __init__(self, node: Node, name: str) -> None:
+        self._owner, self._name = node, name
+
+    def register_hooks(
+        self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]
+    ) -> None:
+        """From here on the Node keeps what `pack` makes of the tensor, and asks `unpack` for it."""
+        if lib.uh_node_packed(self._owner._node, self._name.encode()) != ffi.NULL:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set."
+            )
+        tensor = getattr(self._owner, self._name)
+        handle = hold((pack(tensor), unpack))
+        done = lib.uh_node_saved_hooks(self._owner._node, self._name.encode(), handle, _pack_calls)
+        if done != 0:
+            raise_last()
+
+    @property
+    def versions(self) -> tuple[int, int] | None:
+        """(the version it was saved at, the version now); None when it was let go of."""
+        saved, now = ffi.new("int64_t *"), ffi.new("int64_t *")
+        if lib.uh_node_saved_version(self._owner._node, self._name.encode(), saved, now) != 0:
+            return None
+        return int(saved[0]), int(now[0])
+
+
+def node_of(handle: int) -> Node | None:
+    """The Python object of a Node; the reference moves into it. None for 0."""
+    if not handle:
+        return None
+    number = lib.uh_node_id(handle)
+    found = _alive.get(number)
+    if found is not None:
+        lib.uh_node_release(handle)
+        return found
+    context = lib.uh_function_context(handle)
+    if context != ffi.NULL:
+        made: Any = ffi.from_handle(context)
+        lib.uh_node_release(handle)
+        return made  # type: ignore[no-any-return]
+    name = ffi.string(lib.uh_node_name(handle)).decode()
+    cls = _classes.get(name)
+    if cls is None:
+        cls = _classes[name] = type(name, (Node,), {"__slots__": (), "__module__": "engine"})
+    made = object.__new__(cls)
+    made._node = handle
+    _alive[number] = made
+    return made  # type: ignore[no-any-return]
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of `tensor` goes. Raises: RuntimeError when it requires none."""
+    number = ffi.new("int64_t *")
+    handle = lib.uh_gradient_edge(tensor._h, number)
+    if not handle:
+        raise_last()
+    node = node_of(handle)
+    assert node is not None
+    return GradientEdge(node, int(number[0]))
+
+
+# ---- saved_tensors_hooks
+
+_pack_calls = ffi.new("uh_pack_calls *", (lib.uh_py_pack, lib.uh_py_unpack, lib.uh_py_drop))
+
+
+class _Hooks(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+        self.disabled: str | None = None
+
+
+_hooks = _Hooks()
+
+
+def innermost_hooks() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The pair of hooks that saves made now go through."""
+    return _hooks.stack[-1]
+
+
+def _apply_hooks() -> None:
+    lib.uh_set_pack(_pack_calls, bool(_hooks.stack))
+
+
+class saved_tensors_hooks:
+    """Inside, a Node keeps what `pack_hook(tensor)` returns and gets its tensor from `unpack_hook(packed)`.
+
+    To keep less: move to disk, compress, recompute. The innermost pair counts.
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        if _hooks.disabled is not None:
+            raise RuntimeError(_hooks.disabled)
+
+        def pack(tensor: Tensor) -> Any:
+            # A hook's own operations save nothing through it.
+            kept, _hooks.stack = _hooks.stack, []
+            _apply_hooks()
+            try:
+                return self.pack_hook(tensor)
+            finally:
+                _hooks.stack = kept
+                _apply_hooks()
+
+        _hooks.stack = [*_hooks.stack, (pack, self.unpack_hook)]
+        _apply_hooks()
+
+    def __exit__(self, *unused: Any) -> None:
+        _hooks.stack = _hooks.stack[:-1]
+        _apply_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Saved tensors wait in main memory: as copies, since that is where the engine's tensors are."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
+        super().__init__(lambda tensor: tensor.detach().clone(), lambda kept: kept)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside, `saved_tensors_hooks` raises a RuntimeError with this text."""
+    before = _hooks.disabled
+    if _hooks.stack:
+        raise RuntimeError(error_message)
+    _hooks.disabled = error_message
+    try:
+        yield
+    finally:
+        _hooks.disabled = before
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
+) -> RemovableHandle:
+    """`fn` is called when the gradients of all `tensors` have arrived (mode "all", with the list of them),
+    or of the first one (mode "any", with it)."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    lock = threading.Lock()
+    runs: dict[int, list[Tensor | None]] = {}
+
+    def hook_for(i: int) -> Callable[[Tensor], None]:
+        def hook(grad: Tensor) -> None:
+            run = int(lib.uh_current_run())
+            with lock:
+                first = run not in runs
+                found = runs.setdefault(run, [None] * len(tensors))
+                found[i] = grad
+                done = all(g is not None for g in found)
+            if mode == "any":
+                if first:
+                    fn(grad)
+            elif done:
+                fn(found)
+
+        return hook
+
+    handles = [tensor.register_hook(hook_for(i)) for i, tensor in enumerate(tensors)]
+
+    class _Handles(RemovableHandle):
+        def remove(self) -> None:
+            for handle in handles:
+                handle.remove()
+
+    return _Handles(None, TENSOR, 0)
+
+
+def queue_callback(call: Callable[[], None]) -> None:
+    """`call` runs when the backward pass of this thread that is running now has ended."""
+    if lib.uh_queue_callback(lib.uh_py_finally, hold(call)) != 0:
+        raise_last()
+
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "RemovableHandle",
+    "borrow",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "give",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
