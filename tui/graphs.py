@@ -84,8 +84,10 @@ def _open(stage: Stage, what: Folded, key: tuple[int, int]) -> str:
 
 def part_of(model: Autograd, node: int) -> Part | None:
     """The part that a node is drawn in."""
+    from tui.views._autograd_fold import holds
+
     for part in reversed(model.parts):
-        if any(fact.id == node for fact in part.nodes):
+        if holds(part, node):
             return part
     return None
 

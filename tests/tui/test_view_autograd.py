@@ -191,7 +191,7 @@ def test_freed_nodes_keep_their_place_as_ghosts():
     history = b.history()
     text = drawn(history, b.now, node=n["n_a"]).text()
     assert "╌3  MulBackward0" in text
-    assert "freed since" in text
+    assert "freed" in text
 
 
 def test_without_a_graph_it_says_how_to_get_one():
@@ -216,7 +216,7 @@ def test_pictures_fit_and_explain_themselves(form, glyphs):
                 assert picture.height == max(height, 10)
                 for y in range(picture.height):
                     line = picture.line(y)
-                    assert sum(span.width for span in line) <= width
+                    assert sum(span.width for span in line) <= width, "".join(s.text for s in line)
                     text = "".join(span.text for span in line)
                     assert glyphs == "unicode" or text.isascii()
                     strange = {c for c in text if not c.isascii()} - explained

@@ -6,6 +6,7 @@ only these use). Edges lead from newer nodes to older ones, so no folding ever m
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -231,6 +232,12 @@ def _connected(part: Part, items: list[Item], item_at: list[int]) -> Folded:
             made.tails.append(tail)
             made.edges.append((place, number))
     return made
+
+
+def holds(part: Part, node: int) -> bool:
+    """Whether a node is one of the part's, which are in the order of their ids."""
+    place = bisect_left(part.nodes, node, key=lambda fact: fact.id)
+    return place < len(part.nodes) and part.nodes[place].id == node
 
 
 def fact_of(folded: Folded, number: int) -> NodeFact:

@@ -97,11 +97,17 @@ class Window:
         top = layout.tops[at] + layout.box - self.y
         end = layout.tops[at + 1] - 1 - self.y
         left, right = self.x, self.x + self.width
+        buses: dict[int, tuple[int, int, int, int]] = {}  # of a net: ends of what only passes
         for link in layout.channels[at].links:
             if max(link.x0, link.x1) < left or min(link.x0, link.x1) >= right:
                 continue
             head, tail = self.folded.heads[link.edge], self.folded.tails[link.edge]
             if (self.focus in (head, tail)) is not lit or not self._sign(head).there:
+                continue
+            if not left <= link.x1 < right:  # a stack of thousands has thousands of these
+                _, low, high, _ = buses.get(link.net, (0, link.x0, link.x0, 0))
+                low, high = min(low, link.x1), max(high, link.x1)
+                buses[link.net] = (link.edge, low, high, link.track)
                 continue
             sign, style = wire_sign(self.model, self.folded, link.edge, self.context.glyphs)
             style = "path" if lit else style
@@ -117,6 +123,14 @@ class Window:
                 raster.down(x1, end, layout.tops[at + 1] + layout.box - self.y, style, lit)
             elif link.lower < layout.count:
                 raster.text(x1, end, sign, style)
+        for net, (edge, low, high, track) in buses.items():
+            style = (
+                "path" if lit else wire_sign(self.model, self.folded, edge, self.context.glyphs)[1]
+            )
+            raster.net = net
+            column = layout.left[net] + layout.widths[net] // 2 - self.x
+            raster.down(column, top - 1, top + track, style, lit)
+            raster.across(low - self.x, high - self.x, top + track, style, lit)
 
     # Items
 

@@ -12,7 +12,6 @@ from tui.views import DrawContext
 from tui.views._autograd_fold import NODE, Folded
 from tui.views._autograd_graph import edge_target
 from tui.views._autograd_signs import group_sign, node_sign, slot_sign, slot_style
-from tui.views._cells import wrapped
 
 EDGES = 40  # edges, saved tensors, buffers, outputs: more are counted
 USERS = 6  # nodes that lead here, listed one by one
@@ -44,7 +43,21 @@ class Pane:
 
     def say(self, text: str, style: str = "dim", indent: int = 3) -> None:
         """A sentence over as many lines as it needs."""
-        self.lines += wrapped(text, self.width - indent, style, indent)
+        self.lines += self.wrapped(text, style, indent)
+
+    def wrapped(self, text: str, style: str, indent: int) -> list[Line]:
+        """Words over as many lines as they need; one that is longer than a line goes on in the next."""
+        room = max(8, self.width - indent)
+        lines = [""]
+        for word in clean(text).split():
+            pieces = [word[at : at + room] for at in range(0, len(word), room)]
+            for piece in pieces:
+                joined = f"{lines[-1]} {piece}" if lines[-1] else piece
+                if cells(joined) > room:
+                    lines.append(cut(piece, room, self.glyphs.ellipsis))
+                else:
+                    lines[-1] = joined
+        return [(Span(" " * indent), Span(line, style)) for line in lines]
 
 
 def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int) -> list[Line]:
@@ -157,7 +170,7 @@ def _formula(pane: Pane, box: NodeBox) -> None:
     pane.head("formula", f"csrc/ops: {box.fact.op}")
     for row in box.formula:
         lead = f"   {row.argument}: "
-        first, *rest = wrapped(row.text, pane.width, "text", cells(lead)) or [()]
+        first, *rest = pane.wrapped(row.text, "text", cells(lead))
         pane.lines.append((Span(lead, "name"), *first[1:]))
         pane.lines += rest
 
@@ -166,7 +179,6 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
     if not box.fact.edges:
         return
     pane.head("gradient out", "Enter follows" if pane.width > 40 else "")
-    given = {flow.index: flow for flow in box.given}
     own = folded.item_of.get(box.fact.id, -1)
     for edge in box.fact.edges[:EDGES]:
         if not edge.next:
@@ -182,8 +194,8 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
             Span(f"   {edge.index}: ", "number"),
             Span(f"{pane.glyphs.arrow} {label}{into}", "op", target),
         ]
-        flow = given.get(edge.index)
-        if flow is not None:
+        if edge.index < len(box.given):
+            flow = box.given[edge.index]
             spans += [Span("  "), *_tensor(pane, flow, box.fact.id)]
         pane.add(*spans)
     if len(box.fact.edges) > EDGES:

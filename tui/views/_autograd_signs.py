@@ -159,4 +159,4 @@ def wire_sign(model: Autograd, folded: Folded, edge: int, glyphs: Glyphs) -> tup
     box = model.nodes.of(folded.part.nodes[place].id)
     if box is None or number >= len(box.given):
         return glyphs.to_come, "wire"
-    return (glyphs.came, "done") if box.given[number].tensor else (glyphs.none, "type")
+    return (glyphs.came, "done") if box.given.tensors[number] else (glyphs.none, "type")

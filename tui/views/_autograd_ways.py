@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
 from engine.inspect.models.autograd import Autograd
@@ -51,9 +52,11 @@ def _in_layout(
 
     def nearest(layers: Iterable[int]) -> int:
         for layer in layers:
-            row = [item for item in layout.rows[layer] if item < layout.count]
-            row.sort(key=lambda item: abs(layout.middle(item)[0] - x))
-            for item in row[:8]:
+            row = layout.rows[layer]
+            place = bisect_left(row, x, key=lambda item: layout.middle(item)[0])
+            near = [item for item in row[max(0, place - 8) : place + 8] if item < layout.count]
+            near.sort(key=lambda item: abs(layout.middle(item)[0] - x))
+            for item in near:
                 if made(item):
                     return item
         return -1

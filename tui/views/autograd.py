@@ -11,7 +11,7 @@ from engine.inspect.models.autograd import Autograd, Part, RunBox
 from tui.render import Guide, Line, Picture, Span, Target, cells, clean, cut, line_width
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 from tui.views import DrawContext
-from tui.views._autograd_fold import NODE, Folded
+from tui.views._autograd_fold import NODE, Folded, holds
 from tui.views._autograd_graph import Window, item_target
 from tui.views._autograd_list import listed
 from tui.views._autograd_node import Pane, group_lines, node_lines
@@ -128,7 +128,7 @@ def _nothing(model: Autograd) -> list[Line]:
 def _part(model: Autograd) -> Part:
     """The part that is drawn: that of the node in focus, else the newest."""
     for part in reversed(model.parts):
-        if model.focus and any(node.id == model.focus for node in part.nodes):
+        if holds(part, model.focus):
             return part
     return model.parts[-1]
 
@@ -199,8 +199,8 @@ def _queue(model: Autograd, context: DrawContext) -> Line:
     for place, row in enumerate(model.ready[:QUEUE], 1):
         spans.append(Span(f" {glyphs.ready}{place} ", "ready"))
         spans.append(Span(row.label, "ready", Target("node", node=row.node)))
-    if len(model.ready) > QUEUE:
-        spans.append(Span(f" and {len(model.ready) - QUEUE} more", "dim"))
+    if model.ready_count > QUEUE:
+        spans.append(Span(f" and {model.ready_count - QUEUE} more", "dim"))
     spans += [Span(text, style) for text, style in _keeps(model)]
     return _cut(spans, context.width, glyphs.ellipsis)
 

@@ -176,7 +176,7 @@ class NodeBox:
     order: int  # the how-manieth it ran in the pass, from 1; 0: it has not
     thread: int  # that it ran in; 0: it has not
     outputs: tuple[Flow, ...]  # the tensors whose grad_fn it is: what flows in has their shapes
-    given: tuple[Flow, ...]  # what it gave along each edge, once done
+    given: Flows  # what it gave along each edge, once done
     inputs: tuple[BufferSlot, ...]
     saved: tuple[SavedBox, ...]
     stale: bool  # one of the saved tensors is
@@ -233,6 +233,32 @@ class FreedRow:
     label: str  # "_saved_self of 5 (MulBackward0)", "5 (MulBackward0)", "#17"
     nbytes: int  # of a tensor whose storage went with it
     fresh: bool  # since the stop before this one, at grain node
+
+
+class Flows(Sequence[Flow]):
+    """The gradients that a node gave, made when they are looked at: a stack of many has as many edges."""
+
+    def __init__(self, tensors: Sequence[int], make: Callable[[int, int], Flow]):
+        self.tensors = tensors
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+    @overload
+    def __getitem__(self, place: int) -> Flow: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Flow]: ...
+    def __getitem__(self, place: int | slice) -> Flow | Sequence[Flow]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        return self._make(place, self.tensors[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Nodes(Sequence[NodeBox]):
@@ -296,7 +322,8 @@ class Autograd:
     stale: tuple[int, ...]  # nodes that keep a tensor which was written since
     run: RunBox | None
     runs: tuple[RunBox, ...]  # all that are going on, outermost and oldest first
-    ready: tuple[ReadyRow, ...]  # the queue of `run`; the first is next
+    ready: tuple[ReadyRow, ...]  # the queue of `run`, as far as it is told; the first is next
+    ready_count: int  # and how long it is
     freed: tuple[FreedRow, ...]  # since `run` began, newest first
     freed_count: int  # all of those: `freed` may be the newest only
     focus: int  # the node to tell everything about; 0: there is none

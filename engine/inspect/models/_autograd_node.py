@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from engine.inspect.history.autograd_words import hook_name, how_word
 from engine.inspect.models._autograd_boxes import (
     BufferSlot,
     Flow,
+    Flows,
     GradBox,
     HookRow,
     NodeBox,
@@ -45,9 +47,9 @@ class NodeMaker:
         outputs = self._outputs(fact)
         saved = tuple(self._saved(each) for each in self.history.autograd.saved_by(node, m))
         inputs = self._inputs(node) if reached else ()
-        given = self._given(node) if reached else ()
+        given = Flows(self._given(node) if reached else (), self.flow)
         entered = reached and int(run.entered[place]) <= m
-        touches = {flow.tensor for flow in (*outputs, *given)}
+        touches = {flow.tensor for flow in outputs} | set(given.tensors)
         touches |= {slot.tensor for slot in inputs} | {fact.variable}
         touches |= {each.tensor for each in saved if each.released < 0}
         return NodeBox(
@@ -182,17 +184,14 @@ class NodeMaker:
             text=text,
         )
 
-    def _given(self, node: int) -> tuple[Flow, ...]:
+    def _given(self, node: int) -> Sequence[int]:
         table = self.history.autograd.tables.exits
         place = self.run.place(node)
         moment = int(self.run.exited[place])
         if moment > self.moment:
             return ()
         count = int(table.n[table.begun(moment) - 1])
-        return tuple(
-            self.flow(index, tensor)
-            for index, tensor in enumerate(_words(self.history.trace.blob(moment))[:count])
-        )
+        return _words(self.history.trace.blob(moment))[:count]
 
     # What it keeps
 

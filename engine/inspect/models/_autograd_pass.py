@@ -13,6 +13,7 @@ from engine.inspect.models._autograd_parts import PartMaker
 
 KEEP_GRAPH, CREATE_GRAPH, ACCUMULATE = 1, 2, 4  # the flags of BACKWARD_BEGIN
 MOST_FREED = 100
+MOST_READY = 100
 _AFTER = 16  # events after the end of a failed pass among which its error is looked for
 
 
@@ -58,7 +59,7 @@ def _error(history: Any, run: Any, moment: int) -> str:
 
 
 def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
-    """The queue, the next node first."""
+    """The queue, the next node first; of a long one its beginning."""
     return tuple(
         ReadyRow(
             node=(node := int(run.nodes[place])),
@@ -66,7 +67,7 @@ def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
             sequence=int(run.sequence[place]),
             since=int(run.pushed[place]),
         )
-        for place in run.ready(moment)
+        for place in run.ready(moment)[:MOST_READY]
     )
 
 

@@ -87,6 +87,7 @@ def project(history: Any, moment: int, selection: Any) -> Autograd:
         run=run_box(history, run, moment) if run else None,
         runs=tuple(run_box(history, each, moment) for each in autograd.runs_at(moment)),
         ready=ready(maker, run, moment) if run else (),
+        ready_count=len(run.ready(moment)) if run else 0,
         freed=freed(history, run, moment) if run else (),
         freed_count=freed_count(history, run, moment) if run else 0,
         focus=focus,
