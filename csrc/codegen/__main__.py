@@ -45,6 +45,7 @@ def main() -> int:
         return 1
     out = args.out / "generated"
     families = model.families(ops)
+    by_name = {op.cpp_name: op.family for op in ops}
     kept = {
         out / "ops.h": cpp_ops.all_ops_h(list(families)),
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
@@ -58,7 +59,9 @@ def main() -> int:
         kept[out / "kernels" / f"{family}.h"] = cpp_ops.kernels_h(members)
         kept[out / "pointwise" / f"{family}.h"] = pointwise.family_h(members)
         kept[out / f"register_{family}.cpp"] = cpp_ops.register_cpp(members, family)
-        kept[out / "autograd" / f"{family}.cpp"] = autograd.family_cpp(members)
+        kept[out / "autograd" / f"{family}.cpp"] = autograd.family_cpp(
+            members, by_name, (args.source / "autograd" / "formulas" / f"{family}.h").exists()
+        )
         kept[out / f"capi_{family}.cpp"] = capi.ops_cpp(members, family)
         for number, chunk in enumerate(pointwise.chunks(members)):
             kept[out / "pointwise" / f"{family}_{number}.cpp"] = pointwise.chunk_cpp(chunk)

@@ -310,21 +310,38 @@ def node_class_of(op: Operator) -> str:
     return f"{op.base}_Node" if op.form == "inplace" and op.base else class_name(op)
 
 
-def family_cpp(ops: list[Operator]) -> str:
-    """The Nodes and kernels of one family, and the function that registers them."""
+def _called(ops: list[Operator], by_name: dict[str, str]) -> list[str]:
+    """The families whose operators the formulas of `ops` call."""
+    words = {
+        word
+        for op in ops
+        for formula in op.gradient.values()
+        for word in re.findall(r"\b(\w+)\(", formula)
+    }
+    return sorted({ops[0].family, *(by_name[word] for word in words if word in by_name)})
+
+
+def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> str:
+    """The Nodes and kernels of one family, and the function that registers them.
+
+    by_name: the family of every operator by its C++ name; formulas: whether the family has a header
+    autograd/formulas/<family>.h of its own.
+    """
     family = ops[0].family
+    own = f'\n#include "autograd/formulas/{family}.h"' if formulas else ""
     lines = [
         HEAD,
-        '#include "autograd/formula.h"\n#include "autograd/formulas/all.h"',
-        '#include "generated/ops.h"\n',
-        "namespace uh::autograd {\nnamespace {\n",
+        f'#include "autograd/formula.h"\n#include "autograd/formulas/basics.h"{own}',
+        *(f'#include "generated/ops/{name}.h"' for name in _called(ops, by_name)),
+        "\nnamespace uh::autograd {\nnamespace {\n",
     ]
+    top = len(lines) - 1
     registrations = []
     made: set[str] = set()
     for op in ops:
         if op.decompose and op.form == "functional":
             call = f"{op.cpp_result} {op.decompose}(KeySet, {op.cpp_parameters});"
-            lines.insert(3, f"namespace uh::kernels {{ {call} }}\n")
+            lines.insert(top, f"namespace uh::kernels {{ {call} }}\n")
             registrations.append(
                 f"  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, kernels::{op.decompose}, "
                 f'"{op.decompose}");'
