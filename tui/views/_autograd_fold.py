@@ -84,6 +84,11 @@ class Folded:
         nodes = self.part.nodes
         return [np.array([nodes[at].id for at in item.members]) for item in self.items]
 
+    @cached_property
+    def grouped(self) -> bool:
+        """Whether anything is drawn as one."""
+        return any(item.key[1] != NODE for item in self.items)
+
     def _leaf(self, item: Item) -> bool:
         return item.key[1] == NODE and self.part.nodes[item.members[0]].leaf
 
@@ -91,7 +96,7 @@ class Folded:
 def fold(part: Part, how: str = "", opened: frozenset[tuple[int, int]] = frozenset()) -> Folded:
     """Fold a part `how` (one of FOLDS; "" = repeats if it is large), except for what is opened."""
     nodes = part.nodes
-    inner = [place for place, node in enumerate(nodes) if not node.leaf]
+    inner = [place for place, node in enumerate(nodes) if not node.leaf and not node.inside]
     how = how or (FOLDS[1] if len(nodes) > FROM else FOLDS[0])
     blocks = _blocks(part, inner, how, opened)
     groups = _groups(part, blocks, opened) if how != FOLDS[0] else [(1, [each]) for each in blocks]
@@ -106,6 +111,7 @@ def fold(part: Part, how: str = "", opened: frozenset[tuple[int, int]] = frozens
         for place in made.members:
             item_at[place] = len(items)
         items.append(made)
+    _add_inner(part, items, item_at)
     _add_leaves(part, items, item_at)
     return _connected(part, items, item_at)
 
@@ -186,6 +192,21 @@ def _words(labels: Iterable[str]) -> str:
     return " ".join(telling[:4]) + (" …" if len(telling) > 4 else "")
 
 
+def _add_inner(part: Part, items: list[Item], item_at: list[int]) -> None:
+    """A node that CopySlices runs as a part of itself is drawn as one with it."""
+    place_of = {node.id: place for place, node in enumerate(part.nodes)}
+    for place, node in enumerate(part.nodes):
+        outer = place_of.get(node.inside, -1) if node.inside else -1
+        if outer < 0 and node.inside:
+            item_at[place] = len(items)
+            items.append(Item((node.id, NODE), (place,), 1, node.label))
+        elif outer >= 0:
+            item_at[place] = number = item_at[outer]
+            group = items[number]
+            label = f"{group.label}({node.label})" if group.key[1] == NODE else group.label
+            items[number] = Item(group.key, (*group.members, place), group.times, label)
+
+
 def _add_leaves(part: Part, items: list[Item], item_at: list[int]) -> None:
     """A leaf that only one group uses is in it; all others are items, the oldest first."""
     place_of = {node.id: place for place, node in enumerate(part.nodes)}
@@ -220,6 +241,8 @@ def _connected(part: Part, items: list[Item], item_at: list[int]) -> Folded:
     known: set[tuple[int, int]] = set()
     for place, node in enumerate(part.nodes):
         head = item_at[place]
+        if node.inside and items[head].key[0] != node.id:
+            continue  # it is run by another node: nothing goes along its own edges
         for number, edge in enumerate(node.edges):
             tail = made.item_of.get(edge.next, -1) if edge.next else -1
             if tail < 0 or tail == head:

@@ -111,7 +111,7 @@ class Window:
                 continue
             sign, style = wire_sign(self.model, self.folded, link.edge, self.context.glyphs)
             style = "path" if lit else style
-            raster.net = link.net
+            raster.net = head  # a wire is one net all the way, bends and all
             x0, x1 = link.x0 - self.x, link.x1 - self.x
             turn = top + link.track if link.track >= 0 else end
             past = link.lower >= layout.solid  # a bend: the wire goes on through the next layer
@@ -127,7 +127,7 @@ class Window:
             style = (
                 "path" if lit else wire_sign(self.model, self.folded, edge, self.context.glyphs)[1]
             )
-            raster.net = net
+            raster.net = self.folded.heads[edge]
             column = layout.left[net] + layout.widths[net] // 2 - self.x
             raster.down(column, top - 1, top + track, style, lit)
             raster.across(low - self.x, high - self.x, top + track, style, lit)

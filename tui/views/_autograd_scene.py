@@ -102,10 +102,10 @@ def _labels(what: Folded, full: bool) -> tuple[str, ...]:
             text = f"×{item.times} {item.label}"
         elif item.key[1] != NODE:
             text = item.label
-        elif full:
+        elif full and len(item.members) == 1:
             text = f"{fact.name} {fact.label}" if fact.leaf else fact.name
         else:
-            text = fact.label
+            text = item.label
         made.append(text)
     return tuple(made)
 

@@ -209,7 +209,7 @@ def _rule(model: Autograd, made: Scene, part: Part, context: DrawContext, at: in
     """The line above the graph: what is drawn and how; it has a corner where the pane begins."""
     glyphs = context.glyphs
     wire = glyphs.wire(LEFT | RIGHT)
-    fold = context.look.fold or ("repeats" if len(made.folded.items) < len(part.nodes) else "")
+    fold = context.look.fold or ("repeats" if made.folded.grouped else "")
     words = [made.form, f"folded: {fold}" if fold and fold != "nothing" else ""]
     if len(model.parts) > 1:
         words.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")

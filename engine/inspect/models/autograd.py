@@ -32,7 +32,7 @@ from engine.inspect.models._autograd_boxes import (
     RunBox,
     SavedBox,
 )
-from engine.inspect.models._autograd_node import NodeMaker
+from engine.inspect.models._autograd_node import NodeMaker, roots
 from engine.inspect.models._autograd_parts import PartMaker
 from engine.inspect.models._autograd_pass import freed, freed_count, ready, run_box
 
@@ -165,13 +165,24 @@ def _bytes(history: Any, storages: Any, moment: int) -> int:
 
 
 def _focus(history: Any, moment: int, selection: Any, run: Any) -> tuple[int, str]:
-    """The node to tell everything about: the selected one, else what belongs to the selected tensor
-    or call, else what this event is about, else what runs, else the newest."""
+    """The node to tell everything about: the selected one, else in a backward pass what this event is
+    about, what runs, or where it begins; else what belongs to the selected tensor or call; else what
+    this event is about, else the newest."""
     autograd = history.autograd
     table = autograd.tables.nodes
     row = autograd.row(selection.node) if selection.node else -1
     if row >= 0 and table.since[row] <= moment:
         return selection.node, "selected"
+    about = _of_event(history, moment)
+    if run and moment < run.until:
+        if about:
+            return about, "this event is about it"
+        if len(running := run.running(moment)):
+            return int(running[-1]), "it runs"
+        if last := run.last(moment):
+            return last, "it ran last"
+        if begins := roots(history, run):
+            return begins[0][0], "the pass begins here"
     if selection.tensor:
         node = autograd.grad_fn(selection.tensor, moment)[0]
         label = history.label(selection.tensor, moment)
@@ -186,16 +197,22 @@ def _focus(history: Any, moment: int, selection: Any, run: Any) -> tuple[int, st
             return int(table.id[rows[-1]]), f"made by call {selection.call}"
     if not table.begun(moment):
         return 0, "no node has been made yet"
-    record = history.tables.events[moment]
-    fields = kind_of(int(record["kind"])).fields
-    if "node" in fields and autograd.row(int(record["abcde"[fields.index("node")]])) >= 0:
-        return int(record["abcde"[fields.index("node")]]), "this event is about it"
-    if run and len(running := run.running(moment)):
-        return int(running[-1]), "it runs"
-    if run and moment < run.until and (last := run.last(moment)):
-        return last, "it ran last"
+    if about:
+        return about, "this event is about it"
     rows = table.at(moment)
     rows = rows[~autograd.leaf[rows]]
     if len(rows):
         return int(table.id[rows[-1]]), "the newest node"
     return 0, "no node is alive"
+
+
+def _of_event(history: Any, moment: int) -> int:
+    """The node that an event names; 0 if it names none."""
+    if moment < 0:
+        return 0
+    record = history.tables.events[moment]
+    fields = kind_of(int(record["kind"])).fields
+    if "node" not in fields:
+        return 0
+    node = int(record["abcde"[fields.index("node")]])
+    return node if history.autograd.row(node) >= 0 else 0
