@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "autograd/barrier.h"
+#include "autograd/meta.h"
 #include "autograd/registration.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
@@ -279,7 +280,19 @@ uh_handle uh_variable_data(uh_handle self) {
 }
 int uh_set_data(uh_handle self, uh_handle source) {
   return guard(-1, [&] {
-    ops::set__op.redispatch(KeySet(Key::kCPU), take(self), take(source));
+    const Tensor to = take(self), from = take(source);
+    check(to.device() == from.device(),
+          "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+          "incompatible tensor type.");
+    check(!autograd::requires_grad(to) || autograd::is_differentiable(from.dtype()),
+          "data set to a tensor that requires gradients must be floating point or complex dtype");
+    autograd::Meta* meta = autograd::maybe_meta(to.impl());
+    if (meta && (to.dtype() != from.dtype() || to.sizes() != from.sizes())) {
+      meta->lock.lock();
+      meta->accumulator = nullptr;  // it expects gradients of the dtype and sizes that were
+      meta->lock.unlock();
+    }
+    to.impl()->set_data(*from.impl());
     return 0;
   });
 }

@@ -75,6 +75,11 @@ void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
   set_layout(std::move(layout));
 }
 
+void TensorImpl::set_data(const TensorImpl& source) {
+  dtype_ = source.dtype_;
+  set_storage(source.storage_, source.layout_);
+}
+
 void TensorImpl::refresh() {
   numel_ = numel_of(layout_.sizes);
   contiguous_ = true;

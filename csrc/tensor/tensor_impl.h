@@ -96,6 +96,8 @@ class TensorImpl final : public RefCounted {
   // Replaces the description (resize_, set_, t_): same tensor, new shape.
   void set_layout(Layout layout);
   void set_storage(Ref<Storage> storage, Layout layout);
+  // x.data = source: other memory, another dtype too; versions and history stay.
+  void set_data(const TensorImpl& source);
 
  private:
   void refresh();  // recomputes what is derived from the layout
