@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 ELSEWHERE = "held elsewhere"
+_LATER = 4  # counts that are looked at to tell a holder from something that passed through
 _LAST_STEP = re.compile(
     r"""(\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\[\]'"]*)\]|\.[^.\[\]]*)$"""
 )
@@ -96,23 +97,53 @@ def _adding_up(
 ) -> Owners:
     """The use count comes with every event that changes it.
 
-    A count seen while an operator ran has that operator's own references in it, which come and go
-    without an event: they are the operator's while it runs, and gone afterwards.
+    A count seen while an operator or a backward pass ran has their own references in it, which come
+    and go without an event: they are theirs while they run, and gone afterwards.
     """
     known = sum(holder.count for holder in holders)
     row = counts.last("id", key, m)
     if row < 0:
         return Owners(known, holders, -1)
     count, seen = int(counts.count[row]), int(counts.since[row])
-    calls = history.tables.calls
-    running = calls.at(seen)
-    if not len(running) or count <= known:
+    busy = _busy(history, seen)
+    if count > known and busy is None:
+        count = known + min(count - known, _rest_later(history, counts, key, row))
+    if busy is None or count <= known:
         return _with_rest(holders, count, seen)
-    if calls.until[running[0]] <= m:
+    kind, number, until = busy
+    if until <= m:
         return Owners(known, holders, seen)
-    call = int(calls.id[running[0]])
-    name = f"{_holder_name(history, 'CALL', call, m)}, while it runs"
-    return Owners(count, (*holders, Holder("CALL", name, count - known, call, seen)), seen)
+    name = f"{_holder_name(history, kind, number, m)}, while it runs"
+    return Owners(count, (*holders, Holder(kind, name, count - known, number, seen)), seen)
+
+
+def _rest_later(history: History, counts: Table, key: int, row: int) -> int:
+    """How many holders nobody knew of, by the next few counts: those that stay are in all of them."""
+    later = counts.where("id", key)
+    later = later[later > row][:_LATER].tolist()
+    rests = (int(counts.count[each]) - _known(history, counts, key, each) for each in later)
+    return max(min(rests, default=1 << 62), 0)
+
+
+def _known(history: History, counts: Table, key: int, row: int) -> int:
+    moment, tables = int(counts.since[row]), history.tables
+    if counts is tables.storage_counts:
+        return len(tables.holds.where_at("id", key, moment))
+    wrappers = len(tables.wrappers.where_at("tensor", key, moment))
+    return wrappers + len(tables.uses.where_at("id", key, moment))
+
+
+def _busy(history: History, m: int) -> tuple[str, int, int] | None:
+    """(kind, number, end) of the operator or backward pass that was running in the event's thread."""
+    calls, runs = history.tables.calls, history.autograd.tables.runs
+    running = calls.at(m)
+    if len(running):
+        return "CALL", int(calls.id[running[0]]), int(calls.until[running[0]])
+    running = runs.at(m)
+    running = running[runs.thread[running] == history.tables.events["thread"][m]]
+    if len(running):
+        return "RUN", int(runs.id[running[0]]), int(runs.until[running[0]])
+    return None
 
 
 def _with_rest(holders: tuple[Holder, ...], count: int, seen: int) -> Owners:
@@ -137,6 +168,8 @@ def _holder_name(history: History, kind: str, holder: int, m: int, tensor: int =
     if kind == "CALL":
         call = history.call(holder)
         return f"call {holder}: {call.op}" if call else f"call {holder}"
+    if kind == "RUN":
+        return f"backward pass {holder}"
     if kind == "NUMPY":
         return f"NumPy array {holder}"
     if kind == "DLPACK":
