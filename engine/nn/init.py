@@ -135,7 +135,7 @@ def _accepted(
 ) -> Tensor:
     """Draws evenly from [a, b] and keeps each with the probability that the density there has."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-    pending = engine.ones_like(tensor, dtype=engine.bool)
+    pending = engine.ones_like(tensor, dtype=engine.bool_)
     while pending.any():
         drawn = engine.empty_like(tensor).uniform_(a, b, generator=generator)
         tensor.copy_(engine.where(pending, drawn, tensor))

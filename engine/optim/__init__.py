@@ -9,6 +9,7 @@ for x, y in data:
 """
 
 from engine.optim import lr_scheduler as lr_scheduler
+from engine.optim import swa_utils as swa_utils
 from engine.optim.adadelta import Adadelta
 from engine.optim.adagrad import Adagrad
 from engine.optim.adam import Adam, AdamW
@@ -43,4 +44,5 @@ __all__ = [
     "lr_scheduler",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
+    "swa_utils",
 ]

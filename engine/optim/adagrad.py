@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import engine
+from engine._generated import ops
 from engine.optim.per_parameter import (
     Group,
     PerParameter,
@@ -85,12 +86,12 @@ class Adagrad(PerParameter):
         self, params: list[Tensor], grads: list[Tensor], states: list[State], group: Group
     ) -> None:
         steps = [state["step"] for state in states]
-        engine._foreach_add_(steps, 1)
+        ops._foreach_add__Scalar(steps, 1)
         found_inf = getattr(self, "found_inf", None)
         if found_inf is not None:  # a step that is not taken is not counted
             for one in steps:
                 one.sub_(found_inf)
-        engine._fused_adagrad_(
+        ops._fused_adagrad_(
             params,
             grads,
             [state["sum"] for state in states],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import engine
+from engine._generated import ops
 from engine.optim.per_parameter import (
     Group,
     PerParameter,
@@ -124,12 +125,12 @@ class Adam(PerParameter):
     ) -> None:
         beta1, beta2 = group["betas"]
         steps = [state["step"] for state in states]
-        engine._foreach_add_(steps, 1)
+        ops._foreach_add__Scalar(steps, 1)
         found_inf = getattr(self, "found_inf", None)
         if found_inf is not None:  # a step that is not taken is not counted
             for count in steps:
                 count.sub_(found_inf)
-        call = engine._fused_adamw_ if group["decoupled_weight_decay"] else engine._fused_adam_
+        call = ops._fused_adamw_ if group["decoupled_weight_decay"] else ops._fused_adam_
         call(
             params,
             grads,

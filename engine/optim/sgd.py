@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import engine
+from engine._generated import ops
 from engine.optim.per_parameter import (
     Group,
     PerParameter,
@@ -110,7 +111,7 @@ class SGD(PerParameter):
             "found_inf": getattr(self, "found_inf", None),
         }
         if not group["momentum"]:
-            engine._fused_sgd_(params, grads, [], is_first_step=False, **options)
+            ops._fused_sgd_(params, grads, [], is_first_step=False, **options)
             return
         fresh = [i for i, state in enumerate(states) if state.get("momentum_buffer") is None]
         for i in fresh:
@@ -119,7 +120,7 @@ class SGD(PerParameter):
         later = [i for i in range(len(params)) if i not in first] if first else range(len(params))
         for chosen, is_first in ((fresh, True), (later, False)):
             if chosen:
-                engine._fused_sgd_(
+                ops._fused_sgd_(
                     [params[i] for i in chosen],
                     [grads[i] for i in chosen],
                     [states[i]["momentum_buffer"] for i in chosen],

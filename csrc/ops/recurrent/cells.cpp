@@ -19,21 +19,6 @@ Tensor with_hidden(const Tensor& rows, const Tensor& h, const Tensor& w_hh_t) {
   return ops::addmm(rows, h, w_hh_t, Scalar(1), Scalar(1));
 }
 
-CellState lstm(const Tensor& gates, const Tensor& cx) {
-  const std::vector<Tensor> part = ops::chunk(gates, 4, 1);
-  const Tensor input = ops::sigmoid(part[0]), forget = ops::sigmoid(part[1]);
-  const Tensor candidate = ops::tanh(part[2]), output = ops::sigmoid(part[3]);
-  const Tensor c = plus(ops::mul(forget, cx), ops::mul(input, candidate));
-  return {ops::mul(output, ops::tanh(c)), c};
-}
-
-Tensor gru(const Tensor& of_input, const Tensor& of_hidden, const Tensor& h) {
-  const std::vector<Tensor> x = ops::chunk(of_input, 3, 1), y = ops::chunk(of_hidden, 3, 1);
-  const Tensor reset = ops::sigmoid(plus(x[0], y[0])), update = ops::sigmoid(plus(x[1], y[1]));
-  const Tensor candidate = ops::tanh(plus(x[2], ops::mul(reset, y[2])));
-  return plus(ops::mul(ops::sub(h, candidate, Scalar(1)), update), candidate);
-}
-
 }  // namespace
 
 Tensor input_gates(Cell cell, const Tensor& input, const CellWeights& weights) {
@@ -51,10 +36,11 @@ CellState next_state(Cell cell, const Tensor& gates, const Tensor& w_hh_t,
     case Cell::kGru: {
       const Tensor hidden =
           weights.b_hh ? with_hidden(weights.b_hh, state.h, w_hh_t) : ops::mm(state.h, w_hh_t);
-      return {gru(gates, hidden, state.h), Tensor()};
+      return {std::get<0>(ops::_fused_gru_cell(gates, hidden, state.h)), Tensor()};
     }
     default: {
-      CellState next = lstm(with_hidden(gates, state.h, w_hh_t), state.c);
+      const auto made = ops::_fused_lstm_cell(gates, ops::mm(state.h, w_hh_t), state.c);
+      CellState next{std::get<0>(made), std::get<1>(made)};
       if (weights.w_hr) next.h = ops::mm(next.h, ops::t(weights.w_hr));
       return next;
     }

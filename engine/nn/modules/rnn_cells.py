@@ -20,7 +20,7 @@ class RNNCellBase(Module):
     [-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
     """
 
-    __constants__ = ("input_size", "hidden_size", "bias")
+    __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")
 
     input_size: int
     hidden_size: int

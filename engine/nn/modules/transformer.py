@@ -85,7 +85,7 @@ class _Layer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout1(found)  # type: ignore[no-any-return]
+        return self.dropout1(found)
 
     def _feedforward(self, x: Tensor) -> Tensor:
         found: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -226,7 +226,7 @@ class TransformerDecoderLayer(_Layer):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout2(found)  # type: ignore[no-any-return]
+        return self.dropout2(found)
 
 
 class _Stack(Module):
@@ -243,7 +243,7 @@ class _Stack(Module):
     def _run(self, x: Tensor, *args: Any, **options: Any) -> Tensor:
         for layer in self.layers:
             x = layer(x, *args, **options)
-        return x if self.norm is None else self.norm(x)  # type: ignore[no-any-return]
+        return x if self.norm is None else self.norm(x)
 
     def _length(self, x: Tensor) -> int:
         return _length(x, self.layers[0].self_attn.batch_first)
@@ -346,7 +346,14 @@ class Transformer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
+        layer: tuple[Any, ...] = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+        )
         layer += (batch_first, norm_first, bias, device, dtype)
         last = {"eps": layer_norm_eps, "bias": bias, "device": device, "dtype": dtype}
         if custom_encoder is None:

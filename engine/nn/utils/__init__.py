@@ -1,5 +1,7 @@
 """Tools around modules: gradients clipped, parameters as one vector, sequences packed, layers fused."""
 
+from engine.nn.utils import parametrizations as parametrizations
+from engine.nn.utils import parametrize as parametrize
 from engine.nn.utils import rnn as rnn
 from engine.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -27,6 +29,8 @@ __all__ = [
     "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
     "rnn",
     "vector_to_parameters",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import engine
+from engine._generated import ops
 from engine.tensor import Tensor
 
 __all__ = [
@@ -37,7 +38,7 @@ def get_total_norm(
     if not listed:
         return engine.tensor(0.0)
     with engine.no_grad():
-        norms = engine.stack(engine._foreach_norm(listed, norm_type))
+        norms = engine.stack(ops._foreach_norm_Scalar(listed, norm_type))
         total: Tensor = engine.linalg.vector_norm(norms, norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
@@ -60,7 +61,7 @@ def clip_grads_with_norm_(
         return
     with engine.no_grad():
         # Always multiplied, also by 1: nobody has to wait for the norm to decide.
-        engine._foreach_mul_(grads, (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0))
+        ops._foreach_mul_(grads, (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0))
 
 
 def clip_grad_norm_(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, cast
+from typing import Any
 
 import engine
 from engine.nn.parameter import Parameter
@@ -108,7 +108,7 @@ def _fused(
 ) -> tuple[Parameter, Parameter]:
     dtypes = weight.dtype, (weight if bias is None else bias).dtype
     with engine.no_grad():
-        factor = cast(Tensor, engine.rsqrt(variance + eps))
+        factor = engine.rsqrt(variance + eps)
         if scale is not None:
             factor = factor * scale
         offset = (-mean if bias is None else bias - mean) * factor

@@ -94,7 +94,7 @@ def test_lbfgs(name: str) -> None:
 def test_a_step_that_is_differentiated() -> None:
     """differentiable=True: the gradient of a parameter after the step by the gradient before it."""
     for kind, options in (
-        ("SGD", {"momentum": 0.9}),
+        ("SGD", {"weight_decay": 0.1}),
         ("Adam", {}),
         ("RMSprop", {}),
         ("Adagrad", {}),
