@@ -6,7 +6,9 @@ tui/render/graph/layout.py. The last few scenes are kept.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from engine.inspect.models.autograd import Part
 from tui.render import cells
@@ -22,7 +24,8 @@ STATE = 4  # cells of a node's state: its sign and a number
 BOX_ROWS = 3
 PORTAL = 10
 WIDEST = 32
-KEPT = 12  # scenes
+KEPT = 12  # things of each sort
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,40 +39,37 @@ class Scene:
     rails: Rails | None
 
 
-_kept: dict[tuple, tuple[Part, Scene]] = {}
-_folds: dict[tuple, tuple[Part, Folded]] = {}
+class Kept(Generic[T]):
+    """The last few things that were made of a part or a folding. They are known by identity: a part
+    has thousands of nodes, and its hash would be as dear as what is kept."""
+
+    def __init__(self, make: Callable[..., T]) -> None:
+        self._make = make
+        self._found: dict[tuple, tuple[object, T]] = {}
+
+    def __call__(self, of: object, *how: Hashable) -> T:
+        key = (id(of), *how)
+        found = self._found.pop(key, None)
+        if found is None or found[0] is not of:  # an id may have been another thing's before
+            found = of, self._make(of, *how)
+        self._found[key] = found
+        while len(self._found) > KEPT:
+            del self._found[next(iter(self._found))]
+        return found[1]
 
 
-def scene(part: Part, look: Look, width: int, height: int) -> Scene:
-    """The scene of a part in `width` x `height` cells."""
-    key = (id(part), look, width, height)
-    found = _kept.get(key)
-    if found is None or found[0] is not part:  # an id may have been another part's before
-        found = part, _made(part, look, width, height)
-    _keep(_kept, key, found)
-    return found[1]
+_folded = Kept(fold)
 
 
 def folded(part: Part, look: Look) -> Folded:
     """The part folded as one wants to look at it."""
-    key = (id(part), look.fold, look.opened)
-    found = _folds.get(key)
-    if found is None or found[0] is not part:
-        found = part, fold(part, look.fold, look.opened)
-    _keep(_folds, key, found)
-    return found[1]
+    return _folded(part, look.fold, look.opened)
 
 
-def _keep(kept: dict, key: tuple, value: tuple) -> None:
-    kept.pop(key, None)
-    kept[key] = value
-    while len(kept) > KEPT:
-        del kept[next(iter(kept))]
-
-
-def _made(part: Part, look: Look, width: int, height: int) -> Scene:
-    what = folded(part, look)
-    form = look.form
+def scene(part: Part, look: Look, width: int, height: int) -> Scene:
+    """The scene of a part in `width` x `height` cells: the form that was asked for, else the most
+    telling one that fits, else one to scroll in."""
+    what, form = folded(part, look), look.form
     if form == "list" or (not form and len(what.items) > LARGE):
         return _listed(what)
     if form in ("", "boxes"):
@@ -110,14 +110,14 @@ def _labels(what: Folded, full: bool) -> tuple[str, ...]:
     return tuple(made)
 
 
-def _boxes(what: Folded, full: bool) -> Scene:
+def _make_boxes(what: Folded, full: bool) -> Scene:
     labels = _labels(what, full)
     widths = [max(14, each + 4) for each in _room(what, labels)]
     made = layout(_odd(widths), what.heads, what.tails, BOX_ROWS, PORTAL)
     return Scene(what, "boxes", labels, made, None)
 
 
-def _rows(what: Folded) -> Scene:
+def _make_rows(what: Folded) -> Scene:
     labels = _labels(what, False)
     widths = [each + 4 for each in _room(what, labels)]
     return Scene(
@@ -125,7 +125,7 @@ def _rows(what: Folded) -> Scene:
     )
 
 
-def _listed(what: Folded) -> Scene:
+def _make_list(what: Folded) -> Scene:
     lanes = rails(len(what.items), what.heads, what.tails, what.order)
     return Scene(what, "list", _labels(what, False), None, lanes)
 
@@ -141,3 +141,8 @@ def _room(what: Folded, labels: tuple[str, ...]) -> list[int]:
 def _odd(widths: list[int]) -> list[int]:
     """Odd widths have a middle cell: wires that go straight down stay in one column."""
     return [width | 1 for width in widths]
+
+
+_boxes = Kept(_make_boxes)
+_rows = Kept(_make_rows)
+_listed = Kept(_make_list)
