@@ -2,7 +2,18 @@
 
 import weakref
 
-from scenario_tools import alive, error, graph, leaf, name, no_collection, scenario, scenario_of
+from scenario_tools import (
+    Mark,
+    alive,
+    error,
+    graph,
+    leaf,
+    marking,
+    name,
+    no_collection,
+    scenario,
+    scenario_of,
+)
 
 
 @scenario_of(
@@ -256,26 +267,41 @@ def hooks_can_be_forbidden(m):
 @scenario
 def graph_dies_with_its_last_tensor(m):
     with no_collection():
-        x = leaf(m, 1.0)
-        h = x.exp()
-        y = h.sin()
-        references = [weakref.ref(h), weakref.ref(y)]
-        del h
+        x, marks = leaf(m, 1.0), [Mark(), Mark()]
+        references = [weakref.ref(mark) for mark in marks]
+        F = marking(m)
+        h = F.apply(x, marks[0])
+        y = F.apply(h, marks[1])
+        del marks, h
         first = alive(*references)
         del y
         return first, alive(*references)
 
 
 @scenario
-def an_input_lives_while_its_graph_does(m):
+def a_branch_dies_alone(m):
     with no_collection():
-        x = leaf(m, 1.0)
-        y = (x * 2).exp()
-        leaf_lives = weakref.ref(x)
-        del x
-        first = alive(leaf_lives)
-        y.sum().backward()
-        return first
+        x, marks = leaf(m, 1.0), [Mark(), Mark()]
+        references = [weakref.ref(mark) for mark in marks]
+        F = marking(m)
+        h = x.exp()
+        a, b = F.apply(h, marks[0]), F.apply(h, marks[1])
+        del marks, a
+        log = [alive(*references)]
+        b.sum().backward()
+        log.append(alive(*references))
+        del b
+        return [*log, alive(*references)]
+
+
+@scenario
+def a_leaf_without_a_name_still_gets_its_gradient(m):
+    x = leaf(m, 1.0)
+    y = (x * 2).exp()
+    node = y.grad_fn.next_functions[0][0].next_functions[0][0]
+    del x
+    y.sum().backward()
+    return node.variable.grad, node.variable.is_leaf
 
 
 @scenario
@@ -431,22 +457,13 @@ def saved_tensors_are_freed_while_backward_runs(m):
 @scenario
 def create_graph_makes_no_cycle(m):
     with no_collection():
-        x = leaf(m, 1.0)
-        y = x.exp()
-        (g,) = m.autograd.grad(y.sum(), x, create_graph=True)
-        lives = [weakref.ref(y), weakref.ref(g)]
-        del y, g
-        return alive(*lives)
-
-
-@scenario
-def grad_dies_with_its_tensor(m):
-    with no_collection():
-        x = leaf(m, 1.0)
-        x.sum().backward()
-        lives = weakref.ref(x.grad)
-        log = [alive(lives)]
-        x.grad = None
+        x, mark = leaf(m, 1.0), Mark()
+        lives = weakref.ref(mark)
+        y = marking(m).apply(x.exp(), mark)
+        (g,) = m.autograd.grad((y * y).sum(), x, create_graph=True)
+        del mark, y
+        log = [alive(lives), g.tolist()]
+        del g
         return [*log, alive(lives)]
 
 
@@ -454,14 +471,12 @@ def grad_dies_with_its_tensor(m):
 def losses_that_are_kept_keep_their_graph(m):
     with no_collection():
         x = leaf(m, 1.0)
-        losses, hidden = [], []
+        losses, hidden, F = [], [], marking(m)
         for _ in range(3):
-            h = x.exp()
-            node = h.grad_fn
-            node.metadata["held"] = held = type("Held", (), {})()
-            hidden.append(weakref.ref(held))
-            losses.append(h.sum())
-            del h, node, held
+            mark = Mark()
+            hidden.append(weakref.ref(mark))
+            losses.append(F.apply(x, mark).sum())
+            del mark
         log = [alive(*hidden)]
         losses = [loss.detach() for loss in losses]
         return [*log, alive(*hidden), [loss.item() for loss in losses]]
