@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.render import Target
+from tui.render import Glyphs, Picture, Span, Target
 
 if TYPE_CHECKING:
     from engine.inspect.models.autograd import Autograd, NodeBox, Part
@@ -80,6 +80,21 @@ def _open(stage: Stage, what: Folded, key: tuple[int, int]) -> str:
     newest = max((node.id for node in inside if not node.leaf), default=key[0])
     stage.select(Target("edge", node=newest))
     return "opened; u closes it"
+
+
+def details(stage: Stage, glyphs: Glyphs, width: int) -> Picture:
+    """Everything about the node in focus, as long as it needs to be."""
+    from tui.views import DrawContext
+    from tui.views._autograd_node import node_lines
+    from tui.views._autograd_scene import folded
+
+    model = stage.model(VIEW)
+    part = part_of(model, model.focus)
+    if part is None:
+        return Picture.of([(Span("no node is in focus: the program has made none", "dim"),)], width)
+    context = DrawContext(width, 0, glyphs, stage.selection, look=stage.look)
+    lines = node_lines(model, folded(part, stage.look), context, width)
+    return Picture.of(lines, width)
 
 
 def part_of(model: Autograd, node: int) -> Part | None:

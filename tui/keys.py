@@ -151,6 +151,12 @@ EXPLORE = (
         "Draw as one: nothing, blocks that repeat, the nodes of a line, of a module.",
     ),
     Key("graph('open')", "u", "unfold", "Open the group that is pointed at; again to close it."),
+    Key(
+        "details",
+        "d",
+        "details",
+        "Everything about the node in focus, on a sheet of its own: where the pane is too small.",
+    ),
     Key("next_pane", "tab", "pane", "Go to the next pane."),
     Key("previous_pane", "shift+tab", "pane back", "Go to the pane before."),
     Key("zoom", "z", "zoom", "Give the focused pane the whole screen; again to restore."),

@@ -159,7 +159,7 @@ class Stage:
         part: tuple[str, ...] = THING if target.tensor or target.storage or target.name else PLACE
         if target.kind == "node":
             part = WHOLE
-        elif target.kind in ("edge", "group"):
+        elif target.kind in ("edge", "group", "details"):
             part = ("node",)
         chosen = {name: value for name, value in given.items() if name in part}
         if target.kind == "node" and self.history.tensor(target.tensor, self.moment) is None:

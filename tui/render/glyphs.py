@@ -144,7 +144,7 @@ ASCII = Glyphs(
     ready="=",
     done="v",
     skipped="/",
-    to_come=".",
+    to_come=":",
     came="V",
     none="N",
     one="&",

@@ -23,7 +23,7 @@ class Target:
     the event to go to), with as much as the span knows: a name knows its tensor and its storage.
     """
 
-    kind: str  # tensor, storage, byte, name, line, call, event, object, node, edge or group
+    kind: str  # tensor, storage, byte, name, line, call, event, object, node, edge, group, details
     tensor: int = 0
     storage: int = 0
     byte: int = -1

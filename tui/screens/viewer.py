@@ -278,6 +278,9 @@ class Viewer(Vertical):
         spot = self._focused().spot
         if self.stage is None or spot is None:
             return
+        if spot.target.kind == "details":
+            self.action_details()
+            return
         said = self.stage.follow(spot.target)
         if not said and spot.target.kind == "line" and not spot.target.tensor:
             said = f"line {spot.target.line} is about to run"
@@ -294,6 +297,16 @@ class Viewer(Vertical):
                 "open": graphs.open_or_close,
             }
             self.show(acts[change](self.stage))
+
+    def action_details(self) -> None:
+        """All that the autograd view's pane has to say, however little room it has there."""
+        if self.stage is None or self.stage.moment < 0:
+            return
+        from tui.graphs import details
+        from tui.screens.sheet import Sheet
+
+        stage, glyphs = self.stage, self.app.glyphs  # type: ignore[attr-defined]
+        self.app.push_screen(Sheet("Node", lambda width: details(stage, glyphs, width)))
 
     def action_back(self) -> None:
         if self.stage is not None:

@@ -9,7 +9,7 @@ from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
 from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
 from tui.views import DrawContext
-from tui.views._autograd_fold import NODE, Folded
+from tui.views._autograd_fold import NODE, Folded, holds
 from tui.views._autograd_graph import edge_target
 from tui.views._autograd_signs import group_sign, node_sign, slot_sign, slot_style
 
@@ -76,6 +76,7 @@ def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int
     _made(pane, box)
     _users(pane, box, folded)
     _hooks(pane, box)
+    _others(pane, box)
     return pane.lines
 
 
@@ -280,6 +281,24 @@ def _users(pane: Pane, box: NodeBox, folded: Folded) -> None:
         )
     if len(users) > USERS:
         pane.add(Span(f"   and {len(users) - USERS} more", "dim"))
+
+
+def _others(pane: Pane, box: NodeBox) -> None:
+    """The other graphs there are: one that has no node in common with this one but leaves."""
+    parts = [part for part in pane.model.parts if not holds(part, box.fact.id)]
+    if not parts:
+        return
+    pane.head("other graphs", "Enter goes there")
+    for part in parts[-USERS:]:
+        root = next((node for node in reversed(part.nodes) if not node.leaf), part.nodes[-1])
+        target = Target("edge", node=box.fact.id, index=(box.fact.id, root.id))
+        where = f"  line {root.line}" if root.line else ""
+        pane.add(
+            Span(f"   {pane.glyphs.arrow} {root.label}", "op", target),
+            Span(f"  {many(len(part.nodes), 'node')}{where}", "dim"),
+        )
+    if len(parts) > USERS:
+        pane.add(Span(f"   and {len(parts) - USERS} more", "dim"))
 
 
 def _hooks(pane: Pane, box: NodeBox) -> None:

@@ -258,10 +258,9 @@ def _pane(model: Autograd, what: Folded, context: DrawContext, width: int, rows:
     room = rows - len(gone)
     if len(lines) > room:
         more = len(lines) - room + 1
-        lines = [
-            *lines[: room - 1],
-            (Span(f" {context.glyphs.ellipsis} {more} more lines", "dim"),),
-        ]
+        text = f"{context.glyphs.ellipsis} {more} more lines: d"
+        target = Target("details", node=model.focus)
+        lines = [*lines[: room - 1], (Span(" "), Span(text, "dim", target))]
     return [*lines, *[()] * (room - len(lines)), *gone]
 
 

@@ -205,6 +205,19 @@ class Canvas(ScrollView, can_focus=True):
                 self._move(Spot(row, left, right, target), entered=event.chain > 1)
                 return
 
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, 1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, -1)
+
+    def _wheel(self, event: events.MouseEvent, dy: int) -> None:
+        """A window onto something larger cannot scroll: there the wheel moves the cursor."""
+        if self.picture.guide.here is not None:
+            event.stop()
+            event.prevent_default()
+            self.action_cursor(0, dy)
+
     def on_resize(self) -> None:
         self._strips.clear()
         self.post_message(self.Fitted(self))
