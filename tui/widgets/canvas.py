@@ -159,8 +159,10 @@ class Canvas(ScrollView, can_focus=True):
         to = guide.ways.get(key)
         if beside:
             to = guide.here if key == "left" else None
-        elif key in ("up", "down", "left", "right") and spot.target != guide.here:
-            to = None
+        elif key in ("up", "down", "left", "right"):
+            to = to if spot.target == guide.here else None
+        elif to is None:  # it is the first or the last one
+            to = guide.here
         if to is None:
             return False
         self._move(placed(self.picture, to, spot))
