@@ -28,7 +28,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -68,7 +68,11 @@ def work(name: str, dtype: str, note: mmap.mmap, only: int | None, pipe: Connect
 
 
 def run(
-    tasks: list[tuple[str, str]], jobs: int, timeout: float, only: int | None
+    tasks: list[tuple[str, str]],
+    jobs: int,
+    timeout: float,
+    only: int | None,
+    target: Callable[..., None] = work,
 ) -> Iterator[dict[str, Any]]:
     """The tasks' reports in the order of the tasks; each runs in a child of its own."""
     context = multiprocessing.get_context("fork")
@@ -79,7 +83,7 @@ def run(
         while started < len(tasks) and len(running) < jobs:
             note = mmap.mmap(-1, NOTE)
             receiver, sender = context.Pipe(duplex=False)
-            child = context.Process(target=work, args=(*tasks[started], note, only, sender))
+            child = context.Process(target=target, args=(*tasks[started], note, only, sender))
             child.start()
             sender.close()
             running[receiver] = (started, child, note, time.monotonic() + timeout)
