@@ -72,7 +72,7 @@ EXPLORE = (
         "step(1)",
         "right_square_bracket",
         "step",
-        "Step forwards by one grain (event, op or line).",
+        "Step forwards by one grain (event, op, node or line).",
         True,
     ),
     Key("step(-1)", "left_square_bracket", "back", "Step backwards by one grain.", True),
@@ -87,7 +87,11 @@ EXPLORE = (
         "stride(-1)", "left_curly_bracket", "far back", "Step backwards by the next coarser grain."
     ),
     Key(
-        "grain", "s", "grain", "Choose what one step is: an event, an operator call, a line.", True
+        "grain",
+        "s",
+        "grain",
+        "Choose what one step is: an event, an operator call, a node of the graph, a line.",
+        True,
     ),
     Key("go", "g", "go to", "Go to an event number, `end`, `start` or `line:12`.", True),
     Key("first", "less_than_sign,ctrl+home", "first", "Go to the first event."),

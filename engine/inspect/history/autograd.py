@@ -192,11 +192,20 @@ class Autograd:
         return self._variable(row) if row >= 0 and self.leaf[row] else 0
 
     def _variable_of(self, row: int) -> int:
-        """The node holds its leaf from the beginning."""
-        uses, node = self.history.tables.uses, int(self.tables.nodes.id[row])
-        held = uses.where("holder", node)
-        held = held[uses.kind[held] == HOLDERS.index("SAVED")]
-        return int(uses.id[held[0]]) if len(held) else 0
+        """The node holds its leaf from the beginning: that is the next thing told of it."""
+        tables, node = self.history.tables, int(self.tables.nodes.id[row])
+        moments = tables.numbers("USE")
+        place, saved = (
+            np.searchsorted(moments, self.tables.nodes.since[row]),
+            HOLDERS.index("SAVED"),
+        )
+        if place < len(moments):
+            record = tables.events[moments[place]]
+            if (int(record["b"]), int(record["c"])) == (saved, node):
+                return int(record["a"])
+        held = tables.uses.where("holder", node)
+        held = held[tables.uses.kind[held] == saved]
+        return int(tables.uses.id[held[0]]) if len(held) else 0
 
     def accumulators(self, tensor: int, m: int) -> tuple[int, ...]:
         """The living AccumulateGrad nodes of a leaf (there is one at most)."""

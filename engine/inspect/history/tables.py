@@ -10,6 +10,8 @@ from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER
 from engine.inspect.history.table import Table, ends_of, next_of_same, pair, rows_before
 from engine.inspect.trace import Trace
 
+_MOST_KNOWN = 1 << 16  # events of one kind that are kept: several tables ask for the same ones
+
 
 class Tables:
     """All tables of a trace as it now is; each is built when it is first asked for."""
@@ -20,19 +22,26 @@ class Tables:
         kinds = np.ascontiguousarray(self.events["kind"])
         self._order = np.argsort(kinds, kind="stable")
         self._kinds = kinds[self._order]
+        self._known: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def numbers(self, *kinds: str) -> np.ndarray:
         """The numbers of all events of these kinds, ascending."""
         parts = []
         for kind in kinds:
-            lo, hi = np.searchsorted(self._kinds, [NUMBER[kind], NUMBER[kind] + 1])
+            bounds = np.array([NUMBER[kind], NUMBER[kind] + 1], self._kinds.dtype)  # no conversion
+            lo, hi = np.searchsorted(self._kinds, bounds)
             parts.append(self._order[lo:hi])
         return parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
 
     def of(self, *kinds: str) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, records) of all events of these kinds."""
-        numbers = self.numbers(*kinds)
-        return numbers, self.events[numbers]
+        if kinds not in self._known:
+            numbers = self.numbers(*kinds)
+            found = numbers, self.events[numbers]
+            if len(numbers) > _MOST_KNOWN:
+                return found
+            self._known[kinds] = found
+        return self._known[kinds]
 
     def moments(self, kind: str, **fields: str) -> Table:
         """A table of things that happen at once: each row holds only at its own event."""

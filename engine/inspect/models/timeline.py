@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from engine.inspect.history.steps import GRAINS
+
 AROUND = 45  # events in words before and after the moment
 COLUMNS = 240  # how finely the bar tells where much happens
 MOST = 1000  # marks of one sort on the bar
@@ -117,7 +119,9 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
 
 
 def _steps(history: Any, moment: int) -> Iterator[Step]:
-    for grain in ("event", "op", "line"):
+    for grain in GRAINS:
+        if grain == "node" and not len(history.tables.node_stops):
+            continue
         yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
 
 
