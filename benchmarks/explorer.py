@@ -1,12 +1,13 @@
 """How fast the explorer answers, measured at a pseudo-terminal of 120x40 as a person would feel it.
 
-    python benchmarks/explorer.py [trace.uht]
+    python benchmarks/explorer.py [trace.uht [view [at]]]
 
 first frame: from starting the process until the screen's first whole frame was written.
 loaded:      until the views of the trace were drawn as well.
 key:         from writing a key until the last byte of the answer (nothing more for 40 ms).
 cpu:         what of it the explorer itself computed (Linux only): the figure to trust on a busy machine.
 The terminal's own drawing is not in these figures. Without a trace the gallery's first script is recorded.
+With the view `autograd` a graph of 10,000 nodes is recorded, and the keys are those that go through it.
 """
 
 from __future__ import annotations
@@ -51,6 +52,24 @@ KEYS = [
     "j",
     "3",
 ]
+PAGE_DOWN, PAGE_UP, END, HOME = "\x1b[6~", "\x1b[5~", "\x1b[F", "\x1b[H"
+GRAPH_KEYS = [
+    *"sjjjkkl]]]][[]]",
+    *"ttjjj]]tjjj]]tt",
+    *(PAGE_DOWN, PAGE_DOWN, PAGE_UP, END, HOME),
+    *"]]]",
+]
+GRAPH = """
+import engine
+
+x = engine.ones(2, requires_grad=True)
+y = x
+for _ in range(5_000):
+    y = y * 1.0001 + x
+y.sum().backward()
+"""
+# view -> keys, and what is on the screen once it is drawn
+VIEWS = {"memory": (KEYS, b"PyObject"), "autograd": (GRAPH_KEYS, b"keeps ")}
 
 
 class Terminal:
@@ -117,16 +136,24 @@ def share(times: list[float], part: float) -> float:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
-        trace = Path(sys.argv[1]) if len(sys.argv) > 1 else recorded(home)
-        command = [sys.executable, "-m", "tui", "open", str(trace), "--view", "memory"]
-        frames, starts, loads, firsts, lasts, costs = [], [], [], [], [], []
+        given, view, at = [*sys.argv[1:], "", "", ""][:3]
+        if given in VIEWS:
+            given, view = "", given
+        view = view or "memory"
+        trace = Path(given) if given else recorded(home, GRAPH if view == "autograd" else "")
+        if not at and not given and view == "autograd":
+            at = "line:8"
+        keys, marker = VIEWS[view]
+        command = [sys.executable, "-m", "tui", "open", str(trace), "--view", view, "--at", at]
+        frames, starts, loads, opened, firsts, lasts, costs = [], [], [], [], [], [], []
         for _ in range(RUNS):
             terminal = Terminal(command, home)
             frames.append(terminal.until(b"underhood"))
             starts.append(terminal.cpu())
-            loads.append(terminal.until(b"PyObject"))
+            loads.append(terminal.until(marker))
+            opened.append(terminal.cpu())
             terminal.quiet()
-            for key in KEYS * 2:
+            for key in keys * 2:
                 before = terminal.cpu()
                 if (answer := terminal.press(key)) is not None:
                     costs.append(terminal.cpu() - before)
@@ -138,6 +165,7 @@ def main() -> None:
             ("first frame", frames),
             ("first frame, cpu", starts),
             ("loaded", loads),
+            ("loaded, cpu", opened),
         ):
             print(
                 f"  {name:<17} median {1e3 * statistics.median(times):6.0f}   worst {1e3 * max(times):6.0f}"
@@ -152,12 +180,15 @@ def main() -> None:
             )
 
 
-def recorded(home: str) -> Path:
-    """A trace of the first gallery script."""
+def recorded(home: str, program: str = "") -> Path:
+    """A trace of a program, or of the first gallery script."""
     from tui.places import gallery_scripts
 
     trace = Path(home) / "bench.uht"
     script = gallery_scripts()[0]
+    if program:
+        script = Path(home) / "bench.py"
+        script.write_text(program)
     subprocess.run(
         [sys.executable, "-m", "tui", "record", "-o", str(trace), str(script)],
         check=True,
