@@ -43,8 +43,10 @@ def _gate() -> Any:
     class BackwardHookFunction(Function):
         @staticmethod
         def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
-            ctx.mark_non_differentiable(*[x for x in inputs if not x.requires_grad])
-            return tuple(x.detach() for x in inputs)
+            outputs = tuple(x.detach() for x in inputs)
+            pairs = zip(inputs, outputs, strict=True)
+            ctx.mark_non_differentiable(*[y for x, y in pairs if not x.requires_grad])
+            return outputs
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
