@@ -76,9 +76,10 @@ def why(stage: Stage) -> str:
     parts: list[str] = []
     tensor = chosen.tensor if history.tensor(chosen.tensor, moment) is not None else 0
     nodes = [chosen.node] if chosen.node else []
-    nodes += [saved.node for saved in history.autograd.savers(tensor, moment)] if tensor else []
-    if not tensor and not chosen.node:
-        nodes = [saved.node for saved in history.autograd.stale(moment)]
+    fact = history.tensor(tensor, moment) if tensor else None
+    for saved in history.autograd.stale(moment):
+        asked = saved.storage == fact.storage if fact is not None else not chosen.node
+        nodes += [saved.node] if asked else []
     for node in dict.fromkeys(nodes):
         for answer in why_stale(history, node, moment):
             parts += _page("What wrote a saved tensor?", answer)

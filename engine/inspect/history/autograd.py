@@ -181,6 +181,21 @@ class Autograd:
         last = {int(table.output[row]): int(table.tensor[row]) for row in rows}
         return tuple(sorted(last.items()))
 
+    def label(self, tensor: int, m: int) -> str:
+        """A tensor's name. A node that keeps its own result keeps another description of it: then
+        the name of the tensor over the same elements."""
+        label: str = self.history.label(tensor, m)
+        got = self.history.tensor(tensor, m)
+        if not label.startswith("#") or got is None or not got.storage:
+            return label
+        same = (
+            each.id
+            for each in self.history.tensors_on(got.storage, m)
+            if (each.sizes, each.strides, each.offset) == (got.sizes, got.strides, got.offset)
+        )
+        names = (str(self.history.label(each, m)) for each in same)
+        return next((name for name in names if not name.startswith("#")), label)
+
     def requires_grad(self, tensor: int, m: int) -> bool:
         """Whether gradients are computed for it: by its own flag, or through what made it."""
         row = self.tables.flags.last("tensor", tensor, m)

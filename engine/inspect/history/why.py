@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DETACHING = ("detach", "detach_", "data")
 _MOST = 3  # facts of one sort that an answer lists
+_MOST_OTHERS = 6  # holders of a tensor's memory that are listed
 _LATEST = 64  # backward passes that are looked at, newest first
 _ACCUMULATES = 4  # the flag of BACKWARD_BEGIN
 
@@ -82,6 +83,16 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
             for holder in owners.object.holders
         ]
         text += f"; its Python object has {owners.object.count} of its own"
+    fact = history.tensor(tensor, m)
+    if fact is not None and fact.storage:
+        others = history.storage_owners(fact.storage, m).holders
+        others = tuple(holder for holder in others if holder.id != tensor)
+        facts += [
+            f"its memory: also {holder.name}{_since(history, holder.since)}"
+            for holder in others[:_MOST_OTHERS]
+        ]
+        if len(others) > _MOST_OTHERS:
+            facts.append(f"its memory: and {len(others) - _MOST_OTHERS} more")
     return Answer(text, tuple(facts))
 
 
@@ -310,7 +321,7 @@ def place(history: History, moment: int) -> str:
 
 
 def _called(history: History, tensor: int, m: int) -> str:
-    label = history.label(tensor, m)
+    label = history.autograd.label(tensor, m)
     return f"tensor {label}" if label.startswith("#") else label
 
 

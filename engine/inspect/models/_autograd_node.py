@@ -100,23 +100,8 @@ class NodeMaker:
     def flow(self, index: int, tensor: int) -> Flow:
         """A tensor as it is, or as it was when it was freed."""
         got = self.history.described(tensor, self.moment) if tensor else None
-        label = self.label(tensor) if tensor else "None"
+        label = self.history.autograd.label(tensor, self.moment) if tensor else "None"
         return Flow(index, tensor, label, got.dtype if got else "", got.sizes if got else ())
-
-    def label(self, tensor: int) -> str:
-        """A tensor's name. A node that keeps its own result keeps another description of it: then
-        the name of the tensor over the same elements."""
-        label: str = self.history.label(tensor, self.moment)
-        got = self.history.tensor(tensor, self.moment)
-        if not label.startswith("#") or got is None or not got.storage:
-            return label
-        same = (
-            each.id
-            for each in self.history.tensors_on(got.storage, self.moment)
-            if (each.sizes, each.strides, each.offset) == (got.sizes, got.strides, got.offset)
-        )
-        names = (str(self.history.label(each, self.moment)) for each in same)
-        return next((name for name in names if not name.startswith("#")), label)
 
     def _outputs(self, fact: NodeFact) -> tuple[Flow, ...]:
         if fact.leaf:
@@ -203,7 +188,7 @@ class NodeMaker:
             slot=fact.slot,
             name=fact.name,
             tensor=fact.tensor,
-            label=self.label(fact.tensor),
+            label=self.history.autograd.label(fact.tensor, m),
             dtype=got.dtype if got else "",
             sizes=got.sizes if got else (),
             nbytes=got.numel * got.itemsize if got else 0,

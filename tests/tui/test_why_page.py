@@ -1,0 +1,79 @@
+"""The page under W: what it asks, and what it answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.inspect.autograd_builder import GradBuilder
+from tests.inspect.trace_builder import T
+from tests.tui.test_app import exploring
+from tui.questions import why
+from tui.screens.sheet import Sheet
+from tui.stage import Stage
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+
+
+@pytest.fixture
+def stale() -> GradBuilder:
+    b = GradBuilder()
+    b.file("stale.py", "x = leaf()\ny = x.exp()\ny.add_(1)\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    y = b.made("ExpBackward0", (x,), {"result": 0}, bind="y")
+    b.line(3)
+    with b.op("add_.Scalar(Tensor(a!) self, Scalar other) -> Tensor", [T(y), 1]):
+        b.write(y, [2.0, 3.0])
+    b.mark("here")
+    return b
+
+
+def test_without_a_selection_it_tells_of_everything_stale(stale: GradBuilder) -> None:
+    page = why(Stage(stale.history(), at="last"))
+    assert page.count("# What wrote a saved tensor?") == 1
+    assert "was written by add_ on line 3 of stale.py (`y.add_(1)`)" in page
+
+
+def test_of_a_tensor_it_tells_what_is_stale_the_gradient_and_the_holders(
+    stale: GradBuilder,
+) -> None:
+    stage = Stage(stale.history(), at="last")
+    stage.select_text("y")
+    page = why(stage)
+    heads = [line for line in page.splitlines() if line.startswith("#")]
+    assert heads == [
+        "# What wrote a saved tensor?",
+        "# Why is y.grad as it is?",
+        "# What keeps y alive?",
+    ]
+    stage.select_text("x")
+    assert "What wrote" not in why(stage)
+    assert "x is a leaf, and no backward pass has run yet" in why(stage)
+
+
+def test_of_a_leaf_it_tells_of_its_variable(stale: GradBuilder) -> None:
+    stage = Stage(stale.history(), at="last")
+    stage.select_text(f"node={stale.accumulators[1]}")
+    assert "# Why is x.grad as it is?" in why(stage)
+
+
+def test_with_nothing_to_tell_it_says_so() -> None:
+    assert why(Stage(GradBuilder().history())) == "nothing was recorded"
+    b = GradBuilder()
+    b.leaf(name="x")
+    assert "select a tensor or a node" in why(Stage(b.history(), at="last"))
+
+
+async def test_the_key_opens_the_page(stale: GradBuilder, tmp_path: Path) -> None:
+    async with exploring(stale.save(tmp_path / "stale.uht"), (100, 30), view="autograd") as pilot:
+        await pilot.press("W")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, Sheet)
+        assert "What wrote a saved tensor?" in pilot.app.screen.draw(90).text()
