@@ -124,8 +124,12 @@ def error(call: Callable[[], Any], *facts: str) -> Any:
 
 
 def name(node: Any) -> str | None:
-    """A node's name, without the namespace that the core's own have."""
-    return None if node is None else node.name().split("::")[-1]
+    """A node's name, without the namespace that the core's own have and without the number of the
+    overload, which counts the rows of PyTorch's table; its _unsafe_view is a view like any other."""
+    if node is None:
+        return None
+    plain_name = node.name().split("::")[-1].rstrip("0123456789")
+    return "ViewBackward" if plain_name == "UnsafeViewBackward" else plain_name
 
 
 def graph(node: Any) -> Any:
