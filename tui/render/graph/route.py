@@ -6,6 +6,7 @@ all. Where a wire comes down onto a column that another one leaves from, the oth
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 
 
@@ -61,10 +62,7 @@ def channel(
     for lower, arrivals in coming.items():
         if len(arrivals) > 1:
             arrivals.sort()
-        if lower >= real:
-            entries = [x[lower]]
-        else:
-            entries = _entries(arrivals, x[lower], widths[lower], sources)
+        entries = [x[lower]] if lower >= real else _entries(arrivals, x[lower], widths[lower])
         for (_, edge, node), column in zip(arrivals, entries, strict=True):
             nets[node].ends.append((edge, lower, column))
     bent = [net for net in nets.values() if any(column != net.column for _, _, column in net.ends)]
@@ -84,23 +82,18 @@ def channel(
     return made
 
 
-def _entries(
-    arrivals: list[tuple[int, int, int]], middle: int, width: int, sources: dict[int, int]
-) -> list[int]:
+def _entries(arrivals: list[tuple[int, int, int]], middle: int, width: int) -> list[int]:
     """The column at which each wire comes onto a box: straight down where that is possible."""
     low, high = middle - width // 2, middle - width // 2 + width - 1
     if width > 4:
         low, high = low + 1, high - 1
     if len(arrivals) == 1:
-        column, _, node = arrivals[0]
-        if low <= column <= high:
-            return [column]
-        return [_free(middle, low, high, sources, node)]
+        column = arrivals[0][0]
+        return [column if low <= column <= high else middle]
     wished = []
-    for column, _, node in arrivals:
+    for column, _, _ in arrivals:
         if not low <= column <= high:
-            side = max(low, middle - 2) if column < low else min(high, middle + 2)
-            column = _free(side, low, high, sources, node)
+            column = max(low, middle - 2) if column < low else min(high, middle + 2)
         wished.append(column)
     apart = 2 if (high - low) >= 2 * (len(wished) - 1) else 1
     for at in range(1, len(wished)):
@@ -110,15 +103,6 @@ def _entries(
         wished[at] = max(low, min(wished[at], limit))
         limit = wished[at] - apart
     return wished
-
-
-def _free(wish: int, low: int, high: int, sources: dict[int, int], node: int) -> int:
-    """The column nearest to the wish that no other node's wire leaves from."""
-    for away in range(high - low + 1):
-        for column in (wish + away, wish - away):
-            if low <= column <= high and sources.get(column, node) == node:
-                return column
-    return wish
 
 
 def _constrain(bent: list[_Net], nets: dict[int, _Net], sources: dict[int, int]) -> None:
@@ -140,38 +124,47 @@ def _tracks(
     made: Channel,
 ) -> int:
     """Give each bus the first track that is free, after those that must be above it."""
-    bent.sort(key=_span)
+    bent.sort(key=_turn)
     track_of: dict[int, int] = {}
-    ends: list[int] = []  # of each track: the last column in use (buses come from left to right)
-    waiting = bent
-    floor = 0
+    used: list[list[tuple[int, int]]] = []  # by track: the stretches in use, from left to right
     taken: dict[int, set[int]] = {}  # by lower node: the columns that wires come down on
     for net in bent:
         for _, lower, column in net.ends:
             taken.setdefault(lower, set()).add(column)
+    waiting = bent
     while waiting:
         ready = [net for net in waiting if all(a in track_of for a in net.above)]
         if not ready:
             ready = [waiting[0]]
             _dodge(ready[0], track_of, sources, x, widths, real, lower_row, places, taken)
-        placed = set()
         for net in ready:
-            low, high = _span(net)
-            first = max((track_of[a] + 1 for a in net.above if a in track_of), default=0)
-            at = next((t for t in range(max(first, floor), len(ends)) if ends[t] < low), -1)
-            if at < 0:
-                at = max(len(ends), first)
-                ends += [-1] * (at + 1 - len(ends))
-            ends[at] = high
+            span = _span(net)
+            at = max((track_of[a] + 1 for a in net.above if a in track_of), default=0)
+            while at < len(used) and not _clear(used[at], span):
+                at += 1
+            while at >= len(used):
+                used.append([])
+            insort(used[at], span)
             track_of[net.node] = at
-            placed.add(net.node)
             for edge, lower, column in net.ends:
                 made.links.append(Link(edge, net.node, net.column, column, at, lower))
-        later = [net for net in waiting if net.node not in placed]
-        if later:  # they begin anew on the left: only tracks below are surely free there
-            floor = len(ends)
-        waiting = later
-    return len(ends)
+        waiting = [net for net in waiting if net.node not in track_of]
+    return len(used)
+
+
+def _turn(net: _Net) -> tuple[bool, int]:
+    """What goes right turns off above what goes right from further left, and the other way round: then
+    these do not cross."""
+    right = sum(column for _, _, column in net.ends) >= net.column * len(net.ends)
+    return (not right, -net.column if right else net.column)
+
+
+def _clear(used: list[tuple[int, int]], span: tuple[int, int]) -> bool:
+    """Whether a stretch of a track is free; `used` is sorted, its stretches do not overlap."""
+    place = bisect_left(used, span)
+    before = place and used[place - 1][1] >= span[0]
+    after = place < len(used) and used[place][0] <= span[1]
+    return not before and not after
 
 
 def _span(net: _Net) -> tuple[int, int]:
