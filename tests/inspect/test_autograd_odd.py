@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from engine.inspect.events import NUMBER
 from engine.inspect.history import History
 from engine.inspect.history.autograd_parts import components
+from engine.inspect.history.search import _whole_numbers
 from engine.inspect.history.why import why_alive, why_no_grad, why_stale
 from engine.inspect.models import to_json
 from engine.inspect.models.autograd import project
@@ -17,6 +19,7 @@ from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.autograd_replay import assert_agrees
+from tests.inspect.models.test_autograd import diamond
 from tests.inspect.test_trace_fuzz import HOSTILE
 
 NOTHING = Selection()
@@ -125,6 +128,32 @@ def test_components_agree_with_walking():
                 known[row] = merged
         expected = [min(int(ids[row]) for row in known[each]) for each in range(size)]
         assert components(ids, first, second).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"none": ["n_a"]}, {"stops_at": "n_b"}, {"needs": ["n_y"], "captures": ["n_a"]}]
+)
+def test_search_finds_what_sentences_say(how):
+    b, n = diamond(**how)
+    b.emit("HOOK", 1, n["n_a"], 3, 4)
+    b.emit("HOOK", 5, n["n_a"], 3, 0)
+    b.emit("STALE", n["n_b"], 0, n["b"], 1, 0)
+    b.emit("GRAD_SET", n["x"], 0)
+    b.emit("GRAD_FN", n["y"], 0, 0)
+    history = b.history()
+    sentences = [history.event(moment).sentence.lower() for moment in range(history.end)]
+    assert not any("{" in sentence for sentence in sentences)
+    parts = [sentence.split() for sentence in sentences]
+    words = {
+        " ".join(part[at : at + n]) for part in parts for n in (1, 3) for at in range(len(part))
+    }
+    for word in sorted(word for word in words if ":" not in word):
+        pattern = re.compile(_whole_numbers(word))
+        expected = [m for m, sentence in enumerate(sentences) if pattern.search(sentence)]
+        found, moment = [], -1
+        while (moment := history.find(word, moment)) is not None:
+            found.append(moment)
+        assert found == expected, f"{word!r}"
 
 
 @pytest.mark.parametrize("seed", range(40))

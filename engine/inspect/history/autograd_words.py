@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine._generated.event_kinds import KINDS
 from engine.inspect.events import HOLDERS, coded
 from engine.inspect.history.autograd_tables import LAST_OF_PASS
 
@@ -50,7 +51,7 @@ def reworded(kind: str, words: str, fields: Fields) -> str:
     if kind == "DEPENDENCY" and fields["count"] == 1:
         return words.replace("gradients", "gradient")
     if kind == "BACKWARD_END" and fields["nodes"] == 1:
-        return words.replace("nodes", "node")
+        return words.replace(" nodes", " node")
     if kind == "ARRIVE" and not fields["tensor"]:
         return words.replace("gradient {tensor}", "None")
     if kind == "HOOK":
@@ -145,21 +146,16 @@ _HOLDERS = " .grad of what is saved by node the input buffer accumulategrad back
 ADDED = {
     "USE": _HOLDERS,
     "UNUSE": _HOLDERS,
-    "EDGE": " nowhere that argument needs no gradient ",
-    "GRAD_FN": " has no grad_fn any more ",
-    "BACKWARD_BEGIN": " at node and keeps the graph builds a of itself gradients are returned it"
-    " runs inside pass ",
+    **{kind.name: " of " for kind in KINDS.values() if set(NODES) & set(kind.fields)},
+    "EDGE": " of nowhere that argument needs no gradient ",
+    "GRAD_FN": " of has no grad_fn any more ",
     "BACKWARD_END": " with an error ",
-    "DEPENDENCY": " but nothing that was asked for needs it ",
-    "NODE_ENTER": " with none ",
-    "NODE_EXIT": " with none ",
-    "ARRIVE": " none ",
+    "DEPENDENCY": " of gradient but nothing that was asked for needs it ",
+    "ARRIVE": " of none ",
     "ACCUMULATE": " none " + " ".join(HOW),
     "GRAD_SET": " none ",
-    "HOOK": " none " + " ".join(HOOKS),
-    "STALE": " by on line ",
 }
 """The words that these can add to a kind's own sentence."""
 
-TEXTS = ("BACKWARD_BEGIN", "NODE_ENTER", "NODE_EXIT", "STALE", "NODE_NEW")
+TEXTS = ("BACKWARD_BEGIN", "NODE_ENTER", "NODE_EXIT", "STALE", "NODE_NEW", "HOOK")
 """Kinds that can say names which stand in none of their fields."""

@@ -211,8 +211,12 @@ class Search:
             values: np.ndarray | list[int] = []
             if field in STRINGS:
                 values = texts
-            elif field in TENSORS or field in ("holder", "owner"):
+            elif field in TENSORS:
                 values = self._named(lambda text: fragment in text.lower())
+            elif field == "holder":  # of a kind that the event tells: a tensor or a node
+                tensors = self._named(lambda text: fragment in text.lower())
+                nodes = self.history.autograd.named(texts, tensors)
+                values = np.concatenate([tensors, nodes])
             elif field in CODES:
                 values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]
             elif field in NODES:
