@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tests.tui import graph_cases as cases
-from tui.render.graph import Layout, layout
+from tui.render.graph import Layout, Run, layout, rails, repeats
 
 BOXES = (1, 3)
 
@@ -162,3 +162,59 @@ def test_ten_thousand_nodes_take_well_under_a_second(case):
     begin = time.process_time()
     laid_out(case)
     assert time.process_time() - begin < 1.0  # 0.1 to 0.35 s on the machine of the README
+
+
+# Rails and repeats
+
+
+def listed(case: cases.Case) -> list[int]:
+    """Newest first; a leaf after its last user."""
+    last = {}
+    for head, tail in zip(case.heads, case.tails, strict=True):
+        last[tail] = min(last.get(tail, head), head)
+    key = {
+        node: (-last.get(node, node) + 0.5) if name == "AccumulateGrad" else -node
+        for node, name in enumerate(case.names)
+    }
+    return sorted(key, key=key.__getitem__)
+
+
+def test_each_lane_leads_from_a_node_to_one_that_it_has_an_edge_to(case):
+    order = listed(case)
+    made = rails(len(case.names), case.heads, case.tails, order)
+    below: dict[int, set[int]] = {}
+    for head, tail in zip(case.heads, case.tails, strict=True):
+        below.setdefault(head, set()).add(tail)
+    open_: dict[int, list[int]] = {}  # lane -> the nodes that are in it
+    joined: dict[int, set[int]] = {}
+    for line, row in enumerate(made.rows):
+        assert row.node == order[line]
+        for lane in list(open_):
+            bit = 1 << lane
+            assert bool(row.passing & bit) != bool(row.ending & bit), "a lane goes on or ends"
+            if row.ending & bit and not (row.beginning & bit and lane != row.lane):
+                for head in open_.pop(lane):
+                    assert row.node in below[head]
+                    joined.setdefault(head, set()).add(row.node)
+        for lane in range(made.lanes):
+            if row.beginning >> lane & 1:
+                open_.setdefault(lane, []).append(row.node)
+    assert not open_, "no lane is left over"
+    for row in made.rows:
+        assert len(joined.get(row.node, ())) + row.stubs == len(below.get(row.node, ()))
+
+
+def test_a_line_of_rails_is_as_wide_as_its_lanes(case):
+    made = rails(len(case.names), case.heads, case.tails, listed(case))
+    for line in range(len(made.rows)):
+        assert len(made.sides(line)) == 2 * made.lanes
+
+
+def test_repeats_find_blocks_and_nothing_else():
+    assert repeats("abcabcabcx") == [Run(0, 3, 3)]
+    assert repeats("aaaa") == [Run(0, 1, 4)]
+    assert repeats("abab") == [], "twice is not worth a fold"
+    assert repeats("xabcdabcdabcdyzzzz") == [Run(1, 4, 3), Run(14, 1, 4)]
+    assert repeats("") == []
+    for run in repeats("abbabbabbabb"):
+        assert run == Run(0, 3, 4), "the run that spares most, not the one that is shortest"

@@ -13,7 +13,6 @@ from tui.views._autograd_scene import STATE, Scene
 from tui.views._autograd_signs import NOT_YET, buffer_text, item_sign
 from tui.views._table import window
 
-MOST_LANES = 6
 NAME, BUFFER, KEPT, LINE = 9, 6, 4, 6
 
 
@@ -48,11 +47,11 @@ def _line(
     room = width - 1 - sum(span.width for span in lanes) - 1
     columns = _columns(room)
     name = max(4, room - STATE - sum(columns))
-    notes = _notes(box, row.stubs, context)
+    notes = _notes(box, context)
     spans = [
         Span(glyphs.lit if lit else " ", "lit"),
         *lanes,
-        Span(" "),
+        Span(glyphs.far if row.stubs else " ", "wire"),
         Span(fit(sign.text, STATE - 1, glyphs.ellipsis) + " ", style, target),
         *_padded(translated(scene.labels[row.node], glyphs), name, style, target, glyphs.ellipsis),
     ]
@@ -81,13 +80,12 @@ def _columns(room: int) -> tuple[int, int, int, int]:
 
 
 def _notes(
-    box: NodeBox | None, stubs: int, context: DrawContext
+    box: NodeBox | None, context: DrawContext
 ) -> tuple[tuple[str, str], tuple[str, str], tuple[str, str], tuple[str, str]]:
     """What the columns hold: tensor, buffer, saved tensors, line of the program."""
     glyphs = context.glyphs
-    far = f"{glyphs.far}{stubs}" if stubs else ""
     if box is None:
-        return ("", ""), ("", ""), ("", ""), (far, "wire")
+        return ("", ""), ("", ""), ("", ""), ("", "")
     if box.fact.leaf:
         grad = box.grad
         name = "" if grad is None else f"grad {glyphs.one if grad.tensor else glyphs.none}"
@@ -96,7 +94,7 @@ def _notes(
         name = tensor_name(box)
         count = sum(each.released < 0 for each in box.saved)
         kept = f"{glyphs.kept}{count}" if count else ""
-    where = far or (f"L{box.fact.line}" if box.fact.line else "")
+    where = f"L{box.fact.line}" if box.fact.line else ""
     return (
         (name, "name"),
         (buffer_text(box, glyphs), "done"),
@@ -112,5 +110,5 @@ def _lanes(rails: Rails, line: int, blank: bool, context: DrawContext) -> list[S
     signs = [glyphs.wire(sides) for sides in rails.sides(line)]
     if not blank:
         signs[2 * row.lane] = glyphs.mark
-    text = "".join(signs[: 2 * MOST_LANES - 1])
+    text = "".join(signs[:-1])
     return [Span(text if not blank else " " * len(text), "wire")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from threading import Lock
 from typing import Generic, TypeVar
 
 from engine.inspect.models.autograd import Part
@@ -46,15 +47,18 @@ class Kept(Generic[T]):
     def __init__(self, make: Callable[..., T]) -> None:
         self._make = make
         self._found: dict[tuple, tuple[object, T]] = {}
+        self._lock = Lock()  # views are drawn ahead by a thread
 
     def __call__(self, of: object, *how: Hashable) -> T:
         key = (id(of), *how)
-        found = self._found.pop(key, None)
+        with self._lock:
+            found = self._found.pop(key, None)
         if found is None or found[0] is not of:  # an id may have been another thing's before
             found = of, self._make(of, *how)
-        self._found[key] = found
-        while len(self._found) > KEPT:
-            del self._found[next(iter(self._found))]
+        with self._lock:
+            self._found[key] = found
+            while len(self._found) > KEPT:
+                del self._found[next(iter(self._found))]
         return found[1]
 
 

@@ -69,6 +69,7 @@ HELP = {
 BESIDE = 66  # columns from which the pane stands beside the graph
 LEAST, MOST = 30, 50  # columns of the pane
 _EXAMPLE = ("x = engine.ones(3, requires_grad=True)", "y = (x * x).sum()", "y.backward()")
+LEGEND = 8  # rows that must be free beside the graph for a legend
 QUEUE = 6  # places of the queue that are named
 
 
@@ -210,7 +211,8 @@ def _rule(model: Autograd, made: Scene, part: Part, context: DrawContext, at: in
     glyphs = context.glyphs
     wire = glyphs.wire(LEFT | RIGHT)
     fold = context.look.fold or ("repeats" if made.folded.grouped else "")
-    words = [made.form, f"folded: {fold}" if fold and fold != "nothing" else ""]
+    words = [made.form, many(len(part.nodes), "node")]
+    words.append(f"folded: {fold}" if fold and fold != "nothing" else "")
     if len(model.parts) > 1:
         words.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
     if model.hidden:
@@ -243,7 +245,18 @@ def _graph(
         lines = listed(model, made, context, width, rows, focus)
         return lines + [()] * (rows - len(lines)), made
     raster = Window(model, made, context, width, rows, focus).drawn()
-    return [tuple(raster.line(y)) for y in range(rows)], made
+    lines = [tuple(raster.line(y)) for y in range(rows)]
+    if made.layout is not None and made.layout.height + LEGEND <= rows and model.run is not None:
+        lines[-2:] = _legend(context, width)
+    return lines, made
+
+
+def _legend(context: DrawContext, width: int) -> list[Line]:
+    """What the signs mean, in two lines where there is nothing else: nobody need ask for help first."""
+    g = context.glyphs
+    states = f" {g.waits} waits  {g.ready} in the queue  {g.here} runs  {g.done} has run  {g.ghost} freed"
+    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} a gradient  {g.sum} a sum of several"
+    return [(Span(cut(text, width, g.ellipsis), "dim"),) for text in (states, slots)]
 
 
 def _pane(model: Autograd, what: Folded, context: DrawContext, width: int, rows: int) -> list[Line]:

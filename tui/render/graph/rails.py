@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 
-LANES = 8
+LANES = 6  # the last one is kept for nodes that no lane leads to
 FAR = 120  # lines
 
 
@@ -75,10 +75,11 @@ def rails(count: int, heads: Sequence[int], tails: Sequence[int], order: Sequenc
             if ending >> lane & 1:
                 lanes[lane] = -1
         free = [lane for lane in range(LANES) if lanes[lane] < 0]
-        own = (ending & -ending).bit_length() - 1 if ending else (free[0] if free else LANES - 1)
+        own = (ending & -ending).bit_length() - 1 if ending else free[0]
         passing = sum(1 << lane for lane in range(LANES) if lanes[lane] >= 0)
         beginning = stubs = 0
-        room = [own, *(lane for lane in free if lane != own)] if lanes[own] < 0 else free
+        room = [own, *(lane for lane in free if lane != own)]
+        room = [lane for lane in room if lane < LANES - 1]
         # the nearest one goes straight on, so that lanes open and close quickly
         for tail in sorted(set(below[node]), key=line_of.__getitem__, reverse=True):
             known = next((lane for lane, to in enumerate(lanes) if to == tail), -1)
