@@ -33,6 +33,9 @@ except RuntimeError as error:
     print(error)
 del y
 big = engine.zeros(100, 100) + 1
+w = engine.ones(3, requires_grad=True)
+loss = (w * w + w.exp()).sum()
+loss.backward()
 """
 LONGEST = 10.0  # seconds for one file; a hang would be far more
 
@@ -64,7 +67,8 @@ def look(path: Path, moments: int = 3) -> int:
     history = History(trace)
     chooser = random.Random(0)
     for moment in (chooser.randrange(history.end) for _ in range(moments if history.end else 0)):
-        selection = Selection(tensor=chooser.randrange(4), storage=chooser.randrange(3), byte=4)
+        tensor, node = chooser.randrange(4), chooser.randrange(4)
+        selection = Selection(tensor=tensor, storage=chooser.randrange(3), byte=4, node=node)
         for project in VIEWS.values():
             to_json(project(history, moment, selection))
         assert history.event(moment).sentence
