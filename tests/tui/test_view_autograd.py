@@ -435,3 +435,35 @@ def test_ascii_and_unicode_draw_the_same_cells():
             one, two = plain.line(y), signs.line(y)
             assert sum(s.width for s in one) == sum(s.width for s in two)
     assert ASCII.ready != ASCII.done
+
+
+def test_skipped_and_failed_nodes_are_not_taken_for_done_ones():
+    b, n = diamond(needs=["n_y", "n_a"])
+    text = drawn(b.history(), b.now).text()
+    assert "⊘   ExpBackward0" in text
+    b, n = diamond(stops_at="n_b")
+    picture = drawn(b.history(), b.now)
+    assert "✖2  ExpBackward0" in picture.text()
+    assert "failed" in picture.text().splitlines()[0]
+
+
+def test_a_legend_stands_where_there_is_room_for_it():
+    history, n = trained()
+    enter = moment_of(history, "NODE_ENTER", n["n_b"])
+    assert "○ waits" in drawn(history, enter, 100, 40).text()
+    assert "○ waits" not in drawn(history, enter, 100, 22, look=Look("boxes")).text()
+    assert "○ waits" not in drawn(history, n["built"], 100, 40).text(), "no pass, no states"
+
+
+def test_what_does_not_fit_in_the_pane_is_counted_and_told_on_a_sheet():
+    from tui.graphs import details
+
+    history, n = trained()
+    enter = moment_of(history, "NODE_ENTER", n["n_a"])
+    small = drawn(history, enter, 80, 14).text()
+    found = re.search(r"… (\d+) more lines", small)
+    assert found
+    stage = Stage(history, at=str(enter), view="autograd")
+    whole = details(stage, UNICODE, 80).text()
+    assert "gradients come from" in whole
+    assert "gradients come from" not in small

@@ -255,7 +255,7 @@ def _legend(context: DrawContext, width: int) -> list[Line]:
     """What the signs mean, in two lines where there is nothing else: nobody need ask for help first."""
     g = context.glyphs
     states = f" {g.waits} waits  {g.ready} in the queue  {g.here} runs  {g.done} has run  {g.ghost} freed"
-    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} a gradient  {g.sum} a sum of several"
+    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} a gradient  {g.sum} a sum"
     return [(Span(cut(text, width, g.ellipsis), "dim"),) for text in (states, slots)]
 
 
