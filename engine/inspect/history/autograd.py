@@ -296,6 +296,11 @@ class Autograd:
             for row in table.until_now("tensor", tensor, m)
         )
 
+    @cached_property
+    def let_go(self) -> Ints:
+        """The events by which something went: a saved tensor, a node, a tensor."""
+        return self.history.tables.numbers("RELEASE", "NODE_FREE", "TENSOR_FREE")
+
     # Backward passes
 
     def runs_at(self, m: int) -> tuple[Run, ...]:

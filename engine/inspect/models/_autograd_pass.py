@@ -73,7 +73,7 @@ def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
 
 def _let_go(history: Any, run: Any, moment: int) -> Any:
     """The events since the pass began by which something went, oldest first."""
-    numbers = history.tables.numbers("RELEASE", "NODE_FREE", "TENSOR_FREE")
+    numbers = history.autograd.let_go
     lo, hi = np.searchsorted(numbers, [run.since, min(moment, run.until) + 1])
     return numbers[lo:hi]
 
