@@ -132,7 +132,10 @@ def make_parser() -> argparse.ArgumentParser:
     show_.add_argument("--view", choices=VIEWS, default="memory", help="default: memory")
     show_.add_argument("--at", default="end", metavar="N", help="event number, `end` or `line:12`")
     show_.add_argument(
-        "--select", default="", metavar="WHAT", help="tensor=3, name=x, storage=2,byte=16, line=4"
+        "--select",
+        default="",
+        metavar="WHAT",
+        help="tensor=3, name=x, node=5, storage=2,byte=16, line=4",
     )
     show_.add_argument("--json", action="store_true", help="the model instead of the picture")
     show_.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from engine.inspect.models.autograd import Autograd, NodeBox
@@ -80,6 +81,15 @@ class Window:
                 elif item < layout.solid:
                     self._portal(raster, item)
         return raster
+
+    def seen(self) -> str:
+        """Which layers are on the picture, if not all of them are."""
+        tops, box = self.layout.tops, self.layout.box
+        first = bisect_left(tops, self.y)
+        last = bisect_right(tops, self.y + self.height - box)
+        if first == 0 and last == len(tops):
+            return ""
+        return f"layers {first + 1:,} to {last:,} of {len(tops):,}"
 
     def _sign(self, item: int) -> Sign:
         if item not in self._signs:

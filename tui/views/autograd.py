@@ -84,15 +84,15 @@ def draw(model: Autograd, context: DrawContext) -> Picture:
     if width >= BESIDE:
         pane = max(LEAST, min(MOST, width * 42 // 100))
         left = width - pane - 1
-        graph, made = _graph(model, part, context, left, rows)
+        graph, made, seen = _graph(model, part, context, left, rows)
         beside = _pane(model, made.folded, context, pane, rows)
-        lines = [*head, _rule(model, made, part, context, left)]
+        lines = [*head, _rule(model, made, part, context, left, seen)]
         lines += [_beside(graph, beside, y, left, context) for y in range(rows)]
         return _guided(Picture.of(lines, width), model, made, left, rows, beside)
     below = max(8, rows // 2)
-    graph, made = _graph(model, part, context, width, rows - below)
+    graph, made, seen = _graph(model, part, context, width, rows - below)
     beside = _pane(model, made.folded, context, width, below - 1)
-    lines = [*head, _rule(model, made, part, context, -1), *graph]
+    lines = [*head, _rule(model, made, part, context, -1, seen), *graph]
     lines += [(Span(context.glyphs.wire(LEFT | RIGHT) * width, "frame"),), *beside]
     return _guided(Picture.of(lines, width), model, made, width, rows - below, beside)
 
@@ -206,13 +206,16 @@ def _queue(model: Autograd, context: DrawContext) -> Line:
     return _cut(spans, context.width, glyphs.ellipsis)
 
 
-def _rule(model: Autograd, made: Scene, part: Part, context: DrawContext, at: int) -> Line:
+def _rule(
+    model: Autograd, made: Scene, part: Part, context: DrawContext, at: int, seen: str
+) -> Line:
     """The line above the graph: what is drawn and how; it has a corner where the pane begins."""
     glyphs = context.glyphs
     wire = glyphs.wire(LEFT | RIGHT)
     fold = context.look.fold or ("repeats" if made.folded.grouped else "")
     words = [made.form, many(len(part.nodes), "node")]
     words.append(f"folded: {fold}" if fold and fold != "nothing" else "")
+    words.append(seen)
     if len(model.parts) > 1:
         words.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
     if model.hidden:
@@ -238,17 +241,21 @@ def _rule(model: Autograd, made: Scene, part: Part, context: DrawContext, at: in
 
 def _graph(
     model: Autograd, part: Part, context: DrawContext, width: int, rows: int
-) -> tuple[list[Line], Scene]:
+) -> tuple[list[Line], Scene, str]:
+    """Lines of the graph, how it was drawn, and what part of it that is."""
     made = scene(part, context.look, width, rows)
     focus = made.folded.item_of.get(model.focus, -1)
     if made.form == "list":
         lines = listed(model, made, context, width, rows, focus)
-        return lines + [()] * (rows - len(lines)), made
-    raster = Window(model, made, context, width, rows, focus).drawn()
+        count = len(made.folded.items)
+        seen = f"{len(lines):,} of {count:,} lines" if len(lines) < count else ""
+        return lines + [()] * (rows - len(lines)), made, seen
+    window = Window(model, made, context, width, rows, focus)
+    raster = window.drawn()
     lines = [tuple(raster.line(y)) for y in range(rows)]
     if made.layout is not None and made.layout.height + LEGEND <= rows and model.run is not None:
         lines[-2:] = _legend(context, width)
-    return lines, made
+    return lines, made, window.seen()
 
 
 def _legend(context: DrawContext, width: int) -> list[Line]:
