@@ -441,7 +441,7 @@ def test_skipped_and_failed_nodes_are_not_taken_for_done_ones():
     b, n = diamond(needs=["n_y", "n_a"])
     text = drawn(b.history(), b.now).text()
     assert "⊘   ExpBackward0" in text
-    b, n = diamond(stops_at="n_b")
+    b, _n = diamond(stops_at="n_b")
     picture = drawn(b.history(), b.now)
     assert "✖2  ExpBackward0" in picture.text()
     assert "failed" in picture.text().splitlines()[0]
@@ -467,3 +467,27 @@ def test_what_does_not_fit_in_the_pane_is_counted_and_told_on_a_sheet():
     whole = details(stage, UNICODE, 80).text()
     assert "gradients come from" in whole
     assert "gradients come from" not in small
+
+
+def test_modules_are_folded_with_what_lies_between_their_parameters():
+    from tui.views._autograd_fold import NODE, fold, module_of
+
+    assert module_of("net.layers.3.attention.out") == "net.layers.3"
+    assert module_of("net.fc1") == "net.fc1"
+    assert module_of("") == ""
+    b = GradBuilder()
+    b.file("net.py", "x\ny\n")
+    h = 0
+    for block in range(2):
+        for name in ("one", "two"):
+            path = f"net._modules['layers']._modules['{block}']._modules['{name}']"
+            weight = b.leaf((4, 4), f"{path}._parameters['weight']")
+            b.line(1)
+            h = b.made("MmBackward0", (h, weight) if h else (0, weight), {}, (4, 4), op="mm")
+            h = b.made("TanhBackward0", (h,), {}, (4, 4))
+    b.made("SumBackward0", (h,), sizes=())
+    history = b.history()
+    part = project("autograd", history, b.now, Selection()).parts[0]
+    folded = fold(part, "modules")
+    groups = {item.label: len(item.members) for item in folded.items if item.key[1] != NODE}
+    assert groups == {"net.layers.0": 5, "net.layers.1": 5}, "two Mm, what is between, two weights"

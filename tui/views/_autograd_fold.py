@@ -122,17 +122,15 @@ def _blocks(
     """The nodes in the order in which they were made, those of one line or module together."""
     if how not in ("lines", "modules"):
         return [[place] for place in inner]
+    keys = _lines(part, inner) if how == "lines" else _modules(part, inner)
     made: list[list[int]] = []
     before: Hashable = None
-    for place in inner:
-        node = part.nodes[place]
-        key = (node.file, node.line, node.frame) if how == "lines" else node.module
-        known = node.line if how == "lines" else node.module
-        if known and key == before:
+    for place, key in zip(inner, keys, strict=True):
+        if key and key == before:
             made[-1].append(place)
         else:
             made.append([place])
-        before = key if known else None
+        before = key
     return [
         piece
         for block in made
@@ -140,6 +138,34 @@ def _blocks(
             [[place] for place in block] if (part.nodes[block[0]].id, PLACE) in opened else [block]
         )
     ]
+
+
+def _lines(part: Part, inner: list[int]) -> list[Hashable]:
+    """By node, the line that it was made on; None where that is not known."""
+    nodes = (part.nodes[place] for place in inner)
+    return [(node.file, node.line, node.frame) if node.line else None for node in nodes]
+
+
+def _modules(part: Part, inner: list[int]) -> list[Hashable]:
+    """By node, the module that it was made in: `net.layers.0` of all that is in that layer. Nodes
+    without parameters belong to the module of those before and after them, if that is the same."""
+    keys = [module_of(part.nodes[place].module) for place in inner]
+    before, known = "", keys[:]
+    for at in range(len(keys) - 1, -1, -1):  # the next module that is known
+        before = known[at] = keys[at] or before
+    before = ""
+    for at, key in enumerate(keys):
+        before = key or before
+        if not key and before == known[at]:
+            keys[at] = before
+    return list(keys)
+
+
+def module_of(path: str) -> str:
+    """What a module is folded into: `net.layers.0` for `net.layers.0.attention.out`, else two names."""
+    names = path.split(".")
+    number = next((at for at, name in enumerate(names) if name.isdigit()), 1)
+    return ".".join(names[: number + 1])
 
 
 def _groups(
@@ -181,7 +207,10 @@ def _group(part: Part, times: int, blocks: list[list[int]], how: str) -> Item:
     words = _words([part.nodes[place].label for place in one])
     if times > 1:
         return Item((first.id, REPEAT), members, times, words)
-    label = first.module if how == "modules" else f"line {first.line}: {words}"
+    label = f"line {first.line}: {words}"
+    if how == "modules":
+        named = (part.nodes[place].module for place in members)
+        label = module_of(next(filter(None, named), ""))
     return Item((first.id, PLACE), members, 1, label)
 
 
