@@ -39,7 +39,6 @@ __all__ = [
     "zeros_like",
 ]
 
-_new = object.__new__
 _zeros = lib.uh_zeros
 _zeros_1d = lib.uh_zeros_1d
 Device: TypeAlias = device | str | None
@@ -216,9 +215,7 @@ def zeros(*size: Any, **options: Any) -> Tensor:
             return _zeros_with_options(*size)
         if not handle:
             raise_last()
-        made = _new(Tensor)
-        made._h = handle
-        return made
+        return wrap(handle)
     return _zeros_with_options(*size, **options)
 
 

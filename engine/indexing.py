@@ -20,7 +20,6 @@ from engine.tensor import Tensor, wrap
 
 # One tensor of indices per dimension, None where all of the dimension is taken.
 Advanced: TypeAlias = list[Tensor | None]
-_new = object.__new__
 _select = lib.uh_select
 _basic = lib.uh_basic_index
 
@@ -46,14 +45,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return _resolve(self, index)[0]  # says which index and what the size is
         if not handle:
             raise_last()
-        found = _new(Tensor)
-        found._h = handle
-        return found
+        return wrap(handle)
     handle = _basic(self._h, id(index))
     if handle:
-        found = _new(Tensor)
-        found._h = handle
-        return found
+        return wrap(handle)
     view, advanced = _resolve(self, index)
     return ops.index(view, advanced) if advanced else view
 

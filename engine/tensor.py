@@ -7,7 +7,7 @@ tables by engine/__init__.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
@@ -37,7 +37,6 @@ if TYPE_CHECKING:  # the operators' methods, which engine/__init__.py installs
 else:
     _Base = _TensorBase
 
-_new = object.__new__
 _item_double = lib.uh_item_double
 _new_tuple = tuple.__new__
 
@@ -468,17 +467,6 @@ def _real(number: Any, function: str) -> Any:
     return number.real
 
 
-def wrap_known(handle: int) -> Tensor:
-    """The one Python object of a tensor, made if there is none; the handle moves into it.
-
-    For tensors that are met again: gradients, parameters, what a hook is given.
-    """
-    found = Tensor._object_of(handle)
-    return wrap(handle)._remember() if found is None else found  # type: ignore[no-any-return]
-
-
-def wrap(handle: int) -> Tensor:
-    """The Python object for a handle, which it owns from here on."""
-    made = _new(Tensor)
-    made._h = handle
-    return made
+# The Python object of a handle, which it owns from here on: the one there is already, or a new one.
+Tensor._set_class(Tensor)
+wrap: Callable[[int], Tensor] = Tensor._wrap

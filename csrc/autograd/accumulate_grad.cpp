@@ -12,6 +12,15 @@ namespace {
 // How a gradient became `.grad`: field `how` of event ACCUMULATE.
 enum class How : int64_t { kTaken, kCopied, kAddedInPlace, kAdded };
 
+// Whether nobody but the caller holds the gradient and its bytes. A view whose base nobody else
+// holds any more (the transpose of a product) is as good as a tensor of its own.
+bool is_ours_alone(const Tensor& gradient) {
+  if (gradient.impl()->use_count() != 1) return false;
+  const TensorImpl* base = gradient.impl()->base();
+  const bool last = base && base->use_count() == 1;
+  return gradient.storage()->use_count() == (last ? 2 : 1);
+}
+
 // Whether the gradient lies in memory as the leaf does, so that optimizers walk both in one order.
 bool same_layout(const Tensor& leaf, const Tensor& gradient) {
   return leaf.strides() == gradient.strides() || (leaf.is_contiguous() && gradient.is_contiguous());
@@ -45,20 +54,17 @@ AccumulateGrad::~AccumulateGrad() {
                  id(), leaf_.impl()->use_count() - 1);
 }
 
+std::vector<Ref<Hook>> AccumulateGrad::leaf_hooks() const {
+  const Meta* m = maybe_meta(leaf_.impl());
+  return m ? m->hooks : std::vector<Ref<Hook>>();
+}
+
 Gradients AccumulateGrad::apply(Gradients gradients) {
   Tensor incoming = std::move(gradients[0]);
   if (!incoming) return {};
   Meta& m = meta(leaf_);
   check(!grad_fn(leaf_), "leaf variable has been moved into the graph interior");
   if (!m.requires_grad) return {};
-  for (size_t i = 0; i < m.hooks.size(); ++i) {  // a hook may remove itself
-    const Ref<Hook> hook = m.hooks[i];
-    const Tensor before = incoming;
-    hook->call(&incoming, 1, nullptr, 0);
-    record_hook(HookKind::kTensor, leaf_.id(), before, incoming);
-    if (i < m.hooks.size() && m.hooks[i].get() != hook.get()) --i;
-  }
-  if (!incoming) return {};
   const int64_t arrived = incoming.id();
   accumulate(std::move(incoming), arrived);
   const auto after = m.after_accumulate;
@@ -76,9 +82,10 @@ void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
   // Threads may bring gradients for one leaf at the same time: one after the other.
   const std::lock_guard<std::mutex> one_at_a_time(accumulation_lock(leaf_));
   if (!m.grad) {
-    const bool ours_alone = !grad_enabled() && incoming.impl()->use_count() == 1 &&
-                            incoming.storage()->use_count() == 1;
-    if (!ours_alone || !same_layout(leaf_, incoming)) {
+    const bool ours_alone = !grad_enabled() && is_ours_alone(incoming);
+    if (ours_alone && same_layout(leaf_, incoming)) {
+      if (incoming.impl()->base()) incoming = alias(incoming, incoming.impl()->layout());
+    } else {
       how = How::kCopied;
       incoming = grad_enabled() ? ops::clone(incoming, MemoryFormat::kUndefined)
                                 : copy_like(incoming, leaf_);

@@ -40,12 +40,51 @@ bool requires_grad(const TensorImpl* impl) {
   return impl->base() && requires_grad(impl->base());
 }
 
+namespace {
+
+void check_view(const Tensor& self) {
+  static constexpr std::string_view kWay =
+      " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+      "your code by moving both the view and the inplace either both inside the ";
+  const ViewOrigin origin = self.impl()->view_origin();
+  const auto two_worlds = [&](std::string_view made, std::string_view mode, std::string_view now) {
+    fail(ErrorKind::kRuntime, "A view was created in ", made, " and is being modified inplace ",
+         now, ".", kWay, mode,
+         " block (if you don't want the inplace to be tracked) or both outside (if you want the "
+         "inplace to be tracked).");
+  };
+  if (origin == ViewOrigin::kNoGrad)
+    two_worlds("no_grad mode", "no_grad", "with grad mode enabled");
+  if (origin == ViewOrigin::kInference)
+    two_worlds("inference mode", "inference_mode", "in normal mode");
+  if (origin == ViewOrigin::kDefault) return;
+  const Meta* known = maybe_meta(self.impl());
+  const Node* node = known ? known->grad_fn.get() : nullptr;
+  const std::string which =
+      node ? message("Output ", known->output, " of ", short_name(*node)) : "This tensor";
+  if (origin == ViewOrigin::kMultiOutput) {
+    fail(ErrorKind::kRuntime, which,
+         " is a view and is being modified inplace. This view is the output of a function that "
+         "returns multiple views. Such functions do not allow the output views to be modified "
+         "inplace. You should replace the inplace operation by an out-of-place one.");
+  }
+  fail(ErrorKind::kRuntime, which,
+       " is a view and is being modified inplace. This view was created inside a custom Function "
+       "(or because an input was returned as-is) and the autograd logic to handle view+inplace "
+       "would override the custom backward associated with the custom Function, leading to "
+       "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output "
+       "of the custom Function.");
+}
+
+}  // namespace
+
 Ref<Node> grad_fn(const Tensor& tensor) {
   TensorImpl* impl = tensor.impl();
   const Meta* known = maybe_meta(impl);
   const bool right = !impl->base() || impl->history_version() == impl->version();
   if (right || (!(known && known->grad_fn) && !requires_grad(impl->base())))
     return known ? known->grad_fn : nullptr;
+  check_view(tensor);  // its base was written: that is a write to the view as well
   const Tensor base = Tensor::share(impl->base());
   Ref<Node> made = view_node(base, tensor);
   made->add_edge(gradient_edge(base));
@@ -98,51 +137,14 @@ void set_history(const std::vector<Tensor>& results, const Ref<Node>& node) {
   for (const Tensor& result : results) set_history(result, node);
 }
 
-namespace {
-
-void check_view(const Tensor& self) {
-  static constexpr std::string_view kWay =
-      " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
-      "your code by moving both the view and the inplace either both inside the ";
-  const ViewOrigin origin = self.impl()->view_origin();
-  const auto two_worlds = [&](std::string_view made, std::string_view mode, std::string_view now) {
-    fail(ErrorKind::kRuntime, "A view was created in ", made, " and is being modified inplace ",
-         now, ".", kWay, mode,
-         " block (if you don't want the inplace to be tracked) or both outside (if you want the "
-         "inplace to be tracked).");
-  };
-  if (origin == ViewOrigin::kNoGrad)
-    two_worlds("no_grad mode", "no_grad", "with grad mode enabled");
-  if (origin == ViewOrigin::kInference)
-    two_worlds("inference mode", "inference_mode", "in normal mode");
-  if (origin == ViewOrigin::kDefault) return;
-  const Ref<Node> node = grad_fn(self);
-  const std::string which =
-      node ? message("Output ", meta(self).output, " of ", short_name(*node)) : "This tensor";
-  if (origin == ViewOrigin::kMultiOutput) {
-    fail(ErrorKind::kRuntime, which,
-         " is a view and is being modified inplace. This view is the output of a function that "
-         "returns multiple views. Such functions do not allow the output views to be modified "
-         "inplace. You should replace the inplace operation by an out-of-place one.");
-  }
-  fail(ErrorKind::kRuntime, which,
-       " is a view and is being modified inplace. This view was created inside a custom Function "
-       "(or because an input was returned as-is) and the autograd logic to handle view+inplace "
-       "would override the custom backward associated with the custom Function, leading to "
-       "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output "
-       "of the custom Function.");
-}
-
-}  // namespace
-
 void check_inplace(const Tensor& self, bool any_requires_grad) {
   if (!any_requires_grad || !grad_enabled()) return;
   const bool differentiable_view = self.impl()->base() != nullptr;
   if (differentiable_view) {
     const Tensor base = Tensor::share(self.impl()->base());
+    check_view(self);
     check(!(requires_grad(base) && is_leaf(base)),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-    check_view(self);
   }
   check(!(requires_grad(self) && is_leaf(self)),
         "a leaf Variable that requires grad is being used in an in-place operation.");

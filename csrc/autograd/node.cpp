@@ -100,6 +100,11 @@ void Node::remove_hook(int64_t id) {
   std::erase_if(hooks_->after, is);
 }
 
+void Node::set_metadata(std::shared_ptr<void> metadata) {
+  if (!extra_) extra_ = std::make_unique<Extra>();
+  extra_->metadata = std::move(metadata);
+}
+
 const std::string& Node::forward_traceback() const {
   static const std::string none;
   return extra_ ? extra_->traceback : none;

@@ -73,6 +73,8 @@ class Node : public RefCounted {
   virtual void each_saved(SavedVisitor&) {}
   // Lets go of saved values; apply() then raises.
   virtual void release_saved();
+  // Hooks that belong to a leaf: AccumulateGrad's.
+  virtual std::vector<Ref<Hook>> leaf_hooks() const { return {}; }
   // How the explorer and Python's `variable` see what AccumulateGrad belongs to.
   virtual Tensor variable() const { return Tensor(); }
 
@@ -103,6 +105,9 @@ class Node : public RefCounted {
 
   const std::string& forward_traceback() const;
   Ref<Node> made_by() const { return extra_ ? extra_->made_by : nullptr; }
+  // Something of the user's that lives as long as the Node.
+  void* metadata() const { return extra_ ? extra_->metadata.get() : nullptr; }
+  void set_metadata(std::shared_ptr<void> metadata);
   bool released() const { return released_; }
   SpinLock& lock() { return lock_; }
 
@@ -117,9 +122,10 @@ class Node : public RefCounted {
 
  private:
   friend class BackwardRun;
-  struct Extra {  // anomaly mode only
-    std::string traceback;
-    Ref<Node> made_by;  // the Node whose backward made this one
+  struct Extra {
+    std::string traceback;  // anomaly mode
+    Ref<Node> made_by;      // anomaly mode: the Node whose backward made this one
+    std::shared_ptr<void> metadata;
   };
   void dispose();
 

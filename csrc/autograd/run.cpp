@@ -230,6 +230,11 @@ void BackwardRun::push(uint32_t slot) {
 }
 
 void BackwardRun::before_hooks(Node& node, Gradients& gradients) {
+  for (const Ref<Hook>& hook : node.leaf_hooks()) {
+    const Tensor before = gradients[0];
+    hook->call(&gradients[0], 1, nullptr, 0);
+    record_hook(HookKind::kTensor, node.variable().id(), before, gradients[0]);
+  }
   const Node::Hooks* hooks = node.maybe_hooks();
   if (!hooks) return;
   const auto call_one = [&](const std::pair<uint32_t, Ref<Hook>>& entry) {
@@ -334,11 +339,6 @@ void BackwardRun::validate(Node& node, Gradients& results) {
       gradient = ops::sum_to_size(gradient, expected.sizes);
     }
     if (gradient.dtype() == expected.dtype) continue;
-    check(is_differentiable(gradient.dtype()), "Function ", node.name(),
-          " returned an invalid gradient at index ", i,
-          " - expected a floating or complex dtype, "
-          "got ",
-          info(gradient.dtype()).name);
     if (is_complex(gradient.dtype()) && !is_complex(expected.dtype))
       gradient = ops::real_view(gradient);
     if (gradient.dtype() != expected.dtype)

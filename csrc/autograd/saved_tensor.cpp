@@ -82,7 +82,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
     if (!requires_grad_ && !is_output_) return found;
     Tensor whole = alias(found, found.impl()->layout());
     Meta& m = meta(whole);
-    m.grad_fn = is_output_ ? Ref<Node>::share(&owner) : node_;
+    m.grad_fn = !is_output_ ? node_ : owner.use_count() > 0 ? Ref<Node>::share(&owner) : nullptr;
     m.output = output_;
     m.requires_grad = requires_grad_ && !m.grad_fn;
     whole.impl()->add_key(Key::kAutograd);
@@ -93,7 +93,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
     stale(owner, now);
   if (!is_output_) return kept;
   Tensor whole = alias(kept, kept.impl()->layout());
-  if (grad_enabled()) {
+  if (grad_enabled() && owner.use_count() > 0) {
     Meta& m = meta(whole);
     m.grad_fn = Ref<Node>::share(&owner);
     m.output = output_;

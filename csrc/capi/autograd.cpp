@@ -160,7 +160,9 @@ namespace {
 class PackedObject final : public Packed {
  public:
   PackedObject(void* object, uh_pack_calls calls) : object_(object), calls_(calls) {}
-  ~PackedObject() override { calls_.release(object_); }
+  ~PackedObject() override {
+    if (!host_gone()) calls_.release(object_);
+  }
   Tensor unpack() override {
     const uh_handle made = calls_.unpack(object_);
     if (!made) throw_last_error();

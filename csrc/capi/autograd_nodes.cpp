@@ -85,6 +85,9 @@ class Finder final : public SavedVisitor {
 
 namespace uh {
 
+std::atomic<bool> g_host_gone{false};
+bool host_gone() { return g_host_gone.load(std::memory_order_relaxed); }
+
 autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name) {
   Finder finder(name);
   node.each_saved(finder);
@@ -144,6 +147,14 @@ int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle
   });
 }
 
+void* uh_node_metadata(uh_node node) { return node_of(node)->metadata(); }
+void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*)) {
+  node_of(node)->set_metadata(std::shared_ptr<void>(object, [release](void* held) {
+    if (!host_gone()) release(held);
+  }));
+}
+void uh_host_gone(void) { g_host_gone = true; }
+
 // ---- hooks
 
 namespace {
@@ -159,7 +170,9 @@ class CalledHook final : public Hook {
  public:
   CalledHook(int64_t id, uh_hook_fn call, void* context, void (*release)(void*))
       : Hook(id), call_(call), context_(context), release_(release) {}
-  ~CalledHook() override { release_(context_); }
+  ~CalledHook() override {
+    if (!host_gone()) release_(context_);
+  }
 
   void call(Tensor* gradients, size_t n, const Tensor* from, size_t n_from) override {
     const auto lent = lend(gradients, n);
@@ -285,11 +298,11 @@ Gradients call_apply(void* opaque, Gradients gradients, size_t n_results) {
 }
 void call_release(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
-  context->calls.release_saved(context->object);
+  if (!host_gone()) context->calls.release_saved(context->object);
 }
 void call_destroy(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
-  context->calls.destroy(context->object);
+  if (!host_gone()) context->calls.destroy(context->object);
   delete context;
 }
 

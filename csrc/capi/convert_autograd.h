@@ -21,4 +21,7 @@ inline uh_node give_node(Ref<autograd::Node> node) {
 // The saved tensor of that name; of a list, `saved_tensors[1]` names one. Null: there is none.
 autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name);
 
+// Whether the host language is ending, so that nothing of its may be called.
+bool host_gone();
+
 }  // namespace uh

@@ -67,6 +67,11 @@ uh_node uh_node_made_by(uh_node node); /* in anomaly mode: whose backward made i
 int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
                   int64_t n_ret);
 
+void* uh_node_metadata(uh_node node);
+void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*));
+/* The host is ending: nothing of its is called or let go of any more. */
+void uh_host_gone(void);
+
 /* ---- hooks. A hook may replace gradients[i] by a new reference, or by 0; it leaves alone what it
  * does not replace. `from`: the gradients that a Node's results were made of. -1: it failed, and
  * has said so through uh_raise. */

@@ -66,7 +66,8 @@ def node_name(op: Operator) -> str:
     """PyTorch's name: MulBackward0. One in parentheses is an expression of what the Node keeps."""
     if op.node:
         return op.node
-    return "".join(part[:1].upper() + part[1:] for part in op.name.split("_")) + "Backward0"
+    camel = "".join(part[:1].upper() + part[1:] for part in op.name.split("_"))
+    return re.sub(r"(?<=\d)[a-z]", lambda m: m[0].upper(), camel) + "Backward0"  # AvgPool2D
 
 
 def _kernel_name(op: Operator) -> str:
@@ -96,7 +97,12 @@ def _only_info(formulas: list[str], name: str) -> bool:
 def saved_values(op: Operator) -> list[Saved]:
     found = []
     for a in op.arguments:
+        told = [ns for ns, f in op.gradient.items() if _uses(f, f"{a.name}_info")]
+        if told:  # a description beside the tensor: one formula's use does not save it for others
+            found.append(Saved(f"{a.name}_info", "info", "TensorInfo", sum(told, ())))
         users = [(names, f) for names, f in op.gradient.items() if _uses(f, a.name)]
+        if not users and op.node.startswith("(") and _uses(op.node, a.name):
+            found.append(Saved(a.name, "value", VALUES[a.type], ()))
         if not users:
             continue
         used_by = tuple(name for names, _ in users for name in names)
@@ -150,7 +156,9 @@ def node_class(op: Operator) -> str:
     lines = [f"struct {class_name(op)} final : Node {{"]
     name = node_name(op)
     shown = name if name.startswith("(") else f'"{name}"'
-    lines.append(f"  std::string name() const override {{ return {shown}; }}")
+    known = [s.name for s in saved if shown.startswith("(") and _uses(shown, s.name)]
+    bound = "".join(f"const auto& {n} = {n}_; " for n in known)
+    lines.append(f"  std::string name() const override {{ {bound}return {shown}; }}")
     lines.append("  Gradients apply(Gradients grads) override {")
     lines.append("    using namespace ops;  // NOLINT: formulas name operators")
     lines.append("    Gradients out(edges().size());")
@@ -166,7 +174,7 @@ def node_class(op: Operator) -> str:
             case "tensors":
                 lines.append(f"    const auto {s.name} = unpack_all(*this, {s.name}_);")
             case _:
-                lines.append(f"    const auto& {s.name} = {s.name}_;")
+                lines.append(f"    [[maybe_unused]] const auto& {s.name} = {s.name}_;")
     offsets = _edge_offsets(op)
     for a in edges:
         at = offsets[a.name]
@@ -191,7 +199,7 @@ def node_class(op: Operator) -> str:
         lines.append("    }")
     lines.append("    return out;\n  }")
     if saved:
-        lines.append("  void each_saved(SavedVisitor& visitor) override {")
+        lines.append("  void each_saved([[maybe_unused]] SavedVisitor& visitor) override {")
         for s in saved:
             name = f"_saved_{s.name}"
             match s.how.partition(":")[0]:
@@ -204,7 +212,8 @@ def node_class(op: Operator) -> str:
                 case "infos":
                     pass
                 case "info" | "operand_info" | "result_info":
-                    lines.append(f'    visitor.value("{name}_sym_sizes", to_value({s.name}_));')
+                    shown = name.removesuffix("_info")
+                    lines.append(f'    visitor.value("{shown}_sym_sizes", to_value({s.name}_));')
                 case _:
                     lines.append(f'    visitor.value("{name}", to_value({s.name}_));')
         lines.append("  }")
@@ -231,7 +240,7 @@ def _save(op: Operator, s: Saved, written: Argument | None) -> str:
         case "tensors":
             return f"  if ({condition}) save_all(*node, {source}, node->{s.name}_);"
         case "info":
-            return f"  node->{s.name}_ = TensorInfo({s.name});"
+            return f"  node->{s.name}_ = TensorInfo({s.name.removesuffix('_info')});"
         case "operand_info":
             return f"  node->{s.name}_ = TensorInfo({s.name}.tensor);"
         case "infos":

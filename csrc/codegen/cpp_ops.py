@@ -152,6 +152,8 @@ def _inplace_or_view(op: Operator) -> str | None:
     names = ", ".join(a.name for a in op.arguments)
     call = f"ops::{op.cpp_name}_op.redispatch(keys.below(Key::kADInplaceOrView), {names})"
     head = f"{op.cpp_result} {op.cpp_name}_ad(KeySet keys, {op.cpp_parameters}) {{"
+    if op.is_view and op.composite:
+        return None  # marked by the views that it is made of
     if op.is_view:
         self = next(a.name for a in op.arguments if a.viewed)
         how = "mark_alias" if op.no_gradient else "mark_view"
@@ -247,7 +249,7 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         made = "pointwise" if op.pointwise else "formed" if op.base else ""
         for key in ("CPU", "Meta") if made else ():
             enter(op, key, f"{op.cpp_name}_{made}", f"{made} {op.name}")
-        if op.is_view or op.written:
+        if (op.is_view and not op.composite) or op.written:
             what = "mark view" if op.is_view else "bump version"
             enter(op, "ADInplaceOrView", f"{op.cpp_name}_ad", what)
         how = differentiation(op)

@@ -448,7 +448,11 @@ def load(folder: Path) -> list[Operator]:
     """Every operator of csrc/ops/*.yaml, in file and entry order."""
     ops: list[Operator] = []
     for path in sorted(folder.glob("*.yaml")):
-        for line, _, entry in entries(path):
+        try:
+            listed = entries(path)
+        except yaml.YAMLError as error:
+            raise DeclarationError(f"{path.name}: {error}") from None
+        for line, _, entry in listed:
             try:
                 ops.extend(_suffix_taken(ops, _entry(entry, path.stem, line)))
             except DeclarationError as error:

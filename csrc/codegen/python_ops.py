@@ -21,9 +21,8 @@ from engine.resolve import Overload, Parameter, overloaded
 from engine.return_types import structure
 from engine._native.errors import raise_last
 from engine.arguments import argument_error
-from engine.tensor import Tensor
+from engine.tensor import Tensor, wrap
 
-_new = object.__new__
 _WRONG = (TypeError, AttributeError, OverflowError)
 _GIVEN = object()  # stands where an argument is required under one of two names
 import numbers
@@ -180,16 +179,6 @@ def _named(op: Operator) -> bool:
     return len(op.results) > 1 and all(r.name for r in op.results)
 
 
-def _may_return_self(op: Operator) -> bool:
-    """x.contiguous() may be x itself: then the caller gets the object it already has."""
-    return (
-        not op.pointwise
-        and not op.is_view
-        and bool(op.arguments)
-        and op.arguments[0].type == "Tensor"
-    )
-
-
 def _finish(op: Operator) -> str:
     match result_kind(op):
         case "status":
@@ -203,11 +192,7 @@ def _finish(op: Operator) -> str:
         case "tuple":
             return "    return r\n"
         case "Tensor":
-            same = ""
-            if _may_return_self(op):
-                n = py_name(op.arguments[0])
-                same = f"    if r == {n}._h:\n        lib.uh_release(r)\n        return {n}\n"
-            return f"    if not r: raise_last()\n{same}    t = _new(Tensor)\n    t._h = r\n    return t\n"
+            return "    if not r: raise_last()\n    return wrap(r)\n"
         case "Tensor[]":
             return "    return take_list(r)\n"
         case "Scalar":

@@ -77,7 +77,7 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
             f"    elif kind is int and -_SMALL < other < _SMALL: r = _uh_{op.cpp_name}_ti(self._h, other)",
             f"    else: return {op.cpp_name}(self, other) if isinstance(other, _OPERANDS) else NotImplemented",
             "    if not r: raise_last()",
-            "    t = _new(Tensor)\n    t._h = r\n    return t\n\n",
+            "    return wrap(r)\n\n",
         ]
         return "\n".join(lines)
     if (

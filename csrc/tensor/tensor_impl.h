@@ -78,8 +78,8 @@ class TensorImpl final : public RefCounted {
 
   // The Python object of this tensor, while there is one: written and read by whoever makes such
   // objects, under Python's own lock. No reference is held.
-  void* object() const { return object_; }
-  void set_object(void* object) { object_ = object; }
+  void* object() const { return object_.load(std::memory_order_relaxed); }
+  void set_object(void* object) { object_.store(object, std::memory_order_relaxed); }
 
   VersionCounter& counter() const {
     return own_counter_ ? own_counter_->counter : storage_->counter();
@@ -108,7 +108,7 @@ class TensorImpl final : public RefCounted {
   Ref<TensorImpl> base_;
   Ref<OwnCounter> own_counter_;  // null: the Storage's
   std::unique_ptr<AutogradSlot> autograd_;
-  void* object_ = nullptr;
+  std::atomic<void*> object_{nullptr};
   int64_t history_version_ = 0;
   int64_t id_ = next_id(IdSpace::kTensor);
   int64_t numel_ = 0;

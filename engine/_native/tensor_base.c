@@ -26,29 +26,44 @@ static void deallocate(PyObject* self) {
   Py_DECREF(type);  // an instance of a heap type holds a reference on it
 }
 
-// Note [One object per tensor]: a gradient, a parameter or a hook's argument is the same Python
-// object wherever it is met. Such an object is remembered by its TensorImpl for as long as it lives;
-// results of operators are not, until they are met here, as that would cost every call.
+// Note [One object per tensor]: a TensorImpl remembers its Python object for as long as that lives, so
+// that `x.grad is x.grad`, and a tensor that comes back from the graph is the one that went in.
+static PyTypeObject* tensor_class;  // engine.Tensor
+
+static PyObject* set_class(PyObject* unused, PyObject* type) {
+  Py_XDECREF(tensor_class);
+  tensor_class = (PyTypeObject*)Py_NewRef(type);
+  Py_RETURN_NONE;
+}
+
+// The object of a handle, made if there is none; the handle's reference moves into it.
+static PyObject* wrap(PyObject* unused, PyObject* number) {
+  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
+  if (handle == (uh_handle)-1 && PyErr_Occurred()) return NULL;
+  PyObject* found = uh_object(handle);
+  if (found && Py_REFCNT(found) > 0) {  // 0: it is being deallocated right now
+    Py_INCREF(found);
+    uh_decref(handle);
+    return found;
+  }
+  TensorBase* made = (TensorBase*)tensor_class->tp_alloc(tensor_class, 0);
+  if (!made) return NULL;
+  made->handle = Py_NewRef(number);
+  uh_set_object(handle, made);
+  return (PyObject*)made;
+}
+
+// For objects that were not made by wrap: subclasses.
 static PyObject* remember(PyObject* self, PyObject* unused) {
   TensorBase* tensor = (TensorBase*)self;
   if (tensor->handle) uh_set_object(PyLong_AsUnsignedLongLong(tensor->handle), self);
   return Py_NewRef(self);
 }
 
-// The object of a handle, whose reference goes back; None when there is no object.
-static PyObject* object_of(PyObject* unused, PyObject* number) {
-  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
-  if (handle == (uh_handle)-1 && PyErr_Occurred()) return NULL;
-  PyObject* found = uh_object(handle);
-  if (!found) Py_RETURN_NONE;
-  Py_INCREF(found);
-  uh_release(handle);
-  return found;
-}
-
 static PyMethodDef methods[] = {
     {"_remember", remember, METH_NOARGS, "Makes this the one object of its TensorImpl; returns it."},
-    {"_object_of", object_of, METH_O | METH_STATIC, "The remembered object of a handle, or None."},
+    {"_wrap", wrap, METH_O | METH_STATIC, "The object of a handle, which moves into it."},
+    {"_set_class", set_class, METH_O | METH_STATIC, "The class that `_wrap` makes."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -22,7 +22,7 @@ from engine.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from engine.tensor import Tensor, wrap_known
+from engine.tensor import Tensor, wrap
 
 KEEP, CREATE, ACCUMULATE, ALLOW_UNUSED = 1, 2, 4, 8
 
@@ -58,7 +58,7 @@ def _run(
         raise error
     if flags & ACCUMULATE:
         return []
-    return [wrap_known(made[i]) if made[i] else None for i in range(m)]
+    return [wrap(made[i]) if made[i] else None for i in range(m)]
 
 
 def _run_edges(roots: Any, given: list[int], inputs: Any, flags: int, made: Any) -> int:
@@ -89,13 +89,13 @@ def _gradients(roots: tuple[Any, ...], given: Any) -> tuple[Tensor | None, ...]:
     if given is None:
         return (None,) * len(roots)
     gradients = (given,) if isinstance(given, Tensor) else tuple(given)
-    if len(gradients) != len(roots):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
     for gradient in gradients:
         if gradient is not None and not isinstance(gradient, Tensor):
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
             )
+    if len(gradients) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
     return gradients
 
 
@@ -171,6 +171,8 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
+    if not targets:
+        raise RuntimeError("grad requires non-empty inputs.")
     for target in targets:
         if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -6,14 +6,17 @@ comes out of the C function that led here (engine/_native/errors.py).
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import pass_on
-from engine.tensor import Tensor, wrap_known
+from engine.tensor import Tensor, wrap
 
+# At the end of the process the core outlives Python: from then on it calls nothing here.
+atexit.register(lib.uh_host_gone)
 _here = threading.local()
 _held: dict[Any, Any] = {}  # what the core holds a handle to
 
@@ -27,7 +30,7 @@ def hold(thing: Any) -> Any:
 
 def borrow(handle: int) -> Tensor | None:
     """The Python object of a tensor that the core lends for a call: None for 0."""
-    return wrap_known(lib.uh_retain(handle)) if handle else None
+    return wrap(lib.uh_retain(handle)) if handle else None
 
 
 def give(tensor: Tensor | None) -> int:
@@ -76,12 +79,18 @@ def uh_py_drop(context: Any) -> None:
 
 
 @ffi.def_extern()  # type: ignore[misc]
+def uh_py_node_dies(context: Any) -> None:
+    ffi.from_handle(context)._node_dies()
+    _held.pop(context, None)
+
+
+@ffi.def_extern()  # type: ignore[misc]
 def uh_py_pack(tensor: int) -> Any:
     from engine.autograd.graph import innermost_hooks
 
     try:
         pack, unpack = innermost_hooks()
-        return hold((pack(wrap_known(tensor)), unpack))
+        return hold((pack(wrap(tensor)), unpack))
     except BaseException as error:
         pass_on(error)
         return ffi.NULL

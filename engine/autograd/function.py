@@ -7,17 +7,18 @@ core, so that their versions are checked and the explorer sees them.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.autograd._callbacks import hold
 from engine.autograd.grad_mode import is_grad_enabled, no_grad
 from engine.autograd.graph import Node
-from engine.tensor import Tensor, wrap_known
+from engine.tensor import Tensor, wrap
 
-_calls = ffi.new("uh_function_calls *", (lib.uh_py_apply, lib.uh_py_release_saved, lib.uh_py_drop))
+_calls = ffi.new("uh_function_calls *", (lib.uh_py_apply, lib.uh_py_release_saved, lib.uh_py_node_dies))
 
 
 class FunctionCtx:
@@ -55,6 +56,17 @@ class FunctionCtx:
         self._materialize = value
 
 
+# References to a context that is only the core's: its handle, `self` and the argument of getrefcount.
+_ALONE = 4
+
+
+class _Remains(NamedTuple):
+    """What a context tells after its Node has gone."""
+
+    next_functions: tuple[tuple[Node | None, int], ...]
+    saved: tuple[Tensor | None, ...]
+
+
 class BackwardContext(FunctionCtx, Node):
     """A context that is a Node. One subclass per Function, named `<Function>Backward`."""
 
@@ -83,6 +95,9 @@ class BackwardContext(FunctionCtx, Node):
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What `save_for_backward` was given. Raises: RuntimeError when one was written in place
         since, or after the graph was freed."""
+        left: _Remains | None = self.__dict__.get("_remains")
+        if left is not None:
+            return left.saved
         if not self.__dict__.get("_address", 0):
             return self._to_save or ()
         if self._to_save is not None and not self.__dict__.get("_saved"):
@@ -92,9 +107,26 @@ class BackwardContext(FunctionCtx, Node):
             raise_last()
         handles = ffi.unpack(found.items, found.n) if found.n else []
         lib.uh_list_free(found)
-        return tuple(wrap_known(h) if h else None for h in handles)
+        return tuple(wrap(h) if h else None for h in handles)
 
     saved_variables = saved_tensors
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges, as of every Node; those it had at last when its results are gone."""
+        left: _Remains | None = self.__dict__.get("_remains")
+        found: tuple[tuple[Node | None, int], ...] = (
+            Node.next_functions.fget(self) if left is None else left.next_functions  # type: ignore
+        )
+        return found
+
+    def _node_dies(self) -> None:
+        """Called by the core when no result is left: whoever still holds this object keeps what it knows."""
+        if sys.getrefcount(self) > _ALONE and self.__dict__.get("_address"):
+            with no_grad():
+                saved = () if self._released else self.saved_tensors
+            self.__dict__["_remains"] = _Remains(self.next_functions, saved)
+        self.__dict__["_address"] = 0
 
     def _run_backward(self, gradients: list[Tensor | None], n: int) -> list[Tensor | None]:
         """Called by the core: gradients of the outputs in, one per tensor input out."""
@@ -277,19 +309,19 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], made
         handle = lib.uh_function_output(node, output._h, flags)
         if not handle:
             raise_last()
-        found.append(wrap_known_or_same(handle, output))
+        found.append(wrap_or_same(handle, output))
     if node:
         _save(ctx, node, outputs, found)
         lib.uh_function_materialize(node, ctx._materialize)
     return tuple(found) if several else found[0]
 
 
-def wrap_known_or_same(handle: int, tensor: Tensor) -> Tensor:
+def wrap_or_same(handle: int, tensor: Tensor) -> Tensor:
     """`tensor` itself when the handle is its own."""
     if handle == tensor._h:
         lib.uh_decref(handle)
         return tensor
-    return wrap_known(handle)
+    return wrap(handle)
 
 
 def _save(ctx: BackwardContext, node: int, outputs: Sequence[Any], found: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ from engine.autograd._callbacks import borrow, give, hold
 from engine.autograd.edge import GradientEdge
 from engine.boxed import unbox
 from engine.dtypes import Size
-from engine.tensor import Tensor, wrap_known
+from engine.tensor import Tensor, wrap
 
 # The Python objects of Nodes by their ids, which are never used twice.
 _alive: weakref.WeakValueDictionary[int, Node] = weakref.WeakValueDictionary()
@@ -75,13 +75,11 @@ def _name(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
-def tensor_hook(hook: Callable[[Tensor], Tensor | None]) -> Callable[..., Any]:
+def tensor_hook(hook: Callable[[Any], Tensor | None]) -> Callable[..., Any]:
     """`hook(grad)` as the core calls it."""
 
     def call(gradients: list[Tensor | None], sources: list[Any]) -> Any:
         (old,) = gradients
-        if old is None:
-            return None
         new = hook(old)
         if new is None:
             return None
@@ -123,7 +121,7 @@ class Node:
     What it has saved are attributes: `_saved_self`, `_saved_result`, `_saved_dim`.
     """
 
-    __slots__ = ("__weakref__", "_metadata", "_node")
+    __slots__ = ("__weakref__", "_node")
     _node: int
 
     def name(self) -> str:
@@ -144,15 +142,20 @@ class Node:
     @property
     def metadata(self) -> dict[str, Any]:
         """A dictionary for the user; in anomaly mode it has the traceback of the forward call."""
-        if not hasattr(self, "_metadata"):
-            self._metadata: dict[str, Any] = {}
+        kept = lib.uh_node_metadata(self._node)
+        if kept != ffi.NULL:
+            known: dict[str, Any] = ffi.from_handle(kept)
+            return known
+        found: dict[str, Any] = {}
+        lib.uh_node_set_metadata(self._node, hold(found), lib.uh_py_drop)
+        if lib.uh_anomaly() & 1:
             text = ffi.string(lib.uh_node_traceback(self._node)).decode()
             if text:
-                self._metadata["traceback_"] = text.splitlines(keepends=True)
+                found["traceback_"] = text.splitlines(keepends=True)
                 parent = node_of(lib.uh_node_made_by(self._node))
                 if parent is not None:
-                    self._metadata["parent_"] = parent
-        return self._metadata
+                    found["parent_"] = parent
+        return found
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """`fn(grad_inputs, grad_outputs)` runs after the Node; what it returns replaces grad_inputs."""
@@ -176,7 +179,7 @@ class Node:
         handle = lib.uh_node_variable(self._node)
         if not handle:
             raise AttributeError(f"{type(self).__name__} has no attribute 'variable'")
-        return wrap_known(handle)
+        return wrap(handle)
 
     def __call__(self, *gradients: Tensor | None) -> Any:
         """The Node's formula, applied to gradients of its outputs."""
@@ -185,7 +188,7 @@ class Node:
         given = [0 if g is None else g._h for g in gradients]
         if lib.uh_node_apply(self._node, given, len(given), made, n) != 0:
             raise_last()
-        found = tuple(wrap_known(made[i]) if made[i] else None for i in range(n))
+        found = tuple(wrap(made[i]) if made[i] else None for i in range(n))
         return found[0] if n == 1 else found
 
     @property
@@ -213,7 +216,7 @@ class Node:
             value = ffi.new("uh_value *")
             if lib.uh_node_saved(self._node, name.encode(), value) != 0:
                 raise_last()
-            return wrap_known(value.i) if value.tag == 1 else unbox(value[0])
+            return wrap(value.i) if value.tag == 1 else unbox(value[0])
         if name.startswith("_raw_saved_") and name[4:] in self._saved_names():
             return SavedTensor(self, name[4:])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")

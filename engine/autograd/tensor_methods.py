@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.tensor import Tensor, wrap_known
+from engine.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from typing import Self
@@ -71,7 +71,7 @@ class Differentiable(_Base):
         """The sum of the gradients that backward passes have brought; None before the first."""
         handle = lib.uh_grad(self._h)
         if handle:
-            return wrap_known(handle)
+            return wrap(handle)
         if not self.is_leaf and self.requires_grad and not lib.uh_retains_grad(self._h):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "

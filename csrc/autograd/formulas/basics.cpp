@@ -43,6 +43,7 @@ Tensor pow_backward_self(const Tensor& grad, const Operand& self, const Operand&
     const Scalar n = exponent.number;
     if (!n.is_complex() && n.to_double() == 0) return ops::mul(grad, Scalar(0));
     if (!n.is_complex() && n.to_double() == 1) return grad;
+    if (!n.is_complex() && n.to_double() == 2) return grad * conj(ops::mul(self, n));
     const Scalar less = n.is_complex() ? Scalar(Complex128(n.to_complex().re - 1, n.imag()))
                         : n.is_float() ? Scalar(n.to_double() - 1)
                                        : Scalar(n.to_int() - 1);
@@ -79,15 +80,6 @@ Tensor scaled(const Tensor& grad, const Scalar& factor) {
   return one ? grad : grad * conj(factor);
 }
 
-Tensor tanh_backward(const Tensor& grad, const Tensor& result) {
-  return grad * conj(Scalar(1) - result * result);
-}
-Tensor sigmoid_backward(const Tensor& grad, const Tensor& result) {
-  return grad * conj((Scalar(1) - result) * result);
-}
-Tensor relu_backward(const Tensor& grad, const Tensor& result) {
-  return ops::where(ops::gt(result, Scalar(0)), grad, Scalar(0));
-}
 
 Tensor softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype) {
   const Tensor scaled = grad * result;

@@ -29,9 +29,6 @@ Scalar negated(const Scalar& number);
 // grad * conj(factor); a factor of 1 costs nothing.
 Tensor scaled(const Tensor& grad, const Scalar& factor);
 
-Tensor tanh_backward(const Tensor& grad, const Tensor& result);
-Tensor sigmoid_backward(const Tensor& grad, const Tensor& result);
-Tensor relu_backward(const Tensor& grad, const Tensor& result);
 Tensor softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype);
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype);
 

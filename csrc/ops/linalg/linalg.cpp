@@ -60,6 +60,13 @@ Tensor dot(KeySet, const Tensor& self, const Tensor& tensor) {
   return product({}, self, Reading::kRow, tensor, Reading::kColumn, {});
 }
 
+Tensor unsafe_view(KeySet, const Tensor& self, const Dims& size) {
+  check(numel_of(size) == self.numel(), "_unsafe_view: shape ", size,
+        " is invalid for input of size ", self.numel());
+  const Tensor dense = as_contiguous(self);
+  return alias(dense, Layout{size, contiguous_strides(size), dense.offset()});
+}
+
 Tensor matmul(KeySet keys, const Tensor& self, const Tensor& other) {
   const int64_t da = self.ndim(), db = other.ndim();
   check(da > 0 && db > 0, "both arguments to matmul need to be at least 1D, but they are ", da,

@@ -20,9 +20,9 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
     if (self.numel() == 0) rows[0] = numel_of(IntSpan(self.sizes()).first(self.sizes().size() - 1));
     Dims shape(IntSpan(self.sizes()).first(self.sizes().size() - 1));
     const Tensor folded = ops::reshape(self, rows);
-    if (db == 1) return ops::view(ops::mv(folded, other), shape);
+    if (db == 1) return ops::_unsafe_view(ops::mv(folded, other), shape);
     shape.push_back(other.size(1));
-    return ops::view(ops::mm(folded, other), shape);
+    return ops::_unsafe_view(ops::mm(folded, other), shape);
   }
   const Tensor a = da == 1 ? ops::unsqueeze(self, 0) : self;
   const Tensor b = db == 1 ? ops::unsqueeze(other, -1) : other;
@@ -41,7 +41,7 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
   Dims shape = batch;
   if (da > 1) shape.push_back(product.size(1));
   if (db > 1) shape.push_back(product.size(2));
-  return ops::view(product, shape);
+  return ops::_unsafe_view(product, shape);
 }
 
 }  // namespace uh::kernels

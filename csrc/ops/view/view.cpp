@@ -4,6 +4,7 @@
 
 #include "generated/kernels/view.h"
 #include "generated/ops/copy.h"
+#include "generated/ops/linalg.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/view/layouts.h"
@@ -80,7 +81,7 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
 Tensor reshape(KeySet, const Tensor& self, const Dims& shape) {
   const Dims sizes = layouts::infer_size(shape, self.numel());
   if (layouts::view_strides(self.sizes(), self.strides(), sizes)) return ops::view(self, sizes);
-  return ops::view(ops::contiguous(self, MemoryFormat::kContiguous), sizes);
+  return ops::_unsafe_view(ops::clone(self, MemoryFormat::kContiguous), sizes);
 }
 
 Tensor t(KeySet, const Tensor& self) { return alias(self, layouts::t(self)); }

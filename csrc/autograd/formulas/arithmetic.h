@@ -1,0 +1,14 @@
+// Gradients of arithmetic that are longer than a line.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+inline constexpr double kLog2 = 0.69314718055994530942;
+
+Scalar one_minus(const Scalar& number);
+// The sign that `self` got; 0 where it was 0.
+Tensor copysign_backward(const Tensor& grad, const Operand& self, const Tensor& result);
+
+}  // namespace uh::autograd

@@ -1,0 +1,72 @@
+#include "autograd/formulas/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "generated/ops/arrange.h"
+#include "generated/ops/comparison.h"
+#include "generated/ops/creation.h"
+#include "generated/ops/linalg.h"
+#include "generated/ops/masked.h"
+#include "generated/ops/reduce.h"
+#include "generated/ops/softmax.h"
+#include "generated/ops/transcendental.h"
+#include "generated/ops/view.h"
+
+namespace uh::autograd {
+namespace {
+
+Tensor converted(const Tensor& self, DType dtype) {
+  if (self.dtype() == dtype) return self;
+  return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
+}
+
+Tensor turned(const Tensor& self) { return ops::transpose(self, -2, -1); }
+
+}  // namespace
+
+// With weights p = softmax(s), s = scale q k^T + mask, and out = p v:
+// ds = p (dp - sum_j p_j dp_j), where dp = grad v^T and the sum is that of grad * out.
+std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
+    const Tensor& given_grad, const Tensor& given_query, const Tensor& given_key,
+    const Tensor& given_value, const Tensor& mask, const Tensor& output, const Tensor& logsumexp,
+    bool is_causal, std::optional<double> scale) {
+  const DType dtype = given_query.dtype();
+  const DType compute = is_reduced_floating(dtype) ? DType::kFloat32 : dtype;
+  const Tensor grad = converted(given_grad, compute), query = converted(given_query, compute),
+               key = converted(given_key, compute), value = converted(given_value, compute);
+  const int64_t width = query.size(query.ndim() - 1);
+  const Scalar factor(scale ? *scale : 1 / std::sqrt(static_cast<double>(width)));
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+  Tensor scores = ops::matmul(query * factor, turned(key));
+  if (mask && mask.dtype() != DType::kBool) scores = scores + converted(mask, compute);
+  Tensor kept = mask && mask.dtype() == DType::kBool ? mask : Tensor();
+  if (is_causal) {
+    const Dims square{query.size(query.ndim() - 2), key.size(key.ndim() - 2)};
+    kept = ops::tril(ops::ones(square, DType::kBool, query.device()), 0);
+  }
+  if (kept) scores = ops::masked_fill_Scalar(scores, ops::logical_not(kept), Scalar(kNever));
+
+  Tensor weights;
+  if (grad_enabled()) {  // the sums that were saved do not know what they were made of
+    weights = ops::softmax(scores, -1, DType::kUndefined);
+    const Tensor nothing = ops::all(ops::eq(scores, Scalar(kNever)), Dims{-1}, true);
+    weights = ops::masked_fill_Scalar(weights, nothing, Scalar(0));
+  } else {
+    const Tensor sums = converted(logsumexp, compute);
+    const Tensor known = ops::masked_fill_Scalar(sums, ops::eq(sums, Scalar(kNever)), Scalar(0));
+    weights = ops::exp(scores - ops::unsqueeze(known, -1));
+  }
+  const Tensor grad_value = ops::matmul(turned(weights), grad);
+  const Tensor grad_weights = ops::matmul(grad, turned(value));
+  const Tensor mean = ops::sum(grad * converted(output, compute), Dims{-1}, true);
+  const Tensor grad_scores = weights * (grad_weights - mean);
+  const Tensor grad_query = ops::matmul(grad_scores, key) * factor;
+  const Tensor grad_key = ops::matmul(turned(grad_scores), query) * factor;
+  const bool added = mask && mask.dtype() != DType::kBool;
+  return {converted(grad_query, dtype), converted(grad_key, dtype), converted(grad_value, dtype),
+          added ? grad_scores : Tensor()};
+}
+
+}  // namespace uh::autograd

@@ -1,0 +1,16 @@
+// The gradient of attention in blocks.
+#pragma once
+
+#include <tuple>
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// Of query, key, value and, where it is added, the mask.
+std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
+    const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
+    const Tensor& mask, const Tensor& output, const Tensor& logsumexp, bool is_causal,
+    std::optional<double> scale);
+
+}  // namespace uh::autograd

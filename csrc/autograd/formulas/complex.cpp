@@ -1,0 +1,24 @@
+#include "autograd/formulas/complex.h"
+
+#include "autograd/formulas/basics.h"
+#include "generated/ops/comparison.h"
+
+namespace uh::autograd {
+
+// Turning by an angle moves z by iz.
+Tensor angle_backward(const Tensor& grad, const Tensor& self) {
+  if (!is_complex(self.dtype())) return zero_gradient(grad);
+  const Tensor re = ops::real_view(self), im = ops::imag_view(self);
+  const Tensor turned = self * Scalar(Complex128(0, 1)) * (grad / (re * re + im * im));
+  return ops::where(ops::eq(self, Scalar(0)), Scalar(0), turned);
+}
+
+// What goes along the direction changes the length only: the rest turns the direction.
+Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
+  if (!is_complex(self.dtype())) return zero_gradient(grad);
+  const Tensor length = ops::abs(self);
+  const Tensor along = ops::real_view(conj(result) * grad);
+  return ops::where(ops::eq(length, Scalar(0)), Scalar(0), (grad - result * along) / length);
+}
+
+}  // namespace uh::autograd

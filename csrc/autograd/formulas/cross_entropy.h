@@ -1,0 +1,12 @@
+// The gradient of nll_loss's gradient: it is linear in what comes to it.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// `grad` belongs to the gradient of the scores, whose sizes it has.
+Tensor nll_twice(const Tensor& grad, const Tensor& target, const Tensor& weight, int64_t reduction,
+                 int64_t ignore_index, const Tensor& total_weight);
+
+}  // namespace uh::autograd

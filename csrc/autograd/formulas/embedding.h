@@ -1,0 +1,25 @@
+// Gradients of embedding_bag, and of the gradient of embedding.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// What embedding_bag tells of its bags.
+struct Bags {
+  Tensor bag_of;   // of each index
+  Tensor sizes;    // how many indices counted
+  Tensor largest;  // mode 2: the row that each element came from
+  int64_t mode;    // 0 sum, 1 mean, 2 max
+  int64_t padding;
+};
+
+Tensor embedding_twice(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
+                       bool by_frequency);
+Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags& bags,
+                           const Tensor& scales, const Dims& sizes, bool by_frequency);
+// Of the factor that each index has.
+Tensor bag_scale_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
+                          const Bags& bags);
+
+}  // namespace uh::autograd

@@ -1,0 +1,28 @@
+#include "autograd/formulas/gather.h"
+
+#include "generated/ops/creation.h"
+#include "generated/ops/index_write.h"
+#include "generated/ops/scatter.h"
+
+namespace uh::autograd {
+
+Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
+  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::scatter_add_(made, dim, index, grad);
+  return made;
+}
+
+Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
+                             const Tensor& index) {
+  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::index_add_(made, dim, index, grad);
+  return made;
+}
+
+Tensor take_backward(const Tensor& grad, const Dims& sizes, const Tensor& index) {
+  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::put_(made, index, grad, true);
+  return made;
+}
+
+}  // namespace uh::autograd

@@ -1,0 +1,13 @@
+// Gradients of reading by an index: what was read is added where it stood.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
+Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
+                             const Tensor& index);
+Tensor take_backward(const Tensor& grad, const Dims& sizes, const Tensor& index);
+
+}  // namespace uh::autograd

@@ -1,0 +1,23 @@
+#include "autograd/formulas/index.h"
+
+#include "generated/ops/creation.h"
+#include "generated/ops/index.h"
+
+namespace uh::autograd {
+
+Tensor index_backward(const Tensor& grad, const Dims& sizes, const std::vector<Tensor>& indices) {
+  bool repeats = false;  // masks choose no place twice
+  for (const Tensor& t : indices)
+    repeats = repeats || (t && t.dtype() != DType::kBool && t.dtype() != DType::kUInt8);
+  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::index_put_(made, indices, grad, repeats);
+  return made;
+}
+
+Tensor index_put_self_backward(const Tensor& grad, const std::vector<Tensor>& indices,
+                               bool accumulate) {
+  if (accumulate) return grad;
+  return ops::index_put(grad, indices, ops::zeros(Dims{}, grad.dtype(), grad.device()), false);
+}
+
+}  // namespace uh::autograd

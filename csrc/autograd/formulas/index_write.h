@@ -1,0 +1,22 @@
+// Gradients of writing slices that a 1-d index names.
+#pragma once
+
+#include <tuple>
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// The slices of `grad` that a source of these sizes went to.
+Tensor index_source_backward(const Tensor& grad, int64_t dim, const Tensor& index,
+                             const Dims& sizes);
+// Of the one value that index_fill wrote.
+Tensor filled_value_backward(const Tensor& grad, int64_t dim, const Tensor& index);
+std::tuple<Tensor, Tensor> index_reduce_backward(const Tensor& grad, const Tensor& self,
+                                                 int64_t dim, const Tensor& index,
+                                                 const Tensor& source, const std::string& reduce,
+                                                 bool include_self, const Tensor& result);
+Tensor put_self_backward(const Tensor& grad, const Tensor& index, const Dims& sizes,
+                         bool accumulate);
+
+}  // namespace uh::autograd

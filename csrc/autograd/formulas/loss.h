@@ -1,0 +1,17 @@
+// Gradients of losses of element against element.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// What each element's loss counts in the result: 1 / n where the mean was taken.
+double loss_factor(int64_t reduction, const Dims& self, const Dims& target);
+Tensor weighted(const Tensor& grad, const Tensor& weight);
+Tensor bernoulli_backward_target(const Tensor& grad, const Tensor& self, double factor);
+Tensor logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                       const Tensor& weight, const Tensor& pos_weight, double factor);
+Tensor logits_backward_target(const Tensor& grad, const Tensor& self, const Tensor& weight,
+                              const Tensor& pos_weight, double factor);
+
+}  // namespace uh::autograd

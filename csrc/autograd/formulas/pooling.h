@@ -1,0 +1,13 @@
+// Gradients of poolings where one line does not say it.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// The elements at `indices` of the planes that the last `dims` dimensions make.
+Tensor taken_at(const Tensor& grad, const Tensor& indices, int64_t dims);
+// The adaptive average over the last `dims` dimensions, of the given sizes.
+Tensor adaptive_averages(const Tensor& grad, const Dims& sizes, int64_t dims);
+
+}  // namespace uh::autograd

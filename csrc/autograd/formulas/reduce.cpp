@@ -1,0 +1,105 @@
+#include "autograd/formulas/reduce.h"
+
+#include <algorithm>
+
+#include "autograd/formulas/basics.h"
+#include "autograd/formulas/scan.h"
+#include "generated/ops/comparison.h"
+#include "generated/ops/creation.h"
+#include "generated/ops/join.h"
+#include "generated/ops/reduce.h"
+#include "generated/ops/scan.h"
+#include "generated/ops/scatter.h"
+#include "generated/ops/transcendental.h"
+#include "generated/ops/view.h"
+
+namespace uh::autograd {
+namespace {
+
+// The dimensions reduced, from the front.
+Dims reduced_dims(const Tensor& self, const std::optional<Dims>& dim) {
+  Dims dims;
+  const bool all = !dim || dim->empty();
+  for (int64_t d = 0; d < self.ndim(); ++d) {
+    bool is_reduced = all;
+    for (size_t i = 0; !is_reduced && i < dim->size(); ++i)
+      is_reduced = (*dim)[i] == d || (*dim)[i] + self.ndim() == d;
+    if (is_reduced) dims.push_back(d);
+  }
+  return dims;
+}
+
+// A zero has the product of the others as its slope, so nothing may be divided by it: the products
+// of what comes before and what comes after each element are multiplied.
+Tensor prod_of_others(const Tensor& self, const std::optional<Dims>& dim) {
+  Dims order;
+  const Dims gone = reduced_dims(self, dim);
+  Dims flat_sizes;
+  for (int64_t d = 0; d < self.ndim(); ++d) {
+    if (std::find(gone.begin(), gone.end(), d) != gone.end()) continue;
+    order.push_back(d);
+    flat_sizes.push_back(self.size(d));
+  }
+  for (const int64_t d : gone) order.push_back(d);
+  flat_sizes.push_back(reduced(self.sizes(), dim));
+  const Tensor turned = ops::permute(self, order);
+  const Tensor flat = ops::reshape(turned, flat_sizes);
+  const Dims last{flat.ndim() - 1};
+  const Tensor before = exclusive_cumprod(flat, last[0]);
+  const Tensor after = ops::flip(exclusive_cumprod(ops::flip(flat, last), last[0]), last);
+  return ops::permute(ops::reshape(before * after, turned.sizes()), inverse(order));
+}
+
+}  // namespace
+
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                     const std::optional<Dims>& dim, bool keepdim) {
+  if (self.ndim() == 0) return grad;
+  const Tensor spread = with_dims(grad, self.sizes(), dim, keepdim);
+  if (self.numel() == 0) return ops::expand(spread, self.sizes(), false);
+  if (!has_zero(self))
+    return spread * conj(with_dims(result, self.sizes(), dim, keepdim) / self);
+  return spread * conj(prod_of_others(self, dim));
+}
+
+Tensor extreme_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                        const std::optional<Dims>& dim, bool keepdim) {
+  const Tensor chosen = ops::eq(self, with_dims(result, self.sizes(), dim, keepdim));
+  const Tensor sharers = ops::sum(chosen, dim, true);
+  return with_dims(grad, self.sizes(), dim, keepdim) * chosen / sharers;
+}
+
+Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self,
+                        std::optional<int64_t> dim, bool keepdim, const Tensor& min,
+                        const Tensor& max) {
+  std::optional<Dims> dims;
+  if (dim) dims = Dims{*dim};
+  Tensor low, high;
+  if (grad_min) low = extreme_backward(grad_min, self, min, dims, keepdim);
+  if (grad_max) high = extreme_backward(grad_max, self, max, dims, keepdim);
+  return low && high ? low + high : low ? low : high;
+}
+
+Tensor evenly_distributed(const Tensor& grad, const Tensor& self, const Tensor& result) {
+  const Tensor both_nan = ops::logical_and(ops::isnan(self), ops::isnan(result));
+  const Tensor chosen = ops::logical_or(ops::eq(self, result), both_nan);
+  return chosen * (grad / ops::sum(chosen, std::nullopt, false));
+}
+
+Tensor chosen_backward(const Tensor& grad, int64_t dim, const Tensor& indices, const Dims& sizes,
+                       bool keepdim) {
+  const bool widen = !keepdim && !sizes.empty();
+  const Tensor spread = widen ? ops::unsqueeze(grad, dim) : grad;
+  const Tensor where = widen ? ops::unsqueeze(indices, dim) : indices;
+  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::scatter__src(made, dim, where, spread);
+  return made;
+}
+
+Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                          const std::optional<Dims>& dim, bool keepdim) {
+  const Tensor share = ops::exp(self - with_dims(result, self.sizes(), dim, keepdim));
+  return with_dims(grad, self.sizes(), dim, keepdim) * conj(share);
+}
+
+}  // namespace uh::autograd

@@ -1,0 +1,24 @@
+// Gradients of reductions: where among the elements reduced that of their result goes.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                     const std::optional<Dims>& dim, bool keepdim);
+// All elements equal to the extreme share its gradient.
+Tensor extreme_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                        const std::optional<Dims>& dim, bool keepdim);
+Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self,
+                        std::optional<int64_t> dim, bool keepdim, const Tensor& min,
+                        const Tensor& max);
+// The same for one element of the whole tensor, which may be NaN.
+Tensor evenly_distributed(const Tensor& grad, const Tensor& self, const Tensor& result);
+// The gradient of elements that were chosen along `dim`, each once: where `indices` say.
+Tensor chosen_backward(const Tensor& grad, int64_t dim, const Tensor& indices, const Dims& sizes,
+                       bool keepdim);
+Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                          const std::optional<Dims>& dim, bool keepdim);
+
+}  // namespace uh::autograd

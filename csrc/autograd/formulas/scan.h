@@ -1,0 +1,17 @@
+// Gradients of scans: an element counts in all results from its own on.
+#pragma once
+
+#include "autograd/formulas/gather.h"
+
+namespace uh::autograd {
+
+// Whether an element is 0. A meta tensor may have one.
+bool has_zero(const Tensor& self);
+// The product of all elements before each one along `dim`; 1 for the first.
+Tensor exclusive_cumprod(const Tensor& self, int64_t dim);
+
+Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim);
+Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                             int64_t dim);
+
+}  // namespace uh::autograd

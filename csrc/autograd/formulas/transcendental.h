@@ -1,0 +1,16 @@
+// Constants and gradients of transcendental functions.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+inline constexpr double kLog2 = 0.69314718055994530942, kLog10 = 2.30258509299404568402;
+inline constexpr double kRadian = 0.01745329251994329577;  // pi / 180
+inline constexpr double kTwoBySqrtPi = 1.12837916709551257390;
+
+Tensor erf_backward(const Tensor& grad, const Tensor& self);
+// grad * log(other), 0 where `self` is 0 and the logarithm is not there.
+Tensor xlogy_backward(const Tensor& grad, const Operand& self, const Operand& other);
+
+}  // namespace uh::autograd
