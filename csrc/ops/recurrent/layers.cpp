@@ -10,9 +10,11 @@
 #include "generated/kernels/recurrent.h"
 #include "generated/ops/join.h"
 #include "generated/ops/random.h"
+#include "generated/ops/recurrent.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/recurrent/cells.h"
+#include "ops/recurrent/steps.h"
 
 namespace uh::kernels {
 namespace {
@@ -92,6 +94,22 @@ Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellStat
   return {ops::cat(outputs, 0), {joined(ended_h), joined(ended_c)}};
 }
 
+// LSTM and GRU have operators of all steps (whole_layer.cpp); projected states are stepped here.
+Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& batch_sizes,
+              const CellState& start, const CellWeights& weights, bool reverse) {
+  if ((cell != Cell::kLstm || weights.w_hr) && cell != Cell::kGru)
+    return run(cell, input, batch_sizes, start, weights, reverse);
+  const Tensor gates = input_gates(cell, input, weights);
+  const Steps steps(op, batch_sizes, reverse, gates);
+  if (cell == Cell::kGru) {
+    const Tensor rows = std::get<0>(
+        ops::_gru_layer(gates, weights.w_hh, weights.b_hh, start.h, batch_sizes, reverse));
+    return {rows, {steps.last(rows), Tensor()}};
+  }
+  const auto made = ops::_lstm_layer(gates, weights.w_hh, start.h, start.c, batch_sizes, reverse);
+  return {std::get<0>(made), {steps.last(std::get<0>(made)), steps.last(std::get<1>(made))}};
+}
+
 // The weights of every layer and direction, as modules list them.
 std::vector<CellWeights> weights_of(std::string_view op, const Tensors& params,
                                     const Options& options, bool projected) {
@@ -138,7 +156,7 @@ Outputs run_layers(std::string_view op, Cell cell, Tensor rows, const Dims& batc
     Tensors sides;
     for (int64_t d = 0; d < directions; ++d) {
       const auto i = static_cast<size_t>(layer * directions + d);
-      const Pass pass = run(cell, rows, batch_sizes, {h[i], c[i]}, weights[i], d == 1);
+      const Pass pass = run_side(op, cell, rows, batch_sizes, {h[i], c[i]}, weights[i], d == 1);
       sides.push_back(pass.rows);
       out.h.push_back(pass.last.h);
       out.c.push_back(pass.last.c);
