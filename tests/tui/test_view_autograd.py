@@ -438,7 +438,7 @@ def test_ascii_and_unicode_draw_the_same_cells():
 
 
 def test_skipped_and_failed_nodes_are_not_taken_for_done_ones():
-    b, n = diamond(needs=["n_y", "n_a"])
+    b, _ = diamond(needs=["n_y", "n_a"])
     text = drawn(b.history(), b.now).text()
     assert "⊘   ExpBackward0" in text
     b, _n = diamond(stops_at="n_b")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
+from engine.inspect.models._autograd_parts import parameter_path
 from engine.inspect.models.autograd import Autograd, NodeBox
 from engine.inspect.selection import Selection
 from tui.render import Target, cells, cut
@@ -89,7 +90,7 @@ class Window:
         last = bisect_right(tops, self.y + self.height - box)
         if first == 0 and last == len(tops):
             return ""
-        return f"layers {first + 1:,} to {last:,} of {len(tops):,}"
+        return f"layers {first + 1}-{last} of {len(tops)}"
 
     def _sign(self, item: int) -> Sign:
         if item not in self._signs:
@@ -250,7 +251,8 @@ def belongs(box: NodeBox | None, selection: Selection) -> bool:
 
 def tensor_name(box: NodeBox) -> str:
     """The name of the tensor that a node made, if it has one."""
-    return next((flow.label for flow in box.outputs if not flow.label.startswith("#")), "")
+    named = (flow.label for flow in box.outputs if not flow.label.startswith("#"))
+    return parameter_path(next(named, ""))
 
 
 def _state(sign: Sign) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.inspect.models._autograd_parts import parameter_path
 from engine.inspect.models._words import many, shape_text
 from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
 from tui.render import Line, Span, Target, cells, clean, cut
@@ -128,12 +129,16 @@ def _title(pane: Pane, box: NodeBox) -> None:
         pane.add(Span("   of module ", "dim"), Span(fact.module, "name"))
 
 
+def _label(name: str, tensor: int) -> str:
+    return name if name.startswith("#") else f"{parameter_path(name)} #{tensor}"
+
+
 def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:
     """A tensor in one line; None where there is none."""
     if not flow.tensor:
         yield Span(f"{pane.glyphs.none} None", "type")
         return
-    label = flow.label if flow.label.startswith("#") else f"{flow.label} #{flow.tensor}"
+    label = _label(flow.label, flow.tensor)
     yield Span(label, "name", Target("tensor", tensor=flow.tensor, node=node))
     if flow.dtype:
         yield Span(f" {flow.dtype} {shape_text(flow.sizes, pane.glyphs.times)}", "type")
@@ -217,7 +222,7 @@ def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
     target = Target("tensor", tensor=each.tensor, node=node)
     gone = each.released >= 0
     style = "error" if each.stale else "ghost" if gone else "name"
-    label = each.label if each.label.startswith("#") else f"{each.label} #{each.tensor}"
+    label = _label(each.label, each.tensor)
     version = f"let go of at event {each.released}" if gone else f"version {each.saved}"
     pane.add(
         Span(f"   {each.name} ", "dim"),

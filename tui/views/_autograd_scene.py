@@ -21,6 +21,7 @@ FORMS = ("boxes", "rows", "list")
 LARGE = 1200  # items from which on only a list is made without being asked for
 FEW = 60  # items up to which it is tried to write PyTorch's own names
 NARROW = 46  # columns below which a graph that does not fit is a list
+FULL, SHORT, TIGHT = 2, 1, 0  # how long names are
 STATE = 4  # cells of a node's state: its sign and a number
 BOX_ROWS = 3
 PORTAL = 10
@@ -77,14 +78,14 @@ def scene(part: Part, look: Look, width: int, height: int) -> Scene:
     if form == "list" or (not form and len(what.items) > LARGE):
         return _listed(what)
     if form in ("", "boxes"):
-        full = _boxes(what, True) if len(what.items) <= FEW else None
+        full = _boxes(what, FULL) if len(what.items) <= FEW else None
         if full is not None and _fits(full, width, height):
             return full
-        short = _boxes(what, False)
+        short = _narrow(_boxes, what, width)
         if form or _fits(short, width, height):
             wide = full is None or full.layout is None or full.layout.width > width
             return full if full is not None and not wide else short
-    rows = _rows(what)
+    rows = _narrow(_rows, what, width)
     if form or _fits(rows, width, height):
         return rows
     if width < NARROW:
@@ -93,12 +94,23 @@ def scene(part: Part, look: Look, width: int, height: int) -> Scene:
     return rows if rows.layout.width <= 2 * width else _listed(what)
 
 
+def _narrow(make: Kept[Scene], what: Folded, width: int) -> Scene:
+    """With short names; with the shortest if that makes it fit the width."""
+    made = make(what, SHORT)
+    if made.layout is None or made.layout.width <= width:
+        return made
+    tight = make(what, TIGHT)
+    fits = tight.layout is not None and tight.layout.width <= width
+    return tight if fits else made
+
+
 def _fits(made: Scene, width: int, height: int) -> bool:
     return made.layout is not None and made.layout.width <= width and made.layout.height <= height
 
 
-def _labels(what: Folded, full: bool) -> tuple[str, ...]:
-    """What each item is called; `full`: by PyTorch's own name of the node."""
+def _labels(what: Folded, length: int) -> tuple[str, ...]:
+    """What each item is called: FULL is PyTorch's own name of the node, SHORT that without Backward,
+    TIGHT the same with the last two parts of a parameter's name."""
     made = []
     for number, item in enumerate(what.items):
         fact = fact_of(what, number)
@@ -106,7 +118,9 @@ def _labels(what: Folded, full: bool) -> tuple[str, ...]:
             text = f"×{item.times} {item.label}"
         elif item.key[1] != NODE:
             text = item.label
-        elif full and len(item.members) == 1:
+        elif length == TIGHT and fact.leaf:
+            text = ".".join(fact.label.split(".")[-2:])
+        elif length == FULL and len(item.members) == 1:
             text = f"{fact.name} {fact.label}" if fact.leaf else fact.name
         else:
             text = item.label
@@ -114,15 +128,15 @@ def _labels(what: Folded, full: bool) -> tuple[str, ...]:
     return tuple(made)
 
 
-def _make_boxes(what: Folded, full: bool) -> Scene:
-    labels = _labels(what, full)
+def _make_boxes(what: Folded, length: int) -> Scene:
+    labels = _labels(what, length)
     widths = [max(14, each + 4) for each in _room(what, labels)]
     made = layout(_odd(widths), what.heads, what.tails, BOX_ROWS, PORTAL)
     return Scene(what, "boxes", labels, made, None)
 
 
-def _make_rows(what: Folded) -> Scene:
-    labels = _labels(what, False)
+def _make_rows(what: Folded, length: int) -> Scene:
+    labels = _labels(what, length)
     widths = [each + 4 for each in _room(what, labels)]
     return Scene(
         what, "rows", labels, layout(_odd(widths), what.heads, what.tails, 1, PORTAL), None
@@ -131,7 +145,7 @@ def _make_rows(what: Folded) -> Scene:
 
 def _make_list(what: Folded) -> Scene:
     lanes = rails(len(what.items), what.heads, what.tails, what.order)
-    return Scene(what, "list", _labels(what, False), None, lanes)
+    return Scene(what, "list", _labels(what, SHORT), None, lanes)
 
 
 def _room(what: Folded, labels: tuple[str, ...]) -> list[int]:

@@ -214,7 +214,7 @@ def _rule(
     wire = glyphs.wire(LEFT | RIGHT)
     fold = context.look.fold or ("repeats" if made.folded.grouped else "")
     words = [made.form, many(len(part.nodes), "node")]
-    words.append(f"folded: {fold}" if fold and fold != "nothing" else "")
+    words.append(f"{fold} folded" if fold and fold != "nothing" else "")
     words.append(seen)
     if len(model.parts) > 1:
         words.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
@@ -261,8 +261,8 @@ def _graph(
 def _legend(context: DrawContext, width: int) -> list[Line]:
     """What the signs mean, in two lines where there is nothing else: nobody need ask for help first."""
     g = context.glyphs
-    states = f" {g.waits} waits  {g.ready} in the queue  {g.here} runs  {g.done} has run  {g.ghost} freed"
-    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} a gradient  {g.sum} a sum"
+    states = f" {g.waits} waits  {g.ready} queue  {g.here} runs  {g.done} has run  {g.ghost} freed"
+    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} one  {g.sum} a sum"
     return [(Span(cut(text, width, g.ellipsis), "dim"),) for text in (states, slots)]
 
 
