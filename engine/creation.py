@@ -16,7 +16,7 @@ from engine._native.errors import raise_last
 from engine.data import from_array, from_bytes, from_nested, is_array
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype
 from engine.numpy_bridge import from_numpy, share
-from engine.tensor import Tensor
+from engine.tensor import Tensor, wrap
 
 __all__ = [
     "arange",
