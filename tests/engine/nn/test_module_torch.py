@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import pickle
 from typing import Any
 
 import pytest
@@ -56,6 +59,25 @@ def test_samples_of_pytorch(name: str, training: bool) -> None:
             found, wanted = mine(*given, **ours(call.kwargs)), theirs(*call.args, **call.kwargs)
             assert_equal(found, wanted, what)
             assert_equal(dict(mine.state_dict()), dict(theirs.state_dict()), f"{what}: state")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+def test_copies_of_samples(name: str) -> None:
+    """Copies compute the same, and so does a module that was in another dtype and came back."""
+    with doubles():
+        for build, call in samples(name, False):
+            if name.startswith("Fractional") and "_random_samples" not in build.kwargs:
+                continue  # drawn anew with every call
+            mine, _ = built(name, build, call, False)
+            run = functools.partial(
+                lambda call, module: module(*ours(tuple(call.args)), **ours(call.kwargs)), call
+            )
+            found = run(mine)
+            for made in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine)), copy.copy(mine)):
+                assert repr(made) == repr(mine)
+                assert_equal(run(made), found, name)
+            assert_equal(run(copy.deepcopy(mine).float().double()), found, name, 1e-4, 1e-5)
 
 
 def with_gradients(value: Any) -> Any:
