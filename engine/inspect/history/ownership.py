@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.inspect.events import HOLDERS, coded
 from engine.inspect.history.facts import Holder, NameFact, Owners, TensorOwners
 from engine.inspect.history.table import Table
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 ELSEWHERE = "held elsewhere"
+_OF_AUTOGRAD = ("SAVED", "GRAD", "BUFFER")
+_BEFORE = 64  # counts before it that are gone through for one of another sort
 _LATER = 4  # counts that are looked at to tell a holder from something that passed through
 _LAST_STEP = re.compile(
     r"""(\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\[\]'"]*)\]|\.[^.\[\]]*)$"""
@@ -98,7 +102,8 @@ def _adding_up(
     """The use count comes with every event that changes it.
 
     A count seen while an operator or a backward pass ran has their own references in it, which come
-    and go without an event: they are theirs while they run, and gone afterwards.
+    and go without an event: they are theirs while they run, and gone afterwards. Native functions
+    that are no operators have some too: other counts tell what only passed through.
     """
     known = sum(holder.count for holder in holders)
     row = counts.last("id", key, m)
@@ -107,7 +112,7 @@ def _adding_up(
     count, seen = int(counts.count[row]), int(counts.since[row])
     busy = _busy(history, seen)
     if count > known and busy is None:
-        count = known + min(count - known, _rest_later(history, counts, key, row))
+        count = known + min(count - known, _rest_around(history, counts, key, row))
     if busy is None or count <= known:
         return _with_rest(holders, count, seen)
     kind, number, until = busy
@@ -117,12 +122,24 @@ def _adding_up(
     return Owners(count, (*holders, Holder(kind, name, count - known, number, seen)), seen)
 
 
-def _rest_later(history: History, counts: Table, key: int, row: int) -> int:
-    """How many holders nobody knew of, by the next few counts: those that stay are in all of them."""
-    later = counts.where("id", key)
-    later = later[later > row][:_LATER].tolist()
-    rests = (int(counts.count[each]) - _known(history, counts, key, each) for each in later)
+def _rest_around(history: History, counts: Table, key: int, row: int) -> int:
+    """How many holders nobody knew of that did not only pass through: those that stay are in the
+    next few counts too, and were there before a native function came that saves the tensor."""
+    rows = counts.where("id", key)
+    place = int(np.searchsorted(rows, row))
+    near = rows[place + 1 : place + 1 + _LATER].tolist()
+    if _saves(history, int(counts.since[row])):
+        before = rows[max(0, place - _BEFORE) : place][::-1].tolist()
+        own = (each for each in before if not _saves(history, int(counts.since[each])))
+        near += [each for each in [next(own, -1)] if each >= 0]
+    rests = (int(counts.count[each]) - _known(history, counts, key, each) for each in near)
     return max(min(rests, default=1 << 62), 0)
+
+
+def _saves(history: History, m: int) -> bool:
+    """Whether the event is of a holder that belongs to autograd: told while references are held."""
+    fields = dict(history.fields(m))
+    return "tensor" in fields and coded(HOLDERS, fields.get("holder_kind", 0)) in _OF_AUTOGRAD
 
 
 def _known(history: History, counts: Table, key: int, row: int) -> int:
@@ -135,14 +152,13 @@ def _known(history: History, counts: Table, key: int, row: int) -> int:
 
 def _busy(history: History, m: int) -> tuple[str, int, int] | None:
     """(kind, number, end) of the operator or backward pass that was running in the event's thread."""
-    calls, runs = history.tables.calls, history.autograd.tables.runs
-    running = calls.at(m)
-    if len(running):
-        return "CALL", int(calls.id[running[0]]), int(calls.until[running[0]])
-    running = runs.at(m)
-    running = running[runs.thread[running] == history.tables.events["thread"][m]]
-    if len(running):
-        return "RUN", int(runs.id[running[0]]), int(runs.until[running[0]])
+    thread = history.tables.events["thread"]
+    tables = (("CALL", history.tables.calls), ("RUN", history.autograd.tables.runs))
+    for kind, table in tables:
+        running = table.at(m)
+        running = running[thread[table.since[running]] == thread[m]]
+        if len(running):
+            return kind, int(table.id[running[0]]), int(table.until[running[0]])
     return None
 
 
