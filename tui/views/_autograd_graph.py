@@ -10,7 +10,7 @@ from engine.inspect.models.autograd import Autograd, NodeBox
 from engine.inspect.selection import Selection
 from tui.render import Target, cells, cut
 from tui.render.glyphs import DOWN, UP, translated
-from tui.render.graph import Layout
+from tui.render.graph import Layout, Link
 from tui.render.graph.raster import Raster
 from tui.views import DrawContext
 from tui.views._autograd_fold import NODE, Folded
@@ -72,9 +72,10 @@ class Window:
         self.x, self.y = corner(x, self.width, layout.width), corner(y, self.height, layout.height)
         shown = layout.layers_within(self.y, self.y + self.height)
         channels = range(max(0, shown.start - 1), min(shown.stop, len(layout.channels)))
+        visible = [(at, self._visible(at)) for at in channels]
         for lit in (False, True):  # what is lit is drawn last, so that it is on top
-            for at in channels:
-                self._wires(raster, at, lit)
+            for at, links in visible:
+                self._wires(raster, at, links, lit)
         for at in shown:
             for item in layout.nodes_within(at, self.x, self.x + self.width):
                 if item < layout.count:
@@ -102,16 +103,23 @@ class Window:
 
     # Wires
 
-    def _wires(self, raster: Raster, at: int, lit: bool) -> None:
+    def _visible(self, at: int) -> list[Link]:
+        """The links below a layer of which something is in the window."""
+        left, right = self.x, self.x + self.width
+        return [
+            link
+            for link in self.layout.channels[at].links
+            if (link.x0 < right or link.x1 < right) and (link.x0 >= left or link.x1 >= left)
+        ]
+
+    def _wires(self, raster: Raster, at: int, links: list[Link], lit: bool) -> None:
         """The channel below layer `at`, and the long wires that pass the layer under it."""
         layout = self.layout
         top = layout.tops[at] + layout.box - self.y
         end = layout.tops[at + 1] - 1 - self.y
         left, right = self.x, self.x + self.width
         buses: dict[int, tuple[int, int, int, int]] = {}  # of a net: ends of what only passes
-        for link in layout.channels[at].links:
-            if max(link.x0, link.x1) < left or min(link.x0, link.x1) >= right:
-                continue
+        for link in links:
             head, tail = self.folded.heads[link.edge], self.folded.tails[link.edge]
             if (self.focus in (head, tail)) is not lit or not self._sign(head).there:
                 continue

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 LEAF = "AccumulateGrad"
+CROWD = 64  # tensors on one storage from which on a name is not looked for among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,8 @@ class Autograd:
         got = self.history.tensor(tensor, m)
         if not label.startswith("#") or got is None or not got.storage:
             return label
+        if len(self.history.tables.tensors.where_at("storage", got.storage, m)) > CROWD:
+            return label  # the slices of a stack: none of them is the whole
         same = (
             each.id
             for each in self.history.tensors_on(got.storage, m)
