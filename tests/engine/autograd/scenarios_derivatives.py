@@ -116,3 +116,33 @@ def third_derivatives(m, case):
         log.append(g)
         y = (g * g).sum() + g.sum()
     return log
+
+
+@scenario_of(
+    sin_=lambda y, x: y.sin_(),
+    cos_=lambda y, x: y.cos_(),
+    square_=lambda y, x: y.square_(),
+    exp_=lambda y, x: y.exp_(),
+    log_=lambda y, x: y.log_(),
+    tanh_=lambda y, x: y.tanh_(),
+    sqrt_=lambda y, x: y.sqrt_(),
+    reciprocal_=lambda y, x: y.reciprocal_(),
+    pow_=lambda y, x: y.pow_(3),
+    mul_=lambda y, x: y.mul_(x),
+    mul_itself=lambda y, x: y.mul_(x * x),
+    div_=lambda y, x: y.div_(x.sin()),
+    addcmul_=lambda y, x: y.addcmul_(x, x),
+    atan2_=lambda y, x: y.atan2_(x),
+    part=lambda y, x: y[0].sin_(),
+    part_mul=lambda y, x: y[:1].mul_(x[1]),
+    setitem=lambda y, x: y.__setitem__(0, x[1] ** 3),
+    cumprod_=lambda y, x: y.cumprod_(0),
+    several=lambda y, x: y.neg_().add_(2).log_(),
+)
+def derivatives_through_writes(m, case):
+    """What is saved before a write is part of the graph too."""
+    x = leaf(m, 0.3, 0.4)
+    y = x * x
+    case(y, x)
+    (g,) = m.autograd.grad((y * y).sum(), x, create_graph=True)
+    return g, m.autograd.grad((g * g).sum(), x)

@@ -391,6 +391,7 @@ def gradient_of_indexing(m, case):
     mish=lambda m, F, x, w: F.mish(x @ w),
     hardtanh=lambda m, F, x, w: F.hardtanh(x @ w),
     glu=lambda m, F, x, w: F.glu(m.cat([x, w], 1)),
+    glu_rows=lambda m, F, x, w: F.glu(m.cat([x, w], 0), 0),
     layer_norm=lambda m, F, x, w: F.layer_norm(x, (3,), w[0], w[1]),
     group_norm=lambda m, F, x, w: F.group_norm(x, 3, w[0], w[1]) * w[2],
     batch_norm=lambda m, F, x, w: F.batch_norm(x, None, None, w[0], w[1], training=True),

@@ -426,3 +426,37 @@ def is_view_and_base(m):
     y = x * 1
     views = [x[0], y[0], y.t(), y.view(4), y.detach(), y.clone(), y[0][1:]]
     return [[v._is_view(), v._base is x, v._base is y] for v in views]
+
+
+@scenario_of(
+    mul_=lambda x: x.mul_(2),
+    row=lambda x: x[0].mul_(2),
+    setitem=lambda x: x.__setitem__((..., 0), 0.25),
+    copy_=lambda x: x.t().copy_(x.detach().clone()),
+    fill_=lambda x: x.view(4).fill_(1.0),
+)
+def write_to_a_leaf_that_is_a_view(m, case):
+    """The leaf is a view of a tensor that does not require grad."""
+    x = m.ones(4, dtype=m.float64).view(2, 2).requires_grad_()
+    found = error(lambda: case(x), "leaf", "in-place")
+    return found["raises"], found.get("says"), x, about(x)
+
+
+@scenario_of(
+    result=lambda m, x: (x.abs(), slice(1, None)),
+    leaf=lambda m, x: (x, slice(1, None)),
+    expanded=lambda m, x: (x.abs()[None], 0),
+)
+def gradients_of_views_made_under_no_grad(m, case):
+    base, where = case(m, leaf(m, 1.0, 2.0))
+    with m.no_grad():
+        view = base[where]
+    return (
+        about(view),
+        error(lambda: m.autograd.grad(view.sum(), view, retain_graph=True)),
+        error(lambda: m.autograd.grad(base.sum(), view, retain_graph=True, allow_unused=True)),
+        error(lambda: m.autograd.grad((view * 2).sum(), base, allow_unused=True)),
+        error(lambda: view.sum().backward()),
+        view.grad,
+        base.grad,
+    )
