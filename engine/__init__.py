@@ -76,6 +76,8 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 # Made or imported when first asked for: `import engine` stays light.
 _LAZY = {
     "from_dlpack": "engine.dlpack",
+    "is_anomaly_enabled": "engine.autograd.anomaly_mode",
+    "is_anomaly_check_nan_enabled": "engine.autograd.anomaly_mode",
     "save": "engine.serialization",
     "load": "engine.serialization",
     **dict.fromkeys(

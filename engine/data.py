@@ -244,10 +244,14 @@ def _empty_nest(shape: tuple[int, ...]) -> list[Any]:
     return [_empty_nest(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
 
 
-def rebuild(kind: dtype, sizes: tuple[int, ...], memory: bytes | None) -> Tensor:
+def rebuild(
+    kind: dtype, sizes: tuple[int, ...], memory: bytes | None, requires_grad: bool = False
+) -> Tensor:
     """The inverse of `Tensor.__reduce_ex__`."""
     if memory is None:
         from engine.creation import empty
 
-        return empty(sizes, dtype=kind, device="meta")
-    return from_bytes(memory, kind, sizes)
+        made = empty(sizes, dtype=kind, device="meta")
+    else:
+        made = from_bytes(memory, kind, sizes)
+    return made.requires_grad_() if requires_grad else made

@@ -58,6 +58,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
 _options = PrintOptions()
+_FAILED = 2**64 - 1  # what uh_grad_fn returns for a view whose history cannot be told
 
 
 def set_printoptions(
@@ -155,7 +156,9 @@ def _suffixes(tensor: Tensor) -> list[str]:
     if dtype not in evident:
         found.append(f"dtype={dtype}")
     node = lib.uh_grad_fn(tensor._h)
-    if node:
+    if node == _FAILED:
+        found.append("grad_fn=<Invalid>")
+    elif node:
         found.append(f"grad_fn=<{ffi.string(lib.uh_node_name(node)).decode()}>")
         lib.uh_node_release(node)
     elif lib.uh_requires_grad(tensor._h):

@@ -122,6 +122,27 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
     """`copy.deepcopy` of a tensor: tensors over one Storage become tensors over one new Storage."""
     if id(tensor) in memo:
         return memo[id(tensor)]
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+            "at the moment."
+        )
+    recording = lib.uh_grad_enabled()
+    lib.uh_set_grad_enabled(False)
+    try:
+        made = _copied(tensor, memo)
+    finally:
+        lib.uh_set_grad_enabled(recording)
+    if tensor.requires_grad:
+        made.requires_grad_()
+    if tensor.grad is not None:
+        made.grad = deep_copy(tensor.grad, memo)
+    memo[id(tensor)] = made
+    return made
+
+
+def _copied(tensor: Any, memo: dict[Any, Any]) -> Any:
+    """The elements, sharing a new Storage with other tensors of the same old one."""
     if tensor.is_meta:
         made = tensor.clone()
     else:
@@ -130,5 +151,4 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
             count = lib.uh_storage_nbytes(tensor._h) // tensor.itemsize
             memo[key] = tensor.as_strided((count,), (1,), 0).clone()
         made = memo[key].as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-    memo[id(tensor)] = made
-    return made
+    return made.detach()

@@ -373,7 +373,13 @@ class Tensor(_Base):
         """
         from engine.numpy_bridge import to_numpy
 
-        return to_numpy(self)
+        if not self.requires_grad:
+            return to_numpy(self)
+        if not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return to_numpy(self.detach())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         from engine.numpy_bridge import to_array
@@ -416,10 +422,10 @@ class Tensor(_Base):
         from engine.data import rebuild
 
         if self.is_meta:
-            return rebuild, (self.dtype, tuple(self.shape), None)
-        dense = self.contiguous()
+            return rebuild, (self.dtype, tuple(self.shape), None, self.requires_grad)
+        dense = self.detach().contiguous()
         memory = ffi.buffer(ffi.cast("char *", dense.data_ptr()), dense.nbytes)
-        return rebuild, (self.dtype, tuple(self.shape), bytes(memory))
+        return rebuild, (self.dtype, tuple(self.shape), bytes(memory), self.requires_grad)
 
     # ---- another dtype, another place
 

@@ -27,10 +27,9 @@ bool same_layout(const Tensor& leaf, const Tensor& gradient) {
 }
 
 Tensor copy_like(const Tensor& gradient, const Tensor& leaf) {
-  if (same_layout(leaf, gradient)) return ops::clone(gradient, MemoryFormat::kUndefined);
-  const Tensor made = ops::clone(gradient, MemoryFormat::kUndefined);
-  if (same_layout(leaf, made) || has_internal_overlap(leaf)) return made;
-  Tensor laid_out = empty_like(leaf, gradient.dtype());
+  const bool dense = !has_internal_overlap(leaf);
+  Tensor laid_out = dense ? empty_like(leaf, gradient.dtype())
+                          : empty(gradient.sizes(), gradient.dtype(), gradient.device());
   ops::copy_(laid_out, gradient, false);
   return laid_out;
 }
@@ -87,8 +86,7 @@ void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
       if (incoming.impl()->base()) incoming = alias(incoming, incoming.impl()->layout());
     } else {
       how = How::kCopied;
-      incoming = grad_enabled() ? ops::clone(incoming, MemoryFormat::kUndefined)
-                                : copy_like(incoming, leaf_);
+      incoming = copy_like(incoming, leaf_);
     }
     set_grad(leaf_, incoming);
   } else if (!grad_enabled()) {

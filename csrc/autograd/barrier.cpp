@@ -1,6 +1,7 @@
 #include "autograd/barrier.h"
 
 #include "autograd/meta.h"
+#include "dispatch/operator.h"
 
 namespace uh::autograd {
 namespace {
@@ -33,8 +34,12 @@ bool enter(const OperatorInfo& op, const Tensor* const* arguments, size_t n) {
 }
 
 void leave(const OperatorInfo& op, const Tensor& result) {
-  if (!is_differentiable(result.dtype()) || requires_grad(result)) return;
-  set_history(result, make_ref<NotImplementedNode>("aten::" + op.full_name()));
+  if (!is_differentiable(result.dtype())) return;
+  Ref<Node> node = make_ref<NotImplementedNode>("aten::" + op.full_name());
+  if (op.schema().writes())
+    rebase_history(result, std::move(node));
+  else if (!requires_grad(result))
+    set_history(result, node);
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ Tensor implicit_gradient(const Tensor& root);
 // Id of the pass that this thread is in, or 0.
 int64_t current_run();
 
+// Whether this thread's pass runs `node` or hands its gradient out; whether it is a backward() to
+// all leaves (true outside of a pass).
+bool will_run(const Node& node);
+bool run_is_plain();
+
 // In anomaly mode: the Node that was running when this thread's last failed pass failed. Forgets
 // it.
 Ref<Node> failed_node();

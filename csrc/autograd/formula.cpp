@@ -32,6 +32,12 @@ void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& s
     visitor.value(name, Value(saved.number));
 }
 
+void copy_result(const Tensor& self, const Tensor& result, std::string_view op) {
+  check(self.sizes() == result.sizes(), op, ": the result has sizes ", result.sizes(),
+        ", which do not fit into those of self, ", self.sizes());
+  ops::copy_(self, result, false);
+}
+
 void place(Gradients& out, size_t first, std::vector<Tensor> made) {
   for (size_t i = 0; i < made.size(); ++i) out[first + i] = std::move(made[i]);
 }

@@ -101,6 +101,9 @@ inline Tensor copy_of(const Tensor& t) {
 // An operand under a name of each_saved: its tensor or its number.
 void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& saved);
 
+// The end of an in-place form that is made of others: `result` into `self`, as `op` would.
+void copy_result(const Tensor& self, const Tensor& result, std::string_view op);
+
 // The part of `made` that belongs to the edges from `first` on.
 void place(Gradients& out, size_t first, std::vector<Tensor> made);
 

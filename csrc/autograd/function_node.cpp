@@ -2,6 +2,7 @@
 
 #include "autograd/formula.h"
 #include "autograd/meta.h"
+#include "tensor/call_scope.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/view.h"
 
@@ -39,6 +40,7 @@ Tensor wrap_output(const Ref<Node>& node, const Tensor& output, bool is_input, b
   }
   if (is_dirty) {
     check_inplace(output, true);
+    output.impl()->bump_version(current_call());
     rebase_history(output, node);
     return output;
   }

@@ -28,7 +28,7 @@ class FunctionNode final : public Node {
   void* context() const { return context_; }
   // What save_for_backward was given; `outputs[i]`: it is a result of this Node.
   void save(const std::vector<Tensor>& tensors, const std::vector<bool>& outputs);
-  std::vector<Tensor> unpack() { return unpack_all(*this, saved_); }
+  std::vector<Tensor> unpack() { return unpack_all(*this, saved_, true); }
   bool materialize() const { return materialize_; }
   void set_materialize(bool on) { materialize_ = on; }
 

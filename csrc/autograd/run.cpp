@@ -49,6 +49,14 @@ Tensor sum(Tensor have, const Tensor& more) {
 int64_t current_run() { return t_run ? t_run->id() : 0; }
 Node* running_node() { return t_run ? t_run->running() : nullptr; }
 
+bool BackwardRun::will_run(const Node& node) const {
+  const uint32_t slot = known_slot(&node);
+  return slot != UINT32_MAX && (entries_[slot].needed || entries_[slot].captured);
+}
+bool will_run(const Node& node) { return t_run && t_run->will_run(node); }
+bool run_is_plain() {
+  return !t_run || t_run->plain();
+}
 Ref<Node> failed_node() { return std::exchange(t_failed, nullptr); }
 
 void queue_callback(void (*call)(void*), void* context) {
@@ -128,6 +136,7 @@ void BackwardRun::mark_needed(const std::vector<Edge>& inputs) {
   if (!to_inputs_) return;
   for (Entry& entry : entries_) entry.needed = false;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].node) continue;  // a view made under no_grad: nothing leads to it
     const uint32_t slot = known_slot(inputs[i].node.get());
     if (slot == UINT32_MAX) continue;
     if (options_.accumulate && inputs[i].node->variable()) {
@@ -260,7 +269,8 @@ void BackwardRun::run_node(uint32_t slot) {
     }
   }
   running_ = node.get();
-  before_hooks(*node, gradients);
+  // As in PyTorch: what is handed out has passed the hooks only where the pass ends here.
+  if (!entries_[slot].needed) before_hooks(*node, gradients);
   if (entries_[slot].captured) {
     for (const Capture& capture : captures_)
       if (capture.slot == slot) captured_[capture.output] = gradients[capture.input];
@@ -269,6 +279,7 @@ void BackwardRun::run_node(uint32_t slot) {
     running_ = nullptr;
     return;
   }
+  before_hooks(*node, gradients);
   ++nodes_run_;
   Gradients results = call(*node, std::move(gradients));
   running_ = nullptr;

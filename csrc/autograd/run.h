@@ -17,6 +17,8 @@ class BackwardRun {
   int64_t id() const { return id_; }
   const BackwardRun* outer() const { return outer_; }
   Node* running() const { return running_; }
+  bool plain() const { return options_.accumulate && !to_inputs_; }
+  bool will_run(const Node& node) const;
 
   std::vector<Tensor> execute(std::vector<Edge> roots, std::vector<Tensor> gradients,
                               const std::vector<Edge>& inputs);

@@ -31,7 +31,7 @@ void SavedTensor::save(const Node& owner, const Tensor& input) {
     output_ = node_ ? meta(input).output : 0;
     requires_grad_ = requires_grad(input);
   }
-  keep(owner, input);
+  keep(owner, input, input);
 }
 
 void SavedTensor::save_output(Node& owner, const Tensor& result, bool in_place) {
@@ -40,15 +40,20 @@ void SavedTensor::save_output(Node& owner, const Tensor& result, bool in_place) 
   output_ = maybe_meta(result.impl()) ? meta(result).output : 0;
   // What knows no Node: of a view that was written in place even the base would lead back here.
   (void)in_place;
-  keep(owner, alias(result, result.impl()->layout()));
+  keep(owner, alias(result, result.impl()->layout()), result);
 }
 
-void SavedTensor::keep(const Node& owner, const Tensor& tensor) {
+void SavedTensor::keep(const Node& owner, const Tensor& tensor, const Tensor& given) {
   was_defined_ = true;
   version_ = tensor.impl()->version();
   if (t_packing) [[unlikely]] {
-    packed_ = g_pack.load()(tensor);
-    record_hook(HookKind::kPack, owner.id(), tensor, Tensor());
+    packed_ = g_pack.load()(given);
+    check(given.impl()->version() == version_,
+          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
+          "pack hook can not be modified by in-place operations as this can lead to unexpected "
+          "side-effects. Please open an issue if you need to perform in-place operations on the "
+          "input to a pack hook.");
+    record_hook(HookKind::kPack, owner.id(), given, Tensor());
     if (packed_) return;
   }
   tensor_ = tensor;
@@ -61,7 +66,7 @@ void SavedTensor::replace(Ref<Packed> packed) {
   tensor_ = Tensor();
 }
 
-Tensor SavedTensor::unpack(Node& owner) const {
+Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   if (!was_defined_) return Tensor();
   owner.lock().lock();
   const Tensor kept = tensor_;
@@ -93,7 +98,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
     stale(owner, now);
   if (!is_output_) return kept;
   Tensor whole = alias(kept, kept.impl()->layout());
-  if (grad_enabled() && owner.use_count() > 0) {
+  if ((grad_enabled() || with_node) && owner.use_count() > 0) {
     Meta& m = meta(whole);
     m.grad_fn = Ref<Node>::share(&owner);
     m.output = output_;
@@ -147,14 +152,14 @@ void save_all(const Node& owner, const std::vector<Tensor>& tensors,
   for (size_t i = 0; i < tensors.size(); ++i) saved[i].save(owner, tensors[i]);
 }
 
-std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved) {
+std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved, bool whole) {
   check(!owner.released(),
         "Trying to backward through the graph a second time (or directly access saved tensors "
         "after they have already been freed). Specify retain_graph=True if you need to backward "
         "through the graph a second time. Node: ",
         owner.name());
   std::vector<Tensor> tensors;
-  for (const SavedTensor& one : saved) tensors.push_back(one.unpack(owner));
+  for (const SavedTensor& one : saved) tensors.push_back(one.unpack(owner, whole));
   return tensors;
 }
 

@@ -28,7 +28,8 @@ class SavedTensor {
   // One of the owner's own results, its number `output`.
   void save_output(Node& owner, const Tensor& result, bool in_place = false);
   // The tensor as it was; throws when it was written since, or let go of.
-  Tensor unpack(Node& owner) const;
+  // `whole`: a result of the owner's own knows that it is, also where nothing is recorded.
+  Tensor unpack(Node& owner, bool whole = false) const;
   void release(const Node& owner, int64_t slot);
 
   bool defined() const { return static_cast<bool>(tensor_) || packed_; }
@@ -39,7 +40,8 @@ class SavedTensor {
   void replace(Ref<Packed> packed);
 
  private:
-  void keep(const Node& owner, const Tensor& tensor);
+  // `given`: what a pack hook sees of it.
+  void keep(const Node& owner, const Tensor& tensor, const Tensor& given);
   [[noreturn]] void stale(Node& owner, int64_t now) const;
 
   Tensor tensor_;
@@ -67,6 +69,7 @@ struct SavedOperand {
 
 void save_all(const Node& owner, const std::vector<Tensor>& tensors,
               std::vector<SavedTensor>& saved);
-std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved);
+std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved,
+                               bool whole = false);
 
 }  // namespace uh::autograd

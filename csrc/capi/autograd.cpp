@@ -23,7 +23,7 @@ int uh_is_leaf(uh_handle self) {
   return guard(-1, [&] { return static_cast<int>(is_leaf(take(self))); });
 }
 uh_node uh_grad_fn(uh_handle self) {
-  return guard(uh_node{0}, [&] { return give_node(grad_fn(take(self))); });
+  return guard(~uh_node{0}, [&] { return give_node(grad_fn(take(self))); });
 }
 int64_t uh_output_nr(uh_handle self) {
   const Meta* m = maybe_meta(impl_of(self));
@@ -133,6 +133,8 @@ int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh
   });
 }
 
+int uh_will_run(uh_node node) { return will_run(*node_of(node)); }
+int uh_run_is_plain(void) { return run_is_plain(); }
 uh_node uh_running_node(void) { return give_node(Ref<Node>::share(running_node())); }
 uh_node uh_failed_node(void) { return give_node(failed_node()); }
 int64_t uh_current_run(void) { return current_run(); }

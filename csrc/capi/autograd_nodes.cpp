@@ -110,7 +110,7 @@ int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {
     Finder finder(name);
     node.each_saved(finder);
     if (finder.one) {
-      const Tensor found = finder.one->was_defined() ? finder.one->unpack(node) : Tensor();
+      const Tensor found = finder.one->was_defined() ? finder.one->unpack(node, true) : Tensor();
       *ret_value = found ? write_value(Value(found)) : write_value(Value());
     } else if (finder.many) {
       *ret_value = write_value(Value(unpack_all(node, *finder.many)));
@@ -342,6 +342,10 @@ void uh_function_materialize(uh_node node, int on) { function_of(node).set_mater
 void* uh_function_context(uh_node node) {
   auto* found = dynamic_cast<FunctionNode*>(node_of(node));
   return found ? static_cast<const Context*>(found->context())->object : nullptr;
+}
+int uh_function_skip_output(uh_node node) {
+  node_of(node)->add_undefined_input();
+  return 0;
 }
 uh_handle uh_function_output(uh_node node, uh_handle output, int flags) {
   return guard(uh_handle{0}, [&] {

@@ -18,7 +18,7 @@ typedef uint64_t uh_node; /* 0 = none */
 int uh_requires_grad(uh_handle self);
 int uh_set_requires_grad(uh_handle self, int requires_grad);
 int uh_is_leaf(uh_handle self);
-uh_node uh_grad_fn(uh_handle self);
+uh_node uh_grad_fn(uh_handle self); /* all bits set: it failed */
 int64_t uh_output_nr(uh_handle self);
 uh_handle uh_grad(uh_handle self);
 int uh_set_grad(uh_handle self, uh_handle grad); /* 0 clears */
@@ -41,6 +41,10 @@ int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
 int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh_handle* gradients,
                       int64_t n, const uh_node* inputs, const int64_t* input_numbers,
                       int64_t n_inputs, int flags, uh_handle* ret_gradients);
+/* Whether the pass that this thread is in runs the Node, or hands its gradient out. */
+int uh_will_run(uh_node node);
+/* Whether a pass that this thread is in accumulates into all leaves: not grad(), not inputs=. */
+int uh_run_is_plain(void);
 uh_node uh_running_node(void);
 uh_node uh_failed_node(void); /* whose formula or hook raised in this thread's last failed pass */
 int64_t uh_current_run(void);
@@ -112,6 +116,7 @@ uh_list* uh_function_saved(uh_node node);
 void uh_function_materialize(uh_node node, int on);
 void* uh_function_context(uh_node node); /* 0: not such a Node */
 /* flags: 1 an input, 2 dirty, 4 differentiable */
+int uh_function_skip_output(uh_node node); /* an output that is no tensor */
 uh_handle uh_function_output(uh_node node, uh_handle output, int flags);
 
 /* ---- anomaly mode; traceback returns text that is valid until the thread's next call of it */

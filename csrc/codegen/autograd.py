@@ -120,6 +120,9 @@ def saved_values(op: Operator) -> list[Saved]:
         else:
             how = ("value", VALUES[a.type])
         found.append(Saved(a.name, *how, used_by))
+    # PyTorch saves what the first formula uses first: hooks see that order.
+    order = [a.name for f in op.gradient.values() for a in op.arguments if _uses(f, a.name)]
+    found.sort(key=lambda s: order.index(s.name) if s.name in order else len(order))
     names = {a.name for a in op.arguments}
     for i, name in enumerate(result_names(op)):
         users = [(ns, f) for ns, f in op.gradient.items() if name not in names and _uses(f, name)]
@@ -314,6 +317,24 @@ def autograd_kernel(op: Operator) -> str:
     return "\n".join(lines)
 
 
+def copies_composite(op: Operator) -> bool:
+    """An in-place form of what is made of other operators: the result is copied into self, differentiably."""
+    return op.composite and op.form == "inplace" and bool(op.base) and not op.gradient
+
+
+def composite_inplace_kernel(op: Operator) -> str:
+    names = ", ".join(a.name for a in op.arguments)
+    tensors = [a for a in op.arguments if holds_tensors(a)]
+    needed = " || ".join(f"requires_grad({a.name})" for a in tensors)
+    first = op.arguments[0].name
+    return (
+        f"void {op.cpp_name}_autograd(KeySet keys, {op.cpp_parameters}) {{\n"
+        f"  if (!({needed})) return ops::{op.cpp_name}_op.redispatch(keys.below(Key::kAutograd), {names});\n"
+        f"  check_inplace({first}, true);\n"
+        f"  copy_result({first}, ops::{op.base}({names}), \"{op.name}\");\n}}\n"
+    )
+
+
 def node_class_of(op: Operator) -> str:
     """In-place forms share the Node of the functional form."""
     return f"{op.base}_Node" if op.form == "inplace" and op.base else class_name(op)
@@ -354,6 +375,12 @@ def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> 
             registrations.append(
                 f"  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, kernels::{op.decompose}, "
                 f'"{op.decompose}");'
+            )
+        if copies_composite(op):
+            lines.append(composite_inplace_kernel(op))
+            registrations.append(
+                f"  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, {op.cpp_name}_autograd, "
+                f'"{_kernel_name(op)}");'
             )
         if not op.gradient or op.form == "out":
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from zlib import crc32
 
+import autograd
 from model import Argument, Operator
 from pointwise import PARAMETERS
 
@@ -208,6 +209,8 @@ def differentiation(op: Operator) -> str:
     if op.composite and op.form == "functional" and not op.gradient:
         return "Composite"
     if (op.gradient or op.decompose) and op.form != "out":
+        return "Kernel"
+    if autograd.copies_composite(op):
         return "Kernel"
     if not any(_holds_tensors(a) for a in op.arguments):
         return "Composite"

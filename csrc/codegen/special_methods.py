@@ -10,7 +10,7 @@ OPERATORS = {
     "__add__": ("add", False),
     "__radd__": ("add", True),
     "__sub__": ("sub", False),
-    "__rsub__": ("sub", True),
+    "__rsub__": ("rsub", False),
     "__mul__": ("mul", False),
     "__rmul__": ("mul", True),
     "__truediv__": ("div", False),
@@ -87,9 +87,12 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
         kind = "AttributeError" if name == "__rdiv__" else "TypeError"
         refusal = f'raise {kind}(f"{error}")' if name in RAISING else "return NotImplemented"
         lines.append(f"    if not isinstance(self, Tensor): {refusal}")
+    # As PyTorch divides by a tensor: the rounding, and what is saved for the gradient, are those of both steps.
+    inverse = swapped and op.name == "div"
+    call = "self.reciprocal() * other" if inverse else f"{op.cpp_name}({left}, {right})"
     lines += [
         "    if not isinstance(other, _OPERANDS): return NotImplemented",
-        f"    return {op.cpp_name}({left}, {right})\n\n",
+        f"    return {call}\n\n",
     ]
     return "\n".join(lines)
 

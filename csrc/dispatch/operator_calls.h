@@ -40,6 +40,7 @@ template <class R, class... A>
   const BelowAutograd below;
   if constexpr (std::is_void_v<R>) {
     (*this)(args...);
+    if (wanted) leave_barrier(*tensors.found()[0]);
   } else {
     R result = (*this)(args...);
     if (wanted) leave_barrier(result);

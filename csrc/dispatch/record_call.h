@@ -71,7 +71,7 @@ class CallRecord {
 
   void enter();
 
-  void result(const Tensor& t) { results_.push(t.id()); }
+  void result(const Tensor& t) { results_.push(t ? t.id() : 0); }
   void result(const std::vector<Tensor>& list) {
     for (const Tensor& t : list) result(t);
   }

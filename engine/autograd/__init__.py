@@ -220,6 +220,11 @@ def _batched(
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
 
+def _is_checkpoint_valid() -> bool:
+    """Whether a re-entrant checkpoint may run backward here: only in a pass to all leaves."""
+    return bool(lib.uh_run_is_plain())
+
+
 _LAZY = {
     "Function": "engine.autograd.function",
     "gradcheck": "engine.autograd.gradcheck",

@@ -7,6 +7,7 @@ comes out of the C function that led here (engine/_native/errors.py).
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from engine.tensor import Tensor, wrap
 
 # At the end of the process the core outlives Python: from then on it calls nothing here.
 atexit.register(lib.uh_host_gone)
+_HERE = os.path.dirname(os.path.abspath(__file__))
 _here = threading.local()
 _held: dict[Any, Any] = {}  # what the core holds a handle to
 
@@ -117,9 +119,7 @@ def uh_py_traceback() -> Any:
     import traceback
 
     frames = traceback.extract_stack()
-    shown = [
-        frame for frame in frames if "engine/autograd/" not in frame.filename.replace("\\", "/")
-    ]
+    shown = [frame for frame in frames if not frame.filename.startswith(_HERE)]
     text = "".join(traceback.format_list(shown)).encode()
     _here.text = ffi.new("char[]", text)  # the core copies it before the thread's next call
     return _here.text

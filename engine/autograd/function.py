@@ -155,7 +155,7 @@ class BackwardContext(FunctionCtx, Node):
                     f"position {i + 1}, but the corresponding forward input was not a Variable"
                 )
             if not isinstance(gradient, Tensor):
-                raise TypeError(f"expected Variable or None (got {type(gradient).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type(gradient).__name__})")
         return [given[i] for i in self._tensor_at]
 
     def __getattr__(self, name: str) -> Any:
@@ -299,6 +299,8 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], made
                     f"{cls.__name__}.forward: expected to return Tensor or tuple of Tensor (got {type(output).__name__})"
                 )
             found.append(output)
+            if node:
+                lib.uh_function_skip_output(node)
             continue
         if not node:
             is_input = id(output) in known and id(output) not in dirty

@@ -207,22 +207,22 @@ class Node:
             found.append((Size(unbox(value[0])), DTYPES[kind[0]] if kind[0] >= 0 else None))
         return found
 
-    def _saved_names(self) -> list[str]:
-        text = ffi.string(lib.uh_node_saved_names(self._node)).decode()
+    def _names_of_saved(self) -> list[str]:
+        text = ffi.string(lib.uh_node_names_of_saved(self._node)).decode()
         return text.split("\n") if text else []
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_") and name in self._saved_names():
+        if name.startswith("_saved_") and name in self._names_of_saved():
             value = ffi.new("uh_value *")
             if lib.uh_node_saved(self._node, name.encode(), value) != 0:
                 raise_last()
             return wrap(value.i) if value.tag == 1 else unbox(value[0])
-        if name.startswith("_raw_saved_") and name[4:] in self._saved_names():
+        if name.startswith("_raw_saved_") and name[4:] in self._names_of_saved():
             return SavedTensor(self, name[4:])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
-        saved = self._saved_names()
+        saved = self._names_of_saved()
         return sorted({*object.__dir__(self), *saved, *("_raw" + name for name in saved)})
 
     def __repr__(self) -> str:
@@ -383,15 +383,20 @@ def register_multi_grad_hook(
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
     runs: dict[int, list[Tensor | None]] = {}
+    edges = [get_gradient_edge(tensor) for tensor in tensors]
+    left: dict[int, int] = {}
 
     def hook_for(i: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
             run = int(lib.uh_current_run())
             with lock:
                 first = run not in runs
+                if first:
+                    left[run] = sum(lib.uh_will_run(edge.node._node) for edge in edges)
                 found = runs.setdefault(run, [None] * len(tensors))
                 found[i] = grad
-                done = all(g is not None for g in found)
+                left[run] -= 1
+                done = left[run] == 0
             if mode == "any":
                 if first:
                     fn(grad)

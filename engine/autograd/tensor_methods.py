@@ -25,6 +25,7 @@ else:
 
 Made = TypeVar("Made", bound=Tensor)
 _new = object.__new__
+_FAILED = 2**64 - 1
 
 
 class Differentiable(_Base):
@@ -49,7 +50,10 @@ class Differentiable(_Base):
     @property
     def is_leaf(self) -> bool:
         """Whether no operator recorded how this tensor was made."""
-        return lib.uh_is_leaf(self._h) == 1
+        found = lib.uh_is_leaf(self._h)
+        if found < 0:
+            raise_last()
+        return bool(found)
 
     @property
     def grad_fn(self) -> Any:
@@ -57,6 +61,8 @@ class Differentiable(_Base):
         node = lib.uh_grad_fn(self._h)
         if not node:
             return None
+        if node == _FAILED:
+            raise_last()
         from engine.autograd.graph import node_of
 
         return node_of(node)
