@@ -9,7 +9,7 @@ namespace uh::autograd {
 
 // Of a * sigmoid(b), the halves of `self`.
 Tensor glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
-  const int64_t half = self.size(dim) / 2;
+  const int64_t half = self.size(dim < 0 ? dim + self.ndim() : dim) / 2;
   const Tensor a = ops::narrow(self, dim, 0, half);
   const Tensor gate = ops::sigmoid(ops::narrow(self, dim, half, half));
   return ops::cat({grad * gate, ops::sigmoid_backward(grad * a, gate)}, dim);

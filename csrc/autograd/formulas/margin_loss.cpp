@@ -13,7 +13,7 @@ Tensor multi_margin_backward(const Tensor& grad, const Tensor& self, const Tenso
                              const Scalar& p, const Scalar& margin, const Tensor& weight,
                              int64_t reduction) {
   constexpr int64_t kMean = 1;
-  const int64_t classes = self.ndim() == 0 ? 1 : self.size(-1), rows = self.numel() / classes;
+  const int64_t classes = self.ndim() == 0 ? 1 : self.size(self.ndim() - 1), rows = self.numel() / classes;
   const Tensor x = ops::reshape(self, Dims{rows, classes});
   const Tensor chosen = ops::reshape(target, Dims{rows, 1});
   const Tensor lacking = x - ops::gather(x, 1, chosen) + margin;

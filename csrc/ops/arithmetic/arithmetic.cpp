@@ -55,7 +55,7 @@ Tensor positive(KeySet, const Tensor& self) {
 }
 
 Tensor square(KeySet, const Tensor& self) {
-  return self.dtype() == DType::kBool ? ops::pow(self, Scalar(2)) : ops::mul(self, self);
+  return is_complex(self.dtype()) ? ops::mul(self, self) : ops::pow(self, Scalar(2));
 }
 
 Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {

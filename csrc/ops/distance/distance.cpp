@@ -1,13 +1,13 @@
 // The operators of distance.yaml.
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/parallel.h"
 #include "generated/kernels/distance.h"
 #include "generated/ops/arithmetic.h"
-#include "generated/ops/comparison.h"
-#include "generated/ops/transcendental.h"
-#include "generated/ops/reduce.h"
+#include "generated/ops/norms.h"
+#include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/distance_loops.h"
 #include "ops/kernel/geometry.h"
@@ -28,6 +28,14 @@ void with_loop(DType dtype, const F& f) {
     f(float{}, distance_loops().row_float);
   else
     f(double{}, distance_loops().row_double);
+}
+
+template <class F>
+void with_pull(DType dtype, const F& f) {
+  if (dtype == DType::kFloat32)
+    f(float{}, distance_loops().pull_float);
+  else
+    f(double{}, distance_loops().pull_double);
 }
 
 int64_t grain(int64_t per_row) {
@@ -100,17 +108,59 @@ Tensor pdist(KeySet, const Tensor& self, double p) {
   return out;
 }
 
+Tensor cdist_backward(KeySet, const Tensor& grad, const Tensor& x1, const Tensor& x2, double p,
+                      const Tensor& distance) {
+  const int64_t n = rows_of(x1), m = rows_of(x2), k = columns_of(x1);
+  const Dims batch = batch_of(grad);
+  const Tensor out = empty(matrix_sizes(batch, n, k), x1.dtype(), x1.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const auto spread = [&](const Tensor& t, int64_t rows) {
+    return as_contiguous(ops::expand(t, matrix_sizes(batch, rows, k), false));
+  };
+  const Tensor a = spread(x1, n), b = spread(x2, m);
+  const Tensor g = as_contiguous(grad), d = as_contiguous(distance);
+  with_pull(x1.dtype(), [&](auto zero, auto pull) {
+    using T = decltype(zero);
+    parallel_for(0, numel_of(batch) * n, grain(m * k), [&](int64_t lo, int64_t hi) {
+      for (int64_t i = lo; i < hi; ++i)
+        pull(out.data_as<T>() + i * k, a.data_as<T>() + i * k, b.data_as<T>() + i / n * m * k,
+             g.data_as<T>() + i * m, d.data_as<T>() + i * m, m, k, p);
+    });
+  });
+  record_write(out);
+  return out;
+}
+
+Tensor pdist_backward(KeySet, const Tensor& grad, const Tensor& self, double p,
+                      const Tensor& distance) {
+  const int64_t n = rows_of(self), k = columns_of(self);
+  const Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const Tensor x = as_contiguous(self), g = as_contiguous(grad), d = as_contiguous(distance);
+  with_pull(self.dtype(), [&](auto zero, auto pull) {
+    using T = decltype(zero);
+    parallel_for(0, n, grain(n * k), [&](int64_t lo, int64_t hi) {
+      std::vector<T> pulls(static_cast<size_t>(n)), apart(static_cast<size_t>(n));
+      for (int64_t i = lo; i < hi; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          const int64_t low = std::min(i, j), high = std::max(i, j);
+          const int64_t pair = low * (2 * n - low - 1) / 2 + high - low - 1;
+          pulls[static_cast<size_t>(j)] = i == j ? T(0) : g.data_as<T>()[pair];
+          apart[static_cast<size_t>(j)] = i == j ? T(0) : d.data_as<T>()[pair];
+        }
+        pull(out.data_as<T>() + i * k, x.data_as<T>() + i * k, x.data_as<T>(), pulls.data(),
+             apart.data(), n, k, p);
+      }
+    });
+  });
+  record_write(out);
+  return out;
+}
+
 Tensor pairwise_distance(KeySet, const Tensor& x1, const Tensor& x2, double p, double eps,
                          bool keepdim) {
-  const Tensor difference = ops::abs(ops::add(ops::sub(x1, x2, Scalar(1)), Scalar(eps), Scalar(1)));
-  const Dims last{-1};
-  if (p == std::numeric_limits<double>::infinity()) return ops::amax(difference, last, keepdim);
-  if (p == -std::numeric_limits<double>::infinity()) return ops::amin(difference, last, keepdim);
-  if (p == 0) return ops::sum(ops::ne(difference, Scalar(0)), last, keepdim, difference.dtype());
-  const auto sum = [&](const Tensor& t) { return ops::sum(t, last, keepdim, DType::kUndefined); };
-  if (p == 1) return sum(difference);
-  if (p == 2) return ops::sqrt(sum(ops::square(difference)));
-  return ops::pow(sum(ops::pow(difference, Scalar(p))), Scalar(1 / p));
+  const Tensor difference = ops::add(ops::sub(x1, x2, Scalar(1)), Scalar(eps), Scalar(1));
+  return ops::linalg_vector_norm(difference, Scalar(p), Dims{-1}, keepdim, DType::kUndefined);
 }
 
 }  // namespace uh::kernels

@@ -59,10 +59,46 @@ void row(T* out, const T* x, const T* y, int64_t n, int64_t k, double p) {
   }
 }
 
+template <class T>
+T sign(T v) {
+  return static_cast<T>((v > 0) - (v < 0));
+}
+
+// Where a distance is 0 it has no direction: such rows pull at nothing.
+template <class T>
+void pull(T* out, const T* x, const T* y, const T* g, const T* d, int64_t n, int64_t k, double p) {
+  for (int64_t i = 0; i < k; ++i) out[i] = 0;
+  if (p == 0) return;
+  for (int64_t j = 0; j < n; ++j, y += k) {
+    if (p == 1) {
+      for (int64_t i = 0; i < k; ++i) out[i] += g[j] * sign(x[i] - y[i]);
+      continue;
+    }
+    if (d[j] == 0) continue;
+    if (p == 2) {
+      const T scale = g[j] / d[j];
+      for (int64_t i = 0; i < k; ++i) out[i] += scale * (x[i] - y[i]);
+    } else if (p == std::numeric_limits<double>::infinity()) {
+      for (int64_t i = 0; i < k; ++i) {
+        const T gap = x[i] - y[i];
+        out[i] += __builtin_fabs(gap) == d[j] ? g[j] * sign(gap) : T(0);
+      }
+    } else {
+      const double scale = static_cast<double>(g[j]) / ::pow(static_cast<double>(d[j]), p - 1);
+      for (int64_t i = 0; i < k; ++i) {
+        const T gap = x[i] - y[i];
+        if (gap == 0) continue;
+        const double power = ::pow(static_cast<double>(__builtin_fabs(gap)), p - 1);
+        out[i] += static_cast<T>(scale * power) * sign(gap);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const DistanceLoops& distance_loops() {
-  static const DistanceLoops loops{row<float>, row<double>};
+  static const DistanceLoops loops{row<float>, row<double>, pull<float>, pull<double>};
   return loops;
 }
 

@@ -186,5 +186,29 @@ inline T gelu_tanh(T x) {
   return T(0.5) * x * (T(1) + tanh(inner));
 }
 
+// ---- their derivatives
+
+template <class T>
+inline T silu_slope(T x) {
+  const T s = sigmoid(x);
+  return s * (T(1) + x * (T(1) - s));
+}
+template <class T>
+inline T mish_slope(T x) {
+  const T t = tanh(log1p(exp(x)));
+  return t + x * sigmoid(x) * (T(1) - t * t);
+}
+template <class T>
+inline T gelu_none_slope(T x) {
+  const T density = exp(x * x * T(-0.5)) * T(0.39894228040143267794);
+  return T(0.5) * (T(1) + erf(x * T(0.70710678118654752440))) + x * density;
+}
+template <class T>
+inline T gelu_tanh_slope(T x) {
+  const T k = T(0.79788456080286535588), square = x * x;
+  const T t = tanh(k * (x + T(0.044715) * square * x));
+  return T(0.5) * (T(1) + t + x * (T(1) - t * t) * k * (T(1) + T(3 * 0.044715) * square));
+}
+
 }  // namespace m
 }  // namespace uh::UH_ISA

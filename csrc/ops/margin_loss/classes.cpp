@@ -146,4 +146,41 @@ std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(KeySet, const Tensor& 
   return {out, is_target};
 }
 
+// Each pair of a target class and another that lacks distance pulls at both.
+Tensor multilabel_margin_loss_backward(KeySet, const Tensor& grad_output, const Tensor& self,
+                                       const Tensor& target, int64_t reduction,
+                                       const Tensor& is_target) {
+  const char* op = "multilabel_margin_loss_backward";
+  const Rows shape(self, op);
+  Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  visit_scores(self, op, [&](auto zero) {
+    using T = decltype(zero);
+    if (out.is_meta()) return;
+    const Tensor x = as_contiguous(self), numbers = as_contiguous(target);
+    const Tensor marks = as_contiguous(is_target), grads = as_contiguous(grad_output);
+    const int64_t* t = class_numbers(numbers, op, -1, shape.classes);
+    const int64_t count = reduction == kMeanLoss ? shape.classes * shape.rows : shape.classes;
+    fill_elements(out, ElementBytes{});
+    parallel_for(0, shape.rows, shape.grain(), [&](int64_t lo, int64_t hi) {
+      for (int64_t r = lo; r < hi; ++r) {
+        const T* row = x.data_as<T>() + r * shape.classes;
+        const T* chosen = marks.data_as<T>() + r * shape.classes;
+        const int64_t* first = t + r * shape.classes;
+        const int64_t* last = std::find(first, first + shape.classes, -1);
+        const T pulled = grads.data_as<T>()[grads.numel() == 1 ? 0 : r] / static_cast<T>(count);
+        T* made = out.data_as<T>() + r * shape.classes;
+        for (const int64_t* c = first; c < last; ++c) {
+          for (int64_t other = 0; other < shape.classes; ++other) {
+            if (chosen[other] != 0 || 1 - row[*c] + row[other] <= 0) continue;
+            made[other] += pulled;
+            made[*c] -= pulled;
+          }
+        }
+      }
+    });
+    record_write(out);
+  });
+  return out;
+}
+
 }  // namespace uh::kernels
