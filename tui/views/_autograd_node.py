@@ -116,6 +116,8 @@ def _title(pane: Pane, box: NodeBox) -> None:
     style = "title" if sign.style == "here" else sign.style
     state = f"{sign.text} " if sign.text else ""
     pane.say(f"{state}{sign.words}{thread}", style)
+    if box.state == "failed" and run is not None and run.error:
+        pane.say(run.error, "error", 5)
     if fact.line:
         target = Target("line", file=fact.file, line=fact.line, node=fact.id)
         call = Target("call", call=fact.call, node=fact.id)

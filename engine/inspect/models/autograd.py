@@ -199,6 +199,10 @@ def _focus(history: Any, moment: int, selection: Any, run: Any) -> tuple[int, st
         return 0, "no node has been made yet"
     if about:
         return about, "this event is about it"
+    if run and run.failed:
+        stopped = np.flatnonzero(run.codes(moment) == STATES.index("failed"))
+        if len(stopped):
+            return int(run.nodes[stopped[0]]), "the last pass failed here"
     rows = table.at(moment)
     rows = rows[~autograd.leaf[rows]]
     if len(rows):
