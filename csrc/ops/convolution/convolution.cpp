@@ -4,6 +4,7 @@
 #include "generated/ops/convolution.h"
 #include "generated/ops/padding.h"
 #include "generated/ops/view.h"
+#include "ops/convolution/complex_parts.h"
 #include "ops/convolution/convolve.h"
 #include "ops/copy/copy.h"
 
@@ -102,28 +103,7 @@ Dims result_sizes(const Tensor& input, const Tensor& weight, const Arguments& a,
 }
 
 ConvolutionOptions options_of(const Arguments& a) {
-  ConvolutionOptions o;
-  const size_t shift = kConvDims - a.stride.size();
-  for (size_t i = 0; i < a.stride.size(); ++i) {
-    o.stride[shift + i] = a.stride[i];
-    o.padding[shift + i] = a.padding[i];
-    o.dilation[shift + i] = a.dilation[i];
-  }
-  o.transposed = a.transposed;
-  o.groups = a.groups;
-  return o;
-}
-
-// The real or imaginary parts of a complex tensor as a tensor of their own.
-Tensor part_of(const Tensor& self, int64_t which) {
-  if (!self) return self;
-  Dims strides = self.strides();
-  for (int64_t& s : strides) s *= 2;
-  const DType real = to_real(self.dtype());
-  Tensor part = empty(self.sizes(), real);
-  copy_elements(Strided(part),
-                Strided(self.data() + which * itemsize(real), real, self.sizes(), strides));
-  return part;
+  return make_options(a.stride, a.padding, a.dilation, a.transposed, a.groups);
 }
 
 // (a + ib) * (c + id): four real convolutions.
@@ -138,15 +118,7 @@ void convolve_complex(const Tensor& out, const Tensor& input, const Tensor& weig
   };
   const Tensor rr = product(0, 0, part_of(bias, 0)), ii = product(1, 1, Tensor());
   const Tensor ri = product(0, 1, part_of(bias, 1)), ir = product(1, 0, Tensor());
-  const auto join = [&](auto zero) {
-    using R = decltype(zero);
-    R* to = out.data_as<R>();
-    for (int64_t k = 0; k < out.numel(); ++k) {
-      to[2 * k] = rr.data_as<R>()[k] - ii.data_as<R>()[k];
-      to[2 * k + 1] = ri.data_as<R>()[k] + ir.data_as<R>()[k];
-    }
-  };
-  out.dtype() == DType::kComplex64 ? join(float{}) : join(double{});
+  join_parts(out, rr, ii, ri, ir);
 }
 
 Tensor computed(const Tensor& input, const Tensor& weight, const Tensor& bias, const Arguments& a,

@@ -99,7 +99,7 @@ std::tuple<Tensor, Tensor> linalg_eigh(KeySet, const Tensor& self, const std::st
 }
 
 Tensor linalg_eigvalsh(KeySet, const Tensor& self, const std::string& uplo) {
-  return std::get<0>(ops::_linalg_eigh(self, uplo, false));
+  return std::get<0>(ops::_linalg_eigh(self, uplo, may_need_gradient(self)));
 }
 
 std::tuple<Tensor, Tensor> linalg_eig(KeySet, const Tensor& self) {
@@ -129,5 +129,8 @@ Tensor linalg_eigvals(KeySet, const Tensor& self) {
   record_write(values);
   return values;
 }
+
+// Where gradients are wanted: they need the eigenvectors.
+Tensor eigvals_calls(KeySet, const Tensor& self) { return std::get<0>(ops::linalg_eig(self)); }
 
 }  // namespace uh::kernels

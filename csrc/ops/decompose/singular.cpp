@@ -99,7 +99,7 @@ std::tuple<Tensor, Tensor, Tensor> linalg_svd(KeySet, const Tensor& a, bool full
 }
 
 Tensor linalg_svdvals(KeySet, const Tensor& a, const std::optional<std::string>& driver) {
-  return std::get<1>(ops::_linalg_svd(a, false, false, driver));
+  return std::get<1>(ops::_linalg_svd(a, false, may_need_gradient(a), driver));
 }
 
 std::tuple<Tensor, Tensor, Tensor> svd(KeySet, const Tensor& self, bool some, bool compute_uv) {

@@ -10,11 +10,17 @@
 
 #include "base/parallel.h"
 #include "tensor/tensor.h"
+#include "tensor/thread_state.h"
 
 namespace uh {
 
 inline int64_t rows_of(const Tensor& t) { return t.size(t.ndim() - 2); }
 inline int64_t columns_of(const Tensor& t) { return t.size(t.ndim() - 1); }
+
+// Whether a gradient may be asked for: then the vectors that belong to values are made too.
+inline bool may_need_gradient(const Tensor& t) {
+  return grad_enabled() && t.keys().has(Key::kAutograd);
+}
 
 // The sizes in front of the last `own`.
 Dims batch_of(const Tensor& t, int64_t own = 2);

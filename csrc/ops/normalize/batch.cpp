@@ -70,12 +70,14 @@ void statistics(const Tensor& input, Numbers& mean, Numbers& variance) {
   std::copy_n(squares.data_as<double>(), channels, variance.begin());
 }
 
-// running = (1 - momentum) running + momentum now, through the dispatcher: the version counts up.
+// running = (1 - momentum) running + momentum now. The version does not count up, as PyTorch's does
+// not: a graph that keeps the statistics for evaluation outlives the next step of training.
 void update(const Tensor& running, const Numbers& now, double momentum) {
   if (!running) return;
   Numbers next = numbers_of(running, 0, running.numel());
   for (size_t c = 0; c < next.size(); ++c) next[c] = (1 - momentum) * next[c] + momentum * now[c];
-  ops::copy_(running, tensor_of(next, running.dtype(), running.device()), false);
+  copy_elements(running, tensor_of(next, running.dtype(), running.device()));
+  record_write(running);
 }
 
 void check_channels(const Tensor& parameter, int64_t channels, const char* what) {

@@ -158,6 +158,29 @@ Tensor padded(const Tensor& self, const Margins& m, Mode mode, const Scalar& val
   return out;
 }
 
+// in[from[o]] += out[o] along all lines: the way back. Rows of the input may get several.
+template <class T>
+void add_lines(T* in, const T* out, const std::vector<Line>& lines) {
+  const Line& inner = lines.back();
+  const auto width = static_cast<int64_t>(inner.from.size());
+  const size_t outer = lines.size() - 1;
+  int64_t rows = 1;
+  for (size_t d = 0; d < outer; ++d) rows *= static_cast<int64_t>(lines[d].from.size());
+  Dims index(outer, 0);
+  for (int64_t row = 0; row < rows; ++row, out += width) {
+    T* to = in;
+    for (size_t d = 0; d < outer; ++d) to += lines[d].from[static_cast<size_t>(index[d])];
+    for (int64_t o = 0; o < width; ++o) {
+      T& place = to[inner.from[static_cast<size_t>(o)]];
+      place = static_cast<T>(place + out[o]);
+    }
+    for (size_t d = outer; d-- > 0;) {
+      if (++index[d] < static_cast<int64_t>(lines[d].from.size())) break;
+      index[d] = 0;
+    }
+  }
+}
+
 // The pairs of `pad` count from the last dimension backwards.
 Margins margins_of(const Tensor& self, const Dims& pad, std::string_view op) {
   check(pad.size() % 2 == 0, op, ": padding length must be divisible by 2, got ", pad);
@@ -247,6 +270,50 @@ Tensor pad_circular(KeySet, const Tensor& self, const Dims& pad) {
           m.after[i], ") at dimension ", d, " of input ", self.sizes());
   }
   return padded(self, m, Mode::kCircular, Scalar(int64_t{0}), "_pad_circular");
+}
+
+Tensor pad_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes, const Dims& pad,
+                    const std::string& name) {
+  const std::string_view op = "_pad_backward";
+  const Tensor input = empty(input_sizes, grad_output.dtype(), Device::kMeta);
+  const Margins m = margins_of(input, pad, op);
+  check(padded_sizes(input, m, op) == grad_output.sizes(), op, ": grad_output of sizes ",
+        grad_output.sizes(), " is not an input of ", input_sizes, " padded by ", pad);
+  check_kind(is_inexact(grad_output.dtype()), ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(grad_output.dtype()).title, "'");
+  const Mode mode = name == "reflect"     ? Mode::kReflect
+                    : name == "replicate" ? Mode::kReplicate
+                                          : Mode::kCircular;
+  Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const bool narrow = is_reduced_floating(out.dtype());
+  const Tensor made = narrow ? empty(input_sizes, DType::kFloat32) : out;
+  fill_elements(made, ElementBytes{});
+  const Tensor from = as_contiguous(grad_output, made.dtype());
+  // Dimensions in front that are not padded are planes, each by itself.
+  const size_t first = std::min(input_sizes.size() - pad.size() / 2, input_sizes.size() - 1);
+  std::vector<Line> lines;
+  int64_t planes = 1;
+  for (size_t d = 0; d < input_sizes.size(); ++d) {
+    const auto dim = static_cast<int64_t>(d);
+    if (d < first)
+      planes *= input_sizes[d];
+    else
+      lines.push_back(line_of(input_sizes[d], made.stride(dim), m.before[d], m.after[d], mode));
+  }
+  visit_any(made.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (sizeof(T) >= 4 && !std::is_integral_v<T>) {
+      const int64_t to_plane = made.numel() / planes, from_plane = from.numel() / planes;
+      parallel_for(0, planes, 1 + 65536 / (from_plane + 1), [&](int64_t lo, int64_t hi) {
+        for (int64_t p = lo; p < hi; ++p)
+          add_lines(made.data_as<T>() + p * to_plane, from.data_as<T>() + p * from_plane, lines);
+      });
+    }
+  });
+  if (narrow) copy_elements(out, made);
+  record_write(out);
+  return out;
 }
 
 Tensor pad(KeySet, const Tensor& self, const Dims& pad, const std::string& mode,

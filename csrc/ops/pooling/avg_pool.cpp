@@ -8,7 +8,7 @@
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/pool_loops.h"
-#include "ops/pooling/windows.h"
+#include "ops/pooling/parts.h"
 
 namespace uh::kernels {
 namespace {
@@ -23,33 +23,19 @@ const PoolLoops<T>& loops_of() {
     return pool_loops().i64;
 }
 
-// The piece of the input that a window covers along one dimension, and what it divides by.
-struct Piece {
-  int64_t first, last, count;  // count: with the padding on both sides
-};
-
-Piece piece_of(const Window& w, int64_t o) {
-  const int64_t start = o * w.stride - w.padding;
-  const int64_t end = std::min(start + w.kernel, w.in + w.padding);
-  return {std::max<int64_t>(start, 0), std::min(end, w.in), end - start};
-}
-
-// For each of the three dimensions, every window's piece.
-using Pieces = std::array<std::vector<Piece>, 3>;
-
 // Rows are added up first; then windows along the row where they are all alike, or one by one.
 template <class T>
 struct AvgPool {
   const Windows& w;
-  const Pieces& pieces;
+  const Parts& parts;
   bool counts_padding;
   int64_t divisor;  // 0: the number of elements
 
   void plane(T* out, const T* in, T* column) const {
     const PoolLoops<T>& loops = loops_of<T>();
     const int64_t width = w.axes[2].in, height = w.axes[1].in;
-    for (const Piece& z : pieces[0]) {
-      for (const Piece& y : pieces[1]) {
+    for (const Part& z : parts[0]) {
+      for (const Part& y : parts[1]) {
         std::fill_n(column, width, T{});
         for (int64_t iz = z.first; iz < z.last; ++iz)
           for (int64_t iy = y.first; iy < y.last; ++iy)
@@ -63,13 +49,13 @@ struct AvgPool {
   }
 
   void along(T* out, const T* column, int64_t inside, int64_t whole) const {
-    const auto n = static_cast<int64_t>(pieces[2].size());
+    const auto n = static_cast<int64_t>(parts[2].size());
     const Window& x = w.axes[2];
     // Windows in the middle all have the whole kernel: element by element over many windows.
     int64_t first = 0, last = 0;
     if (x.stride <= 4) {
-      while (first < n && !is_full(pieces[2][static_cast<size_t>(first)])) ++first;
-      for (last = first; last < n && is_full(pieces[2][static_cast<size_t>(last)]);) ++last;
+      while (first < n && !is_full(parts[2][static_cast<size_t>(first)])) ++first;
+      for (last = first; last < n && is_full(parts[2][static_cast<size_t>(last)]);) ++last;
       std::fill(out + first, out + last, T{});
       for (int64_t k = 0; k < x.kernel; ++k)
         loops_of<T>().add_step(out + first, column + first * x.stride - x.padding + k, x.stride,
@@ -78,7 +64,7 @@ struct AvgPool {
     }
     for (int64_t o = 0; o < n; ++o) {
       if (o >= first && o < last) continue;
-      const Piece& p = pieces[2][static_cast<size_t>(o)];
+      const Part& p = parts[2][static_cast<size_t>(o)];
       T sum{};
       for (int64_t i = p.first; i < p.last; ++i) sum += column[i];
       out[o] = sum;
@@ -86,7 +72,7 @@ struct AvgPool {
     }
   }
 
-  bool is_full(const Piece& p) const {
+  bool is_full(const Part& p) const {
     return p.last - p.first == w.axes[2].kernel && p.count == w.axes[2].kernel;
   }
 
@@ -109,7 +95,7 @@ void check_dtype(const Tensor& self, bool integers, std::string_view op) {
              op, "\" not implemented for '", info(t).title, "'");
 }
 
-Tensor averaged(const Tensor& self, const Windows& w, const Pieces& pieces, bool counts_padding,
+Tensor averaged(const Tensor& self, const Windows& w, const Parts& parts, bool counts_padding,
                 int64_t divisor) {
   Tensor out = empty_pooled(self, w.sizes, self.dtype());
   if (out.is_meta() || out.numel() == 0) return out;
@@ -118,7 +104,7 @@ Tensor averaged(const Tensor& self, const Windows& w, const Pieces& pieces, bool
   const Tensor made = out.is_contiguous() && compute == out.dtype() ? out : empty(w.sizes, compute);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    const AvgPool<T> pool{w, pieces, counts_padding, divisor};
+    const AvgPool<T> pool{w, parts, counts_padding, divisor};
     parallel_for(0, w.planes, 1 + 65536 / (w.in_plane() + 1), [&](int64_t lo, int64_t hi) {
       std::vector<T> column(static_cast<size_t>(w.axes[2].in));
       for (int64_t p = lo; p < hi; ++p)
@@ -141,12 +127,8 @@ Tensor avg_pool(const Tensor& self, int64_t dims, const Dims& kernel_size, const
   const Windows w = make_windows(self, dims, {kernel_size, stride, padding, one, ceil_mode}, op);
   check(divisor_override.value_or(1) != 0, op, ": divisor must be not zero");
   check_dtype(self, true, op);
-  Pieces pieces;
-  if (!self.is_meta()) {
-    for (size_t a = 0; a < 3; ++a)
-      for (int64_t o = 0; o < w.axes[a].out; ++o) pieces[a].push_back(piece_of(w.axes[a], o));
-  }
-  return averaged(self, w, pieces, count_include_pad, divisor_override.value_or(0));
+  return averaged(self, w, self.is_meta() ? Parts() : parts_of(w), count_include_pad,
+                  divisor_override.value_or(0));
 }
 
 }  // namespace
@@ -170,13 +152,6 @@ Tensor avg_pool3d(KeySet, const Tensor& self, const Dims& kernel_size, const Dim
 }
 
 namespace {
-
-// Output o of an adaptive pooling covers inputs [first, last): floor and ceiling of its share.
-Piece share(int64_t in, int64_t out, int64_t o) {
-  const int64_t first = o / out * in + o % out * in / out;
-  const int64_t last = first + ((o + 1) * in - first * out + out - 1) / out;
-  return {first, last, last - first};
-}
 
 Windows adaptive_windows(const Tensor& self, int64_t dims, const Dims& given, std::string_view op) {
   check(given.size() == 1 || given.ndim() == dims, op, ": output_size must be ", dims,
@@ -207,28 +182,20 @@ Windows adaptive_windows(const Tensor& self, int64_t dims, const Dims& given, st
   return w;
 }
 
-Pieces shares(const Windows& w) {
-  Pieces pieces;
-  for (size_t a = 0; a < 3; ++a)
-    for (int64_t o = 0; o < w.axes[a].out; ++o)
-      pieces[a].push_back(share(w.axes[a].in, w.axes[a].out, o));
-  return pieces;
-}
-
 Tensor adaptive_avg(const Tensor& self, int64_t dims, const Dims& output_size,
                     std::string_view op) {
   const Windows w = adaptive_windows(self, dims, output_size, op);
   check_dtype(self, false, op);
-  return averaged(self, w, self.is_meta() ? Pieces() : shares(w), true, 0);
+  return averaged(self, w, self.is_meta() ? Parts() : shares(w), true, 0);
 }
 
 template <class T>
 void adaptive_max_plane(T* out, int64_t* index, const T* in, const Windows& w,
-                        const Pieces& pieces) {
+                        const Parts& parts) {
   const int64_t width = w.axes[2].in, height = w.axes[1].in;
-  for (const Piece& z : pieces[0]) {
-    for (const Piece& y : pieces[1]) {
-      for (const Piece& x : pieces[2]) {
+  for (const Part& z : parts[0]) {
+    for (const Part& y : parts[1]) {
+      for (const Part& x : parts[2]) {
         int64_t best = (z.first * height + y.first) * width + x.first;
         T value = -std::numeric_limits<T>::infinity();
         for (int64_t iz = z.first; iz < z.last; ++iz) {
@@ -261,7 +228,7 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& self, int64_t dims, const 
   Tensor out = empty_pooled(self, w.sizes, self.dtype());
   Tensor index = empty_pooled(self, w.sizes, DType::kInt64);
   if (out.is_meta() || out.numel() == 0) return {out, index};
-  const Pieces pieces = shares(w);
+  const Parts parts = shares(w);
   const DType compute = pool_dtype(self.dtype());
   const Tensor in = as_contiguous(self, compute);
   const bool direct = out.is_contiguous();
@@ -273,7 +240,7 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& self, int64_t dims, const 
       for (int64_t p = lo; p < hi; ++p)
         adaptive_max_plane(made.data_as<T>() + p * w.out_plane(),
                            made_index.data_as<int64_t>() + p * w.out_plane(),
-                           in.data_as<T>() + p * w.in_plane(), w, pieces);
+                           in.data_as<T>() + p * w.in_plane(), w, parts);
     });
   };
   compute == DType::kFloat32 ? run(float{}) : run(double{});

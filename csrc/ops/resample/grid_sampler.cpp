@@ -7,92 +7,10 @@
 #include "generated/kernels/resample.h"
 #include "generated/ops/resample.h"
 #include "ops/copy/copy.h"
+#include "ops/resample/sampler.h"
 
 namespace uh::kernels {
 namespace {
-
-enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
-enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
-
-template <class T>
-struct Sampler {
-  int64_t mode, padding;
-  bool align_corners;
-
-  // Coordinates in [-1, 1] to pixels: -1 and 1 are the centres of the corner pixels, or their
-  // edges.
-  T pixel(T x, int64_t size) const {
-    const T n = static_cast<T>(size);
-    return align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
-  }
-
-  static T clipped(T x, int64_t size) {
-    return std::min(static_cast<T>(size - 1), std::max(x, T(0)));
-  }
-
-  // Mirrors x back and forth between the centres, or the edges, of the outer pixels.
-  T reflected(T x, int64_t size) const {
-    const T low = align_corners ? T(0) : T(-0.5);
-    const T span = align_corners ? static_cast<T>(size - 1) : static_cast<T>(size);
-    if (span == 0) return 0;
-    const T away = std::abs(x - low);
-    const T rest = std::fmod(away, span);
-    const bool even = std::fmod(std::floor(away / span), T(2)) == 0;
-    return even ? rest + low : span - rest + low;
-  }
-
-  T inside(T x, int64_t size) const {
-    if (padding == kBorder) return clipped(x, size);
-    if (padding == kReflection) return clipped(reflected(x, size), size);
-    return x;
-  }
-
-  // A pixel along one axis: -1 is outside. What is no number is outside too.
-  static int64_t index(T x, int64_t size) {
-    return x >= 0 && x <= static_cast<T>(size - 1) ? static_cast<int64_t>(x) : -1;
-  }
-
-  struct Along {
-    int64_t index[4];
-    T weight[4];
-    int64_t count;
-  };
-
-  Along along(T coordinate, int64_t size) const {
-    Along a;
-    const T x = pixel(coordinate, size);
-    if (mode == kBicubic) {
-      const T first = std::floor(x), t = x - first;
-      a.count = 4;
-      for (int k = 0; k < 4; ++k) {
-        a.index[k] = index(inside(first + static_cast<T>(k - 1), size), size);
-        a.weight[k] = cubic(std::abs(t - static_cast<T>(k - 1)));
-      }
-      return a;
-    }
-    const T at = inside(x, size);
-    if (mode == kNearest) {
-      a.count = 1;
-      a.index[0] = index(std::nearbyint(at), size);
-      a.weight[0] = 1;
-      return a;
-    }
-    const T first = std::floor(at);
-    a.count = 2;
-    a.index[0] = index(first, size);
-    a.index[1] = index(first + 1, size);
-    a.weight[0] = first + 1 - at;
-    a.weight[1] = at - first;
-    return a;
-  }
-
-  static T cubic(T x) {
-    constexpr T a = T(-0.75);
-    if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-    if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
-    return 0;
-  }
-};
 
 template <class T>
 void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampler<T>& sampler) {
@@ -102,7 +20,7 @@ void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampl
   const int64_t plane = size[0] * size[1] * size[2];
   const int64_t places = out.numel() / std::max<int64_t>(in.size(0) * channels, 1);
   using Along = typename Sampler<T>::Along;
-  const Along whole{{0, 0, 0, 0}, {1, 0, 0, 0}, 1};
+  const Along whole{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
   parallel_for(0, in.size(0) * places, 1 + 8192 / std::max<int64_t>(channels, 1),
                [&](int64_t lo, int64_t hi) {
                  for (int64_t i = lo; i < hi; ++i) {

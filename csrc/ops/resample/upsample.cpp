@@ -179,17 +179,93 @@ Scales scales_of(const std::optional<std::vector<double>>& factors, int64_t dims
   return scales;
 }
 
+// The passes of Resampler backwards: every input gets its share of the outputs it was part of.
+template <class T>
+struct Distributor {
+  const std::array<Taps<T>, 3>& axes;
+
+  // `in` is zeros; `scratch` holds what is between the passes.
+  void plane(T* in, const T* out, std::vector<T>& scratch) const {
+    const Taps<T>&z = axes[0], &y = axes[1], &x = axes[2];
+    const int64_t tall = z.in * y.out * x.out, wide = z.in * y.in * x.out;
+    scratch.assign(static_cast<size_t>(tall + wide), T{});
+    const T* heightened = out;
+    if (!z.is_identity) {
+      across(scratch.data(), out, z, y.out * x.out);
+      heightened = scratch.data();
+    }
+    const T* widened = heightened;
+    if (!y.is_identity) {
+      T* to = scratch.data() + tall;
+      for (int64_t d = 0; d < z.in; ++d)
+        across(to + d * y.in * x.out, heightened + d * y.out * x.out, y, x.out);
+      widened = to;
+    }
+    for (int64_t r = 0; r < z.in * y.in; ++r) along(in + r * x.in, widened + r * x.out, x);
+  }
+
+  static void along(T* in, const T* out, const Taps<T>& t) {
+    if (t.is_identity) {
+      std::copy_n(out, t.in, in);
+      return;
+    }
+    for (size_t k = 0; k < t.index.size(); ++k)
+      in[t.index[k]] += t.weight[k] * out[k % static_cast<size_t>(t.out)];
+  }
+
+  static void across(T* in, const T* out, const Taps<T>& t, int64_t length) {
+    for (int64_t o = 0; o < t.out; ++o) {
+      for (int64_t k = 0; k < t.taps; ++k) {
+        const auto at = static_cast<size_t>(k * t.out + o);
+        T* to = in + t.index[at] * length;
+        const T* from = out + o * length;
+        const T weight = t.weight[at];
+        for (int64_t i = 0; i < length; ++i) to[i] += weight * from[i];
+      }
+    }
+  }
+};
+
+template <class T>
+void distribute(const Tensor& made, const Tensor& grad, const Scales& scales, ResampleMode mode,
+                bool align_corners) {
+  const auto dims = static_cast<int64_t>(scales.size());
+  Resampler<T> r;
+  for (size_t a = 0; a < 3; ++a) {
+    const int64_t i = static_cast<int64_t>(a) + dims - 3;
+    if (i < 0)
+      r.axes[a].is_identity = true;
+    else
+      r.axes[a] = make_taps<T>(made.size(i + 2), grad.size(i + 2), scales[static_cast<size_t>(i)],
+                               mode, align_corners);
+  }
+  const Distributor<T> back{r.axes};
+  parallel_for(0, made.size(0) * made.size(1), 1 + 65536 / (r.out_plane() + r.in_plane()),
+               [&](int64_t lo, int64_t hi) {
+                 std::vector<T> scratch;
+                 for (int64_t p = lo; p < hi; ++p)
+                   back.plane(made.data_as<T>() + p * r.in_plane(),
+                              grad.data_as<T>() + p * r.out_plane(), scratch);
+               });
+}
+
+ResampleMode mode_named(const std::string& name) {
+  if (name == "nearest") return ResampleMode::kNearest;
+  if (name == "nearest-exact") return ResampleMode::kNearestExact;
+  if (name == "linear") return ResampleMode::kLinear;
+  if (name == "cubic") return ResampleMode::kCubic;
+  if (name == "linear-aa") return ResampleMode::kLinearAa;
+  check(name == "cubic-aa", "_upsample_backward: unknown mode '", name, "'");
+  return ResampleMode::kCubicAa;
+}
+
 }  // namespace
 
 using Factor = std::optional<double>;
 using Factors = std::optional<std::vector<double>>;
 using MaybeSize = std::optional<Dims>;
 
-#define UH_VEC(name, dims, ...)                                                                    \
-  return upsampled(input, asked_size(input, size, factors, dims, name), dims,                      \
-                   scales_of(factors, dims), __VA_ARGS__, name);
-
-#define UH_NEAREST(name, mode)                                                                     \
+#define UH_NEAREST(name, op, mode)                                                                 \
   Tensor name##1d(KeySet, const Tensor& self, const Dims& size, Factor w) {                        \
     return upsampled(self, size, 1, {w}, mode, false, #name "1d");                                 \
   }                                                                                                \
@@ -199,46 +275,79 @@ using MaybeSize = std::optional<Dims>;
   Tensor name##3d(KeySet, const Tensor& self, const Dims& size, Factor d, Factor h, Factor w) {    \
     return upsampled(self, size, 3, {d, h, w}, mode, false, #name "3d");                           \
   }                                                                                                \
-  Tensor name##1d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& factors){ \
-      UH_VEC(#name "1d", 1, mode, false)} Tensor name##2d_vec(KeySet, const Tensor& input,         \
-                                                              const MaybeSize& size,               \
-                                                              const Factors& factors){             \
-      UH_VEC(#name "2d", 2, mode, false)} Tensor name##3d_vec(KeySet, const Tensor& input,         \
-                                                              const MaybeSize& size,               \
-                                                              const Factors& factors) {            \
-    UH_VEC(#name "3d", 3, mode, false)                                                             \
+  Tensor name##1d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
+    const Scales s = scales_of(f, 1);                                                              \
+    return ops::op##1d(input, asked_size(input, size, f, 1, #name "1d"), s[0]);                    \
+  }                                                                                                \
+  Tensor name##2d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
+    const Scales s = scales_of(f, 2);                                                              \
+    return ops::op##2d(input, asked_size(input, size, f, 2, #name "2d"), s[0], s[1]);              \
+  }                                                                                                \
+  Tensor name##3d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
+    const Scales s = scales_of(f, 3);                                                              \
+    return ops::op##3d(input, asked_size(input, size, f, 3, #name "3d"), s[0], s[1], s[2]);        \
   }
-UH_NEAREST(upsample_nearest, ResampleMode::kNearest)
-UH_NEAREST(upsample_nearest_exact, ResampleMode::kNearestExact)
+UH_NEAREST(upsample_nearest, upsample_nearest, ResampleMode::kNearest)
+UH_NEAREST(upsample_nearest_exact, _upsample_nearest_exact, ResampleMode::kNearestExact)
 #undef UH_NEAREST
 
 Tensor upsample_linear1d(KeySet, const Tensor& self, const Dims& size, bool align, Factor w) {
   return upsampled(self, size, 1, {w}, ResampleMode::kLinear, align, "upsample_linear1d");
 }
 Tensor upsample_linear1d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
-                             const Factors& factors){
-    UH_VEC("upsample_linear1d", 1, ResampleMode::kLinear, align)} Tensor
-    upsample_trilinear3d(KeySet, const Tensor& self, const Dims& size, bool align, Factor d,
-                         Factor h, Factor w) {
+                             const Factors& factors) {
+  const Scales s = scales_of(factors, 1);
+  return ops::upsample_linear1d(input, asked_size(input, size, factors, 1, "upsample_linear1d"),
+                                align, s[0]);
+}
+Tensor upsample_trilinear3d(KeySet, const Tensor& self, const Dims& size, bool align, Factor d,
+                            Factor h, Factor w) {
   return upsampled(self, size, 3, {d, h, w}, ResampleMode::kLinear, align, "upsample_trilinear3d");
 }
 Tensor upsample_trilinear3d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
-                                const Factors& factors){
-    UH_VEC("upsample_trilinear3d", 3, ResampleMode::kLinear, align)}
+                                const Factors& factors) {
+  const Scales s = scales_of(factors, 3);
+  return ops::upsample_trilinear3d(
+      input, asked_size(input, size, factors, 3, "upsample_trilinear3d"), align, s[0], s[1], s[2]);
+}
 
-#define UH_IMAGE(name, mode)                                                                       \
+#define UH_IMAGE(name, op, mode)                                                                   \
   Tensor name(KeySet, const Tensor& self, const Dims& size, bool align, Factor h, Factor w) {      \
     return upsampled(self, size, 2, {h, w}, mode, align, #name);                                   \
   }                                                                                                \
   Tensor name##_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,                \
-                    const Factors& factors) {                                                      \
-    UH_VEC(#name, 2, mode, align)                                                                  \
+                    const Factors& f) {                                                            \
+    const Scales s = scales_of(f, 2);                                                              \
+    return ops::op(input, asked_size(input, size, f, 2, #name), align, s[0], s[1]);                \
   }
-UH_IMAGE(upsample_bilinear2d, ResampleMode::kLinear)
-    UH_IMAGE(upsample_bicubic2d, ResampleMode::kCubic)
-        UH_IMAGE(upsample_bilinear2d_aa, ResampleMode::kLinearAa)
-            UH_IMAGE(upsample_bicubic2d_aa, ResampleMode::kCubicAa)
+UH_IMAGE(upsample_bilinear2d, upsample_bilinear2d, ResampleMode::kLinear)
+UH_IMAGE(upsample_bicubic2d, upsample_bicubic2d, ResampleMode::kCubic)
+UH_IMAGE(upsample_bilinear2d_aa, _upsample_bilinear2d_aa, ResampleMode::kLinearAa)
+UH_IMAGE(upsample_bicubic2d_aa, _upsample_bicubic2d_aa, ResampleMode::kCubicAa)
 #undef UH_IMAGE
-#undef UH_VEC
+
+Tensor upsample_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes,
+                         const std::vector<double>& factors, const std::string& mode,
+                         bool align_corners) {
+  check(
+      input_sizes.size() == factors.size() + 2 && grad_output.sizes().size() == input_sizes.size(),
+      "_upsample_backward: grad_output of sizes ", grad_output.sizes(), " and an input of ",
+      input_sizes, " do not belong together");
+  const ResampleMode how = mode_named(mode);
+  Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const DType compute = grad_output.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  const Tensor made = compute == out.dtype() ? out : empty(input_sizes, compute);
+  fill_elements(made, ElementBytes{});
+  const Tensor grad = as_contiguous(grad_output, compute);
+  Scales scales(factors.begin(), factors.end());
+  if (compute == DType::kFloat64)
+    distribute<double>(made, grad, scales, how, align_corners);
+  else
+    distribute<float>(made, grad, scales, how, align_corners);
+  if (!made.is_same(out)) copy_elements(out, made);
+  record_write(out);
+  return out;
+}
 
 }  // namespace uh::kernels

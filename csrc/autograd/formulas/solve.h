@@ -1,0 +1,38 @@
+// Gradients of linear equations, inverses, determinants and triangular factors.
+#pragma once
+
+#include "autograd/formula.h"
+
+namespace uh::autograd {
+
+// Both, the other way round: an operator's arguments may stand in another order than the formula's.
+inline std::tuple<Tensor, Tensor> swapped(std::tuple<Tensor, Tensor> both) {
+  return {std::move(std::get<1>(both)), std::move(std::get<0>(both))};
+}
+
+// Whether the right-hand side is a vector, or a batch of them.
+bool is_vector(const Tensor& a, const TensorInfo& b);
+Tensor inverse_gradient(const Tensor& grad, const Tensor& inverse);
+// Of A X = B (or X A = B): those of A and B, as far as they are wanted.
+std::tuple<Tensor, Tensor> solve_gradients(const Tensor& grad, const Tensor& a, const Tensor& x,
+                                           const Tensor& lu, const Tensor& pivots, bool left,
+                                           bool vector, bool wants_a, bool wants_b);
+Tensor det_gradient(const Tensor& grad, const Tensor& det, const Tensor& a, const Tensor& lu,
+                    const Tensor& pivots);
+Tensor slogdet_gradient(const Tensor& grad_sign, const Tensor& grad_log, const Tensor& sign,
+                        const Tensor& a, const Tensor& lu, const Tensor& pivots);
+Tensor lu_factor_gradient(const Tensor& grad, const Tensor& lu, const Tensor& pivots);
+Tensor lu_unpack_gradient(const Tensor& grad_l, const Tensor& grad_u, const Dims& sizes);
+std::tuple<Tensor, Tensor> lu_solve_gradients(const Tensor& grad, const Tensor& lu,
+                                              const Tensor& pivots, const Tensor& x, bool left,
+                                              bool adjoint, bool wants_lu, bool wants_b);
+std::tuple<Tensor, Tensor> solve_triangular_gradients(const Tensor& grad, const Tensor& a,
+                                                      const Tensor& x, bool upper, bool left,
+                                                      bool unit, bool wants_a, bool wants_b);
+// Of the deprecated operator, whose second result is a copy of A.
+std::tuple<Tensor, Tensor> triangular_solve_gradients(const Tensor& grad, const Tensor& grad_copy,
+                                                      const Tensor& a, const Tensor& x, bool upper,
+                                                      bool transpose, bool unit, bool wants_a,
+                                                      bool wants_b);
+
+}  // namespace uh::autograd

@@ -1,0 +1,73 @@
+// Poolings where gradients are wanted: the operators that have gradients of their own. Those of one
+// dimension are poolings of two, the first of size 1.
+#include "generated/kernels/pooling.h"
+#include "generated/ops/pooling.h"
+#include "generated/ops/view.h"
+
+namespace uh::kernels {
+namespace {
+
+Dims after(int64_t first, const Dims& rest) {
+  Dims both{first};
+  for (int64_t v : rest) both.push_back(v);
+  return both;
+}
+bool is_line(const Tensor& self, const Dims& values) {
+  return (self.ndim() == 2 || self.ndim() == 3) && values.size() == 1;
+}
+Tensor tall(const Tensor& self) { return ops::unsqueeze(self, -2); }
+Tensor flat(const Tensor& made) { return ops::squeeze(made, Dims{-2}); }
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> max_pool1d_with_indices_calls(KeySet keys, const Tensor& self,
+                                                         const Dims& kernel_size,
+                                                         const Dims& stride, const Dims& padding,
+                                                         const Dims& dilation, bool ceil_mode) {
+  if (!is_line(self, kernel_size))  // raises
+    return max_pool1d_with_indices(keys, self, kernel_size, stride, padding, dilation, ceil_mode);
+  const auto [made, indices] = ops::max_pool2d_with_indices(
+      tall(self), after(1, kernel_size), after(1, stride.empty() ? kernel_size : stride),
+      after(0, padding), after(1, dilation), ceil_mode);
+  return {flat(made), flat(indices)};
+}
+
+Tensor max_pool1d_calls(KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,
+                        const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  return std::get<0>(
+      ops::max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+Tensor max_pool2d_calls(KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,
+                        const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  return std::get<0>(
+      ops::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+Tensor max_pool3d_calls(KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,
+                        const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  return std::get<0>(
+      ops::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+Tensor avg_pool1d_calls(KeySet keys, const Tensor& self, const Dims& kernel_size,
+                        const Dims& stride, const Dims& padding, bool ceil_mode,
+                        bool count_include_pad) {
+  if (!is_line(self, kernel_size))
+    return avg_pool1d(keys, self, kernel_size, stride, padding, ceil_mode, count_include_pad);
+  return flat(ops::avg_pool2d(tall(self), after(1, kernel_size),
+                              after(1, stride.empty() ? kernel_size : stride), after(0, padding),
+                              ceil_mode, count_include_pad, std::nullopt));
+}
+
+Tensor adaptive_avg_pool1d_calls(KeySet keys, const Tensor& self, const Dims& output_size) {
+  if (!is_line(self, output_size)) return adaptive_avg_pool1d(keys, self, output_size);
+  return flat(ops::adaptive_avg_pool2d(tall(self), after(1, output_size)));
+}
+
+std::tuple<Tensor, Tensor> adaptive_max_pool1d_calls(KeySet keys, const Tensor& self,
+                                                     const Dims& output_size) {
+  if (!is_line(self, output_size)) return adaptive_max_pool1d(keys, self, output_size);
+  const auto [made, indices] = ops::adaptive_max_pool2d(tall(self), after(1, output_size));
+  return {flat(made), flat(indices)};
+}
+
+}  // namespace uh::kernels
