@@ -208,7 +208,7 @@ class Node:
         return found
 
     def _names_of_saved(self) -> list[str]:
-        text = ffi.string(lib.uh_node_names_of_saved(self._node)).decode()
+        text = ffi.string(lib.uh_node_saved_names(self._node)).decode()
         return text.split("\n") if text else []
 
     def __getattr__(self, name: str) -> Any:
