@@ -24,7 +24,6 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<TensorInf
 
 // Each dimension seen as (repeat, size); the repeats are summed.
 Tensor repeat_backward(const Tensor& grad, const Dims& sizes, const Dims& repeats) {
-  if (grad.numel() == 0) return ops::zeros(sizes, grad.dtype(), grad.device());
   const size_t lead = repeats.size() - sizes.size();
   Dims split, summed;
   for (size_t d = 0; d < repeats.size(); ++d) {

@@ -33,15 +33,15 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, const std::optional<
   const Tensor mean = ops::mean(self, dim, true);
   if (freedom > 0) return Scalar(2 / freedom) * spread * (self - mean);
   using Limits = std::numeric_limits<double>;
-  return spread * ops::where(ops::eq(self, mean), Scalar(Limits::quiet_NaN()),
-                             Scalar(Limits::infinity()));
+  return spread *
+         ops::where(ops::eq(self, mean), Scalar(Limits::quiet_NaN()), Scalar(Limits::infinity()));
 }
 
 Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                     const std::optional<Dims>& dim, const Correction& correction, bool keepdim) {
   // The root has no slope at 0: nothing arrives there.
-  const Tensor of_var = ops::masked_fill_Scalar(grad / (result * Scalar(2)),
-                                                ops::eq(result, Scalar(0)), Scalar(0));
+  const Tensor of_var =
+      ops::masked_fill_Scalar(grad / (result * Scalar(2)), ops::eq(result, Scalar(0)), Scalar(0));
   return var_backward(of_var, self, dim, correction, keepdim);
 }
 

@@ -6,6 +6,8 @@
 namespace uh::autograd {
 
 // Height and width of a picture.
-inline Dims spatial(const Dims& sizes) { return {sizes[sizes.size() - 2], sizes[sizes.size() - 1]}; }
+inline Dims spatial(const Dims& sizes) {
+  return {sizes[sizes.size() - 2], sizes[sizes.size() - 1]};
+}
 
 }  // namespace uh::autograd

@@ -14,13 +14,11 @@ std::tuple<Tensor, Tensor> as_strided_scatter_backward(const Tensor& grad, const
                                                        const Dims& part_strides,
                                                        std::optional<int64_t> part_offset) {
   int64_t room = offset + 1;
-  for (size_t d = 0; d < sizes.size(); ++d)
-    room += std::max<int64_t>(sizes[d] - 1, 0) * strides[d];
+  for (size_t d = 0; d < sizes.size(); ++d) room += std::max<int64_t>(sizes[d] - 1, 0) * strides[d];
   int64_t part_room = part_offset.value_or(offset) + 1;
   for (size_t d = 0; d < part_sizes.size(); ++d)
     part_room += std::max<int64_t>(part_sizes[d] - 1, 0) * part_strides[d];
-  const Tensor storage =
-      ops::zeros(Dims{std::max(room, part_room)}, grad.dtype(), grad.device());
+  const Tensor storage = ops::zeros(Dims{std::max(room, part_room)}, grad.dtype(), grad.device());
   const Tensor laid = ops::as_strided_scatter(storage, grad, sizes, strides, offset);
   const int64_t at = part_offset.value_or(offset);
   const Tensor src = ops::as_strided_copy(laid, part_sizes, part_strides, at);

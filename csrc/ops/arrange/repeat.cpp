@@ -146,7 +146,12 @@ Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement
   check(r >= 0, "Expect a non-negative number, but got ", r);
   if (r == 0) return empty(Dims{0}, self.dtype(), self.device());
   const int64_t n = self.numel();
-  if (n == 0 || (!with_replacement && r > n)) return empty(Dims{0, r}, self.dtype(), self.device());
+  if (n == 0 || (!with_replacement && r > n)) {
+    const Tensor none =
+        self.is_meta() ? empty(Dims{0}, DType::kInt64, Device::kMeta) : indices({}, DType::kInt64);
+    return ops::expand(ops::reshape(ops::index_select(self, 0, none), Dims{0, 1}), Dims{0, r},
+                       false);
+  }
   check_kind(r <= kMostChosen, ErrorKind::kMemory, "combinations: no memory for combinations of ",
              r, " elements");
   std::vector<int64_t> chosen, at(static_cast<size_t>(r));

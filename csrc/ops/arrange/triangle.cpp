@@ -8,6 +8,7 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/view.h"
+#include "generated/ops/view_copy.h"
 #include "ops/copy/copy.h"
 
 namespace uh::kernels {
@@ -86,7 +87,7 @@ Tensor diag(KeySet, const Tensor& self, int64_t diagonal) {
   check(self.ndim() == 1 || self.ndim() == 2, "diag(): Supports 1D or 2D tensors. Got ",
         self.ndim(), "D");
   if (self.ndim() == 1) return ops::diag_embed(self, diagonal, 0, 1);
-  return ops::clone(ops::diagonal(self, diagonal, 0, 1), MemoryFormat::kContiguous);
+  return ops::diagonal_copy(self, diagonal, 0, 1);
 }
 
 Tensor diagflat(KeySet, const Tensor& self, int64_t offset) {

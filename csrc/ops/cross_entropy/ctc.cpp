@@ -13,48 +13,11 @@
 #include "generated/ops/cross_entropy.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
+#include "ops/cross_entropy/alignments.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {
 namespace {
-
-constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-double log_add(double a, double b, double c) {
-  const double high = std::max({a, b, c});
-  if (high == kNever) return kNever;
-  return std::log(std::exp(a - high) + std::exp(b - high) + std::exp(c - high)) + high;
-}
-
-// Where the targets of each sequence begin and how far apart they are.
-struct Targets {
-  std::vector<int64_t> starts;
-  int64_t step = 1, longest = 0;
-};
-
-Targets lay_out(const Tensor& targets, const Dims& lengths, int64_t batch) {
-  Targets found;
-  int64_t sum = 0;
-  for (int64_t b = 0; b < batch; ++b) {
-    const int64_t length = lengths[static_cast<size_t>(b)];
-    check(length >= 0, "ctc_loss: expected target_lengths to have value at least 0, but got value ",
-          length, " at batch ", b);
-    found.starts.push_back(targets.ndim() == 1 ? sum * targets.stride(0) : b * targets.stride(0));
-    found.longest = std::max(found.longest, length);
-    sum += length;
-  }
-  if (targets.ndim() == 1) {
-    check(targets.size(0) == sum, "ctc_loss: expected targets to have ", sum,
-          " elements, the sum of target_lengths, but got ", targets.size(0));
-    found.step = targets.stride(0);
-  } else {
-    check(targets.ndim() == 2 && targets.size(0) == batch && targets.size(1) >= found.longest,
-          "ctc_loss: expected targets of at least ", batch, " x ", found.longest, ", but got ",
-          targets.sizes());
-    found.step = targets.stride(1);
-  }
-  return found;
-}
 
 // Fills one sequence's alpha (steps x states) and returns minus the logarithm of the whole sum.
 template <class T>

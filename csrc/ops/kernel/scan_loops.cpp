@@ -129,6 +129,38 @@ void columns(void* out_, const void* x_, int64_t stride, int64_t n, int64_t coun
   }
 }
 
+// Sums from the end. Four rows at once, as above.
+template <class T>
+void reversed_rows(void* out_, const void* x_, int64_t count, int64_t n) {
+  using Acc = typename Wide<T>::type;
+  auto* out = static_cast<T*>(out_);
+  const auto* x = static_cast<const T*>(x_);
+  for (int64_t rows = 0; count > 0; count -= rows, out += rows * n, x += rows * n) {
+    rows = count < 4 ? 1 : 4;
+    Acc acc[4];
+    for (Acc& a : acc) a = Sum::identity<Acc>();
+    if (rows == 4) {
+      for (int64_t i = n; i-- > 0;) {
+        for (int64_t r = 0; r < 4; ++r) {
+          acc[r] = Sum::apply(acc[r], static_cast<Acc>(x[r * n + i]));
+          out[r * n + i] = static_cast<T>(acc[r]);
+        }
+      }
+      continue;
+    }
+    for (int64_t i = n; i-- > 0;) {
+      acc[0] = Sum::apply(acc[0], static_cast<Acc>(x[i]));
+      out[i] = static_cast<T>(acc[0]);
+    }
+  }
+}
+
+template <class T>
+void reversed_columns(void* out, const void* x, int64_t stride, int64_t n, int64_t count) {
+  const int64_t last = (n - 1) * stride;
+  columns<Sum, T>(static_cast<T*>(out) + last, static_cast<const T*>(x) + last, -stride, n, count);
+}
+
 // log(exp(a) + exp(b)) in double precision.
 struct LogAdd {
   template <class T>
@@ -172,6 +204,7 @@ ScanLoops make() {
     constexpr int dtype = static_cast<int>(dtype_of<T>::value);
     loops.scan[static_cast<int>(ScanOp::kSum)][dtype] = {rows<Sum, T>, columns<Sum, T>};
     loops.scan[static_cast<int>(ScanOp::kProd)][dtype] = {rows<Prod, T>, columns<Prod, T>};
+    loops.reversed_sum[dtype] = {reversed_rows<T>, reversed_columns<T>};
   };
   fill(int64_t{});
   fill(double{});

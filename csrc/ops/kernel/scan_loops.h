@@ -22,6 +22,8 @@ struct Scan {
 using ScanBest = void (*)(void* values, int64_t* indices, const void* x, int64_t stride, int64_t n);
 
 struct ScanLoops {
+  // Sums from the end: the gradient of a running sum. Null: convert first.
+  Scan reversed_sum[kDTypeCount];
   // null: convert first
   Scan scan[static_cast<int>(ScanOp::kCount)][kDTypeCount];
   ScanBest best[2][kDTypeCount];  // [0 min, 1 max][compute dtype]

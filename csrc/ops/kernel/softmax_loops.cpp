@@ -95,8 +95,72 @@ void columns(void* out_, const void* x_, int64_t stride, int64_t n, int64_t coun
   }
 }
 
+// The sum of grad[i] * y[i], or with kLog of grad[i] alone.
+template <bool kLog, class T>
+inline double weighed(const T* grad, const T* y, int64_t n) {
+  double sum = 0;
+  T lane[kLanes];
+  int64_t i = 0;
+  while (n - i >= kLanes) {
+    const int64_t end = i + (n - i < kBlock ? (n - i) / kLanes * kLanes : kBlock);
+    for (T& l : lane) l = 0;
+    for (; i < end; i += kLanes) {
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) lane[l] += kLog ? grad[i + l] : grad[i + l] * y[i + l];
+    }
+    run<Sum, AsIs<T>, double>(&sum, lane, kLanes);
+  }
+  for (; i < n; ++i) sum += static_cast<double>(kLog ? grad[i] : grad[i] * y[i]);
+  return sum;
+}
+
+template <bool kLog, class T>
+void rows_backward(void* out_, const void* grad_, const void* y_, int64_t count, int64_t n) {
+  auto* out = static_cast<T*>(out_);
+  const auto* grad = static_cast<const T*>(grad_);
+  const auto* y = static_cast<const T*>(y_);
+  for (int64_t r = 0; r < count; ++r, out += n, grad += n, y += n) {
+    const T sum = static_cast<T>(weighed<kLog>(grad, y, n));
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = kLog ? grad[i] - m::exp(y[i]) * sum : (grad[i] - sum) * y[i];
+  }
+}
+
+template <bool kLog, class T>
+void columns_backward(void* out_, const void* grad_, const void* y_, int64_t stride, int64_t n,
+                      int64_t count) {
+  auto* out = static_cast<T*>(out_);
+  const auto* grad = static_cast<const T*>(grad_);
+  const auto* y = static_cast<const T*>(y_);
+  T sum[kTile];
+  for (int64_t j = 0; j < count; ++j) sum[j] = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < count; ++j)
+      sum[j] += kLog ? grad[i * stride + j] : grad[i * stride + j] * y[i * stride + j];
+  for (int64_t i = 0; i < n; ++i) {
+    T* const to = out + i * stride;
+    const T* const g = grad + i * stride;
+    const T* const from = y + i * stride;
+#pragma omp simd
+    for (int64_t j = 0; j < count; ++j)
+      to[j] = kLog ? g[j] - m::exp(from[j]) * sum[j] : (g[j] - sum[j]) * from[j];
+  }
+}
+
+template <bool kLog, class T>
+void fill_backward(SoftmaxLoops& loops) {
+  constexpr int dtype = static_cast<int>(dtype_of<T>::value);
+  loops.rows_backward[kLog ? 1 : 0][dtype] = rows_backward<kLog, T>;
+  loops.columns_backward[kLog ? 1 : 0][dtype] = columns_backward<kLog, T>;
+}
+
 SoftmaxLoops make() {
   SoftmaxLoops loops{};
+  fill_backward<false, float>(loops);
+  fill_backward<true, float>(loops);
+  fill_backward<false, double>(loops);
+  fill_backward<true, double>(loops);
   constexpr int kFloat = static_cast<int>(DType::kFloat32);
   constexpr int kDouble = static_cast<int>(DType::kFloat64);
   loops.rows[0][kFloat] = rows<false, float>;

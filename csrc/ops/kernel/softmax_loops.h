@@ -13,6 +13,11 @@ struct SoftmaxLoops {
   // `columns` columns side by side, at most 256; the next element of a column is `stride` further
   void (*columns[2][kDTypeCount])(void* out, const void* x, int64_t stride, int64_t n,
                                   int64_t columns);
+  // The gradient of x from that of y, the result, which is laid out like both.
+  void (*rows_backward[2][kDTypeCount])(void* out, const void* grad, const void* y, int64_t rows,
+                                        int64_t n);
+  void (*columns_backward[2][kDTypeCount])(void* out, const void* grad, const void* y,
+                                           int64_t stride, int64_t n, int64_t columns);
 };
 
 UH_PER_ISA(SoftmaxLoops, softmax_loops)

@@ -3,6 +3,7 @@
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
 #include "generated/ops/complex.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/moments.h"
 #include "generated/ops/reduce.h"
@@ -72,7 +73,10 @@ Tensor cov(KeySet, const Tensor& self, int64_t correction, const Tensor& fweight
   const Tensor from_mean = ops::sub(rows, ops::unsqueeze(mean, 1), Scalar(1));
   Tensor other = ops::t(weighed(from_mean));
   if (is_complex(other.dtype())) other = ops::conj_physical(other);
-  const Tensor product = ops::mm(from_mean, as_contiguous(other, from_mean.dtype()));
+  if (other.dtype() != from_mean.dtype()) {
+    other = ops::_to_copy(other, from_mean.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
+  }
+  const Tensor product = ops::mm(from_mean, other);
   const Tensor out = ops::div(product, norm);
   return rows.size(0) == 1 ? ops::reshape(out, {}) : out;
 }

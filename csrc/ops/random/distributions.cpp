@@ -4,6 +4,8 @@
 
 #include "base/parallel.h"
 #include "generated/kernels/random.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/random.h"
 #include "ops/copy/copy.h"
 
@@ -65,18 +67,15 @@ Tensor channel_mask(const Tensor& input, std::string_view op) {
 Tensor dropped(const Tensor& input, const Tensor& mask, double p, double floor, double scale,
                double shift) {
   check_floating_dtype(input, "dropout");
-  Tensor out = empty_like(input, input.dtype());
-  if (out.is_meta()) return out;
   ops::bernoulli__float(mask, 1 - p);
-  Tensor wide = empty(input.sizes(), DType::kFloat64);
-  copy_elements(wide, mask);
-  const Tensor values = as_contiguous(input, DType::kFloat64);
-  auto* m = wide.data_as<double>();
-  const auto* x = values.data_as<double>();
-  for (int64_t i = 0; i < wide.numel(); ++i) m[i] = (m[i] != 0 ? x[i] : floor) * scale + shift;
-  copy_elements(out, wide);
-  record_write(out);
-  return out;
+  const auto as_input = [&](const Tensor& t) {
+    return ops::_to_copy(t, input.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
+  };
+  const Tensor kept = ops::mul(input, as_input(ops::mul(mask, Scalar(scale))));
+  if (floor == 0 && shift == 0) return kept;
+  const double gone = floor * scale;  // what a dropped element becomes, but for the shift
+  const Tensor added = ops::add(ops::mul(mask, Scalar(-gone)), Scalar(gone + shift), Scalar(1));
+  return ops::add(kept, as_input(added), Scalar(1));
 }
 
 // What selu tends to for large negative numbers, without the sign: its scale times its alpha.
@@ -305,7 +304,12 @@ Tensor dropout(KeySet, const Tensor& input, double p, bool train) {
 void dropout_inplace(KeySet, const Tensor& self, double p, bool train) {
   check_probability(p, "dropout");
   if (p == 0 || !train || self.numel() == 0) return;
-  write_self(self, std::get<0>(ops::native_dropout(self, p, true)), "dropout_");
+  check_floating_dtype(self, "native_dropout");
+  const Tensor mask = empty_like(self, DType::kBool);
+  ops::bernoulli__float(mask, 1 - p);
+  const Tensor kept =
+      ops::_to_copy(mask, self.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
+  ops::mul_(self, ops::mul(kept, Scalar(p == 1 ? 1 : 1 / (1 - p))));
 }
 
 Tensor feature_dropout(KeySet, const Tensor& input, double p, bool train) {

@@ -216,8 +216,10 @@ Tensor nansum(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, b
   return folded(self, dim, keepdim, FoldOp::kNanSum, given(dtype, self.dtype()), "nansum");
 }
 
-Tensor nanmean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
-               DType dtype) {
+namespace {
+
+// The dtype that nanmean computes in.
+DType nanmean_dtype(const Tensor& self, DType dtype) {
   check(is_inexact(self.dtype()),
         "nanmean(): expected input to have floating point or complex dtype but got ",
         info(self.dtype()).title);
@@ -229,8 +231,27 @@ Tensor nanmean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool 
       "complex dtype. Got: ",
       info(target).title);
   check(!is_complex(target), "nansum does not support complex inputs");
+  return target;
+}
+
+}  // namespace
+
+Tensor nanmean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+               DType dtype) {
+  const DType target = nanmean_dtype(self, dtype);
   const Tensor total = folded(self, dim, keepdim, FoldOp::kNanSum, target, "nanmean");
   return ops::div(total, folded(self, dim, keepdim, FoldOp::kNumbers, target, "nanmean"));
+}
+
+// The same where gradients are wanted, made of operators.
+Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                     DType dtype);
+Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                     DType dtype) {
+  nanmean_dtype(self, dtype);
+  const Tensor numbers = ops::logical_not(ops::isnan(self));
+  return ops::div(ops::nansum(self, dim, keepdim, dtype),
+                  ops::sum(numbers, dim, keepdim, DType::kUndefined));
 }
 
 Tensor logsumexp(KeySet, const Tensor& self, const Dims& dim, bool keepdim) {

@@ -10,7 +10,8 @@
 namespace uh::kernels {
 namespace {
 
-Tensor scanned(const Tensor& self, int64_t dim, DType dtype, ScanOp op, std::string_view name) {
+Tensor scanned(const Tensor& self, int64_t dim, DType dtype, ScanOp op, std::string_view name,
+               bool reversed = false) {
   const int64_t d = wrap_dim(dim, self.ndim(), name);
   if ((self.ndim() == 0 || self.numel() == 0) && op != ScanOp::kLogSumExp) {
     Tensor out = empty(self.sizes(), dtype, self.device());  // a number is its own sum
@@ -24,7 +25,8 @@ Tensor scanned(const Tensor& self, int64_t dim, DType dtype, ScanOp op, std::str
   const DType compute = sum_compute_dtype(dtype);
   const Tensor x = as_contiguous(self, dtype == compute ? dtype : compute);
   Tensor made = dtype == compute ? out : empty(self.sizes(), compute, self.device());
-  const Scan& scan = scan_loops().scan[static_cast<int>(op)][static_cast<int>(compute)];
+  const Scan& scan = reversed ? scan_loops().reversed_sum[static_cast<int>(compute)]
+                              : scan_loops().scan[static_cast<int>(op)][static_cast<int>(compute)];
   check_kind(scan.rows != nullptr, ErrorKind::kNotImplemented, "\"", name,
              "_out_cpu\" not implemented for '", info(dtype).title, "'");
   const int64_t item = itemsize(compute);
@@ -74,6 +76,9 @@ std::tuple<Tensor, Tensor> running_best(const Tensor& self, int64_t dim, bool ma
 
 Tensor cumsum(KeySet, const Tensor& self, int64_t dim, DType dtype) {
   return scanned(self, dim, given(dtype, counted(self.dtype())), ScanOp::kSum, "cumsum");
+}
+Tensor cumsum_reversed(KeySet, const Tensor& self, int64_t dim) {
+  return scanned(self, dim, counted(self.dtype()), ScanOp::kSum, "cumsum", true);
 }
 Tensor cumprod(KeySet, const Tensor& self, int64_t dim, DType dtype) {
   return scanned(self, dim, given(dtype, counted(self.dtype())), ScanOp::kProd, "cumprod");

@@ -41,6 +41,35 @@ Tensor exponential_shares(const Tensor& self, int64_t dim, bool half_to_float, b
   return out;
 }
 
+// The gradient of x from that of softmax(x) or log_softmax(x), the output.
+Tensor shares_backward(const Tensor& grad, const Tensor& output, int64_t dim, DType input_dtype,
+                       bool log) {
+  const char* name = log ? "log_softmax" : "softmax";
+  const int64_t d = wrap_dim(dim, output.ndim(), name);
+  check(grad.sizes() == output.sizes(), name, ": the gradient has sizes ", grad.sizes(),
+        ", the output ", output.sizes());
+  Tensor out = empty(output.sizes(), input_dtype, output.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const DType compute = sum_compute_dtype(output.dtype());
+  const Tensor g = as_contiguous(grad, compute), y = as_contiguous(output, compute);
+  Tensor made = compute == input_dtype ? out : empty(output.sizes(), compute, output.device());
+  const SoftmaxLoops& loops = softmax_loops();
+  const auto rows = loops.rows_backward[log ? 1 : 0][static_cast<int>(compute)];
+  const auto columns = loops.columns_backward[log ? 1 : 0][static_cast<int>(compute)];
+  const int64_t item = itemsize(compute);
+  const Lines lines(y, d);
+  lines.for_groups([&](int64_t start, int64_t count) {
+    const int64_t at = start * item;
+    if (lines.inner == 1)
+      rows(made.data() + at, g.data() + at, y.data() + at, count, lines.n);
+    else
+      columns(made.data() + at, g.data() + at, y.data() + at, lines.inner, lines.n, count);
+  });
+  if (compute != input_dtype) copy_elements(out, made);
+  record_write(out);
+  return out;
+}
+
 Tensor converted(const Tensor& self, DType dtype) {
   if (dtype == DType::kUndefined || dtype == self.dtype()) return self;
   return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
@@ -53,6 +82,15 @@ Tensor softmax_of(KeySet, const Tensor& self, int64_t dim, bool half_to_float) {
 }
 Tensor log_softmax_of(KeySet, const Tensor& self, int64_t dim, bool half_to_float) {
   return exponential_shares(self, dim, half_to_float, true);
+}
+
+Tensor softmax_backward_data(KeySet, const Tensor& grad_output, const Tensor& output, int64_t dim,
+                             DType input_dtype) {
+  return shares_backward(grad_output, output, dim, input_dtype, false);
+}
+Tensor log_softmax_backward_data(KeySet, const Tensor& grad_output, const Tensor& output,
+                                 int64_t dim, DType input_dtype) {
+  return shares_backward(grad_output, output, dim, input_dtype, true);
 }
 
 Tensor softmax(KeySet, const Tensor& self, int64_t dim, DType dtype) {

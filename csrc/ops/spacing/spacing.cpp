@@ -136,11 +136,10 @@ Tensor vander(KeySet, const Tensor& x, std::optional<int64_t> N, bool increasing
   const int64_t n = N.value_or(x.size(0));
   check(n >= 0, "vander: N must be non-negative, got ", n);
   const DType dtype = promote(x.dtype(), DType::kInt64);
-  const Tensor out = ops::ones({x.size(0), n}, dtype, x.device());
+  Tensor out = ops::ones({x.size(0), std::min<int64_t>(n, 1)}, dtype, x.device());
   if (n > 1) {
-    const Tensor powers = ops::slice(out, 1, 1, std::nullopt, 1);
-    ops::copy_(powers, ops::unsqueeze(x, 1), false);
-    ops::copy_(powers, ops::cumprod(powers, 1, DType::kUndefined), false);
+    const Tensor repeated = ops::expand(ops::unsqueeze(x, 1), {x.size(0), n - 1}, false);
+    out = ops::cat({out, ops::cumprod(repeated, 1, dtype)}, 1);
   }
   return increasing ? out : ops::flip(out, {1});
 }

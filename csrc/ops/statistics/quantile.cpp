@@ -1,7 +1,17 @@
 // quantile and nanquantile.
 #include "base/parallel.h"
 #include "generated/kernels/statistics.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/creation.h"
+#include "generated/ops/gather.h"
+#include "generated/ops/masked.h"
+#include "generated/ops/reduce.h"
+#include "generated/ops/rounding.h"
+#include "generated/ops/sort.h"
 #include "generated/ops/statistics.h"
+#include "generated/ops/view.h"
 #include "ops/statistics/selected.h"
 
 namespace uh::kernels {
@@ -58,14 +68,18 @@ void quantiles_of(T* out, const T* x, int64_t stride, int64_t n, const std::vect
   for (size_t k = 0; k < q.size(); ++k) out[k] = at_rank(line, q[k] * last, between);
 }
 
-Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
-                 std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
-                 bool ignore_nan) {
+Between check_input(const Tensor& self, const std::string& interpolation) {
   check(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
         "quantile() input tensor must be either float or double dtype, got ",
         info(self.dtype()).title);
   check(self.numel() > 0, "quantile() input tensor must be non-empty, got sizes ", self.sizes());
-  const Between between = between_of(interpolation);
+  return between_of(interpolation);
+}
+
+Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
+                 std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
+                 bool ignore_nan) {
+  const Between between = check_input(self, interpolation);
   std::optional<Dims> dims;
   if (dim) dims = Dims{wrap_dim(*dim, self.ndim(), "quantile")};
   Dims sizes = ReducedDims(self, dims, "quantile").result_sizes(self, keepdim);
@@ -99,8 +113,7 @@ Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
   return out;
 }
 
-Tensor of_tensor(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                 const std::string& interpolation, bool ignore_nan) {
+std::vector<double> check_ranks(const Tensor& self, const Tensor& q) {
   check(q.ndim() <= 1, "quantile() q must be a scalar or 1D tensor, got sizes ", q.sizes());
   check(is_floating(self.dtype()),
         "quantile() input tensor must be either float or double dtype, got ",
@@ -115,7 +128,13 @@ Tensor of_tensor(const Tensor& self, const Tensor& q, std::optional<int64_t> dim
   }
   for (double one : wanted)
     check(one >= 0 && one <= 1, "quantile() q values must be in the range [0, 1], got ", one);
-  return quantiles(self, wanted, q.ndim() == 1, dim, keepdim, interpolation, ignore_nan);
+  return wanted;
+}
+
+Tensor of_tensor(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                 const std::string& interpolation, bool ignore_nan) {
+  return quantiles(self, check_ranks(self, q), q.ndim() == 1, dim, keepdim, interpolation,
+                   ignore_nan);
 }
 
 Tensor of_number(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
@@ -124,7 +143,85 @@ Tensor of_number(const Tensor& self, double q, std::optional<int64_t> dim, bool 
   return quantiles(self, {q}, false, dim, keepdim, interpolation, ignore_nan);
 }
 
+// The same made of operators, where gradients are wanted: of the elements, and of the ranks.
+Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                const std::string& interpolation, bool ignore_nan) {
+  Between between = check_input(self, interpolation);
+  const int64_t rank = self.ndim(), d = dim ? wrap_dim(*dim, rank, "quantile") : 0;
+  Tensor lines = self;  // with the dimension of the elements last
+  if (!dim || rank == 0)
+    lines = ops::reshape(self, {self.numel()});
+  else if (d != rank - 1)
+    lines = ops::movedim(self, {d}, {-1});
+  const Tensor sorted = std::get<0>(ops::sort(lines, -1, false));
+  const Tensor nan = ops::isnan(sorted);
+  const Scalar last(lines.size(lines.ndim() - 1) - 1);
+  Tensor ranks = ops::reshape(q, {q.numel()});
+  if (ignore_nan) {
+    const Tensor numbers = ops::sum(ops::logical_not(nan), Dims{-1}, true);
+    const Tensor last_number = ops::clamp_min(ops::sub(numbers, Scalar(1), Scalar(1)), Scalar(0));
+    ranks = ops::mul(ranks, ops::_to_copy(last_number, self.dtype(), Device::kUndefined,
+                                          MemoryFormat::kUndefined));
+  } else {  // a line with a NaN is NaN, which sorts last
+    ranks = ops::masked_fill_Scalar(ops::mul(ranks, last), ops::any(nan, Dims{-1}, true), last);
+  }
+  if (between == Between::kLower) ranks = ops::floor(ranks);
+  if (between == Between::kHigher) ranks = ops::ceil(ranks);
+  if (between == Between::kNearest) ranks = ops::round(ranks);
+  const auto at = [&](const Tensor& places) {
+    return ops::gather(
+        sorted, -1,
+        ops::_to_copy(places, DType::kInt64, Device::kUndefined, MemoryFormat::kUndefined));
+  };
+  const Tensor below = ops::floor(ranks);
+  Tensor made = at(below);
+  if (between == Between::kMidpoint)
+    made = ops::lerp_Scalar(made, at(ops::ceil(ranks)), Scalar(0.5));
+  else if (between == Between::kLinear)
+    made = ops::lerp(made, at(ops::ceil(ranks)), ops::sub(ranks, below, Scalar(1)));
+  made = q.ndim() == 0 ? ops::squeeze(made, Dims{-1}) : ops::movedim(made, {-1}, {0});
+  if (!keepdim || rank == 0) return made;
+  const int64_t first = q.ndim();  // the dimension of the ranks comes first
+  if (dim) return ops::unsqueeze(made, first + d);
+  Dims sizes(static_cast<size_t>(rank), 1);
+  if (first) sizes.insert(0, q.numel());
+  return ops::reshape(made, sizes);
+}
+
+Tensor number(double q, const Tensor& like) {
+  check(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got ", q);
+  return ops::scalar_tensor(Scalar(q), like.dtype(), like.device());
+}
+
 }  // namespace
+
+Tensor quantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                      bool keepdim, const std::string& interpolation);
+Tensor nanquantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                         bool keepdim, const std::string& interpolation);
+Tensor quantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                             bool keepdim, const std::string& interpolation);
+Tensor nanquantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                                bool keepdim, const std::string& interpolation);
+
+Tensor quantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                      bool keepdim, const std::string& interpolation) {
+  check_ranks(self, q);
+  return by_calls(self, q, dim, keepdim, interpolation, false);
+}
+Tensor nanquantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                         bool keepdim, const std::string& interpolation) {
+  check_ranks(self, q);
+  return by_calls(self, q, dim, keepdim, interpolation, true);
+}
+Tensor quantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                             bool keepdim, const std::string& interpolation) {
+  return by_calls(self, number(q, self), dim, keepdim, interpolation, false);
+}
+Tensor nanquantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                                bool keepdim, const std::string& interpolation) {
+  return by_calls(self, number(q, self), dim, keepdim, interpolation, true);
+}
 
 Tensor quantile(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
                 bool keepdim, const std::string& interpolation) {

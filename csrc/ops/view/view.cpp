@@ -176,7 +176,7 @@ Tensor narrow_from(KeySet, const Tensor& self, int64_t dim, const Tensor& start,
   check(start.ndim() == 0 && is_integral(start.dtype()),
         "narrow: start must be an 0-dim integral Tensor, got ", name(start.dtype()), " of sizes ",
         start.sizes());
-  return alias(self, layouts::narrow(self, dim, read_scalar(start).to_int(), length));
+  return ops::narrow(self, dim, read_scalar(start).to_int(), length);
 }
 
 Tensor slice(KeySet, const Tensor& self, int64_t dim, std::optional<int64_t> start,
