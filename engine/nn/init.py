@@ -1,4 +1,4 @@
-"""First values of parameters. Each function writes its tensor in place, unseen by autograd, and returns it."""
+"""First values of parameters: each function writes its tensor, unseen by autograd, and returns it."""
 
 from __future__ import annotations
 

@@ -91,14 +91,15 @@ void check_lengths(std::string_view op, const Tensors& self,
   for (const Tensor& t : self) check(t.device() == self[0].device(), op, ": several devices");
 }
 
-// Gradient scaling tells by `found_inf` that this step must not be taken.
-bool skipped(const Tensor& found_inf) {
-  return found_inf && !found_inf.is_meta() && read_scalar(found_inf).to_double() == 1;
+double number_of(const Tensor& t, std::string_view op, std::string_view what) {
+  check(t.numel() == 1, op, ": ", what, " must have one element, got sizes ", t.sizes());
+  return t.is_meta() ? 1 : read_scalar(t).to_double();
 }
 
-double number_of(const Tensor& t, std::string_view op, std::string_view what) {
-  check(t.numel() == 1, op, ": ", what, " must have one element each, got sizes ", t.sizes());
-  return t.is_meta() ? 1 : read_scalar(t).to_double();
+// Gradient scaling tells by `found_inf` that this step must not be taken.
+bool skipped(std::string_view op, const Tensor& found_inf) {
+  if (!found_inf) return false;
+  return number_of(found_inf, op, "found_inf") == 1 && !found_inf.is_meta();
 }
 
 // grad = grad / grad_scale, in place, as PyTorch's fused steps leave it.
@@ -136,7 +137,7 @@ int64_t adam_steps(std::string_view op, const Tensors& self, const Tensors& grad
                    const AdamArguments& given, const Tensor& grad_scale, const Tensor& found_inf) {
   check_lengths(op, self, {&grads, &exp_avgs, &exp_avg_sqs, &state_steps});
   if (given.amsgrad) check_lengths(op, self, {&max_exp_avg_sqs});
-  if (skipped(found_inf)) return count_of(self);
+  if (skipped(op, found_inf)) return count_of(self);
   for (size_t i = 0; i < self.size(); ++i) {
     const double count = number_of(state_steps[i], op, "state_steps");
     AdamStep step{};
@@ -175,7 +176,7 @@ int64_t fused_sgd(KeySet, const Tensors& self, const Tensors& grads,
   constexpr std::string_view kOp = "_fused_sgd_";
   check_lengths(kOp, self, {&grads});
   if (momentum != 0) check_lengths(kOp, self, {&momentum_buffer_list});
-  if (skipped(found_inf)) return count_of(self);
+  if (skipped(kOp, found_inf)) return count_of(self);
   const double sign = maximize ? -1 : 1;
   const SgdStep step{lr, weight_decay, momentum, dampening, sign, nesterov, is_first_step};
   for (size_t i = 0; i < self.size(); ++i) {
@@ -220,7 +221,7 @@ int64_t fused_adagrad(KeySet, const Tensors& self, const Tensors& grads, const T
                       const Tensor& found_inf) {
   constexpr std::string_view kOp = "_fused_adagrad_";
   check_lengths(kOp, self, {&grads, &state_sums, &state_steps});
-  if (skipped(found_inf)) return count_of(self);
+  if (skipped(kOp, found_inf)) return count_of(self);
   for (size_t i = 0; i < self.size(); ++i) {
     const double count = number_of(state_steps[i], kOp, "state_steps");
     const AdagradStep step{lr / (1 + (count - 1) * lr_decay), weight_decay, eps,

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "generated/kernels/recurrent.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/join.h"
 #include "generated/ops/random.h"
 #include "generated/ops/recurrent.h"
@@ -15,6 +16,7 @@
 #include "ops/copy/copy.h"
 #include "ops/recurrent/cells.h"
 #include "ops/recurrent/steps.h"
+#include "tensor/thread_state.h"
 
 namespace uh::kernels {
 namespace {
@@ -65,12 +67,20 @@ Tensors steps_of(const Tensor& gates, const Dims& batch_sizes) {
   return ops::split_with_sizes(gates, batch_sizes, 0);
 }
 
+// w.T: a view, whose gradient is one too; where no gradient can be wanted and many products read
+// it, a copy in the order that they read fastest.
+Tensor turned(const Tensor& w_hh, int64_t steps) {
+  constexpr int64_t kMany = 8;
+  const Tensor view = ops::t(w_hh);
+  return grad_enabled() || steps < kMany ? view : ops::clone(view, MemoryFormat::kContiguous);
+}
+
 // One layer in one direction over all steps.
 Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellState& start,
          const CellWeights& weights, bool reverse) {
   const Tensors gates = steps_of(input_gates(cell, input, weights), batch_sizes);
-  const Tensor w_hh_t = ops::t(weights.w_hh);
   const size_t steps = gates.size();
+  const Tensor w_hh_t = turned(weights.w_hh, static_cast<int64_t>(steps));
   Tensors outputs(steps), ended_h, ended_c;
   CellState state = reverse ? first_rows(start, batch_sizes.back()) : start;
   for (size_t i = 0; i < steps; ++i) {
@@ -94,11 +104,12 @@ Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellStat
   return {ops::cat(outputs, 0), {joined(ended_h), joined(ended_c)}};
 }
 
-// LSTM and GRU have operators of all steps (whole_layer.cpp); projected states are stepped here.
+// LSTM and GRU have operators of all steps (whole_layer.cpp), which keep what backward needs.
+// Projected states, and all where no gradient can be wanted, are stepped here.
 Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& batch_sizes,
               const CellState& start, const CellWeights& weights, bool reverse) {
-  if ((cell != Cell::kLstm || weights.w_hr) && cell != Cell::kGru)
-    return run(cell, input, batch_sizes, start, weights, reverse);
+  const bool whole = cell == Cell::kGru || (cell == Cell::kLstm && !weights.w_hr);
+  if (!whole || !grad_enabled()) return run(cell, input, batch_sizes, start, weights, reverse);
   const Tensor gates = input_gates(cell, input, weights);
   const Steps steps(op, batch_sizes, reverse, gates);
   if (cell == Cell::kGru) {

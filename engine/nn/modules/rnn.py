@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, LSTM and GRU over whole sequences; their single steps are in rnn_cells.py."""
+"""Recurrent layers: RNN, LSTM and GRU over whole sequences; rnn_cells.py has single steps."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 class RNNBase(Module):
     """What RNN, LSTM and GRU share: their weights, the checks, and packed sequences.
 
-    Every layer and direction has `weight_ih_l{k}`, `weight_hh_l{k}` and, with `bias`, `bias_ih_l{k}`
-    and `bias_hh_l{k}`; those of the way back end in `_reverse`; with `proj_size` there is
+    Every layer and direction has `weight_ih_l{k}`, `weight_hh_l{k}` and, with `bias`,
+    `bias_ih_l{k}` and `bias_hh_l{k}`; those of the way back end in `_reverse`; with `proj_size` there is
     `weight_hr_l{k}`. All are drawn evenly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
     """
 
@@ -199,8 +199,8 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """(output, state): the last layer's outputs of all steps, the last state of all layers.
 
-        `input` is (steps, batch, input_size), with `batch_first` (batch, steps, input_size), without
-        a batch (steps, input_size), or a PackedSequence; `hx` is the first state, zeros if None.
+        `input` is (steps, batch, input_size), with `batch_first` (batch, steps, input_size),
+        without a batch (steps, input_size), or a PackedSequence; `hx` is the first state, zeros if None.
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
@@ -236,7 +236,7 @@ class RNNBase(Module):
         return made, self.permute_hidden(self._as_given(state), unsorted_indices)
 
     def _with_batch(self, hx: Any, batched: bool) -> Any:
-        """The state that was given, with a dimension for the batch. Raises: RuntimeError without one."""
+        """The state that was given, with a dimension for the batch. Raises: RuntimeError."""
         kind, expected = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
         if hx.dim() != expected:
             raise RuntimeError(

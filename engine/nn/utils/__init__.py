@@ -1,4 +1,4 @@
-"""Tools around modules: gradients clipped, parameters as one vector, sequences packed, layers fused."""
+"""Tools around modules: clipped gradients, parameters as a vector, packed sequences, fusion."""
 
 from engine.nn.utils import parametrizations as parametrizations
 from engine.nn.utils import parametrize as parametrize

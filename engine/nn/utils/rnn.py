@@ -65,7 +65,7 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **options: Any) -> PackedSequence:
-        """The data in another dtype or on another device; the sequence itself where nothing changes."""
+        """The data in another dtype or on another device; itself where nothing changes."""
         data = self.data.to(*args, **options)
         if data is self.data:
             return self
@@ -138,7 +138,8 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Packs (steps, batch, *), with `batch_first` (batch, steps, *).
 
-    `lengths` says how many steps of each sequence are real; with `enforce_sorted` they may not grow.
+    `lengths` says how many steps of each sequence are real; with `enforce_sorted` they may not
+    grow.
     Raises: RuntimeError for lengths that grow, below 1, or of another number than sequences.
     """
     if isinstance(lengths, Tensor):
@@ -198,7 +199,8 @@ def pad_packed_sequence(
 ) -> tuple[Tensor, Tensor]:
     """The padded tensor of a packed sequence, and the lengths; in the order of before packing.
 
-    `total_length` pads to more steps than the longest sequence has. Raises: ValueError when it is less.
+    `total_length` pads to more steps than the longest sequence has.
+    Raises: ValueError when it is less.
     """
     steps = sequence.batch_sizes.shape[0]
     if total_length is not None:

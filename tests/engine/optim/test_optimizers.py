@@ -415,6 +415,11 @@ def test_what_is_refused() -> None:
     numbers.grad = engine.ones(2, dtype=engine.complex64)
     with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating"):
         optim.SGD([numbers], fused=True).step()
+    optimizer = optim.SGD([x], fused=True)
+    optimizer.found_inf = engine.zeros(2)
+    x.grad = engine.ones(2, dtype=engine.float64)
+    with pytest.raises(RuntimeError, match="found_inf must have one element"):
+        optimizer.step()
     with pytest.raises(RuntimeError, match="expected lists of the same length, got 1 params and 0"):
         engine._fused_adagrad_(
             [x], [], [], [], lr=1, lr_decay=0, weight_decay=0, eps=0, maximize=False

@@ -111,4 +111,5 @@ def test_a_step_that_is_differentiated() -> None:
             optimizer.step()
             (moved * moved).sum().backward()
             found.append(p.grad.tolist() + grad.grad.tolist())
-        np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-12, err_msg=kind)
+        # The count of steps is float32, and so is what is computed from it.
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-7, err_msg=kind)
