@@ -166,7 +166,9 @@ def gradient(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
     (made,) = m.autograd.grad(
         a.sum(), b, create_graph=step["grad"], retain_graph=step["keep"] or None, allow_unused=True
     )
-    return (m.zeros(2, dtype=m.float64), "unused") if made is None else (made, "gradient")
+    if made is None:
+        return m.zeros(2, dtype=m.float64), "unused"
+    return made.clone(), "gradient"  # whose version does not tell how a formula made it
 
 
 MAKERS = {
