@@ -1,18 +1,17 @@
 """x[...] and x[...] = value: NumPy's and PyTorch's indexing.
 
 An index is read left to right into (1) view steps, one per int, slice, None and Ellipsis, and (2) index
-tensors (masks, lists, arrays), which stay on the dimension where they stood. The steps of (1) become
-one `as_strided`; (2) goes to `index` or `index_put_`. An index that is all (1) is read in C
-(engine/_native/basic_index.c); what comes past that is mixed, or wrong.
+tensors (masks, lists, arrays), which stay on the dimension where they stood. The steps of (1) are the
+view operators `select`, `slice` and `unsqueeze`, one after another; (2) goes to `index` or `index_put_`.
+An index that is all (1) is read in C (engine/_native/basic_index.c); what comes past that is mixed, or wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from engine._generated import ops
-from engine._native import lib
+from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.data import is_array, is_sequence
 from engine.dtypes import bool_, uint8
@@ -20,6 +19,8 @@ from engine.tensor import Tensor, wrap
 
 # One tensor of indices per dimension, None where all of the dimension is taken.
 Advanced: TypeAlias = list[Tensor | None]
+# A view operator: which, on which dimension, start (or index), stop, step.
+Step: TypeAlias = tuple[int, int, int, int, int]
 _select = lib.uh_select
 _basic = lib.uh_basic_index
 
@@ -62,6 +63,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if not isinstance(value, (Tensor, bool, int, float, complex)):
         value = _value(self, value)
+    if index is False:  # nothing
+        return
+    if self.requires_grad and _is_whole(self, index):  # the graph has no view then
+        _write(self, value)
+        return
     handle = _basic(self._h, id(index))
     view, advanced = (wrap(handle), []) if handle else _resolve(self, index)
     if not advanced:
@@ -69,12 +75,25 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     masks = [one for one in advanced if one is not None]
     plain_mask = len(masks) == 1 and masks[0].dtype is bool_ and advanced[0] is masks[0]
-    if plain_mask and not isinstance(value, Tensor):
+    if plain_mask and not isinstance(value, Tensor) and not view.requires_grad:
         ops.masked_fill__Scalar(view, _widened(masks[0], view.dim()), value)
         return
     if not isinstance(value, Tensor):
         value = ops.scalar_tensor(value, dtype=view.dtype, device=view.device)
     ops.index_put_(view, advanced, _without_leading_ones(value, value.dim()))
+
+
+def _is_whole(self: Tensor, index: Any) -> bool:
+    """Whether the index is made of `...` and `:` alone."""
+    items = index if index.__class__ is tuple else (index,)
+    colons = 0
+    for item in items:
+        if item is ...:
+            continue
+        if item.__class__ is not slice or item != slice(None):
+            return False
+        colons += 1
+    return colons <= self.dim()
 
 
 def _write(view: Tensor, value: Tensor | complex) -> None:
@@ -155,58 +174,49 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
     if not any(item is ... for item in items):
         items.append(...)
 
-    source_sizes, source_strides = self.shape, self.stride()
-    offset = self.storage_offset()
-    sizes: list[int] = []
-    strides: list[int] = []
+    sizes = self.shape
     advanced: Advanced = []
-    dim, steps, left = 0, 0, ndim - needed
+    steps: list[Step] = []
+    dim, left = 0, ndim - needed  # of self
     for item in items:
+        at = len(advanced) + _masked_dims(advanced)  # the dimension of the view so far
         if item is ...:
-            sizes.extend(source_sizes[dim : dim + left])
-            strides.extend(source_strides[dim : dim + left])
             advanced += [None] * left
             dim, left = dim + left, 0
             continue
         if item is None or isinstance(item, bool):
             # A bool is an index over a new dimension of size 1: kept once or not at all.
-            sizes.append(1)
-            strides.append(_new_stride(source_sizes, source_strides, dim))
+            steps.append((lib.UH_UNSQUEEZE, at, 0, 0, 0))
             advanced.append(None if item is None else _bool_index(self, item))
-            steps += 1
             continue
         if isinstance(item, Tensor):
             width = _consumes(item)
             if item.dtype in (bool_, uint8):
                 _check_mask(item, self, dim)
                 if width == 0:
-                    sizes.append(1)
-                    strides.append(_new_stride(source_sizes, source_strides, dim))
+                    steps.append((lib.UH_UNSQUEEZE, at, 0, 0, 0))
                     advanced.append(_bool_index(self, bool(item)))
-                    steps += 1
                     continue
-            sizes.extend(source_sizes[dim : dim + width])
-            strides.extend(source_strides[dim : dim + width])
             advanced.append(item)  # a mask stands for all its dimensions
             dim += width
             continue
-        size, step = source_sizes[dim], source_strides[dim]
+        size = sizes[dim]
         if isinstance(item, slice):
-            start, length, jump = _span(item, size)
-            offset += start * step if length else 0
-            if (start, length, jump) != (0, size, 1):
-                steps += 1
-            sizes.append(length)
-            strides.append(step * jump)
+            start, length, step = _span(item, size)
+            if (start, length, step) != (0, size, 1):
+                steps.append((lib.UH_SLICE, at, start, start + length * step, step))
             advanced.append(None)
         else:
-            offset += _position(item, size, dim) * step
-            steps += 1
+            steps.append((lib.UH_SELECT, at, _position(item, size, dim), 0, 0))
         dim += 1
     if not any(one is not None for one in advanced):
-        return _view(self, sizes, strides, offset, steps), []
-    view = self if not steps else _view(self, sizes, strides, offset, steps)
-    return view, advanced
+        return _view(self, steps), []
+    return (_view(self, steps) if steps else self), advanced
+
+
+def _masked_dims(advanced: Advanced) -> int:
+    """How many dimensions masks stand for beside the one that they have in the list."""
+    return sum(one.dim() - 1 for one in advanced if one is not None and one.dtype in (bool_, uint8))
 
 
 def _normal(item: Any) -> Any:
@@ -279,14 +289,9 @@ def _bound(value: Any) -> Any:
     )
 
 
-def _new_stride(sizes: Sequence[int], strides: Sequence[int], dim: int) -> int:
-    """The stride that unsqueeze gives a new dimension before `dim`."""
-    return sizes[dim] * strides[dim] if dim < len(sizes) else 1
-
-
-def _view(self: Tensor, sizes: list[int], strides: list[int], offset: int, steps: int) -> Tensor:
-    """One view for any number of basic steps; none at all is an alias, as x[...] is."""
-    handle = lib.uh_as_strided(self._h, sizes, len(sizes), strides, len(strides), 1, offset)
+def _view(self: Tensor, steps: list[Step]) -> Tensor:
+    """The view operators one after another; none at all is an alias, as x[...] is."""
+    handle = lib.uh_index_basic(self._h, ffi.new("uh_index_step[]", steps), len(steps))
     if not handle:
         raise_last()
     return wrap(handle)
