@@ -491,3 +491,20 @@ def test_modules_are_folded_with_what_lies_between_their_parameters():
     folded = fold(part, "modules")
     groups = {item.label: len(item.members) for item in folded.items if item.key[1] != NODE}
     assert groups == {"net.layers.0": 5, "net.layers.1": 5}, "two Mm, what is between, two weights"
+
+
+def test_boxes_say_what_numbers_came_also_when_they_are_gone():
+    """What a node got stays to be read when the pass has used it up and the tensor is freed."""
+    b = GradBuilder()
+    x = b.leaf((), "x")
+    y = b.made("MulBackward0", (x,), sizes=(), bind="y")
+    gradient = b.tensor((), values=[2.5], wrap=False)
+    b._gradient = lambda like: gradient  # type: ignore[method-assign]
+    b.backward(y)
+    during = b.now
+    b.free(gradient)
+    b.line(1)
+    history = b.history()
+    for moment in (during, b.now):
+        assert re.search(r"━■━2\.5━+y━|─■─2\.5─+y─", drawn(history, moment).text()), moment
+    assert "grad ■ 2.5" in drawn(history, during).text()

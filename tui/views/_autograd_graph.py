@@ -193,6 +193,9 @@ class Window:
             room -= cells(buffer) + 1
         name = cut(name, max(0, room), glyphs.ellipsis)
         raster.text(x + width - 2 - cells(name), y, name, "name")
+        values = gradient_values(shown.box)
+        if values and cells(values) + cells(name) + bool(name) <= room:
+            raster.text(x + 3 + cells(buffer), y, values, "number")
         ends = shown.box is not None and shown.box.fact.leaf  # no wire leaves it
         below = cut(below, width - 4 if ends else max(0, width // 2 - 3), glyphs.ellipsis)
         raster.text(x + 2, y + 2, below, "error" if sign.stale else "dim")
@@ -208,7 +211,10 @@ class Window:
         if box.fact.leaf:
             grad = box.grad
             note = "" if grad is None else f"grad {glyphs.one if grad.tensor else glyphs.none}"
-            return buffer, "", note
+            values = known_values(grad.text) if grad is not None else ""
+            whole = f"{note} {values}"
+            fits = values and cells(whole) <= shown.width - 4
+            return buffer, "", whole if fits else note
         kept = sum(each.released < 0 for each in box.saved)
         return buffer, tensor_name(box), f"{glyphs.kept}{kept}" if kept else ""
 
@@ -261,6 +267,18 @@ def tensor_name(box: NodeBox) -> str:
     """The name of the tensor that a node made, if it has one."""
     named = (flow.label for flow in box.outputs if not flow.label.startswith("#"))
     return parameter_path(next(named, ""))
+
+
+def known_values(text: str) -> str:
+    """The first numbers of a tensor; nothing where the trace holds none of them."""
+    return text if text.strip("?, .") else ""
+
+
+def gradient_values(box: NodeBox | None) -> str:
+    """The numbers that lie in a node's buffer, if it has one buffer; of zeros the sign says it."""
+    if box is None or len(box.inputs) != 1 or box.inputs[0].state == "zero":
+        return ""
+    return known_values(box.inputs[0].text)
 
 
 def _state(sign: Sign) -> str:

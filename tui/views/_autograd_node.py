@@ -11,7 +11,7 @@ from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
 from tui.views import DrawContext
 from tui.views._autograd_fold import NODE, Folded, holds
-from tui.views._autograd_graph import edge_target
+from tui.views._autograd_graph import edge_target, known_values
 from tui.views._autograd_signs import group_sign, node_sign, slot_sign, slot_style
 
 EDGES = 40  # edges, saved tensors, buffers, outputs: more are counted
@@ -164,7 +164,7 @@ def _buffers(pane: Pane, box: NodeBox) -> None:
             *_tensor(pane, flow, box.fact.id),
             Span(f"  {come}{zero}", "dim"),
         )
-        if slot.text.strip("?, ."):
+        if known_values(slot.text):
             pane.add(Span(f"     {slot.text}", "number"))
 
 
@@ -259,7 +259,7 @@ def _grad(pane: Pane, box: NodeBox) -> None:
         return
     flow = Flow(0, grad.tensor, f"#{grad.tensor}", grad.dtype, grad.sizes)
     pane.add(Span("   "), *_tensor(pane, flow, box.fact.id), Span(f"  {grad.how}", "dim"))
-    if grad.text.strip("?, ."):
+    if known_values(grad.text):
         pane.add(Span(f"     {grad.text}", "number"))
 
 

@@ -20,6 +20,7 @@ from tui.views._autograd_fold import NODE, REPEAT, Folded, fact_of, fold
 FORMS = ("boxes", "rows", "list")
 LARGE = 1200  # items from which on only a list is made without being asked for
 FEW = 60  # items up to which it is tried to write PyTorch's own names
+ROOMY = 16  # items up to which boxes have room for the numbers of a gradient
 NARROW = 46  # columns below which a graph that does not fit is a list
 FULL, SHORT, TIGHT = 2, 1, 0  # how long names are
 STATE = 4  # cells of a node's state: its sign and a number
@@ -130,7 +131,9 @@ def _labels(what: Folded, length: int) -> tuple[str, ...]:
 
 def _make_boxes(what: Folded, length: int) -> Scene:
     labels = _labels(what, length)
-    widths = [max(14, each + 4) for each in _room(what, labels)]
+    roomy = length == FULL and len(what.items) <= ROOMY
+    least = 23 if roomy else 14
+    widths = [max(least, each + 4) for each in _room(what, labels)]
     made = layout(_odd(widths), what.heads, what.tails, BOX_ROWS, PORTAL)
     return Scene(what, "boxes", labels, made, None)
 

@@ -111,16 +111,16 @@ class NodeMaker:
             for output, tensor in self.history.autograd.outputs(fact.id, self.moment)
         )
 
-    def _numbers(self, tensor: int) -> tuple[str, bool]:
-        """(the first numbers of a tensor, whether all of them are known to be zero)."""
-        fact = self.history.tensor(tensor, self.moment)
-        storage = self.history.storage(fact.storage, self.moment) if fact else None
+    def _numbers(self, tensor: int, m: int) -> tuple[str, bool]:
+        """(the first numbers of a tensor at moment m, whether all of them are known to be zero)."""
+        fact = self.history.tensor(tensor, m)
+        storage = self.history.storage(fact.storage, m) if fact else None
         if fact is None or storage is None or fact.device == "meta" or not fact.numel:
             return "", False
         if fact.extent.span[0] < 0 or fact.extent.span[1] > storage.nbytes:
             return "", False
         dtype = dtype_of(fact.dtype)
-        contents = Contents.of(self.history, storage.id, self.moment, storage.nbytes, count=False)
+        contents = Contents.of(self.history, storage.id, m, storage.nbytes, count=False)
         if fact.numel * fact.itemsize > _LOOKED_AT:
             start = contents.value(dtype, fact.extent.byte((0,) * len(fact.sizes)))
             return ("" if start is None else f"{short(dtype, start)}, ...", False)
@@ -141,21 +141,23 @@ class NodeMaker:
         for row in rows.tolist():
             came.setdefault(int(table.input[row]), []).append(row)
         expected = self.run.expected(node)
+        # what has run has used it up: then what lay there when it did
+        when = min(self.moment, int(self.run.entered[self.run.place(node)]))
         for root, number, _ in roots(self.history, self.run):
             if root == node:
                 expected[number] = expected.get(number, 0) + 1
         known = {*came, *expected}
         known |= set(range(min(max(known, default=-1), _MOST_UNUSED)))  # those that nothing reaches
         return tuple(
-            self._slot(number, came.get(number, []), expected.get(number, 0))
+            self._slot(number, came.get(number, []), expected.get(number, 0), when)
             for number in sorted(known)
         )
 
-    def _slot(self, number: int, rows: list[int], expected: int) -> BufferSlot:
+    def _slot(self, number: int, rows: list[int], expected: int, when: int) -> BufferSlot:
         table = self.history.autograd.tables.arrivals
         tensor = int(table.sum[rows[-1]]) if rows else 0
         flow = self.flow(number, tensor)
-        text, zero = self._numbers(tensor) if tensor else ("", False)
+        text, zero = self._numbers(tensor, when) if tensor else ("", False)
         real = sum(int(table.tensor[row]) != 0 for row in rows)
         state = "not yet" if not rows else "none" if not tensor else "sum" if real > 1 else "one"
         return BufferSlot(
@@ -237,7 +239,7 @@ class NodeMaker:
         how = how_word(last.how) if last else ""
         flow = self.flow(0, fact.grad)
         since = max(fact.since, last.moment) if last else fact.since
-        text = self._numbers(fact.grad)[0]
+        text = self._numbers(fact.grad, self.moment)[0]
         return GradBox(fact.grad, how, since, flow.dtype, flow.sizes, text)
 
 
