@@ -34,6 +34,7 @@ VIEWS = (
     "values",
     "dispatch",
     "microscope",
+    "autograd",
 )
 
 

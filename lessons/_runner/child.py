@@ -73,6 +73,7 @@ def checkers_names(program: Path) -> dict[str, Any]:
         "engine": engine,
         "live": live,
         "refcount": refcount,
+        "nodes_behind": nodes_behind,
         "start": live.allocator_stats(),
         "source": program.read_text(encoding="utf-8", errors="replace"),
     }
@@ -81,6 +82,16 @@ def checkers_names(program: Path) -> dict[str, Any]:
 def refcount(thing: Any) -> int:
     """What the object's header says, less the one owner that this call's argument is."""
     return ctypes.c_uint32.from_address(id(thing)).value - 1
+
+
+def nodes_behind(tensor: Any) -> list[Any]:
+    """Every Node of the graph that made the tensor, each once, nearest first."""
+    found = [tensor.grad_fn] if tensor.grad_fn is not None else []
+    for node in found:  # grows while it is walked
+        for behind, _ in node.next_functions:
+            if behind is not None and behind not in found:
+                found.append(behind)
+    return found
 
 
 def run(program: Path, trace: str | None) -> tuple[dict[str, Any], str]:
