@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine._generated.declarations import ENTRIES, OPERATORS
 from engine.inspect.models import project as project_view
 from engine.inspect.models import to_json
+from engine.inspect.models._autograd_formula import formula
 from engine.inspect.models.autograd import project
 from engine.inspect.selection import Selection
 from tests.inspect.autograd_builder import GradBuilder
@@ -262,3 +264,20 @@ def test_an_empty_trace_has_no_graph():
     model = project_view("autograd", GradBuilder().history(), -1, NOTHING)
     assert (len(model.nodes), model.parts, model.run, model.focus) == (0, (), None, 0)
     assert to_json(model)["nodes"] == []
+
+
+def test_formulas_are_those_of_the_yaml_entries():
+    told = {name: [(row.argument, row.text) for row in formula(name)] for name in OPERATORS}
+    assert told["mul.Tensor"] == [("self", "grad * conj(other)"), ("other", "grad * conj(self)")]
+    assert told["mul_.Tensor"] == told["mul.Tensor"]
+    assert told["argmax"] == []
+    declared = {
+        name
+        for name, (family, line, *_) in OPERATORS.items()
+        if "\n  gradient:\n" in ENTRIES[family, line]
+    }
+    assert declared == {name for name, rows in told.items() if rows}
+    strange = {
+        name: rows for name, rows in told.items() if any(text[:1] in "'\"|>" for _, text in rows)
+    }
+    assert not strange
