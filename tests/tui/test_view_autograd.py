@@ -508,3 +508,20 @@ def test_boxes_say_what_numbers_came_also_when_they_are_gone():
     for moment in (during, b.now):
         assert re.search(r"━■━2\.5━+y━|─■─2\.5─+y─", drawn(history, moment).text()), moment
     assert "grad ■ 2.5" in drawn(history, during).text()
+
+
+def test_the_command_line_draws_and_exports_graphs(tmp_path, capsys):
+    from tests.inspect.trace_builder import TraceBuilder
+    from tui.cli import main
+
+    b, n = diamond()
+    trace = str(TraceBuilder.save(b, tmp_path / "d.uht"))
+    assert main(["export", trace, "-o", str(tmp_path / "d.gv"), "--at", str(n["built"])]) == 0
+    assert "AccumulateGrad x" in (tmp_path / "d.gv").read_text()
+    assert main(["export", trace, "-o", str(tmp_path / "d.gv"), "--fold", "spiral"]) == 1
+    assert "nothing is folded by 'spiral'" in capsys.readouterr().err
+    shown = ["show", trace, "--view", "autograd", "--form", "list", "--select", f"node={n['n_a']}"]
+    assert main([*shown, "--width", "100", "--height", "20"]) == 0
+    text = capsys.readouterr().out
+    assert "─ list · 4 nodes" in text
+    assert "MulBackward0  node" in text

@@ -41,7 +41,7 @@ HELP = {
     "·": "At a buffer: nothing has come yet. Elsewhere between two facts.",
     "■": "At a buffer: one gradient, as it came. After grad: the leaf has a .grad.",
     "Σ 1/2": "In the frame of a node: its input buffer. Σ: a sum of several gradients; 1/2: one has "
-    "come of two that will.",
+    "come of two that will. A number after it: what the gradient holds.",
     "▪2": "The node keeps two tensors for its formula; red when one of them was overwritten since.",
     "×12": "Blocks that follow each other and are alike, drawn as one; 5/36 beside it: so many of its "
     "nodes have run. Enter opens it, u closes it; f chooses what is drawn as one.",
