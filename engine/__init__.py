@@ -102,6 +102,10 @@ if TYPE_CHECKING:
         utils,
     )
     from engine._generated.functions import *  # noqa: F403
+    from engine.autograd.anomaly_mode import (
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    )
+    from engine.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
     from engine.dlpack import from_dlpack as from_dlpack
     from engine.serialization import load as load
     from engine.serialization import save as save

@@ -410,7 +410,8 @@ class Tensor(_Base):
         return (1, 0)
 
     def __copy__(self) -> Tensor:
-        return self.detach()
+        made = self.detach()
+        return made.requires_grad_() if self.requires_grad and self.is_leaf else made
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         from engine.storage import deep_copy

@@ -143,7 +143,7 @@ void check_inplace(const Tensor& self, bool any_requires_grad) {
   if (differentiable_view) {
     const Tensor base = Tensor::share(self.impl()->base());
     check_view(self);
-    check(!(requires_grad(base) && is_leaf(base)),
+    check(!(requires_grad(self) && is_leaf(base)),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
   check(!(requires_grad(self) && is_leaf(self)),

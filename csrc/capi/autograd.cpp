@@ -150,7 +150,7 @@ void uh_set_anomaly(int enabled, int check_nan, const char* (*traceback)(void)) 
 }
 int uh_anomaly(void) {
   const AnomalyMode mode = anomaly_mode();
-  return mode.enabled ? 1 + 2 * mode.check_nan : 0;
+  return mode.enabled | 2 * mode.check_nan;
 }
 
 void uh_raise(const char* token) { set_last_error(ErrorKind::kForeign, token); }

@@ -121,7 +121,7 @@ uh_handle uh_function_output(uh_node node, uh_handle output, int flags);
 
 /* ---- anomaly mode; traceback returns text that is valid until the thread's next call of it */
 void uh_set_anomaly(int enabled, int check_nan, const char* (*traceback)(void));
-int uh_anomaly(void); /* 0, 1 enabled, 3 with check_nan */
+int uh_anomaly(void); /* bits: 1 enabled, 2 check_nan */
 
 /* ---- failing from inside a callback: `token` comes back as the text of error kind 10 */
 void uh_raise(const char* token);

@@ -272,7 +272,7 @@ def autograd_kernel(op: Operator) -> str:
             users = next(s.users for s in saved if s.name == written.name)
             condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(users))
             lines.append(
-                f"  const Tensor original = ({condition}) ? copy_of({written.name}) : Tensor();"
+                f"  const Tensor original = ({condition}) ? ops::clone({written.name}) : Tensor();"
             )
     lines.append(f"  const auto node = make_ref<{node_class_of(op)}>();")
     for a in edges:
@@ -327,11 +327,13 @@ def composite_inplace_kernel(op: Operator) -> str:
     tensors = [a for a in op.arguments if holds_tensors(a)]
     needed = " || ".join(f"requires_grad({a.name})" for a in tensors)
     first = op.arguments[0].name
+    copied = ", ".join([f"ops::clone({first})", *(a.name for a in op.arguments[1:])])
     return (
         f"void {op.cpp_name}_autograd(KeySet keys, {op.cpp_parameters}) {{\n"
         f"  if (!({needed})) return ops::{op.cpp_name}_op.redispatch(keys.below(Key::kAutograd), {names});\n"
         f"  check_inplace({first}, true);\n"
-        f"  copy_result({first}, ops::{op.base}({names}), \"{op.name}\");\n}}\n"
+        # On a copy: what the others save of self must not be overwritten.
+        f"  copy_result({first}, ops::{op.base}({copied}), \"{op.name}\");\n}}\n"
     )
 
 
@@ -348,7 +350,7 @@ def _called(ops: list[Operator], by_name: dict[str, str]) -> list[str]:
         for formula in op.gradient.values()
         for word in re.findall(r"\b(\w+)\(", formula)
     }
-    return sorted({ops[0].family, *(by_name[word] for word in words if word in by_name)})
+    return sorted({"copy", ops[0].family, *(by_name[word] for word in words if word in by_name)})
 
 
 def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> str:

@@ -294,10 +294,6 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], made
     found = []
     for output in outputs:
         if not isinstance(output, Tensor):
-            if output is not None and not several:
-                raise TypeError(
-                    f"{cls.__name__}.forward: expected to return Tensor or tuple of Tensor (got {type(output).__name__})"
-                )
             found.append(output)
             if node:
                 lib.uh_function_skip_output(node)

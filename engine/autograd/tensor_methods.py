@@ -78,7 +78,9 @@ class Differentiable(_Base):
         handle = lib.uh_grad(self._h)
         if handle:
             return wrap(handle)
-        if not self.is_leaf and self.requires_grad and not lib.uh_retains_grad(self._h):
+        # 0: no leaf; a view whose history cannot be told is neither.
+        inner = lib.uh_is_leaf(self._h) == 0
+        if inner and self.requires_grad and not lib.uh_retains_grad(self._h):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "

@@ -109,10 +109,12 @@ def test_out():
         engine.ones(2, dtype=engine.float64, out=x)
 
 
-def test_requires_grad_is_refused_until_there_is_autograd():
+def test_requires_grad_makes_a_leaf():
     assert not engine.zeros(1, requires_grad=False).requires_grad
-    with pytest.raises(NotImplementedError, match="autograd"):
-        engine.zeros(1, requires_grad=True)
+    made = engine.zeros(1, requires_grad=True)
+    assert made.requires_grad and made.is_leaf and made.grad is None
+    with pytest.raises(RuntimeError, match="floating point and complex"):
+        engine.zeros(1, dtype=engine.int64, requires_grad=True)
 
 
 def test_ranges():

@@ -23,7 +23,7 @@ Tensor bernoulli_backward_target(const Tensor& grad, const Tensor& self, double 
 
 Tensor logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                        const Tensor& weight, const Tensor& pos_weight, double factor) {
-  if (!pos_weight) return weighted(ops::_logit_backward(grad, self, target, factor), weight);
+  if (!pos_weight) return weighted(ops::_logit_backward(self, target, grad, factor), weight);
   const Tensor positive = pos_weight * target;
   const Tensor slope = (positive - target + Scalar(1)) * ops::sigmoid(self) - positive;
   return weighted(grad * slope * Scalar(factor), weight);

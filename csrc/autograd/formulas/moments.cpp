@@ -13,7 +13,7 @@ namespace {
 Tensor mean_backward(const Tensor& grad, const Tensor& self, const std::optional<Dims>& dim,
                      bool keepdim) {
   const auto count = static_cast<double>(reduced(self.sizes(), dim));
-  return sum_backward(grad, self.sizes(), dim, keepdim) / Scalar(count);
+  return sum_backward(grad / Scalar(count), self.sizes(), dim, keepdim);
 }
 
 Tensor with_mean(const Tensor& made, const Tensor& grad_mean, const Tensor& self,

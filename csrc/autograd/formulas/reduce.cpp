@@ -65,7 +65,7 @@ Tensor extreme_backward(const Tensor& grad, const Tensor& self, const Tensor& re
                         const std::optional<Dims>& dim, bool keepdim) {
   const Tensor chosen = ops::eq(self, with_dims(result, self.sizes(), dim, keepdim));
   const Tensor sharers = ops::sum(chosen, dim, true);
-  return with_dims(grad, self.sizes(), dim, keepdim) * chosen / sharers;
+  return chosen * (with_dims(grad, self.sizes(), dim, keepdim) / sharers);
 }
 
 Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self,

@@ -10,7 +10,7 @@ import json
 import multiprocessing
 from typing import Any
 
-from programs import RECORDED, told_by
+from random_programs import RECORDED, told_by
 
 COUNT = 300
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import RECORDED, program, told_by
+from random_programs import RECORDED, program, told_by
 from scenario_tools import difference
 
 import engine
