@@ -1,0 +1,17 @@
+"""The gradient of a loss over 512 examples, within seven megabytes."""
+
+import engine
+from engine import nn
+from engine.inspect import live
+
+engine.manual_seed(0)
+layers = [layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.Tanh())]
+model = nn.Sequential(*layers)
+x = engine.randn(512, 256)
+
+# TODO: the same gradient, with less held at once.
+loss = model(x).pow(2).mean()
+loss.backward()
+
+print("peak", live.allocator_stats().peak_bytes)
+print("gradient of the first weight", model[0].weight.grad.norm().item())

@@ -1,0 +1,18 @@
+"""The gradient of a loss over 512 examples, within seven megabytes."""
+
+import engine
+from engine import nn
+from engine.inspect import live
+
+engine.manual_seed(0)
+layers = [layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.Tanh())]
+model = nn.Sequential(*layers)
+x = engine.randn(512, 256)
+
+# Eight batches; each gives its share of the mean, and backward lets go of it.
+for part in x.split(64):
+    loss = model(part).pow(2).mean() * (len(part) / len(x))
+    loss.backward()
+
+print("peak", live.allocator_stats().peak_bytes)
+print("gradient of the first weight", model[0].weight.grad.norm().item())
