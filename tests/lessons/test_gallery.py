@@ -13,7 +13,14 @@ from lessons._runner.loader import LESSONS
 
 SCRIPTS = sorted((LESSONS / "gallery").glob("*.py"))
 # The two generators give different numbers for the same seed.
-SEEDED = {"kmeans.py", "sliding_windows.py", "free_expand.py"}
+SEEDED = {
+    "kmeans.py",
+    "sliding_windows.py",
+    "free_expand.py",
+    "mlp_on_iris.py",
+    "lenet.py",
+    "char_transformer.py",
+}
 
 UNDER_TORCH = """
 import pathlib, runpy, sys, torch

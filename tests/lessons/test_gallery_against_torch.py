@@ -1,0 +1,59 @@
+"""The gallery's networks, trained here and in PyTorch from the same weights, lose alike at every step."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
+
+import pytest
+
+import engine
+from lessons._runner.loader import LESSONS
+
+torch = pytest.importorskip("torch")
+
+NETWORKS = ("mlp_on_iris", "lenet", "char_transformer")
+TOLERANCE = 1e-4
+
+
+@pytest.fixture
+def one_thread():
+    """Both libraries with one thread, as the scripts run: sums are then added in a fixed order."""
+    before = engine.get_num_threads(), torch.get_num_threads()
+    engine.set_num_threads(1)
+    torch.set_num_threads(1)
+    yield
+    engine.set_num_threads(before[0])
+    torch.set_num_threads(before[1])
+
+
+def twins(script: dict[str, Any]) -> tuple[Any, Any]:
+    """The script's network in both libraries, with the weights of ours in both."""
+    engine.manual_seed(0)
+    ours, theirs = script["network"](engine.nn), script["network"](torch.nn)
+    weights = {name: torch.tensor(t.numpy()) for name, t in ours.state_dict().items()}
+    theirs.load_state_dict(weights, strict=True)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_losses_are_pytorchs(name: str, one_thread: None, record_property: Any) -> None:
+    script = runpy.run_path(str(LESSONS / "gallery" / f"{name}.py"))
+    ours, theirs = twins(script)
+    mine, expected = script["train"](engine, ours), script["train"](torch, theirs)
+    assert len(mine) == len(expected) > 50
+    assert mine[-1] < mine[0] / 2, "nothing was learned"
+    apart = [abs(a - b) for a, b in zip(mine, expected, strict=True)]
+    record_property("largest deviation", max(apart))
+    worst = apart.index(max(apart))
+    assert max(apart) < TOLERANCE, f"step {worst}: {mine[worst]} here, {expected[worst]} there"
+
+
+def test_a_different_weight_is_noticed(one_thread: None) -> None:
+    """The comparison can fail: a hundredth in one weight shows in the losses."""
+    script = runpy.run_path(str(LESSONS / "gallery" / "mlp_on_iris.py"))
+    ours, theirs = twins(script)
+    with torch.no_grad():
+        theirs[0].weight[0, 0] += 1e-2
+    mine, expected = script["train"](engine, ours), script["train"](torch, theirs)
+    assert max(abs(a - b) for a, b in zip(mine, expected, strict=True)) > TOLERANCE
