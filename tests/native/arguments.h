@@ -18,6 +18,7 @@ class Arguments {
   const uh_value* data() const { return values_.data(); }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
   std::string text() const;
+  const std::vector<uh_handle>& leaves() const { return scene_.leaves; }
 
  private:
   uh_value cooked(const Argument& argument, const std::string& spec);

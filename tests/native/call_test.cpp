@@ -14,6 +14,7 @@
 
 #include "arguments.h"
 #include "capi/underhood.h"
+#include "capi/underhood_autograd.h"
 #include "check.h"
 #include "dispatch/dispatcher.h"
 #include "memory/allocator.h"
@@ -42,13 +43,29 @@ void release(const uh_value& v) {
   uh_list_free(list);
 }
 
+// Tensors among what a call gave that gradients are computed for.
+std::vector<uh_handle> differentiable(const uh_value* results, int n) {
+  std::vector<uh_handle> found;
+  const auto add = [&](uh_handle h) {
+    if (h && uh_requires_grad(h)) found.push_back(h);
+  };
+  for (int i = 0; i < n; ++i) {
+    if (results[i].tag == kTensor) add(static_cast<uh_handle>(results[i].i));
+    if (results[i].tag != kTensors) continue;
+    const auto* list = static_cast<const uh_list*>(results[i].p);
+    for (int64_t k = 0; k < list->n; ++k) add(list->items[k]);
+  }
+  return found;
+}
+
 // The call that is running: what a crash, or a call that does not come back, is told by.
 const Arguments* g_running = nullptr;
+const char* g_phase = "";
 constexpr unsigned kSecondsPerCall = 30;
 
 void tell_running() {
   if (!g_running) return;
-  const std::string text = "\nwhile calling " + g_running->text();
+  const std::string text = std::string("\nwhile ") + g_phase + g_running->text();
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
@@ -59,37 +76,98 @@ void too_slow(int) {
   _exit(1);
 }
 
-// One random call; whether it succeeded.
-bool call(const OperatorInfo& op, Random& random) {
+// A refusal has words, and is not one of the engine's own mistakes.
+void check_refusal(const Arguments& arguments) {
+  CHECK(uh_last_error_kind() != static_cast<int>(ErrorKind::kInternal), uh_last_error(), "\n  ",
+        g_phase, arguments.text());
+  CHECK(std::strlen(uh_last_error()) > 0, "failed without a word: ", arguments.text());
+}
+
+// Bits of uh_backward's flags.
+constexpr int kKeepGraph = 1, kCreateGraph = 2, kAccumulate = 4, kAllowUnused = 8;
+
+// A pass from `roots`, by gradients that are drawn, to the leaves of the call. Whether it ended
+// well.
+bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, int flags,
+               std::vector<uh_handle>& made, Random& random) {
+  std::vector<uh_handle> given;
+  for (uh_handle root : roots) {
+    const uh_value like[] = {{kTensor, static_cast<int64_t>(root), 0, nullptr},
+                             {kNone, 0, 0, nullptr},
+                             {kNone, 0, 0, nullptr},
+                             {kNone, 0, 0, nullptr}};
+    uh_value result[8];
+    const bool implicit = uh_numel(root) == 1 && random.one_in(2);
+    if (!implicit) CHECK_EQ(uh_call_boxed("randn_like", like, 4, result), 1);
+    given.push_back(implicit ? 0 : static_cast<uh_handle>(result[0].i));
+  }
+  const auto& leaves = arguments.leaves();
+  made.assign(leaves.size(), 0);
+  const bool accumulate = (flags & kAccumulate) != 0;
+  const int status = uh_backward(roots.data(), given.data(), static_cast<int64_t>(roots.size()),
+                                 accumulate ? nullptr : leaves.data(),
+                                 accumulate ? 0 : static_cast<int64_t>(leaves.size()),
+                                 flags | kAllowUnused, made.data());
+  for (uh_handle h : given)
+    if (h) uh_release(h);
+  if (status) check_refusal(arguments);
+  return status == 0;
+}
+
+// Passes from what a call gave; now and then one more from the gradients themselves.
+bool differentiate(const Arguments& arguments, const std::vector<uh_handle>& roots,
+                   Random& random) {
+  const int flags =
+      random.of(std::vector<int>{0, kKeepGraph, kAccumulate, kKeepGraph | kCreateGraph});
+  std::vector<uh_handle> first, second;
+  g_phase = "differentiating ";
+  const bool good = pass_back(arguments, roots, flags, first, random);
+  std::vector<uh_handle> recorded;
+  for (uh_handle h : first)
+    if (h && uh_requires_grad(h)) recorded.push_back(h);
+  g_phase = "differentiating twice ";
+  if (!recorded.empty()) pass_back(arguments, recorded, 0, second, random);
+  for (const auto* list : {&first, &second}) {
+    for (uh_handle h : *list)
+      if (h) read_and_release(h);
+  }
+  return good;
+}
+
+// One random call; whether it succeeded. `passes`: back through what it gave.
+bool call(const OperatorInfo& op, Random& random, int64_t& passes) {
   Arguments arguments(op.schema(), random);
   uh_value results[8];
   g_running = &arguments;
+  g_phase = "calling ";
   alarm(kSecondsPerCall);
   const int n = uh_call_boxed(op.full_name().c_str(), arguments.data(), arguments.size(), results);
+  if (n < 0) check_refusal(arguments);
+  const auto roots = differentiable(results, n);
+  if (!roots.empty()) passes += differentiate(arguments, roots, random);
   for (int i = 0; i < n; ++i) release(results[i]);
   alarm(0);
   g_running = nullptr;
-  if (n >= 0) return true;
-  CHECK(uh_last_error_kind() != static_cast<int>(ErrorKind::kInternal), uh_last_error(), "\n  of ",
-        arguments.text());
-  CHECK(std::strlen(uh_last_error()) > 0, "failed without a word: ", arguments.text());
-  return false;
+  return n >= 0;
 }
 
 // What was reached, said openly: an operator whose calls were all refused has not been tested.
 void tell_coverage(const std::vector<const OperatorInfo*>& operators,
-                   const std::vector<int64_t>& succeeded, int64_t calls) {
+                   const std::vector<int64_t>& succeeded, const std::vector<int64_t>& passes,
+                   int64_t calls) {
   std::string never;
-  int64_t reached = 0, good = 0;
+  int64_t differentiated = 0, good = 0;
   for (size_t i = 0; i < operators.size(); ++i) {
-    reached += succeeded[i] > 0;
+    differentiated += passes[i] > 0;
     good += succeeded[i];
     if (!succeeded[i]) never += (never.empty() ? "" : ", ") + operators[i]->full_name();
   }
-  std::printf("\n  %zu operators, %lld calls, %lld%% of them returned; never returned: %s\n  ",
-              operators.size(), static_cast<long long>(calls),
-              static_cast<long long>(calls ? 100 * good / calls : 0),
-              never.empty() ? "none" : never.c_str());
+  std::printf(
+      "\n  %zu operators, %lld of them differentiated, %lld calls, %lld%% of them returned; "
+      "never returned: %s\n  ",
+      operators.size(), static_cast<long long>(differentiated), static_cast<long long>(calls),
+      static_cast<long long>(calls ? 100 * good / calls : 0),
+      never.empty() ? "none" : never.c_str());
 }
 
 FUZZ(every_operator_with_random_arguments) {
@@ -105,16 +183,16 @@ FUZZ(every_operator_with_random_arguments) {
   std::signal(SIGABRT, [](int) { tell_running(); });  // UndefinedBehaviorSanitizer's way to end
   std::signal(SIGALRM, too_slow);
   const int64_t before = pool_allocator().stats().live_bytes;
-  std::vector<int64_t> succeeded(operators.size(), 0);
+  std::vector<int64_t> succeeded(operators.size(), 0), passes(operators.size(), 0);
   int64_t calls = 0;
   for (int64_t round = 0; round < kRounds || !budget.over(); ++round) {
     std::optional<Recording> recording;
     if (round % 4 == 3) recording.emplace(1 << 12, 1 << 18, 3);
     for (size_t i = 0; i < operators.size(); ++i, ++calls)
-      succeeded[i] += call(*operators[i], random);
+      succeeded[i] += call(*operators[i], random, passes[i]);
   }
   CHECK_EQ(pool_allocator().stats().live_bytes, before);
-  tell_coverage(operators, succeeded, calls);
+  tell_coverage(operators, succeeded, passes, calls);
 }
 
 TEST(a_boxed_call_names_what_is_wrong) {

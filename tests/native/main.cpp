@@ -1,5 +1,5 @@
-// native_tests [--seconds S] [--seed N] [--operators WORD] [name...]: runs every test, or those
-// whose name holds a word.
+// native_tests [--seconds S] [--seed N] [--operators WORD] [--facts] [name...]: runs every test, or
+// those whose name holds a word; --facts: no searches.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
   using namespace uh::test;
   Budget budget{1, 2.0, ""};
   std::vector<std::string> words;
+  bool searches = true;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--seconds") && i + 1 < argc)
       budget.seconds = std::atof(argv[++i]);
@@ -67,12 +68,15 @@ int main(int argc, char** argv) {
       budget.seed = std::strtoull(argv[++i], nullptr, 10);
     else if (!std::strcmp(argv[i], "--operators") && i + 1 < argc)
       budget.operators = argv[++i];
+    else if (!std::strcmp(argv[i], "--facts"))
+      searches = false;
     else
       words.emplace_back(argv[i]);
   }
   uh_initialise();
   int ran = 0, broken = 0;
   for (const Test& test : tests()) {
+    if (!searches && std::string(test.name).starts_with("fuzz_")) continue;
     bool wanted = words.empty();
     for (const std::string& word : words)
       wanted |= std::string(test.name).find(word) != std::string::npos;

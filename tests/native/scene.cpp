@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 
+#include "autograd/meta.h"
 #include "base/dtype.h"
+#include "capi/underhood_autograd.h"
 
 namespace uh::test {
 namespace {
@@ -51,6 +53,7 @@ Scene::Scene(Random& from) : random(from) {
   if (random.one_in(2)) any = floating;
   large_ = random.one_in(8);
   meta_ = random.one_in(10);
+  gradients_ = random.one_in(2);
   std::fill(std::begin(letters_), std::end(letters_), -1);
   const int64_t rank = random.one_in(60) ? random.in(5, 70) : random.in(0, 4);
   for (int64_t d = 0; d < rank; ++d) shape.push_back(rank > 8 ? 1 : size());
@@ -176,11 +179,16 @@ uh_handle Scene::laid_out(const Wanted& wanted) {
     }
   }
   const int f64 = static_cast<int>(DType::kFloat64);
-  const uh_handle flat = uh_from_data(values.data(), f64, &extent, 1, made.dtype);
+  uh_handle flat = uh_from_data(values.data(), f64, &extent, 1, made.dtype);
   if (!flat) throw Failure(uh_last_error());
   handles_.push_back(flat);
-  return call("as_strided",
-              {as_value(flat), ints(made.sizes), ints(strides), {kInt, offset, 0, nullptr}});
+  const bool differentiated = wants_gradient(made);
+  // What is written must not be a leaf, nor a view of one.
+  if (differentiated && made.plain)
+    flat = call("clone", {as_value(with_gradient(flat)), {kNone, 0, 0, nullptr}});
+  const uh_handle whole = call(
+      "as_strided", {as_value(flat), ints(made.sizes), ints(strides), {kInt, offset, 0, nullptr}});
+  return differentiated && !made.plain ? with_gradient(whole) : whole;
 }
 
 // The shape may be one that no machine has memory for: only shapes are computed of it.
@@ -195,9 +203,21 @@ uh_handle Scene::on_meta(const Wanted& wanted) {
       step = strides[d];
     }
   }
-  return call(
+  const uh_handle made = call(
       "empty_strided",
       {ints(sizes), ints(strides), {kDType, wanted.dtype, 0, nullptr}, {kDevice, 1, 0, nullptr}});
+  return !wanted.plain && wants_gradient(wanted) ? with_gradient(made) : made;
+}
+
+bool Scene::wants_gradient(const Wanted& wanted) {
+  return gradients_ && autograd::is_differentiable(static_cast<DType>(wanted.dtype)) &&
+         !random.one_in(4);
+}
+
+uh_handle Scene::with_gradient(uh_handle leaf) {
+  if (uh_set_requires_grad(leaf, 1) != 0) throw Failure(uh_last_error());
+  leaves.push_back(leaf);
+  return leaf;
 }
 
 uh_handle Scene::call(const char* op, const std::vector<uh_value>& args) {

@@ -72,15 +72,18 @@ class Scene {
   Sizes shape;                          // what a tensor has that nothing else is known of
   Sizes batch;                          // what `*` in a recipe stands for
   int any, floating, inexact, complex;  // dtypes: of no kind, of that kind
+  std::vector<uh_handle> leaves;        // tensors that require gradients; none in half the scenes
 
  private:
   uh_handle laid_out(const Wanted& wanted);
   uh_handle on_meta(const Wanted& wanted);
   Sizes strides_for(const Sizes& sizes, bool plain);
   double element(const Wanted& wanted);
+  bool wants_gradient(const Wanted& wanted);
+  uh_handle with_gradient(uh_handle leaf);
   uh_handle call(const char* op, const std::vector<uh_value>& args);
 
-  bool large_, meta_;
+  bool large_, meta_, gradients_;
   int64_t letters_[26];
   std::vector<uh_handle> handles_;
   std::vector<std::unique_ptr<int64_t[]>> ints_;
