@@ -73,7 +73,7 @@ def train(engine, model):
 
 def show(picture):
     for row in picture.tolist():
-        print("   ", "".join(" .:#"[min(3, int(grey * 4))] * 2 for grey in row).rstrip())
+        print("   ", "".join(" .:@"[min(3, int(grey * 4))] * 2 for grey in row).rstrip())
 
 
 if __name__ == "__main__":
