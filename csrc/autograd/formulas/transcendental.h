@@ -9,6 +9,7 @@ inline constexpr double kLog2 = 0.69314718055994530942, kLog10 = 2.3025850929940
 inline constexpr double kRadian = 0.01745329251994329577;  // pi / 180
 inline constexpr double kTwoBySqrtPi = 1.12837916709551257390;
 
+Tensor acosh_backward(const Tensor& grad, const Tensor& self);
 Tensor erf_backward(const Tensor& grad, const Tensor& self);
 // grad * log(other), 0 where `self` is 0 and the logarithm is not there.
 Tensor xlogy_backward(const Tensor& grad, const Operand& self, const Operand& other);
