@@ -20,22 +20,21 @@ FONT = {
 SIZE, BATCH, STEPS = 20, 20, 120
 
 
-def draw(digit, chance):
-    """Rows of grey values: each dot of the font is 2 by 2 cells, somewhere on the sheet, with noise."""
-    down, across = chance.randint(2, 4), chance.randint(4, 6)
-    picture = [[chance.uniform(0.0, 0.3) for _ in range(SIZE)] for _ in range(SIZE)]
-    for row in range(14):
-        for column in range(10):
-            if FONT[digit][row // 2] >> (4 - column // 2) & 1:
-                picture[down + row][across + column] += 0.7
-    return picture
+def digits_of(engine):
+    """(10, 14, 10): each digit as dots of 2 by 2 cells."""
+    dots = [[[rows >> 4 - c & 1 for c in range(5)] for rows in FONT[digit]] for digit in range(10)]
+    return engine.tensor(dots).repeat_interleave(2, 1).repeat_interleave(2, 2).float()
 
 
-def batch(engine, chance):
-    """Pictures (BATCH, 1, SIZE, SIZE) and which digit each shows."""
-    digits = [chance.randrange(10) for _ in range(BATCH)]
-    pictures = engine.tensor([draw(digit, chance) for digit in digits])
-    return pictures.unsqueeze(1), engine.tensor(digits)
+def batch(engine, chance, shapes):
+    """Pictures (BATCH, 1, SIZE, SIZE), noisy sheets with a digit somewhere, and which digit."""
+    noise = engine.tensor(list(chance.randbytes(BATCH * SIZE * SIZE)))
+    pictures = noise.view(BATCH, 1, SIZE, SIZE) / 255 * 0.3
+    digits = chance.choices(range(10), k=BATCH)
+    for picture, digit in zip(pictures, digits, strict=True):
+        down, across = chance.randint(2, 4), chance.randint(4, 6)
+        picture[0, down : down + 14, across : across + 10] += 0.7 * shapes[digit]
+    return pictures, engine.tensor(digits)
 
 
 def network(nn):
@@ -58,11 +57,11 @@ def network(nn):
 
 def train(engine, model):
     """Adam, every step on new pictures; the loss of every step."""
-    chance = random.Random(5)
+    chance, shapes = random.Random(5), digits_of(engine)
     optimizer = engine.optim.Adam(model.parameters(), lr=0.005)
     losses = []
     for _ in range(STEPS):
-        pictures, digits = batch(engine, chance)
+        pictures, digits = batch(engine, chance, shapes)
         loss = engine.nn.functional.cross_entropy(model(pictures), digits)
         optimizer.zero_grad()
         loss.backward()
@@ -85,7 +84,7 @@ if __name__ == "__main__":
     for step in range(0, STEPS, 15):
         print(f"step {step:3}: loss {losses[step]:.4f} " + "=" * round(15 * losses[step]))
 
-    pictures, digits = batch(engine, random.Random(99))
+    pictures, digits = batch(engine, random.Random(99), digits_of(engine))
     with engine.no_grad():
         guesses = model(pictures).argmax(1)
     print(f"{int((guesses == digits).sum().item())} of {BATCH} unseen pictures are read rightly")
