@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "memory/allocator.h"
 #include "ops/convolution/axis.h"
+#include "ops/convolution/scatter.h"
 #include "ops/convolution/task.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/conv_loops.h"
@@ -176,8 +177,6 @@ class Convolution {
     return sum * images_ * groups_ * out_channels_;
   }
 
-  // ---- weights
-
   void pack_weights() {
     const auto* source = reinterpret_cast<const T*>(weight_.data());
     const int64_t rows_stride = weight_.stride(options_.transposed ? 1 : 0);
@@ -221,8 +220,6 @@ class Convolution {
       }
     }
   }
-
-  // ---- a task
 
   void run_task(int64_t group, int64_t image_task, int64_t band, Scratch& scratch) const {
     Buffer b;
@@ -490,6 +487,8 @@ void run(const Tensor& out, const Tensor& input, const Tensor& weight, const Ten
 void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
               const ConvolutionOptions& options) {
   if (out.numel() == 0) return;
+  if (is_floating(out.dtype()) && scatter_pays(out, input, weight, options))
+    return convolve_by_scatter(out, input, weight, bias, options);
   switch (out.dtype()) {
     case DType::kFloat32: return run(out, input, weight, bias, options, float_conv_loops());
     case DType::kFloat64: return run(out, input, weight, bias, options, double_conv_loops());

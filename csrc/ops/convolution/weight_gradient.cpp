@@ -1,6 +1,9 @@
 // The gradient of a convolution's weight: every element is the sum, over all images and pixels, of
 // the output's gradient times the input that the element met there.
 //
+// With enough output channels, the gradients of a pixel are a vector: every input that it met is
+// multiplied with it, for a dozen elements of the kernel at a time.
+// With few, vectors lie along the pixels.
 // Without strides the inputs that an element meets are a window of the input, so both are read
 // where they lie: the gradient is spread to the input's row length (zeros between its rows), and
 // one long run of it meets one long run of the input. With strides, or where the zeros would be
@@ -54,6 +57,7 @@ class WeightGradient {
   void run() {
     std::fill_n(out_, groups_ * row_channels_ * taps_, T{});
     if (images_ * count_ == 0) return;
+    if (row_channels_ * 2 >= loops_.lanes) return run_pixels();
     if (!plan_windows()) return run_copied();
     run_windows();
     // A zero between the rows may have met an infinity that no element of the weight meets.
@@ -67,15 +71,8 @@ class WeightGradient {
  private:
   static int64_t volume(const Spatial& s) { return s[0] * s[1] * s[2]; }
 
-  // ---- windows of the input, where it lies
-
-  bool plan_windows() {
-    if (stride_ != Spatial{1, 1, 1}) return false;
-    borrows_ = padding_ == Spatial{0, 0, 0};
-    for (size_t a = 0; a < kConvDims; ++a)
-      size_[a] = borrows_ ? in_[a] : pixels_[a] + (kernel_[a] - 1) * dilation_[a];
-    length_ = ((pixels_[0] - 1) * size_[1] + pixels_[1] - 1) * size_[2] + pixels_[2];
-    if (count_ * 2 < length_ || length_ < 16) return false;
+  // Where each tap's input lies, from that of the first.
+  void make_offsets() {
     const int64_t plane = volume(size_);
     offsets_.clear();
     for (int64_t c = 0; c < column_channels_; ++c)
@@ -85,6 +82,99 @@ class WeightGradient {
             offsets_.push_back(c * plane +
                                (z * dilation_[0] * size_[1] + y * dilation_[1]) * size_[2] +
                                x * dilation_[2]);
+  }
+
+  // ---- pixel by pixel, a vector of rows at a time
+
+  void run_pixels() {
+    borrows_ = padding_ == Spatial{0, 0, 0};
+    for (size_t a = 0; a < kConvDims; ++a)
+      size_[a] =
+          borrows_ ? in_[a] : (pixels_[a] - 1) * stride_[a] + (kernel_[a] - 1) * dilation_[a] + 1;
+    make_offsets();
+    const int64_t rows = groups_ * row_channels_, columns = groups_ * column_channels_;
+    const int64_t plane = volume(size_);
+    // Rows are cut into pieces of two vectors at most; the last is filled up with zeros.
+    const int64_t wide = ceil_div(row_channels_, loops_.lanes) * loops_.lanes;
+    const int64_t bytes =
+        (groups_ * wide * count_ + columns * plane) * static_cast<int64_t>(sizeof(T));
+    const int64_t at_once = std::clamp<int64_t>(kChunkBytes / bytes, 1, images_);
+    const DataPtr row_data = allocate(at_once * groups_ * wide * count_);
+    const DataPtr column_data = borrows_ ? DataPtr() : allocate(at_once * columns * plane);
+    const DataPtr sum_data = allocate(groups_ * taps_ * wide);
+    T* const sums = static_cast<T*>(sum_data.get());
+    std::fill_n(sums, groups_ * taps_ * wide, T{});
+    const int64_t pieces = ceil_div(wide, 2 * loops_.lanes);
+    const int64_t tiles = ceil_div(taps_, loops_.most_taps);
+    for (int64_t first = 0; first < images_; first += at_once) {
+      const int64_t n = std::min(at_once, images_ - first);
+      T* const turned = static_cast<T*>(row_data.get());
+      turn_rows(turned, rows_.data_as<T>() + first * rows * count_, n, wide);
+      const T* column = columns_.data_as<T>() + first * columns * volume(in_);
+      if (!borrows_) column = pad_columns(static_cast<T*>(column_data.get()), column, n * columns);
+      const double work = 2.0 * loops_.lanes * loops_.most_taps * n * count_;
+      const auto grain = static_cast<int64_t>(std::min(262144.0 / (work + 1), 1e9)) + 1;
+      parallel_for(0, groups_ * tiles * pieces, grain, [&](int64_t lo, int64_t hi) {
+        for (int64_t i = lo; i < hi; ++i) {
+          const int64_t group = i / (tiles * pieces), piece = i % pieces;
+          const int64_t tap = i / pieces % tiles * loops_.most_taps;
+          const int64_t row = piece * 2 * loops_.lanes;
+          typename Loops::Pixels from{turned + group * n * count_ * wide + row,
+                                      column + group * column_channels_ * plane,
+                                      nullptr,
+                                      wide,
+                                      {n, pixels_[0], pixels_[1], pixels_[2]},
+                                      {columns * plane, stride_[0] * size_[1] * size_[2],
+                                       stride_[1] * size_[2], stride_[2]}};
+          const bool two = wide - row > loops_.lanes;
+          T* const to = sums + group * taps_ * wide + row;
+          run_taps(to, wide, from, tap, std::min(taps_, tap + loops_.most_taps), two);
+        }
+      });
+    }
+    for (int64_t group = 0; group < groups_; ++group)
+      for (int64_t r = 0; r < row_channels_; ++r)
+        for (int64_t k = 0; k < taps_; ++k)
+          out_[(group * row_channels_ + r) * taps_ + k] = sums[(group * taps_ + k) * wide + r];
+  }
+
+  void run_taps(T* sums, int64_t wide, typename Loops::Pixels from, int64_t tap, int64_t end,
+                bool two) const {
+    for (int kind = Loops::kPixelKinds - 1; kind >= 0; --kind) {
+      const int64_t n = Loops::kPixelTaps[kind];
+      if (n > loops_.most_taps) continue;
+      for (; end - tap >= n; tap += n) {
+        from.offset = offsets_.data() + tap;
+        loops_.by_pixel[two ? 1 : 0][kind](sums + tap * wide, wide, from);
+      }
+    }
+  }
+
+  // [group][image][pixel][row], so that the rows of a pixel are a vector.
+  void turn_rows(T* to, const T* from, int64_t n, int64_t wide) const {
+    parallel_for(0, groups_ * n, 1 + 65536 / (count_ * wide), [&](int64_t lo, int64_t hi) {
+      for (int64_t i = lo; i < hi; ++i) {
+        const int64_t group = i / n, image = i % n;
+        const T* x = from + (image * groups_ + group) * row_channels_ * count_;
+        T* at = to + i * count_ * wide;
+        for (int64_t p = 0; p < count_; ++p, at += wide) {
+          for (int64_t r = 0; r < row_channels_; ++r) at[r] = x[r * count_ + p];
+          for (int64_t r = row_channels_; r < wide; ++r) at[r] = T{};
+        }
+      }
+    });
+  }
+
+  // ---- windows of the input, where it lies
+
+  bool plan_windows() {
+    if (stride_ != Spatial{1, 1, 1}) return false;
+    borrows_ = padding_ == Spatial{0, 0, 0};
+    for (size_t a = 0; a < kConvDims; ++a)
+      size_[a] = borrows_ ? in_[a] : pixels_[a] + (kernel_[a] - 1) * dilation_[a];
+    length_ = ((pixels_[0] - 1) * size_[1] + pixels_[1] - 1) * size_[2] + pixels_[2];
+    if (count_ * 2 < length_ || length_ < 16) return false;
+    make_offsets();
     return true;
   }
 

@@ -49,12 +49,22 @@ struct Tile {
     }
   }
 
-  static T total(Vector v) {
-    T half[kLanes];
-    __builtin_memcpy(half, &v, sizeof half);
-    for (int64_t n = kLanes / 2; n > 0; n /= 2)
-      for (int64_t i = 0; i < n; ++i) half[i] += half[i + n];
-    return half[0];
+  // Halves are added until one is as short as the shortest register.
+  template <int kSize>
+  static T total(const T* x) {
+    typedef T Part __attribute__((vector_size(kSize), aligned(alignof(T)), may_alias));
+    if constexpr (kSize > 16) {
+      T sum[kSize / sizeof(T)];
+      typedef T Half __attribute__((vector_size(kSize / 2), aligned(alignof(T)), may_alias));
+      const auto* half = reinterpret_cast<const Half*>(x);
+      *reinterpret_cast<Half*>(sum) = half[0] + half[1];
+      return total<kSize / 2>(sum);
+    } else {
+      const Part v = *reinterpret_cast<const Part*>(x);
+      T sum = v[0];
+      for (int i = 1; i < static_cast<int>(kSize / sizeof(T)); ++i) sum += v[i];
+      return sum;
+    }
   }
 
   static void run(T* sum, int64_t sum_row, const typename ConvWeightLoops<T>::Source& from) {
@@ -75,7 +85,54 @@ struct Tile {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-      for (int k = 0; k < kTaps; ++k) sum[r * sum_row + k] += total(sums[r][k]);
+      for (int k = 0; k < kTaps; ++k) {
+        T held[kLanes];
+        __builtin_memcpy(held, &sums[r][k], sizeof held);
+        sum[r * sum_row + k] += total<kBytes>(held);
+      }
+    }
+  }
+};
+
+template <class T, int kVectors, int kTaps>
+struct ByPixel {
+  typedef T Vector __attribute__((vector_size(kBytes)));
+  typedef T Loose __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+  static constexpr int64_t kLanes = kBytes / sizeof(T);
+
+  static void run(T* sum, int64_t sum_tap, const typename ConvWeightLoops<T>::Pixels& from) {
+    Vector sums[kTaps][kVectors] = {};
+    const T* row = from.row;
+    int64_t offset[kTaps];
+    for (int k = 0; k < kTaps; ++k) offset[k] = from.offset[k];
+    const int64_t width = from.count[3], step = from.input_step[3];
+    for (int64_t n = 0; n < from.count[0]; ++n) {
+      for (int64_t z = 0; z < from.count[1]; ++z) {
+        for (int64_t y = 0; y < from.count[2]; ++y) {
+          const T* x =
+              from.input + n * from.input_step[0] + z * from.input_step[1] + y * from.input_step[2];
+          for (int64_t i = 0; i < width; ++i, x += step, row += from.row_step) {
+            Vector g[kVectors];
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v)
+              g[v] = *reinterpret_cast<const Loose*>(row + v * kLanes);
+#pragma GCC unroll 12
+            for (int k = 0; k < kTaps; ++k) {
+              const Vector in = x[offset[k]] - Vector{};
+#pragma GCC unroll 2
+              for (int v = 0; v < kVectors; ++v) sums[k][v] += g[v] * in;
+            }
+          }
+        }
+      }
+    }
+#pragma GCC unroll 12
+    for (int k = 0; k < kTaps; ++k) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        auto* at = reinterpret_cast<Loose*>(sum + k * sum_tap + v * kLanes);
+        *at = Vector(*at) + sums[k][v];
+      }
     }
   }
 };
@@ -94,6 +151,18 @@ ConvWeightLoops<T> make() {
   fill.template operator()<0>();
   fill.template operator()<1>();
   if constexpr (kRowKindsHere == 3) fill.template operator()<2>();
+  loops.lanes = kBytes / static_cast<int64_t>(sizeof(T));
+  loops.most_taps = kBytes == 64 ? 12 : 6;
+  const auto pixels = [&]<int kVectors>() {
+    auto& by = loops.by_pixel[kVectors - 1];
+    by[0] = ByPixel<T, kVectors, 1>::run;
+    by[1] = ByPixel<T, kVectors, 2>::run;
+    by[2] = ByPixel<T, kVectors, 4>::run;
+    by[3] = ByPixel<T, kVectors, 6>::run;
+    if constexpr (kBytes == 64) by[4] = ByPixel<T, kVectors, 12>::run;
+  };
+  pixels.template operator()<1>();
+  pixels.template operator()<2>();
   return loops;
 }
 

@@ -31,6 +31,24 @@ struct ConvWeightLoops {
 
   int row_kinds;  // how many fit the registers
   Tile tile[kRowKinds][kTapKinds];
+
+  // The other way, where there are enough rows to fill vectors: rows lie side by side, and every
+  // input that a tap meets is multiplied with a vector of them.
+  static constexpr int kPixelKinds = 5;
+  static constexpr int64_t kPixelTaps[kPixelKinds] = {1, 2, 4, 6, 12};
+  // Pixels of images x depth x height x width; where each lies: `input_step` apart in the input
+  // along each of these, and one after another in `row`, each `row_step` long.
+  struct Pixels {
+    const T *row, *input;
+    const int64_t* offset;
+    int64_t row_step;
+    int64_t count[4], input_step[4];
+  };
+  // sum[k * sum_tap + r] += sum over pixels of row r times tap k, for 1 or 2 vectors of rows
+  using ByPixel = void (*)(T* sum, int64_t sum_tap, const Pixels& from);
+  int64_t lanes;
+  int64_t most_taps;  // of a tile by pixels
+  ByPixel by_pixel[2][kPixelKinds];
 };
 
 using FloatConvWeightLoops = ConvWeightLoops<float>;

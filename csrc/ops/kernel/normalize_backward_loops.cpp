@@ -28,10 +28,14 @@ inline void row_sums(const T* __restrict grad, const T* __restrict x, const T* _
       first[l] += h;
       second[l] += h * (x[i + l] - mean);
     }
-    for (int64_t l = 0; l < kLanes; ++l) {
-      sum += static_cast<double>(first[l]);
-      product += static_cast<double>(second[l]);
+    for (int64_t w = kLanes / 2; w > 0; w /= 2) {
+      for (int64_t l = 0; l < w; ++l) {
+        first[l] += first[l + w];
+        second[l] += second[l + w];
+      }
     }
+    sum += static_cast<double>(first[0]);
+    product += static_cast<double>(second[0]);
   }
 }
 
@@ -47,10 +51,16 @@ inline void row_input(T* __restrict dx, const T* __restrict grad, const T* __res
 template <class T>
 inline void row_parameters(T* __restrict dweight, T* __restrict dbias, const T* __restrict grad,
                            const T* __restrict x, int64_t n, T mean, T rstd) {
-  if (dweight)
+  if (dweight && dbias) {
+    for (int64_t i = 0; i < n; ++i) {
+      dweight[i] += grad[i] * ((x[i] - mean) * rstd);
+      dbias[i] += grad[i];
+    }
+  } else if (dweight) {
     for (int64_t i = 0; i < n; ++i) dweight[i] += grad[i] * ((x[i] - mean) * rstd);
-  if (dbias)
+  } else if (dbias) {
     for (int64_t i = 0; i < n; ++i) dbias[i] += grad[i];
+  }
 }
 
 template <class T>
