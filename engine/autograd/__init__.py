@@ -192,7 +192,7 @@ def _zeros(target: Any) -> Tensor:
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
-    return target.detach().new_zeros(target.shape)  # type: ignore[no-any-return]
+    return target.detach().new_zeros(target.shape)
 
 
 def _batched(

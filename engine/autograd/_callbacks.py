@@ -40,7 +40,7 @@ def give(tensor: Tensor | None) -> int:
     return int(lib.uh_retain(tensor._h)) if tensor is not None else 0
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_hook(context: Any, gradients: Any, n: int, sources: Any, n_sources: int) -> int:
     try:
         call: Callable[..., Any] = ffi.from_handle(context)
@@ -56,7 +56,7 @@ def uh_py_hook(context: Any, gradients: Any, n: int, sources: Any, n_sources: in
         return -1
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_apply(context: Any, gradients: Any, n: int, ret: Any, n_ret: int) -> int:
     try:
         made = ffi.from_handle(context)._run_backward(
@@ -70,23 +70,23 @@ def uh_py_apply(context: Any, gradients: Any, n: int, ret: Any, n_ret: int) -> i
         return -1
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_release_saved(context: Any) -> None:
     ffi.from_handle(context)._released = True
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_drop(context: Any) -> None:
     _held.pop(context, None)
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_node_dies(context: Any) -> None:
     ffi.from_handle(context)._node_dies()
     _held.pop(context, None)
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_pack(tensor: int) -> Any:
     from engine.autograd.graph import innermost_hooks
 
@@ -98,7 +98,7 @@ def uh_py_pack(tensor: int) -> Any:
         return ffi.NULL
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_unpack(packed: Any) -> int:
     try:
         value, unpack = ffi.from_handle(packed)
@@ -114,7 +114,7 @@ def uh_py_unpack(packed: Any) -> int:
         return 0
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_traceback() -> Any:
     import traceback
 
@@ -125,7 +125,7 @@ def uh_py_traceback() -> Any:
     return _here.text
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern()
 def uh_py_finally(context: Any) -> None:
     call = ffi.from_handle(context)
     _held.pop(context, None)

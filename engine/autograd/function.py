@@ -18,7 +18,9 @@ from engine.autograd.grad_mode import is_grad_enabled, no_grad
 from engine.autograd.graph import Node
 from engine.tensor import Tensor, wrap
 
-_calls = ffi.new("uh_function_calls *", (lib.uh_py_apply, lib.uh_py_release_saved, lib.uh_py_node_dies))
+_calls = ffi.new(
+    "uh_function_calls *", (lib.uh_py_apply, lib.uh_py_release_saved, lib.uh_py_node_dies)
+)
 
 
 class FunctionCtx:
@@ -89,7 +91,7 @@ class BackwardContext(FunctionCtx, Node):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        return self.__dict__.setdefault("_own_metadata", {})  # type: ignore[no-any-return]
+        return self.__dict__.setdefault("_own_metadata", {})
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from engine._native import lib
 
@@ -83,7 +83,16 @@ class _Mode:
 
 
 class _GradMode(_Mode):
+    """Recording on or off for a scope. Given a function it decorates it: `@no_grad` as `@no_grad()`."""
+
     enabled = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
         self._found = False
@@ -104,31 +113,9 @@ class no_grad(_GradMode):
 
     enabled = False
 
-    @overload
-    def __new__(cls, function: F) -> F: ...
-    @overload
-    def __new__(cls, function: None = None) -> no_grad: ...
-    def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
-        if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(function)
-
 
 class enable_grad(_GradMode):
     """Inside, operations are recorded again, also within `no_grad`. Context manager and decorator."""
-
-    @overload
-    def __new__(cls, function: F) -> F: ...
-    @overload
-    def __new__(cls, function: None = None) -> enable_grad: ...
-    def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
-        if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(function)
 
 
 class set_grad_enabled(_Mode):
@@ -176,7 +163,7 @@ class inference_mode(_Mode):
         self._found = (False, False)
 
     def _again(self) -> _Mode:
-        return inference_mode(self.mode)  # type: ignore[no-any-return]
+        return inference_mode(self.mode)
 
     def __enter__(self) -> None:
         self._found = (is_grad_enabled(), is_inference_mode_enabled())

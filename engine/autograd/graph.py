@@ -89,7 +89,7 @@ def tensor_hook(hook: Callable[[Any], Tensor | None]) -> Callable[..., Any]:
     return call
 
 
-def leaf_hook(hook: Callable[[Tensor], None]) -> Callable[..., Any]:
+def leaf_hook(hook: Callable[[Tensor], Any]) -> Callable[..., Any]:
     """`hook(param)`, whose result must be None, as the core calls it."""
 
     def call(gradients: list[Any], sources: list[Any]) -> None:
@@ -276,7 +276,7 @@ def node_of(handle: int) -> Node | None:
     if context != ffi.NULL:
         made: Any = ffi.from_handle(context)
         lib.uh_node_release(handle)
-        return made  # type: ignore[no-any-return]
+        return made
     name = ffi.string(lib.uh_node_name(handle)).decode()
     cls = _classes.get(name)
     if cls is None:
@@ -284,7 +284,7 @@ def node_of(handle: int) -> Node | None:
     made = object.__new__(cls)
     made._node = handle
     _alive[number] = made
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

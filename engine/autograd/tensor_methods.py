@@ -15,7 +15,6 @@ from engine.tensor import Tensor, wrap
 if TYPE_CHECKING:
     from typing import Self
 
-
     class _Base:
         _h: int
 
