@@ -75,6 +75,8 @@ static int plan_index(PyObject* index, uh_handle self, Plan* plan) {
       at += uh_ndim(self) - taken;
     }
   }
+  if (!tuple && PySlice_Check(index) && plan->n == 0)  // x[:] is a slice, x[...] another name
+    return add(plan, (uh_index_step){UH_SLICE, 0, 0, uh_size(self, 0), 1});
   return 1;
 }
 

@@ -4,13 +4,13 @@
 #include <limits>
 
 #include "generated/ops/arrange.h"
+#include "generated/ops/attention.h"
 #include "generated/ops/comparison.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/masked.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/softmax.h"
-#include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
 
 namespace uh::autograd {
@@ -30,7 +30,14 @@ Tensor turned(const Tensor& self) { return ops::transpose(self, -2, -1); }
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
     const Tensor& given_grad, const Tensor& given_query, const Tensor& given_key,
     const Tensor& given_value, const Tensor& mask, const Tensor& output, const Tensor& logsumexp,
-    bool is_causal, std::optional<double> scale) {
+    bool is_causal, std::optional<double> scale, bool needs_mask) {
+  if (!grad_enabled() && !needs_mask) {  // nothing is differentiated again: in one pass
+    auto [grad_query, grad_key, grad_value] =
+        ops::_scaled_dot_product_flash_attention_for_cpu_backward(
+            given_grad, given_query, given_key, given_value, output, logsumexp, 0, is_causal, mask,
+            scale);
+    return {grad_query, grad_key, grad_value, Tensor()};
+  }
   const DType dtype = given_query.dtype();
   const DType compute = is_reduced_floating(dtype) ? DType::kFloat32 : dtype;
   const Tensor grad = converted(given_grad, compute), query = converted(given_query, compute),
@@ -48,16 +55,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
   }
   if (kept) scores = ops::masked_fill_Scalar(scores, ops::logical_not(kept), Scalar(kNever));
 
-  Tensor weights;
-  if (grad_enabled()) {  // the sums that were saved do not know what they were made of
-    weights = ops::softmax(scores, -1, DType::kUndefined);
-    const Tensor nothing = ops::all(ops::eq(scores, Scalar(kNever)), Dims{-1}, true);
-    weights = ops::masked_fill_Scalar(weights, nothing, Scalar(0));
-  } else {
-    const Tensor sums = converted(logsumexp, compute);
-    const Tensor known = ops::masked_fill_Scalar(sums, ops::eq(sums, Scalar(kNever)), Scalar(0));
-    weights = ops::exp(scores - ops::unsqueeze(known, -1));
-  }
+  Tensor weights = ops::softmax(scores, -1, DType::kUndefined);
+  const Tensor nothing = ops::all(ops::eq(scores, Scalar(kNever)), Dims{-1}, true);
+  weights = ops::masked_fill_Scalar(weights, nothing, Scalar(0));
   const Tensor grad_value = ops::matmul(turned(weights), grad);
   const Tensor grad_weights = ops::matmul(grad, turned(value));
   const Tensor mean = ops::sum(grad * converted(output, compute), Dims{-1}, true);

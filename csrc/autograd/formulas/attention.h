@@ -7,10 +7,10 @@
 
 namespace uh::autograd {
 
-// Of query, key, value and, where it is added, the mask.
+// Of query, key, value and, where it is added and wanted, the mask.
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
     const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
     const Tensor& mask, const Tensor& output, const Tensor& logsumexp, bool is_causal,
-    std::optional<double> scale);
+    std::optional<double> scale, bool needs_mask);
 
 }  // namespace uh::autograd

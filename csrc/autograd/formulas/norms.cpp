@@ -29,7 +29,9 @@ Tensor norm_backward(const Tensor& given, const Tensor& self, const Scalar& ord,
   const Tensor grad = with_dims(given, self.sizes(), dim, keepdim);
   const Tensor norm = with_dims(result, self.sizes(), dim, keepdim);
   if (p == 1) return ops::sgn(self) * grad;
-  if (p == 2) return self * zero_where(grad / norm, norm);
+  // One pass; at 0 only the other order knows that there is no second derivative.
+  if (p == 2 && !grad_enabled()) return self * zero_where(grad / norm, norm);
+  if (p == 2) return grad * zero_where(self / norm, norm);
   const Tensor size = ops::abs(self);
   if (std::isinf(p)) {  // the largest of all, or those that are NaN, share it
     const Tensor chosen = ops::logical_or(ops::eq(size, norm), ops::isnan(size));

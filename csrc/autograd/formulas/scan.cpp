@@ -48,14 +48,17 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& re
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                              int64_t dim) {
   if (self.ndim() == 0 || self.numel() == 0) return grad;
+  const auto backwards = [&](const Tensor& logs) {
+    const Tensor sums = ops::flip(ops::logcumsumexp(ops::flip(logs, Dims{dim}), dim), Dims{dim});
+    return ops::exp(sums + self);
+  };
+  if (is_complex(grad.dtype())) return conj(backwards(ops::log(conj(grad)) - result));
   // Not minus infinity, from which nothing can be subtracted when this is differentiated again.
   const double never = grad.dtype() == DType::kFloat64 ? std::numeric_limits<double>::lowest()
                                                        : std::numeric_limits<float>::lowest();
   const Tensor sizes = ops::log(ops::abs(grad));
   const auto from_end = [&](const Tensor& counted) {
-    const Tensor logs = ops::where(counted, sizes, Scalar(never)) - result;
-    const Tensor sums = ops::flip(ops::logcumsumexp(ops::flip(logs, Dims{dim}), dim), Dims{dim});
-    return ops::exp(sums + self);
+    return backwards(ops::where(counted, sizes, Scalar(never)) - result);
   };
   return from_end(ops::gt(grad, Scalar(0))) - from_end(ops::lt(grad, Scalar(0)));
 }

@@ -46,6 +46,30 @@ inline T fold_lanes(T* lane, Meet meet) {
 }
 
 template <class T>
+void slopes(T* scores, T* gradients, T logsumexp, T mean, int64_t n) {
+  const T from = logsumexp == kNever<T> ? T(0) : logsumexp;  // no key was seen
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const T weight = m::exp(scores[i] - from);
+    scores[i] = weight;
+    gradients[i] = weight * (gradients[i] - mean);
+  }
+}
+
+template <class T>
+T dot(const T* a, const T* b, int64_t n) {
+  T lane[kLanes];
+  for (T& l : lane) l = 0;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma omp simd
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] += a[i + l] * b[i + l];
+  }
+  for (int64_t l = 0; i < n; ++i, ++l) lane[l] += a[i] * b[i];
+  return fold_lanes(lane, [](T x, T y) { return x + y; });
+}
+
+template <class T>
 T largest_of(const T* x, int64_t n) {
   const auto larger = [](T a, T b) { return a < b ? b : a; };
   T lane[kLanes];
@@ -111,7 +135,7 @@ void finish(const ScoreBlock<T>& b) {
 }
 
 template <class T>
-constexpr AttentionLoops<T> kLoops{keep<T>, add<T>, absorb<T>, finish<T>};
+constexpr AttentionLoops<T> kLoops{keep<T>, add<T>, absorb<T>, finish<T>, slopes<T>, dot<T>};
 
 }  // namespace
 

@@ -27,6 +27,10 @@ struct AttentionLoops {
   void (*absorb)(const ScoreBlock<T>& block);
   // out /= sum; a row without keys is 0.
   void (*finish)(const ScoreBlock<T>& block);
+  // Backwards, n scores of one query: scores become weights, exp(score - logsumexp), and the
+  // gradients of the weights those of the scores, weight * (gradient - mean).
+  void (*slopes)(T* scores, T* gradients, T logsumexp, T mean, int64_t n);
+  T (*dot)(const T* a, const T* b, int64_t n);
 };
 
 using FloatAttention = AttentionLoops<float>;

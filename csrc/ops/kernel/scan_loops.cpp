@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "ops/kernel/complex_math.h"
 #include "ops/kernel/fold.h"
 
 namespace uh::UH_ISA {
@@ -165,7 +166,15 @@ void reversed_columns(void* out, const void* x, int64_t stride, int64_t n, int64
 struct LogAdd {
   template <class T>
   static constexpr T identity() {
-    return -std::numeric_limits<T>::infinity();
+    if constexpr (is_complex_v<T>)
+      return {-std::numeric_limits<double>::infinity(), 0};
+    else
+      return -std::numeric_limits<T>::infinity();
+  }
+  static Complex128 apply(Complex128 a, Complex128 b) {
+    const Complex128 low = a.re < b.re ? a : b, high = a.re < b.re ? b : a;
+    if (high.re == -std::numeric_limits<double>::infinity()) return high;
+    return high + m::log1p(m::exp(low - high));
   }
   static double apply(double a, double b) {
     if (a != a || b != b) return a + b;
@@ -216,6 +225,8 @@ ScanLoops make() {
   loops.scan[static_cast<int>(ScanOp::kProd)][kFloat].rows = float_rows<Prod>;
   fill_logarithms<float>(loops);
   fill_logarithms<double>(loops);
+  fill_logarithms<Complex64>(loops);
+  fill_logarithms<Complex128>(loops);
   const auto fill_best = [&]<class T>(T) {
     constexpr int dtype = static_cast<int>(dtype_of<T>::value);
     loops.best[0][dtype] = best<Min, T>;

@@ -5,8 +5,11 @@
 
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
+#include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/reduce.h"
+#include "generated/ops/transcendental.h"
+#include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/reduce/reducer.h"
 
@@ -254,9 +257,23 @@ Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim,
                   ops::sum(numbers, dim, keepdim, DType::kUndefined));
 }
 
+namespace {
+
+// The largest real part is taken out before the exponentials.
+Tensor complex_logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
+  if (self.numel() == 0) return ops::log(ops::sum(ops::exp(self), dim, keepdim, DType::kUndefined));
+  const Tensor real = ops::select(ops::view_as_real(self), -1, 0);
+  Tensor from = ops::amax(real, dim, true);
+  from = ops::where(ops::isfinite(from), from, Scalar(0.0));
+  const Tensor shares = ops::exp(ops::sub(self, from, Scalar(1)));
+  const Tensor total = ops::sum(shares, dim, keepdim, DType::kUndefined);
+  return ops::add(ops::log(total), ops::reshape(from, total.sizes()), Scalar(1));
+}
+
+}  // namespace
+
 Tensor logsumexp(KeySet, const Tensor& self, const Dims& dim, bool keepdim) {
-  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented,
-             "logsumexp(): not implemented for '", info(self.dtype()).title, "'");
+  if (is_complex(self.dtype())) return complex_logsumexp(self, dim, keepdim);
   const DType dtype = is_floating(self.dtype()) ? self.dtype() : default_dtype();
   const ReducedDims dims(self, dim, "logsumexp");
   Tensor out = empty(dims.result_sizes(self, keepdim), dtype, self.device());

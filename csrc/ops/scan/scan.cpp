@@ -108,7 +108,7 @@ std::tuple<Tensor, Tensor> cummin(KeySet, const Tensor& self, int64_t dim) {
 }
 
 Tensor logcumsumexp(KeySet, const Tensor& self, int64_t dim) {
-  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented,
+  check_kind(is_inexact(self.dtype()), ErrorKind::kNotImplemented,
              "\"logcumsumexp_out_cpu\" not implemented for '", info(self.dtype()).title, "'");
   return scanned(self, dim, self.dtype(), ScanOp::kLogSumExp, "logcumsumexp");
 }
