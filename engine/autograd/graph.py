@@ -191,7 +191,6 @@ class Node:
         found = tuple(wrap(made[i]) if made[i] else None for i in range(n))
         return found[0] if n == 1 else found
 
-    @property
     def _sequence_nr(self) -> int:
         return int(lib.uh_node_sequence(self._node)) & (2**64 - 1)
 

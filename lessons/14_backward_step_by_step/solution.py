@@ -26,7 +26,7 @@ def backward(result):
     buffers = {result.grad_fn: engine.ones(())}
     ready, order, grads = [result.grad_fn], [], {}
     while ready:
-        node = max(ready, key=lambda node: node._sequence_nr)
+        node = max(ready, key=lambda node: node._sequence_nr())
         ready.remove(node)
         gradient = buffers.pop(node)
         if type(node).__name__ == "AccumulateGrad":
