@@ -44,7 +44,6 @@ RAISES = {
     "linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg_ldl_factor_ex", "linalg_ldl_solve",
     "scatter", "_cdist_backward", "_pdist_backward", "multilabel_margin_loss_backward",
     "_ctc_loss_backward", "_fused_lstm_cell_backward", "_fused_gru_cell_backward",
-    "grid_sampler_2d_backward", "grid_sampler_3d_backward",
 }  # fmt: skip
 # Whose gradients have none: the last three of those.
 ONCE = {"cdist", "pdist", "nn.functional.pdist", "nn.functional.multilabel_margin_loss"}

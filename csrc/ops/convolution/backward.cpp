@@ -31,6 +31,14 @@ Tensor in_real(const Dims& sizes, const Tensor& x, const Tensor& y, const F& f) 
   return out;
 }
 
+// One number stands for all dimensions, as in `convolution`.
+Dims expanded(const Dims& values, int64_t dims) {
+  check(values.size() == 1 || values.ndim() == dims,
+        "convolution_backward: stride, padding and dilation need 1 or ", dims, " numbers, got ",
+        values);
+  return values.size() == 1 ? Dims(static_cast<size_t>(dims), values[0]) : values;
+}
+
 Tensor sum_of_channels(const Tensor& grad) {
   Dims dims{0};
   for (int64_t d = 2; d < grad.ndim(); ++d) dims.push_back(d);
@@ -56,7 +64,9 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(KeySet, const Tensor& gr
             grad_output.size(1) == (transposed ? weight.size(1) * groups : weight.size(0)),
         "convolution_backward: grad_output of sizes ", grad_output.sizes(), " and input of sizes ",
         input.sizes(), " do not fit weight of sizes ", weight.sizes());
-  ConvolutionOptions options = make_options(stride, padding, dilation, !transposed, groups);
+  const int64_t dims = weight.ndim() - 2;
+  ConvolutionOptions options = make_options(expanded(stride, dims), expanded(padding, dims),
+                                            expanded(dilation, dims), !transposed, groups);
   Tensor grad_input, grad_weight, grad_bias;
   if (output_mask[0]) {
     grad_input = in_real(input.sizes(), grad_output, weight,

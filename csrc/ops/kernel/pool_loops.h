@@ -20,6 +20,10 @@ struct PoolLoops {
   void (*max_step)(T* best, const T* in, int64_t step, int64_t n);
   // The same, and index[x] becomes base + x * step where in[x * step] was larger, or NaN.
   void (*max_index)(T* best, int64_t* index, const T* in, int64_t step, int64_t n, int64_t base);
+  // best[x] = the largest of in[x * step + offset[k]] for k < taps, and index[x] = base + where it
+  // is: the first of several that are equal, the last NaN.
+  void (*max_window)(T* best, int64_t* index, const T* in, const int64_t* offset, int64_t taps,
+                     int64_t step, int64_t n, int64_t base);
   // sum[x] += in[x * step]
   void (*add_step)(T* sum, const T* in, int64_t step, int64_t n);
 };

@@ -56,6 +56,13 @@ Tensor across(const Tensor& channels, const Tensor& like) {
   return ops::reshape(channels, sizes);
 }
 
+void check_mask(const Dims& mask, size_t n, const Tensor& grad_out, const Tensor& input,
+                std::string_view op) {
+  check(mask.size() == n && grad_out.sizes() == input.sizes(), op, ": grad_out of sizes ",
+        grad_out.sizes(), ", input of ", input.sizes(), " and a mask of ", mask.size(),
+        " do not belong together");
+}
+
 Dims all_but_channels(const Tensor& t) {
   Dims dims{0};
   for (int64_t d = 2; d < t.ndim(); ++d) dims.push_back(d);
@@ -67,6 +74,9 @@ Dims all_but_channels(const Tensor& t) {
 std::tuple<Tensor, Tensor, Tensor> layer_norm_backward_calls(
     KeySet, const Tensor& grad_out, const Tensor& input, const Dims& normalized_shape,
     const Tensor&, const Tensor& rstd, const Tensor& weight, const Tensor& bias, const Dims& mask) {
+  check_mask(mask, 3, grad_out, input, "native_layer_norm_backward");
+  check(normalized_shape.ndim() <= input.ndim(), "native_layer_norm_backward: input of sizes ",
+        input.sizes(), " does not end in ", normalized_shape);
   const int64_t first = input.ndim() - normalized_shape.ndim();
   const Dims inside = range(first, input.ndim()), outside = range(0, first);
   const Normalized n = normalized(input, rstd, inside, true);
@@ -81,6 +91,9 @@ std::tuple<Tensor, Tensor> rms_norm_backward_calls(KeySet, const Tensor& grad_ou
                                                    const Tensor& input,
                                                    const Dims& normalized_shape, const Tensor& rstd,
                                                    const Tensor& weight, const Dims& mask) {
+  check_mask(mask, 2, grad_out, input, "_fused_rms_norm_backward");
+  check(normalized_shape.ndim() <= input.ndim(), "_fused_rms_norm_backward: input of sizes ",
+        input.sizes(), " does not end in ", normalized_shape);
   const int64_t first = input.ndim() - normalized_shape.ndim();
   const Dims inside = range(first, input.ndim()), outside = range(0, first);
   const Normalized n = normalized(input, rstd, inside, false);
@@ -93,6 +106,11 @@ std::tuple<Tensor, Tensor> rms_norm_backward_calls(KeySet, const Tensor& grad_ou
 std::tuple<Tensor, Tensor, Tensor> group_norm_backward_calls(
     KeySet, const Tensor& grad_out, const Tensor& input, const Tensor&, const Tensor& rstd,
     const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, const Dims& mask) {
+  check_mask(mask, 3, grad_out, input, "native_group_norm_backward");
+  check(input.ndim() >= 2 && N >= 0 && group > 0 && C > 0 && C % group == 0 &&
+            checked_numel(Dims{N, C, HxW}, "native_group_norm_backward") == input.numel(),
+        "native_group_norm_backward: input of sizes ", input.sizes(), " is not N = ", N,
+        ", C = ", C, ", HxW = ", HxW, " in ", group, " groups");
   const Dims groups{N, group, C / group * HxW}, inside{2};
   const Normalized n =
       normalized(ops::reshape(input, groups), ops::reshape(rstd, Dims{N, group, 1}), inside, true);
@@ -110,6 +128,12 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_backward_calls(
     KeySet, const Tensor& grad_out, const Tensor& input, const Tensor& weight,
     const Tensor& running_mean, const Tensor& running_var, const Tensor&, const Tensor& save_invstd,
     bool train, double eps, const Dims& mask) {
+  check_mask(mask, 3, grad_out, input, "native_batch_norm_backward");
+  if (input.ndim() < 2 && input.numel() == 0)  // of nothing
+    return {mask[0] ? grad_out : Tensor(), Tensor(), Tensor()};
+  check(input.ndim() >= 2 && (train ? static_cast<bool>(save_invstd) : running_mean && running_var),
+        "native_batch_norm_backward: the statistics of an input of sizes ", input.sizes(),
+        " are not defined");
   const Dims dims = all_but_channels(input), channels{input.size(1)};
   const Tensor h = weight ? ops::mul(grad_out, across(weight, input)) : grad_out;
   Normalized n;

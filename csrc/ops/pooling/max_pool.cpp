@@ -109,10 +109,37 @@ struct MaxPool {
                      i.hi - i.lo);
   }
 
+  // Whether all elements of window `o` lie inside the input.
+  static bool is_whole(const Window& a, int64_t o) {
+    const int64_t start = o * a.stride - a.padding;
+    return start >= 0 && start + (a.kernel - 1) * a.dilation < a.in;
+  }
+
+  // Where the elements of a window lie, from its first.
+  std::vector<int64_t> window_offsets() const {
+    const Window &az = w.axes[0], &ay = w.axes[1], &ax = w.axes[2];
+    std::vector<int64_t> offsets;
+    for (int64_t z = 0; z < az.kernel; ++z)
+      for (int64_t y = 0; y < ay.kernel; ++y)
+        for (int64_t x = 0; x < ax.kernel; ++x)
+          offsets.push_back((z * az.dilation * ay.in + y * ay.dilation) * ax.in + x * ax.dilation);
+    return offsets;
+  }
+
   void with_indices(T* out, int64_t* index, const T* plane) const {
     const Window &az = w.axes[0], &ay = w.axes[1], &ax = w.axes[2];
+    const std::vector<int64_t> offsets = window_offsets();
+    const bool whole_rows = is_whole(ax, 0) && is_whole(ax, ax.out - 1);
     for (int64_t o = 0; o < az.out * ay.out; ++o, out += ax.out, index += ax.out) {
       const int64_t oz = o / ay.out, oy = o % ay.out;
+      if (whole_rows && is_whole(az, oz) && is_whole(ay, oy)) {
+        const int64_t first =
+            ((oz * az.stride - az.padding) * ay.in + oy * ay.stride - ay.padding) * ax.in -
+            ax.padding;
+        loops.max_window(out, index, plane + first, offsets.data(),
+                         static_cast<int64_t>(offsets.size()), ax.stride, ax.out, first);
+        continue;
+      }
       const auto start = [](const Window& a, int64_t n) {
         return n * a.stride - a.padding + Span(a, n).first * a.dilation;
       };

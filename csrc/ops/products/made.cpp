@@ -245,7 +245,10 @@ Tensor linalg_matrix_power(KeySet, const Tensor& self, int64_t n) {
   check_square(self, "linalg.matrix_power", "A");
   if (n == 0) {
     const Tensor one = ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
-    return ops::clone(ops::expand(one, self.sizes(), false), MemoryFormat::kContiguous);
+    // Written over a copy: the result depends on `self`, with a gradient of 0.
+    const Tensor made = ops::clone(self, MemoryFormat::kContiguous);
+    ops::copy_(made, ops::expand(one, self.sizes(), false), false);
+    return made;
   }
   if (n == 1) return ops::clone(self, MemoryFormat::kUndefined);
   if (n < 0) {
