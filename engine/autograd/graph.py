@@ -125,9 +125,10 @@ class Node:
     _node: int
 
     def name(self) -> str:
-        """PyTorch's name: MulBackward0, AccumulateGrad, CopySlices."""
+        """PyTorch's name: MulBackward0, torch::autograd::AccumulateGrad."""
         name = ffi.string(lib.uh_node_name(self._node)).decode()
-        return "torch::autograd::AccumulateGrad" if name == "AccumulateGrad" else str(name)
+        native = name in ("AccumulateGrad", "CopySlices")
+        return f"torch::autograd::{name}" if native else str(name)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
