@@ -103,8 +103,11 @@ uh_value Scene::string(std::string text) {
 }
 
 uh_handle Scene::tensor(const Wanted& wanted) {
-  if (!handles_.empty() && random.one_in(12)) {
-    const uh_handle other = random.of(handles_);
+  // What is written while gradients are recorded is nothing else as well: x.mul_(x) holds itself,
+  // as in PyTorch.
+  const auto& known = gradients_ ? read_only_ : handles_;
+  if (!known.empty() && !(gradients_ && wanted.plain) && random.one_in(12)) {
+    const uh_handle other = random.of(known);
     Sizes sizes(static_cast<size_t>(uh_ndim(other)));
     uh_sizes(other, sizes.data());
     const bool same = sizes == wanted.sizes && uh_dtype(other) == wanted.dtype;
@@ -112,7 +115,9 @@ uh_handle Scene::tensor(const Wanted& wanted) {
   }
   // One argument of a call may be meta where the others are not.
   const bool meta = random.one_in(40) ? !meta_ : meta_;
-  return meta ? on_meta(wanted) : laid_out(wanted);
+  const uh_handle made = meta ? on_meta(wanted) : laid_out(wanted);
+  if (!wanted.plain) read_only_.push_back(made);
+  return made;
 }
 
 Sizes Scene::strides_for(const Sizes& sizes, bool plain) {

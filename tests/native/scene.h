@@ -85,7 +85,7 @@ class Scene {
 
   bool large_, meta_, gradients_;
   int64_t letters_[26];
-  std::vector<uh_handle> handles_;
+  std::vector<uh_handle> handles_, read_only_;
   std::vector<std::unique_ptr<int64_t[]>> ints_;
   std::vector<std::unique_ptr<double[]>> reals_;
   std::vector<std::unique_ptr<std::string>> strings_;

@@ -31,9 +31,10 @@ inline Targets lay_out(const Tensor& targets, const Dims& lengths, int64_t batch
     const int64_t length = lengths[static_cast<size_t>(b)];
     check(length >= 0, "ctc_loss: expected target_lengths to have value at least 0, but got value ",
           length, " at batch ", b);
-    found.starts.push_back(targets.ndim() == 1 ? sum * targets.stride(0) : b * targets.stride(0));
+    found.starts.push_back(targets.ndim() == 1 ? std::min(sum, targets.size(0)) * targets.stride(0)
+                                               : b * targets.stride(0));
     found.longest = std::max(found.longest, length);
-    sum += length;
+    if (__builtin_add_overflow(sum, length, &sum)) sum = INT64_MAX;
   }
   if (targets.ndim() == 1) {
     check(targets.size(0) == sum, "ctc_loss: expected targets to have ", sum,

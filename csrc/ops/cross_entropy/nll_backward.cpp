@@ -3,6 +3,7 @@
 #include "generated/kernels/cross_entropy.h"
 #include "ops/copy/copy.h"
 #include "ops/cross_entropy/scores.h"
+#include "ops/kernel/together.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {
@@ -33,6 +34,14 @@ void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int6
 Tensor placed(const Tensor& grad_output, const Tensor& self, const Tensor& target,
               const Tensor& weight, int64_t reduction, int64_t ignore_index,
               const Tensor& total_weight, bool pictures) {
+  const std::string_view op = pictures ? "nll_loss2d_backward" : "nll_loss_backward";
+  check_together(op, self, {&grad_output, &target, &weight, &total_weight}, true);
+  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(self.dtype()).title, "'");
+  check(pictures ? self.ndim() == 4 : self.ndim() == 1 || self.ndim() == 2, op,
+        ": scores of sizes ", self.sizes(), " have ", self.ndim(), " dimensions");
+  check(is_integral(target.dtype()), op, ": expected a target of whole numbers, got ",
+        info(target.dtype()).name);
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta()) return out;
   fill_elements(out, ElementBytes{});
@@ -42,6 +51,10 @@ Tensor placed(const Tensor& grad_output, const Tensor& self, const Tensor& targe
   const Scores s = pictures ? read_pictures(out) : read_rows(out);
   check(grad.numel() == 1 || grad.numel() == s.places(), "nll_loss_backward: the gradient has ",
         "sizes ", grad.sizes(), " for ", s.places(), " targets");
+  check(numbers.numel() == s.places() && (!own || own.numel() == s.classes) &&
+            total_weight.numel() == 1,
+        op, ": scores of sizes ", self.sizes(), ", a target of ", target.sizes(),
+        " and a weight of ", own ? own.sizes() : Dims(), " do not belong together");
   const double scale = reduction == kMeanLoss ? 1 / read_scalar(total_weight).to_double() : 1.0;
   visit(self.dtype(), [&](auto zero) {
     using T = decltype(zero);

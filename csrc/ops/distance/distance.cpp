@@ -11,6 +11,7 @@
 #include "ops/copy/copy.h"
 #include "ops/kernel/distance_loops.h"
 #include "ops/kernel/geometry.h"
+#include "ops/kernel/together.h"
 #include "ops/linalg/matrices.h"
 
 namespace uh::kernels {
@@ -110,8 +111,16 @@ Tensor pdist(KeySet, const Tensor& self, double p) {
 
 Tensor cdist_backward(KeySet, const Tensor& grad, const Tensor& x1, const Tensor& x2, double p,
                       const Tensor& distance) {
+  const std::string_view op = "_cdist_backward";
+  check_distance(x1, p, op);
+  check_together(op, x1, {&x2, &grad, &distance});
+  check(x1.ndim() >= 2 && x2.ndim() >= 2 && grad.ndim() >= 2 && columns_of(x1) == columns_of(x2),
+        op, ": x1 of sizes ", x1.sizes(), " and x2 of ", x2.sizes(), " do not belong together");
   const int64_t n = rows_of(x1), m = rows_of(x2), k = columns_of(x1);
   const Dims batch = batch_of(grad);
+  check(grad.sizes() == matrix_sizes(batch, n, m) && distance.sizes() == grad.sizes(), op,
+        ": the gradient has sizes ", grad.sizes(), " and the distances ", distance.sizes(), " for ",
+        n, " x ", m, " pairs");
   const Tensor out = empty(matrix_sizes(batch, n, k), x1.dtype(), x1.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const auto spread = [&](const Tensor& t, int64_t rows) {
@@ -133,7 +142,14 @@ Tensor cdist_backward(KeySet, const Tensor& grad, const Tensor& x1, const Tensor
 
 Tensor pdist_backward(KeySet, const Tensor& grad, const Tensor& self, double p,
                       const Tensor& distance) {
+  const std::string_view op = "_pdist_backward";
+  check_distance(self, p, op);
+  check_together(op, self, {&grad, &distance});
+  check(self.ndim() == 2, op, ": expected a 2D tensor, got sizes ", self.sizes());
   const int64_t n = rows_of(self), k = columns_of(self);
+  const Dims pairs{self.is_meta() ? grad.numel() : n * (n - 1) / 2};
+  check(grad.sizes() == pairs && distance.sizes() == pairs, op, ": the gradient has sizes ",
+        grad.sizes(), " and the distances ", distance.sizes(), " for ", pairs, " pairs");
   const Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const Tensor x = as_contiguous(self), g = as_contiguous(grad), d = as_contiguous(distance);

@@ -5,6 +5,7 @@
 #include "generated/kernels/embedding.h"
 #include "ops/copy/copy.h"
 #include "ops/embedding/rows.h"
+#include "ops/kernel/together.h"
 
 namespace uh::kernels {
 namespace {
@@ -37,9 +38,13 @@ void add_rows(T* table, int64_t rows, const T* grad, const int64_t* index, int64
 
 Tensor embedding_dense_backward(KeySet, const Tensor& grad_output, const Tensor& indices,
                                 int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq) {
-  const int64_t width = grad_output.size(grad_output.ndim() - 1), n = indices.numel();
-  check(grad_output.numel() == n * width, "embedding_dense_backward: the gradient has sizes ",
-        grad_output.sizes(), ", the indices ", indices.sizes());
+  check_together("embedding_dense_backward", grad_output, {&indices}, true);
+  Dims expected = indices.sizes();
+  if (grad_output.ndim() > 0) expected.push_back(grad_output.sizes().back());
+  check(grad_output.ndim() > 0 && grad_output.sizes() == expected,
+        "embedding_dense_backward: the gradient has sizes ", grad_output.sizes(), ", the indices ",
+        indices.sizes());
+  const int64_t width = expected.back(), n = indices.numel();
   check_kind(is_floating(grad_output.dtype()), ErrorKind::kNotImplemented,
              "\"embedding_backward\" not implemented for '", info(grad_output.dtype()).title, "'");
   Tensor out = empty(Dims{num_weights, width}, grad_output.dtype(), grad_output.device());

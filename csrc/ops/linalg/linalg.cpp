@@ -61,7 +61,7 @@ Tensor dot(KeySet, const Tensor& self, const Tensor& tensor) {
 }
 
 Tensor unsafe_view(KeySet, const Tensor& self, const Dims& size) {
-  check(numel_of(size) == self.numel(), "_unsafe_view: shape ", size,
+  check(checked_numel(size, "_unsafe_view") == self.numel(), "_unsafe_view: shape ", size,
         " is invalid for input of size ", self.numel());
   const Tensor dense = as_contiguous(self);
   return alias(dense, Layout{size, contiguous_strides(size), dense.offset()});

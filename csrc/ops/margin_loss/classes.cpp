@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/margin_loss.h"
 #include "ops/copy/copy.h"
+#include "ops/kernel/together.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {
@@ -152,6 +153,13 @@ Tensor multilabel_margin_loss_backward(KeySet, const Tensor& grad_output, const 
                                        const Tensor& is_target) {
   const char* op = "multilabel_margin_loss_backward";
   const Rows shape(self, op);
+  check_together(op, self, {&grad_output, &is_target});
+  check_together(op, self, {&target}, true);
+  check(target.dtype() == DType::kInt64 && target.numel() == self.numel() &&
+            is_target.numel() == self.numel() &&
+            (grad_output.numel() == 1 || grad_output.numel() == shape.rows),
+        op, ": a gradient of sizes ", grad_output.sizes(), ", an input of ", self.sizes(),
+        " and a target of ", target.sizes(), " do not belong together");
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   visit_scores(self, op, [&](auto zero) {
     using T = decltype(zero);

@@ -20,6 +20,8 @@ using Numbers = std::vector<double>;
 Numbers numbers_of(const Tensor& t, double otherwise, int64_t n) {
   Numbers out(static_cast<size_t>(n), otherwise);
   if (!t) return out;
+  check(t.numel() == n && !t.is_meta(), "backward of a normalisation: expected ", n,
+        " numbers, got sizes ", t.sizes());
   const Tensor dense = as_contiguous(t, DType::kFloat64);
   std::copy_n(dense.data_as<double>(), n, out.begin());
   return out;
@@ -138,7 +140,8 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(
     KeySet, const Tensor& grad_out, const Tensor& input, const Tensor& mean, const Tensor& rstd,
     const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group,
     const Dims& output_mask) {
-  check(output_mask.size() == 3 && group > 0 && C % group == 0 && N * C * HxW == input.numel() &&
+  check(output_mask.size() == 3 && group > 0 && C % group == 0 &&
+            checked_numel(Dims{N, C, HxW}, "native_group_norm_backward") == input.numel() &&
             grad_out.sizes() == input.sizes() && mean.numel() == N * group,
         "native_group_norm_backward: grad_out of sizes ", grad_out.sizes(), " and input of ",
         input.sizes(), " do not belong together");

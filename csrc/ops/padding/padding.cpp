@@ -284,8 +284,20 @@ Tensor pad_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes, 
   const Mode mode = name == "reflect"     ? Mode::kReflect
                     : name == "replicate" ? Mode::kReplicate
                                           : Mode::kCircular;
+  check(mode != Mode::kCircular || name == "circular", op, ": unrecognised padding mode '", name,
+        "'");
   Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
   if (out.is_meta() || out.numel() == 0) return out;
+  for (size_t d = 0; d < input_sizes.size() && mode != Mode::kReplicate; ++d) {
+    const int64_t most = input_sizes[d] - (mode == Mode::kReflect ? 1 : 0);
+    check(m.before[d] <= most && m.after[d] <= most, op, ": padding ", pad,
+          " is too large for an input of ", input_sizes);
+  }
+  if (input_sizes.empty()) {
+    copy_elements(out, grad_output);
+    record_write(out);
+    return out;
+  }
   const bool narrow = is_reduced_floating(out.dtype());
   const Tensor made = narrow ? empty(input_sizes, DType::kFloat32) : out;
   fill_elements(made, ElementBytes{});

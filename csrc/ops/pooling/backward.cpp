@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
 #include "ops/copy/copy.h"
+#include "ops/kernel/together.h"
 #include "ops/pooling/parts.h"
 
 namespace uh::kernels {
@@ -12,6 +13,13 @@ int64_t plane_of(IntSpan sizes, int64_t dims) {
   int64_t n = 1;
   for (size_t d = sizes.size() - static_cast<size_t>(dims); d < sizes.size(); ++d) n *= sizes[d];
   return n;
+}
+
+// Whether gradient and input have the same planes, and only these differ in size.
+bool same_planes(const Dims& grad, const Dims& input, int64_t dims) {
+  if (dims <= 0 || grad.size() != input.size() || dims > input.ndim()) return false;
+  const auto lead = static_cast<std::ptrdiff_t>(input.ndim() - dims);
+  return std::equal(grad.begin(), grad.begin() + lead, input.begin());
 }
 
 // f(to, from) for float32 or float64 elements; the result in the gradient's dtype.
@@ -95,10 +103,14 @@ Tensor avg_pool_backward(const Tensor& grad, const Dims& sizes, int64_t dims,
 Tensor max_pool_backward(KeySet, const Tensor& grad_output, const Tensor& indices,
                          const Dims& input_sizes, int64_t dims) {
   const std::string_view op = "_max_pool_backward";
-  check(grad_output.sizes() == indices.sizes() && input_sizes.ndim() == indices.ndim() &&
-            dims > 0 && dims <= indices.ndim(),
-        op, ": grad_output of sizes ", grad_output.sizes(), ", indices of ", indices.sizes(),
-        " and an input of ", input_sizes, " do not belong together");
+  check_together(op, grad_output, {&indices}, true);
+  check(indices.dtype() == DType::kInt64, op, ": expected indices of dtype int64, got ",
+        info(indices.dtype()).name);
+  checked_numel(input_sizes, op);
+  check(
+      grad_output.sizes() == indices.sizes() && same_planes(grad_output.sizes(), input_sizes, dims),
+      op, ": grad_output of sizes ", grad_output.sizes(), ", indices of ", indices.sizes(),
+      " and an input of ", input_sizes, " do not belong together");
   const int64_t from_plane = plane_of(indices.sizes(), dims), plane = plane_of(input_sizes, dims);
   const Tensor places = indices.is_meta() ? indices : as_contiguous(indices);
   return in_compute(grad_output, input_sizes, op, [&](auto* to, const auto* from) {
@@ -137,10 +149,11 @@ Tensor avg_pool3d_backward(KeySet, const Tensor& grad_output, const Dims& input_
 Tensor adaptive_avg_pool_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes,
                                   int64_t dims) {
   const std::string_view op = "_adaptive_avg_pool_backward";
-  check(dims > 0 && dims <= 3 && grad_output.sizes().size() == input_sizes.size() &&
-            input_sizes.ndim() > dims,
-        op, ": grad_output of sizes ", grad_output.sizes(), " and an input of ", input_sizes,
-        " do not belong together");
+  checked_numel(input_sizes, op);
+  check(
+      dims <= 3 && input_sizes.ndim() > dims && same_planes(grad_output.sizes(), input_sizes, dims),
+      op, ": grad_output of sizes ", grad_output.sizes(), " and an input of ", input_sizes,
+      " do not belong together");
   Windows w;
   w.sizes = grad_output.sizes();
   const int64_t lead = input_sizes.ndim() - dims;

@@ -124,10 +124,12 @@ Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& b
 // The weights of every layer and direction, as modules list them.
 std::vector<CellWeights> weights_of(std::string_view op, const Tensors& params,
                                     const Options& options, bool projected) {
-  const auto cells = static_cast<size_t>(options.num_layers * options.directions());
+  const auto cells =
+      static_cast<size_t>(options.num_layers) * static_cast<size_t>(options.directions());
   const size_t each = (options.has_biases ? 4 : 2) + (projected ? 1 : 0);
-  check(options.num_layers > 0 && params.size() == cells * each, op, ": expected ", cells * each,
-        " weights for ", options.num_layers, " layers, got ", params.size());
+  check(options.num_layers > 0 && options.num_layers < INT32_MAX && params.size() == cells * each,
+        op, ": expected ", cells * each, " weights for ", options.num_layers, " layers, got ",
+        params.size());
   std::vector<CellWeights> found;
   for (size_t i = 0; i < params.size(); i += each) {
     CellWeights one{params[i], params[i + 1], {}, {}, {}};
@@ -146,6 +148,8 @@ std::vector<CellWeights> weights_of(std::string_view op, const Tensors& params,
 Outputs run_layers(std::string_view op, Cell cell, Tensor rows, const Dims& batch_sizes,
                    const Tensor& h0, const Tensor& c0, const Tensors& params,
                    const Options& options) {
+  check(options.num_layers > 0 && options.num_layers < INT32_MAX, op, ": num_layers is ",
+        options.num_layers);
   const int64_t directions = options.directions(), cells = options.num_layers * directions;
   check(!batch_sizes.empty(), op, ": Expected sequence length to be larger than 0 in RNN");
   for (const Tensor* hidden : {&h0, &c0}) {

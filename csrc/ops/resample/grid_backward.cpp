@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
 #include "ops/copy/copy.h"
+#include "ops/kernel/together.h"
 #include "ops/resample/sampler.h"
 
 namespace uh::kernels {
@@ -70,9 +71,14 @@ std::tuple<Tensor, Tensor> sampled_backward(const Tensor& grad_output, const Ten
                                             const Tensor& grid, int64_t mode, int64_t padding,
                                             bool align_corners, const Dims& mask,
                                             std::string_view op) {
-  bool fits = mask.size() == 2 && input.ndim() == grid.ndim() &&
-              grad_output.ndim() == input.ndim() && grad_output.size(0) == input.size(0) &&
-              grad_output.size(1) == input.size(1);
+  check_together(op, input, {&grad_output, &grid}, true);
+  check_kind(is_floating(input.dtype()), ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(input.dtype()).title, "'");
+  const int64_t dims = op == "grid_sampler_2d_backward" ? 2 : 3;
+  bool fits = mask.size() == 2 && input.ndim() == dims + 2 && grid.ndim() == dims + 2 &&
+              grad_output.ndim() == dims + 2 && grad_output.size(0) == input.size(0) &&
+              grad_output.size(1) == input.size(1) && grid.size(0) == input.size(0) &&
+              grid.size(dims + 1) == dims;
   for (int64_t d = 2; fits && d < input.ndim(); ++d) fits = grad_output.size(d) == grid.size(d - 1);
   check(fits, op, ": grad_output of sizes ", grad_output.sizes(), ", input of ", input.sizes(),
         " and grid of ", grid.sizes(), " do not belong together");

@@ -5,6 +5,7 @@
 #include "generated/ops/softmax.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/softmax_loops.h"
+#include "ops/kernel/together.h"
 #include "ops/reduce/reducer.h"
 #include "ops/scan/lines.h"
 
@@ -48,6 +49,10 @@ Tensor shares_backward(const Tensor& grad, const Tensor& output, int64_t dim, DT
   const int64_t d = wrap_dim(dim, output.ndim(), name);
   check(grad.sizes() == output.sizes(), name, ": the gradient has sizes ", grad.sizes(),
         ", the output ", output.sizes());
+  check_together(name, output, {&grad}, true);
+  check_kind(is_floating(output.dtype()) && is_floating(grad.dtype()) && is_floating(input_dtype),
+             ErrorKind::kNotImplemented, "\"", name, "_backward_data\" not implemented for '",
+             info(output.dtype()).title, "'");
   Tensor out = empty(output.sizes(), input_dtype, output.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const DType compute = sum_compute_dtype(output.dtype());

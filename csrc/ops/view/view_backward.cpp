@@ -68,10 +68,17 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
   Tensor made = empty(input_sizes, grad.dtype(), grad.device());
   if (made.is_meta() || made.numel() == 0) return made;
   const int64_t base = std::min(input_offset, offset);
+  constexpr int64_t kMost = int64_t{1} << 44;
   const auto reach = [&](const Dims& sizes, const Dims& strides, int64_t from) {
-    int64_t last = from - base;
-    for (size_t d = 0; d < sizes.size(); ++d) last += (sizes[d] - 1) * strides[d];
-    return numel_of(sizes) ? last + 1 : 0;
+    if (numel_of(sizes) == 0) return int64_t{0};
+    int64_t last = 0, along = 0;
+    bool fits = base >= 0 && !__builtin_sub_overflow(from, base, &last);
+    for (size_t d = 0; d < sizes.size(); ++d)
+      fits = fits && strides[d] >= 0 && !__builtin_mul_overflow(sizes[d] - 1, strides[d], &along) &&
+             !__builtin_add_overflow(last, along, &last);
+    check(fits && last < kMost, "as_strided_backward: sizes ", sizes, ", strides ", strides,
+          " and offset ", from, " describe no tensor");
+    return last + 1;
   };
   const int64_t room =
       std::max(reach(input_sizes, input_strides, input_offset), reach(size, stride, offset));
