@@ -1,5 +1,7 @@
 #include "autograd/meta.h"
 
+#include <mutex>
+
 #include "autograd/accumulate_grad.h"
 #include "autograd/copy_slices.h"
 #include "events/recorder.h"
@@ -20,7 +22,7 @@ void set_edge(const Tensor& tensor, Ref<Node> node, uint32_t output) {
   m.output = output;
   tensor.impl()->set_history_version(tensor.impl()->version());
   m.lock.unlock();
-  tensor.impl()->add_key(Key::kAutograd);
+  if (!tensor.keys().has(Key::kAutograd)) tensor.impl()->add_key(Key::kAutograd);
 }
 
 }  // namespace
@@ -35,12 +37,18 @@ Meta& meta(const Tensor& tensor) {
 }
 
 bool requires_grad(const TensorImpl* impl) {
+  // Of a view the base is asked first: what the view itself says may be about to change.
+  if (impl->base() && requires_grad(impl->base())) return true;
   const Meta* m = maybe_meta(impl);
-  if (m && (m->requires_grad || m->grad_fn)) return true;
-  return impl->base() && requires_grad(impl->base());
+  return m && (m->requires_grad || m->grad_fn);
 }
 
 namespace {
+
+std::mutex& view_lock(const TensorImpl* view) {
+  static std::mutex locks[16];
+  return locks[static_cast<size_t>(view->id()) % 16];
+}
 
 void check_view(const Tensor& self) {
   static constexpr std::string_view kWay =
@@ -80,15 +88,29 @@ void check_view(const Tensor& self) {
 
 Ref<Node> grad_fn(const Tensor& tensor) {
   TensorImpl* impl = tensor.impl();
-  const Meta* known = maybe_meta(impl);
-  const bool right = !impl->base() || impl->history_version() == impl->version();
-  if (right || (!(known && known->grad_fn) && !requires_grad(impl->base())))
+  if (!impl->base()) {
+    const Meta* known = maybe_meta(impl);
     return known ? known->grad_fn : nullptr;
+  }
+  // Several threads may find at once that the base was written: one of their Nodes is taken by all.
+  Ref<Node> found;
+  const auto look = [&] {
+    const Meta* known = maybe_meta(impl);
+    found = known ? known->grad_fn : nullptr;
+    return impl->history_version() == impl->version();
+  };
+  std::mutex& lock = view_lock(impl);
+  {
+    const std::lock_guard<std::mutex> one_at_a_time(lock);
+    if (look() || (!found && !requires_grad(impl->base()))) return found;
+  }
   check_view(tensor);  // its base was written: that is a write to the view as well
   const Tensor base = Tensor::share(impl->base());
   Ref<Node> made = view_node(base, tensor);
   made->add_edge(gradient_edge(base));
   const uint32_t output = made->add_input(tensor);
+  const std::lock_guard<std::mutex> one_at_a_time(lock);
+  if (look()) return found;  // another thread was faster
   set_edge(tensor, made, output);
   return made;
 }

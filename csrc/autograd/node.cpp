@@ -117,8 +117,8 @@ class Releaser final : public SavedVisitor {
   explicit Releaser(const Node& node) : node_(node) {}
   void tensor(std::string_view, SavedTensor& saved) override { saved.release(node_, slot_++); }
   void tensors(std::string_view, std::vector<SavedTensor>& saved) override {
+    // The list stays, empty inside: another thread may be walking over it.
     for (SavedTensor& one : saved) one.release(node_, slot_++);
-    saved.clear();
   }
   void value(std::string_view, const Value&) override {}
 

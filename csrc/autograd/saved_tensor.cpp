@@ -153,11 +153,6 @@ void save_all(const Node& owner, const std::vector<Tensor>& tensors,
 }
 
 std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved, bool whole) {
-  check(!owner.released(),
-        "Trying to backward through the graph a second time (or directly access saved tensors "
-        "after they have already been freed). Specify retain_graph=True if you need to backward "
-        "through the graph a second time. Node: ",
-        owner.name());
   std::vector<Tensor> tensors;
   for (const SavedTensor& one : saved) tensors.push_back(one.unpack(owner, whole));
   return tensors;
