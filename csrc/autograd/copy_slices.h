@@ -15,9 +15,10 @@ class CopySlices final : public Node {
   std::string name() const override { return "CopySlices"; }
   Gradients apply(Gradients gradients) override;
   void each_saved(SavedVisitor& visitor) override { write_->each_saved(visitor); }
+  // Events name the Node that saved it, so that one lets go first.
   void release_saved() override {
-    Node::release_saved();
     write_->release_saved();
+    Node::release_saved();
   }
 
  private:

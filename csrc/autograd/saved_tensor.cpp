@@ -11,6 +11,33 @@ thread_local bool t_packing = false;
 
 int64_t holder() { return static_cast<int64_t>(events::Holder::kSaved); }
 
+// Where a Node keeps a tensor: its place among all that it keeps, and the attribute's name.
+class Finder final : public SavedVisitor {
+ public:
+  Finder(const Node& owner, const SavedTensor& wanted) : wanted_(wanted) {
+    const_cast<Node&>(owner).each_saved(*this);
+  }
+  void tensor(std::string_view name, SavedTensor& saved) override {
+    if (&saved == &wanted_) {
+      slot_ = next_;
+      name_ = name;
+    }
+    ++next_;
+  }
+  void tensors(std::string_view name, std::vector<SavedTensor>& saved) override {
+    for (SavedTensor& one : saved) tensor(name, one);
+  }
+  void value(std::string_view, const Value&) override {}
+
+  int64_t slot() const { return slot_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  const SavedTensor& wanted_;
+  int64_t next_ = 0, slot_ = 0;
+  std::string name_;
+};
+
 }  // namespace
 
 void set_pack(PackFn pack, bool active) {
@@ -57,8 +84,12 @@ void SavedTensor::keep(const Node& owner, const Tensor& tensor, const Tensor& gi
     if (packed_) return;
   }
   tensor_ = tensor;
-  if (events::on()) [[unlikely]]
+  if (events::on()) [[unlikely]] {
+    const Finder place(owner, *this);
+    events::emit(events::Kind::kSAVE, owner.id(), place.slot(), tensor.id(), version_,
+                 events::intern(place.name()));
     events::emit(events::Kind::kUSE, tensor.id(), holder(), owner.id(), tensor.impl()->use_count());
+  }
 }
 
 void SavedTensor::replace(Ref<Packed> packed) {
@@ -96,6 +127,9 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   const int64_t now = kept.impl()->version();
   if (now != version_) [[unlikely]]
     stale(owner, now);
+  if (events::on()) [[unlikely]]
+    events::emit(events::Kind::kUNPACK, owner.id(), Finder(owner, *this).slot(), kept.id(), now,
+                 version_);
   if (!is_output_) return kept;
   Tensor whole = alias(kept, kept.impl()->layout());
   if ((grad_enabled() || with_node) && owner.use_count() > 0) {
@@ -109,7 +143,8 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
 
 void SavedTensor::stale(Node& owner, int64_t now) const {
   if (events::on()) {
-    events::emit(events::Kind::kSTALE, owner.id(), 0, tensor_.id(), now, version_);
+    events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), tensor_.id(), now,
+                 version_);
   }
   std::string what = type_text(tensor_);
   const Ref<Node> maker = is_output_ ? Ref<Node>::share(&owner) : grad_fn(tensor_);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.inspect.history.why import why_no_grad
+from engine.inspect.history.why import why_no_grad, why_stale
 from engine.inspect.models import to_json
 from engine.inspect.models.autograd import project
 from engine.inspect.selection import Selection
@@ -81,6 +81,35 @@ def test_the_diamond_in_detail():
     assert {label: box.state for label, box in after.items()} == dict.fromkeys(made, "done")
     assert after["x"].inputs[0].state == "sum"
     assert after["x"].inputs[0].arrived == after["x"].inputs[0].expected == 3
+
+
+def test_what_the_diamond_saves():
+    history = history_of("diamond")
+    before = lines_of(history)[6]
+    made = boxes(history, before)
+    assert {saved.name: saved.label for saved in made["Mul"].saved} == {
+        "_saved_self": "x",
+        "_saved_other": "x",
+    }
+    assert [(saved.name, saved.label) for saved in made["Exp"].saved] == [("_saved_result", "b")]
+    after = boxes(history, history.end - 1)
+    assert not any(saved.released < 0 for box in after.values() for saved in box.saved)
+
+
+def test_the_stale_tensor():
+    history = history_of("stale")
+    (event,) = map(int, history.tables.numbers("STALE"))
+    model = project(history, event, NOTHING)
+    (node,) = model.stale
+    box = model.nodes.of(node)
+    (saved,) = (each for each in box.saved if each.stale)
+    assert (saved.overwrite.op, saved.overwrite.line) == ("add_", 4)
+    assert box.state == "running"
+    (answer,) = why_stale(history, node, event)
+    assert answer.line == 4
+    end = project(history, history.end - 1, NOTHING)
+    assert end.run.failed
+    assert "modified by an inplace operation" in end.run.error
 
 
 def test_training_steps_are_parts_of_their_own():

@@ -104,7 +104,7 @@ UH_MVEC(exp2) UH_MVEC(expm1) UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(l
     if constexpr (std::is_same_v<T, bool>)
       return x;
     else
-      return isnan(x) ? x : static_cast<T>((x > T(0)) - (x < T(0)));
+      return static_cast<T>((x > T(0)) - (x < T(0)));  // 0 for NaN, as in PyTorch
   }
 
   // Wrapping integer arithmetic: signed overflow is undefined in C++, two's complement in PyTorch.
