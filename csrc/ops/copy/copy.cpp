@@ -43,7 +43,7 @@ Tensor contiguous(KeySet, const Tensor& self, MemoryFormat format) {
   check(format != MemoryFormat::kPreserve,
         "contiguous: preserve memory format is unsupported by the contiguous operator");
   if (is_contiguous(self, format)) return self;
-  return ops::clone(self, format);
+  return ops::clone(self, or_else(format, MemoryFormat::kContiguous));
 }
 
 Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
