@@ -19,18 +19,21 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(s, marks=pytest.mark.xfail(reason=KNOWN[s], strict=True)) if s in KNOWN else s
-        for s in range(len(LOGS))
-    ],
-)
-def test_goes_as_with_torch(seed: int) -> None:
+def first_difference(seed: int) -> str | None:
+    """How the engine's run of a program departs from PyTorch's; None where it does not."""
     ours, theirs = json.loads(json.dumps(told_by(engine, seed))), LOGS[seed]
-    if theirs is None:  # PyTorch's process ended
-        assert len(ours) > 0
-        return
     for number, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
         found = difference(mine, other)
-        assert found is None, f"step {number} ({program(seed)[number]['kind']}): {found}"
+        if found is not None:
+            return f"step {number} ({program(seed)[number]['kind']}): {found}"
+    return None
+
+
+@pytest.mark.parametrize("seed", range(len(LOGS)))
+def test_goes_as_with_torch(seed: int) -> None:
+    if LOGS[seed] is None:  # PyTorch's process ended
+        assert len(told_by(engine, seed)) > 0
+    elif seed in KNOWN:
+        assert first_difference(seed) is not None, "goes alike by now: take it off KNOWN"
+    else:
+        assert first_difference(seed) is None, first_difference(seed)
