@@ -1,0 +1,269 @@
+"""The autograd view: folding, ways through the graph, large graphs, export."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engine.inspect.history import History
+from engine.inspect.models import project
+from engine.inspect.selection import Selection
+from tests.inspect.autograd_builder import GradBuilder
+from tests.inspect.models.test_autograd import diamond, moment_of
+from tests.tui.autograd_scenes import (
+    FORMS,
+    deep,
+    drawn,
+    network,
+    trained,
+)
+from tui.render import ASCII, UNICODE
+from tui.stage import Stage
+from tui.views import DrawContext, Look, view
+
+
+def test_repeated_blocks_are_one_until_they_are_opened():
+    history, built = deep()
+    stage = Stage(history, at=str(built), view="autograd")
+    text = stage.picture("autograd", 83, 34, UNICODE).text()
+    assert "×11 Relu Addmm" in text
+    group = project("autograd", history, built, Selection()).parts[0].nodes
+    inside = next(fact for fact in group if fact.name == "ReluBackward0")
+    stage.select(_node(inside.id))
+    assert "55 nodes, 55 made" in stage.picture("autograd", 83, 34, UNICODE).text()
+    from tui import graphs
+
+    assert graphs.open_or_close(stage).startswith("opened")
+    assert "×11" not in stage.picture("autograd", 83, 34, UNICODE).text()
+    assert graphs.open_or_close(stage).startswith("closed")
+    assert "×11" in stage.picture("autograd", 83, 34, UNICODE).text()
+
+
+def _node(node: int):
+    from tui.render import Target
+
+    return Target("node", node=node)
+
+
+def test_folding_goes_round_and_counts_what_has_run():
+    from tui import graphs
+
+    history, _ = deep()
+    stage = Stage(history, view="autograd")
+    said = [graphs.next_fold(stage) for _ in graphs.FOLDS]
+    assert len(set(said)) == len(graphs.FOLDS)
+    assert "no form is called" in graphs.next_form(stage, "spiral")
+    stage.look = Look("rows", "lines")
+    text = stage.picture("autograd", 83, 34, UNICODE).text()
+    assert re.search(r"✓60/60 line 3: ", text), "all nodes of line 3 are one"
+
+
+def test_a_group_of_any_folding_keeps_every_node_once():
+    from tui.views._autograd_fold import FOLDS, fold
+
+    history, built = deep()
+    part = project("autograd", history, built, Selection()).parts[0]
+    for how in FOLDS:
+        folded = fold(part, how)
+        places = sorted(place for item in folded.items for place in item.members)
+        assert places == list(range(len(part.nodes))), how
+        assert sorted(folded.order) == list(range(len(folded.items)))
+        assert all(head != tail for head, tail in zip(folded.heads, folded.tails, strict=True))
+
+
+# Moving
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_keys_reach_every_node(form):
+    """Down to the leaves and up again, along what the picture's guide says."""
+    history, built = deep()
+    stage = Stage(history, at=str(built), view="autograd")
+    stage.look = Look(form, "nothing")
+    reached = set()
+    for key in ("home", *["down"] * 80, *["up"] * 80, "end", "pageup", "pagedown", "home"):
+        guide = stage.picture("autograd", 83, 20, UNICODE).guide
+        assert guide.here is not None
+        reached.add(guide.here.node)
+        if key in guide.ways:
+            stage.select(guide.ways[key])
+    least = 60 if form == "list" else 26
+    assert len(reached) >= least
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_node_in_focus_is_always_on_the_picture(form):
+    history, built = deep()
+    part = project("autograd", history, built, Selection()).parts[0]
+    for fact in part.nodes[::4]:
+        for width, height in ((66, 12), (83, 20)):
+            picture = drawn(history, built, width, height, look=Look(form, "nothing"), node=fact.id)
+            here = picture.guide.here
+            found = [y for y in range(height) for _, _, t in picture.targets(y) if t == here]
+            assert found, f"{form}: node {fact.id} is outside its own picture"
+
+
+def test_enter_follows_an_edge_and_backspace_returns():
+    history, n = trained()
+    stage = Stage(history, at=str(n["built"]), view="autograd")
+    stage.select(_node(n["n_y"]))
+    here = stage.picture("autograd", 100, 34, UNICODE).guide.here
+    assert here is not None
+    assert "followed to MulBackward0" in stage.follow(here)
+    assert stage.selection.node == n["n_a"]
+    stage.back()
+    assert stage.selection.node == n["n_y"]
+    leaf = _node(n["leaf"])
+    assert "ends here" in stage.follow(leaf)
+
+
+def test_a_step_lets_a_selected_node_go_and_nodes_are_a_grain():
+    history, n = trained()
+    stage = Stage(history, at=str(n["built"]), view="autograd")
+    stage.set_grain("node")
+    stage.select(_node(n["n_a"]))
+    stage.step(1)
+    assert stage.selection.node == 0
+    assert "node" not in Stage(_no_graph()).grains()
+
+
+def _no_graph() -> History:
+    b = GradBuilder()
+    b.line(1)
+    b.tensor((2,), name="x")
+    return b.history()
+
+
+# Large graphs
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_large_graph_is_only_looked_at_where_it_is_drawn(form):
+    b, loss = network(400, names=False)
+    built = b.now
+    b.backward(loss)
+    history = b.history()
+    for moment in (built, moment_of(history, "NODE_ENTER", 900), history.end - 1):
+        model = project("autograd", history, moment, Selection())
+        look = Look(form, "nothing")
+        view("autograd").draw(model, DrawContext(120, 40, UNICODE, Selection(), "", look)).text()
+        assert len(model.nodes) == 2001
+        assert len(model.nodes._made) < 120
+
+
+# Export
+
+
+def test_the_graph_as_dot(tmp_path):
+    from tui.export import ExportError, write_graph
+
+    history, n = trained()
+    stage = Stage(history, at=str(n["built"]), view="autograd")
+    assert "written" in write_graph(stage, tmp_path / "g.dot")
+    text = (tmp_path / "g.dot").read_text()
+    assert text.count("->") == 5
+    assert 'label="MulBackward0\\na 2' in text
+    with pytest.raises(ExportError, match=r"what format is \.doc"):
+        write_graph(stage, tmp_path / "g.doc")
+
+
+def test_ascii_and_unicode_draw_the_same_cells():
+    history, built = deep()
+    for form in FORMS:
+        plain = drawn(history, built, glyphs="ascii", look=Look(form))
+        signs = drawn(history, built, look=Look(form))
+        for y in range(plain.height):
+            one, two = plain.line(y), signs.line(y)
+            assert sum(s.width for s in one) == sum(s.width for s in two)
+    assert ASCII.ready != ASCII.done
+
+
+def test_skipped_and_failed_nodes_are_not_taken_for_done_ones():
+    b, _ = diamond(needs=["n_y", "n_a"])
+    text = drawn(b.history(), b.now).text()
+    assert "⊘   ExpBackward0" in text
+    b, _n = diamond(stops_at="n_b")
+    picture = drawn(b.history(), b.now)
+    assert "✖2  ExpBackward0" in picture.text()
+    assert "failed" in picture.text().splitlines()[0]
+
+
+def test_a_legend_stands_where_there_is_room_for_it():
+    history, n = trained()
+    enter = moment_of(history, "NODE_ENTER", n["n_b"])
+    assert "○ waits" in drawn(history, enter, 100, 40).text()
+    assert "○ waits" not in drawn(history, enter, 100, 22, look=Look("boxes")).text()
+    assert "○ waits" not in drawn(history, n["built"], 100, 40).text(), "no pass, no states"
+
+
+def test_what_does_not_fit_in_the_pane_is_counted_and_told_on_a_sheet():
+    from tui.graphs import details
+
+    history, n = trained()
+    enter = moment_of(history, "NODE_ENTER", n["n_a"])
+    small = drawn(history, enter, 80, 14).text()
+    found = re.search(r"… (\d+) more lines", small)
+    assert found
+    stage = Stage(history, at=str(enter), view="autograd")
+    whole = details(stage, UNICODE, 80).text()
+    assert "gradients come from" in whole
+    assert "gradients come from" not in small
+
+
+def test_modules_are_folded_with_what_lies_between_their_parameters():
+    from tui.views._autograd_fold import NODE, fold, module_of
+
+    assert module_of("net.layers.3.attention.out") == "net.layers.3"
+    assert module_of("net.fc1") == "net.fc1"
+    assert module_of("") == ""
+    b = GradBuilder()
+    b.file("net.py", "x\ny\n")
+    h = 0
+    for block in range(2):
+        for name in ("one", "two"):
+            path = f"net._modules['layers']._modules['{block}']._modules['{name}']"
+            weight = b.leaf((4, 4), f"{path}._parameters['weight']")
+            b.line(1)
+            h = b.made("MmBackward0", (h, weight) if h else (0, weight), {}, (4, 4), op="mm")
+            h = b.made("TanhBackward0", (h,), {}, (4, 4))
+    b.made("SumBackward0", (h,), sizes=())
+    history = b.history()
+    part = project("autograd", history, b.now, Selection()).parts[0]
+    folded = fold(part, "modules")
+    groups = {item.label: len(item.members) for item in folded.items if item.key[1] != NODE}
+    assert groups == {"net.layers.0": 5, "net.layers.1": 5}, "two Mm, what is between, two weights"
+
+
+def test_boxes_say_what_numbers_came_also_when_they_are_gone():
+    """What a node got stays to be read when the pass has used it up and the tensor is freed."""
+    b = GradBuilder()
+    x = b.leaf((), "x")
+    y = b.made("MulBackward0", (x,), sizes=(), bind="y")
+    gradient = b.tensor((), values=[2.5], wrap=False)
+    b._gradient = lambda like: gradient  # type: ignore[method-assign]
+    b.backward(y)
+    during = b.now
+    b.free(gradient)
+    b.line(1)
+    history = b.history()
+    for moment in (during, b.now):
+        assert re.search(r"━■━2\.5━+y━|─■─2\.5─+y─", drawn(history, moment).text()), moment
+    assert "grad ■ 2.5" in drawn(history, during).text()
+
+
+def test_the_command_line_draws_and_exports_graphs(tmp_path, capsys):
+    from tests.inspect.trace_builder import TraceBuilder
+    from tui.cli import main
+
+    b, n = diamond()
+    trace = str(TraceBuilder.save(b, tmp_path / "d.uht"))
+    assert main(["export", trace, "-o", str(tmp_path / "d.gv"), "--at", str(n["built"])]) == 0
+    assert "AccumulateGrad x" in (tmp_path / "d.gv").read_text()
+    assert main(["export", trace, "-o", str(tmp_path / "d.gv"), "--fold", "spiral"]) == 1
+    assert "nothing is folded by 'spiral'" in capsys.readouterr().err
+    shown = ["show", trace, "--view", "autograd", "--form", "list", "--select", f"node={n['n_a']}"]
+    assert main([*shown, "--width", "100", "--height", "20"]) == 0
+    text = capsys.readouterr().out
+    assert "─ list · 4 nodes" in text
+    assert "MulBackward0  node" in text
