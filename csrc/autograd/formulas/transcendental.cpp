@@ -23,4 +23,9 @@ Tensor xlogy_backward(const Tensor& grad, const Operand& self, const Operand& ot
   return ops::where(none, Scalar(0), grad * ops::log(y));
 }
 
+Tensor inverse_square(const Tensor& a, const Tensor& b) {
+  const Tensor inverse = ops::reciprocal(a * a + b * b);
+  return ops::where(ops::isinf(inverse), Scalar(0), inverse);
+}
+
 }  // namespace uh::autograd

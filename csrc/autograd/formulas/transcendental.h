@@ -14,4 +14,7 @@ Tensor erf_backward(const Tensor& grad, const Tensor& self);
 // grad * log(other), 0 where `self` is 0 and the logarithm is not there.
 Tensor xlogy_backward(const Tensor& grad, const Operand& self, const Operand& other);
 
+// 1 / (a^2 + b^2); 0 where both are 0, so that the angle at the origin has gradient 0.
+Tensor inverse_square(const Tensor& a, const Tensor& b);
+
 }  // namespace uh::autograd
