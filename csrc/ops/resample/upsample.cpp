@@ -329,10 +329,13 @@ UH_IMAGE(upsample_bicubic2d_aa, _upsample_bicubic2d_aa, ResampleMode::kCubicAa)
 Tensor upsample_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes,
                          const std::vector<double>& factors, const std::string& mode,
                          bool align_corners) {
-  check(
-      input_sizes.size() == factors.size() + 2 && grad_output.sizes().size() == input_sizes.size(),
-      "_upsample_backward: grad_output of sizes ", grad_output.sizes(), " and an input of ",
-      input_sizes, " do not belong together");
+  check(!factors.empty() && factors.size() <= 3 && input_sizes.size() == factors.size() + 2 &&
+            grad_output.sizes().size() == input_sizes.size() &&
+            grad_output.size(0) == input_sizes[0] && grad_output.size(1) == input_sizes[1],
+        "_upsample_backward: grad_output of sizes ", grad_output.sizes(), " and an input of ",
+        input_sizes, " do not belong together");
+  check_kind(is_floating(grad_output.dtype()), ErrorKind::kNotImplemented,
+             "\"_upsample_backward\" not implemented for '", info(grad_output.dtype()).title, "'");
   const ResampleMode how = mode_named(mode);
   Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
   if (out.is_meta() || out.numel() == 0) return out;
