@@ -180,12 +180,18 @@ def _transposed(name: str, doc: str) -> property:
     return property(matrix_transpose, doc=doc)
 
 
-METHODS["T"] = property(
-    lambda self: ops.numpy_T(self), doc="Every dimension reversed. Memory: none, a view."
-)
+def _reversed_dimensions(self: Tensor) -> Tensor:
+    return ops.numpy_T(self)
+
+
+def _conjugate_transpose(self: Tensor) -> Tensor:
+    return ops.t(self)
+
+
+METHODS["T"] = property(_reversed_dimensions, doc="Every dimension reversed. Memory: none, a view.")
 METHODS["mT"] = _transposed("mT", "The last two dimensions swapped. Memory: none, a view.")
 METHODS["mH"] = _transposed("mH", "`mT`, conjugated where numbers are complex.")
-METHODS["H"] = property(lambda self: ops.t(self), doc="The conjugate transpose of a matrix: `t()`.")
+METHODS["H"] = property(_conjugate_transpose, doc="The conjugate transpose of a matrix: `t()`.")
 
 
 # PyTorch's second names.

@@ -165,7 +165,7 @@ def node_class(op: Operator) -> str:
     lines.append("  Gradients apply(Gradients grads) override {")
     lines.append("    using namespace ops;  // NOLINT: formulas name operators")
     lines.append("    Gradients out(edges().size());")
-    if len(op.results) == 1 and not op.results[0].type.endswith("[]") or op.written:
+    if (len(op.results) == 1 and not op.results[0].type.endswith("[]")) or op.written:
         lines.append("    const Tensor& grad = grads[0];\n    if (!grad) return out;")
     else:
         lines.append("    if (!any_defined(grads)) return out;")
@@ -302,7 +302,7 @@ def autograd_kernel(op: Operator) -> str:
             and (op.results[i].name or f"result{i}") not in op.differentiable
         )
         lines.append(
-            f"  node->add_undefined_input();" if plain else f"  set_history({value}, node);"
+            "  node->add_undefined_input();" if plain else f"  set_history({value}, node);"
         )
     for s in saved:
         if _is_saved_result(s):
@@ -333,7 +333,7 @@ def composite_inplace_kernel(op: Operator) -> str:
         f"  if (!({needed})) return ops::{op.cpp_name}_op.redispatch(keys.below(Key::kAutograd), {names});\n"
         f"  check_inplace({first}, true);\n"
         # On a copy: what the others save of self must not be overwritten.
-        f"  copy_result({first}, ops::{op.base}({copied}), \"{op.name}\");\n}}\n"
+        f'  copy_result({first}, ops::{op.base}({copied}), "{op.name}");\n}}\n'
     )
 
 

@@ -72,7 +72,9 @@ class Row:
     reference: Callable[..., Any]
     samples: Callable[[str], Iterator[Sample]]
     dtypes: Sequence[str] = ALL
-    result: str = "same"  # same | float | bool | int64 | sum | real | to complex: the dtype that comes out
+    result: str = (
+        "same"  # same | float | bool | int64 | sum | real | to complex: the dtype that comes out
+    )
     method: bool = False  # called as a method: engine.<name> does not exist
     inplace: bool = False  # there is a method <name>_
     out: bool = False  # there is an out= form

@@ -124,7 +124,7 @@ def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return ops.log_sigmoid(input) if out is None else ops.log_sigmoid_out(input, out=out)
 
 
-logsigmoid.__doc__ = ops.log_sigmoid.__doc__
+logsigmoid.__doc__ = getattr(ops.log_sigmoid, "__doc__", None)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -159,7 +159,7 @@ def tanh(input: Tensor) -> Tensor:
     return ops.tanh(input)
 
 
-sigmoid.__doc__, tanh.__doc__ = ops.sigmoid.__doc__, ops.tanh.__doc__
+sigmoid.__doc__, tanh.__doc__ = (getattr(f, "__doc__", None) for f in (ops.sigmoid, ops.tanh))
 
 relu_, selu_, threshold_ = ops.relu_, ops.selu_, ops.threshold_
 

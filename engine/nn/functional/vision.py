@@ -35,7 +35,7 @@ _KERNELS = {
     ("bicubic", 4): ops.upsample_bicubic2d_vec,
     ("trilinear", 5): ops.upsample_trilinear3d_vec,
 }
-_ANTIALIASED = {
+_ANTIALIASED: dict[str, Any] = {
     "bilinear": ops._upsample_bilinear2d_aa_vec,
     "bicubic": ops._upsample_bicubic2d_aa_vec,
 }
