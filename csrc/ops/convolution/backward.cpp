@@ -4,6 +4,7 @@
 #include "generated/ops/reduce.h"
 #include "ops/convolution/complex_parts.h"
 #include "ops/convolution/convolve.h"
+#include "ops/kernel/together.h"
 
 namespace uh::kernels {
 namespace {
@@ -51,7 +52,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(KeySet, const Tensor& gr
                                                         const Tensor& input, const Tensor& weight,
                                                         const Dims& stride, const Dims& padding,
                                                         const Dims& dilation, bool transposed,
-                                                        const Dims&, int64_t groups,
+                                                        const Dims& output_padding, int64_t groups,
                                                         const Dims& output_mask) {
   check(output_mask.size() == 3, "convolution_backward: output_mask needs 3 elements, got ",
         output_mask);
@@ -64,6 +65,13 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(KeySet, const Tensor& gr
             grad_output.size(1) == (transposed ? weight.size(1) * groups : weight.size(0)),
         "convolution_backward: grad_output of sizes ", grad_output.sizes(), " and input of sizes ",
         input.sizes(), " do not fit weight of sizes ", weight.sizes());
+  const auto shape_of = [](const Tensor& t) { return empty(t.sizes(), t.dtype(), Device::kMeta); };
+  check_together("convolution_backward", input, {&weight, &grad_output});
+  const Tensor expected =
+      convolution(KeySet(Key::kMeta), shape_of(input), shape_of(weight), Tensor(), stride, padding,
+                  dilation, transposed, output_padding, groups);
+  check(expected.sizes() == grad_output.sizes(), "convolution_backward: grad_output of sizes ",
+        grad_output.sizes(), ", but the convolution makes ", expected.sizes());
   const int64_t dims = weight.ndim() - 2;
   ConvolutionOptions options = make_options(expanded(stride, dims), expanded(padding, dims),
                                             expanded(dilation, dims), !transposed, groups);

@@ -54,6 +54,10 @@ void check_query(const Tensor& boundaries, const Tensor& values, const Query& q)
         "(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
         "boundaries tensor dim(",
         boundaries.ndim(), ")");
+  check(
+      boundaries.device() == values.device() && (!q.sorter || q.sorter.device() == values.device()),
+      q.op, "(): boundaries, input value and sorter tensors should be on the same device, found ",
+      name(boundaries.device()), " and ", name(values.device()));
   check(boundaries.ndim() == 1 || matches_before_last(boundaries, values), q.op,
         "(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
         "tensor and input value tensor must match, but we got boundaries tensor ",

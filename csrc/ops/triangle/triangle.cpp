@@ -19,6 +19,18 @@ struct Triangle {
   }
   int64_t first(int64_t row) const { return lower ? 0 : edge(row); }
   int64_t last(int64_t row) const { return lower ? edge(row) : columns; }
+  // The first row whose edge is at `column` or behind it.
+  int64_t row_at(int64_t column) const {
+    int64_t low = 0, high = rows;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (edge(middle) >= column)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  }
 };
 
 Tensor indices(const Triangle& t, DType dtype, Device device, std::string_view op) {
@@ -28,11 +40,16 @@ Tensor indices(const Triangle& t, DType dtype, Device device, std::string_view o
   check_kind(is_integral(kind), ErrorKind::kNotImplemented, "\"", op, "\" not implemented for '",
              info(kind).title, "'");
   checked_numel(Dims{2, t.rows, t.columns}, op);
-  int64_t n = 0;
-  for (int64_t i = 0; i < t.rows && t.columns > 0; ++i) n += t.last(i) - t.first(i);
+  // Rows are empty or whole but for those that the edge runs through: however many there are, only
+  // these are looked at.
+  const int64_t slant = t.columns > 0 ? t.row_at(1) : 0;
+  const int64_t level = t.columns > 0 ? t.row_at(t.columns) : 0;
+  int64_t n = (t.lower ? t.rows - level : slant) * t.columns;
+  for (int64_t i = slant; i < level; ++i) n += t.last(i) - t.first(i);
   const Tensor made = empty(Dims{2, n}, DType::kInt64);
   auto *row = made.data_as<int64_t>(), *column = row + n;
-  for (int64_t i = 0; i < t.rows && t.columns > 0; ++i) {
+  const int64_t begin = t.lower ? slant : 0, end = t.lower ? t.rows : level;
+  for (int64_t i = begin; i < end && n > 0; ++i) {
     for (int64_t j = t.first(i); j < t.last(i); ++j) {
       *row++ = i;
       *column++ = j;
