@@ -14,7 +14,11 @@ from engine.inspect.history import History
 from engine.inspect.trace import Trace
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SCRIPTS = {path.stem: path for path in sorted((ROOT / "lessons" / "gallery").glob("*.py"))}
+GALLERY = {path.stem: path for path in sorted((ROOT / "lessons" / "gallery").glob("*.py"))}
+# Training repeats one step hundreds of times: what is counted at every line of it is counted for minutes, and
+# a step is in the others too.
+TRAINING = ("char_transformer", "leaking_losses", "lenet", "mlp_on_iris")
+SCRIPTS = {name: path for name, path in GALLERY.items() if name not in TRAINING}
 
 # Runs a script under a profiler that counts the calls into the engine's C functions.
 _COUNTED = """
