@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,8 @@ def assert_recording_changes_nothing(program: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
 def test_the_gallery_counts_the_same_when_it_is_recorded(script: Path, tmp_path: Path) -> None:
+    for data in GALLERY[0].parent.glob("*.csv"):
+        shutil.copy(data, tmp_path)
     assert_recording_changes_nothing(script.read_text(), tmp_path)
 
 
