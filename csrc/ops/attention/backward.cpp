@@ -94,10 +94,49 @@ Tensor zeros(const Dims& batch, int64_t rows, int64_t width, DType dtype) {
 
 }  // namespace
 
+namespace {
+
+// What forward was given and made belongs together; a gradient has the shape of what forward made.
+void check_parts(const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                 const Tensor& value, const Tensor& out, const Tensor& logsumexp,
+                 const Tensor& attn_mask) {
+  static constexpr std::string_view kOp = "_scaled_dot_product_flash_attention_for_cpu_backward";
+  check(query.ndim() >= 2 && key.ndim() >= 2 && value.ndim() >= 2, kOp,
+        ": expected at least 2 dimensions, got ", query.sizes(), ", ", key.sizes(), " and ",
+        value.sizes());
+  const DType dtype = query.dtype();
+  const DType wide = dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  check_kind(is_floating(dtype), ErrorKind::kNotImplemented, "\"", kOp, "\" not implemented for '",
+             info(dtype).title, "'");
+  check(key.dtype() == dtype && value.dtype() == dtype && is_floating(out.dtype()) &&
+            is_floating(grad_out.dtype()) && logsumexp.dtype() == wide,
+        kOp, ": expected tensors of ", name(dtype), " and logsumexp of ", name(wide), ", got ",
+        name(key.dtype()), ", ", name(value.dtype()), ", ", name(out.dtype()), " and ",
+        name(logsumexp.dtype()));
+  const int64_t rows = query.size(query.ndim() - 2), keys = key.size(key.ndim() - 2);
+  check(key.size(key.ndim() - 1) == query.size(query.ndim() - 1) &&
+            value.size(value.ndim() - 2) == keys,
+        kOp, ": query, key and value of sizes ", query.sizes(), ", ", key.sizes(), " and ",
+        value.sizes(), " do not go together");
+  Dims sizes = broadcast_shapes(broadcast_shapes(leading(query), leading(key)), leading(value));
+  sizes.push_back(rows);
+  check(logsumexp.sizes() == sizes, kOp, ": logsumexp has sizes ", logsumexp.sizes(), ", expected ",
+        sizes);
+  Dims scores = sizes;
+  scores.push_back(keys);
+  if (attn_mask) check_broadcasts_to(attn_mask.sizes(), scores, kOp);
+  sizes.push_back(value.size(value.ndim() - 1));
+  check(out.sizes() == sizes && grad_out.sizes() == sizes, kOp, ": out and grad_out have sizes ",
+        out.sizes(), " and ", grad_out.sizes(), ", expected ", sizes);
+}
+
+}  // namespace
+
 std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
     KeySet, const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
     const Tensor& out, const Tensor& logsumexp, double, bool is_causal, const Tensor& attn_mask,
     std::optional<double> scale) {
+  check_parts(grad_out, query, key, value, out, logsumexp, attn_mask);
   const Dims batch = leading(out);
   const DType dtype = query.dtype(), compute = logsumexp.dtype();
   if (out.is_meta()) {
