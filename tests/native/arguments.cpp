@@ -255,7 +255,8 @@ uh_value Arguments::any_tensor(const Argument& argument) {
   // Many an out= takes the dtype of the result and no other.
   if (argument.written && argument.keyword_only && !random_.one_in(3))
     wanted.dtype = random_.of(std::vector<int>{0, 4, 5, scene_.floating, scene_.complex});
-  wanted.plain = argument.written && !random_.one_in(10);
+  // Where gradients are recorded what is written is nothing else: see Scene::tensor.
+  wanted.plain = argument.written && (scene_.gradients() || !random_.one_in(10));
   return as_tensor(scene_.tensor(wanted));
 }
 

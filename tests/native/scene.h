@@ -72,6 +72,7 @@ class Scene {
   Sizes shape;                          // what a tensor has that nothing else is known of
   Sizes batch;                          // what `*` in a recipe stands for
   int any, floating, inexact, complex;  // dtypes: of no kind, of that kind
+  bool gradients() const { return gradients_; }
   std::vector<uh_handle> leaves;        // tensors that require gradients; none in half the scenes
 
  private:
