@@ -1,5 +1,7 @@
 #include "autograd/barrier.h"
 
+#include <algorithm>
+
 #include "autograd/meta.h"
 #include "dispatch/operator.h"
 
@@ -19,9 +21,9 @@ class NotImplementedNode final : public Node {
   std::string op_;
 };
 
-bool enter(const OperatorInfo& op, const Tensor* const* arguments, size_t n) {
-  bool wanted = false;
-  for (size_t i = 0; i < n; ++i) wanted = wanted || requires_grad(*arguments[i]);
+bool enter(const OperatorInfo& op, const TensorList& arguments) {
+  const bool wanted = std::any_of(arguments.begin(), arguments.end(),
+                                  [](const Tensor* t) { return requires_grad(*t); });
   if (!wanted || op.differentiation() != Differentiation::kMissing) return false;
   const Schema& schema = op.schema();
   for (const Argument& argument : schema.arguments) {
@@ -33,13 +35,16 @@ bool enter(const OperatorInfo& op, const Tensor* const* arguments, size_t n) {
   return true;
 }
 
-void leave(const OperatorInfo& op, const Tensor& result) {
-  if (!is_differentiable(result.dtype())) return;
+// The Node leads to the arguments, so that a pass to one of them comes across what is missing.
+void leave(const OperatorInfo& op, const TensorList& arguments, const TensorList& results) {
   Ref<Node> node = make_ref<NotImplementedNode>("aten::" + op.full_name());
-  if (op.schema().writes())
-    rebase_history(result, std::move(node));
-  else if (!requires_grad(result))
-    set_history(result, node);
+  for (const Tensor* argument : arguments) node->add_edge(*argument);
+  if (op.schema().writes()) {
+    if (is_differentiable(results[0]->dtype())) rebase_history(*results[0], std::move(node));
+    return;
+  }
+  for (const Tensor* result : results)
+    if (!requires_grad(*result)) set_history(*result, node);
 }
 
 }  // namespace

@@ -49,15 +49,17 @@ inline KeySet keys_of(const T&) {
 enum class Differentiation : int8_t { kKernel, kComposite, kNone, kMissing };
 
 // What autograd does around a barrier. `enter` says whether a gradient is wanted, and throws for an
-// out= form where one is; `leave` marks a result whose gradient is missing.
+// out= form where one is; `leave` then joins the results to a Node that knows what is missing.
+using TensorList = std::vector<const Tensor*>;
 struct BarrierCalls {
-  bool (*enter)(const OperatorInfo& op, const Tensor* const* arguments, size_t n) = nullptr;
-  void (*leave)(const OperatorInfo& op, const Tensor& result) = nullptr;
+  bool (*enter)(const OperatorInfo& op, const TensorList& arguments) = nullptr;
+  void (*leave)(const OperatorInfo& op, const TensorList& arguments,
+                const TensorList& results) = nullptr;
 };
 extern BarrierCalls g_barrier;
 
-// The tensors among arguments, for a barrier to look at.
-class TensorArguments {
+// The tensors among arguments or results, for a barrier to look at.
+class TensorsAmong {
  public:
   void add(const Tensor& t) {
     if (t) found_.push_back(&t);
@@ -66,12 +68,16 @@ class TensorArguments {
   void add(const std::vector<Tensor>& list) {
     for (const Tensor& t : list) add(t);
   }
+  template <class... T>
+  void add(const std::tuple<T...>& values) {
+    std::apply([this](const auto&... each) { (add(each), ...); }, values);
+  }
   template <class T>
   void add(const T&) {}
-  const std::vector<const Tensor*>& found() const { return found_; }
+  const TensorList& found() const { return found_; }
 
  private:
-  std::vector<const Tensor*> found_;
+  TensorList found_;
 };
 
 class OperatorInfo {
@@ -159,19 +165,6 @@ class Op<R(A...)> final : public OperatorInfo {
     return reinterpret_cast<Kernel>(table_[static_cast<size_t>(key)]);
   }
   R behind_barrier(A... args) const;
-  void leave_barrier(const Tensor& result) const {
-    if (result) g_barrier.leave(*this, result);
-  }
-  void leave_barrier(const std::vector<Tensor>& results) const {
-    for (const Tensor& result : results) leave_barrier(result);
-  }
-  template <class... T>
-  void leave_barrier(const std::tuple<T...>& results) const {
-    std::apply([this](const auto&... each) { (leave_barrier(each), ...); }, results);
-  }
-  template <class T>
-  void leave_barrier(const T&) const {}
-
   R recorded(KeySet keys, A... args) const;
   template <size_t... I>
   void call_boxed(Stack& stack, std::index_sequence<I...>);

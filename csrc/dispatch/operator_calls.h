@@ -34,16 +34,20 @@ R Op<R(A...)>::redispatch(KeySet keys, A... args) const {
 
 template <class R, class... A>
 [[gnu::noinline]] R Op<R(A...)>::behind_barrier(A... args) const {
-  TensorArguments tensors;
-  (tensors.add(args), ...);
-  const bool wanted = g_barrier.enter(*this, tensors.found().data(), tensors.found().size());
+  TensorsAmong arguments;
+  (arguments.add(args), ...);
+  const bool wanted = g_barrier.enter(*this, arguments.found());
   const BelowAutograd below;
   if constexpr (std::is_void_v<R>) {
     (*this)(args...);
-    if (wanted) leave_barrier(*tensors.found()[0]);
+    if (wanted) g_barrier.leave(*this, arguments.found(), {arguments.found()[0]});
   } else {
     R result = (*this)(args...);
-    if (wanted) leave_barrier(result);
+    if (wanted) {
+      TensorsAmong results;
+      results.add(result);
+      g_barrier.leave(*this, arguments.found(), results.found());
+    }
     return result;
   }
 }

@@ -189,6 +189,9 @@ def test_gradients_are_those_of_differences(row: Row, dtype: str) -> None:
             continue
         with pytest.raises((RuntimeError, NotImplementedError), match="is not implemented"):
             sum(t.sum() for t in function(*leaves)).backward()
+        with pytest.raises((RuntimeError, NotImplementedError), match="is not implemented"):
+            total = sum(t.sum() for t in function(*leaves))
+            engine.autograd.grad(total, leaves, allow_unused=True)
         if len(leaves) == 2:  # by the other input there may be one
             with contextlib.suppress(NotImplementedError):
                 checked(functools.partial(function, leaves[0].detach()), leaves[1:], twice=False)
