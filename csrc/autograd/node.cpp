@@ -130,9 +130,6 @@ class Releaser final : public SavedVisitor {
 }  // namespace
 
 void Node::release_saved() {
-  lock_.lock();
-  released_ = true;
-  lock_.unlock();
   Releaser releaser(*this);
   each_saved(releaser);
 }

@@ -108,7 +108,6 @@ class Node : public RefCounted {
   // Something of the user's that lives as long as the Node.
   void* metadata() const { return extra_ ? extra_->metadata.get() : nullptr; }
   void set_metadata(std::shared_ptr<void> metadata);
-  bool released() const { return released_; }
   SpinLock& lock() { return lock_; }
 
   // The Python object of this Node, while there is one: see TensorImpl::object.
@@ -142,7 +141,6 @@ class Node : public RefCounted {
   std::atomic<const BackwardRun*> run_{nullptr};
   uint32_t slot_ = 0;
   SpinLock lock_;  // of what is saved
-  bool released_ = false;
   mutable bool announced_ = false;
 };
 

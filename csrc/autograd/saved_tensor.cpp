@@ -61,12 +61,11 @@ void SavedTensor::save(const Node& owner, const Tensor& input) {
   keep(owner, input, input);
 }
 
-void SavedTensor::save_output(Node& owner, const Tensor& result, bool in_place) {
+void SavedTensor::save_output(const Node& owner, const Tensor& result) {
   if (!result) return;
   is_output_ = true;
   output_ = maybe_meta(result.impl()) ? meta(result).output : 0;
   // What knows no Node: of a view that was written in place even the base would lead back here.
-  (void)in_place;
   keep(owner, alias(result, result.impl()->layout()), result);
 }
 

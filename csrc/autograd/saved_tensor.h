@@ -26,7 +26,7 @@ class SavedTensor {
   // An input; an empty tensor is kept as such.
   void save(const Node& owner, const Tensor& input);
   // One of the owner's own results, its number `output`.
-  void save_output(Node& owner, const Tensor& result, bool in_place = false);
+  void save_output(const Node& owner, const Tensor& result);
   // The tensor as it was; throws when it was written since, or let go of.
   // `whole`: a result of the owner's own knows that it is, also where nothing is recorded.
   Tensor unpack(Node& owner, bool whole = false) const;

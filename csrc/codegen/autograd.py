@@ -288,7 +288,7 @@ def autograd_kernel(op: Operator) -> str:
         lines.append(f"  rebase_history({written.name}, node);")
         for s in saved:
             if s.how.startswith("result:"):
-                lines.append(f"  node->{s.name}_.save_output(*node, {written.name}, true);")
+                lines.append(f"  node->{s.name}_.save_output(*node, {written.name});")
             elif _is_saved_result(s):
                 lines.append(f"  node->{s.name}_ = TensorInfo({written.name});")
         lines.append("}")
