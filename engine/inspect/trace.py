@@ -24,6 +24,9 @@ VERSION = 1
 _MOST_EVENTS = 1 << 26  # per segment: a bound on what a hostile file can make us allocate
 _MOST_BLOB = 1 << 32
 _CACHED = 64 << 20  # bytes of unpacked blobs kept
+PATIENCE = (
+    0.5  # seconds to wait for a recorder that has the file to itself, as it opens or closes it
+)
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter while telling of the former
 
 
@@ -166,11 +169,15 @@ class Trace:
         before = self._end
         try:
             with closing(_connect(Path(self.path))) as database:
+                database.execute("BEGIN")  # one moment of the file: no event without its strings
                 self._read_tables(database)
                 self._read_segments(database)
             self._growing = not self.finished
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):  # the recorder is closing the file: next time, then
+                self._stop(str(error))
+        except TraceError as error:
+            if not Path(self.path).exists():  # else it is locked just now, as it opens or closes
                 self._stop(str(error))
         except (*_UNREADABLE, zlib.error, _Damage) as error:
             self._stop(str(error))
@@ -270,7 +277,7 @@ def _connect(file: Path) -> sqlite3.Connection:
     address = f"file:{quote(str(file.resolve()))}?mode=ro"
     log = file.with_name(file.name + "-wal")
     for uri in (address, f"{address}&immutable=1"):
-        database = sqlite3.connect(uri, uri=True)
+        database = sqlite3.connect(uri, uri=True, timeout=PATIENCE)
         try:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA schema_version").fetchone()

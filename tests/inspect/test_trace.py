@@ -90,6 +90,36 @@ def test_a_growing_trace_is_followed(tmp_path):
     assert trace.source(1)[1].startswith("x = zeros")
 
 
+def test_a_growing_trace_that_is_locked_for_a_moment_is_followed_afterwards(tmp_path):
+    b = program(8)
+    path = tmp_path / "run.uht"
+    database = sqlite3.connect(path)
+    create_tables(database)
+    records, blobs = b.array(), bytes(b.blobs)
+    add_segment(database, records[:30], blobs)
+    trace = Trace.open(path)
+    database.execute("BEGIN EXCLUSIVE")
+    assert trace.poll() == 0
+    database.execute("COMMIT")
+    add_segment(database, records[30:], blobs)
+    assert trace.poll() == len(records) - 30
+    assert trace.warning == ""
+    database.close()
+
+
+def test_a_growing_trace_that_is_deleted_keeps_what_was_read(tmp_path):
+    b = program(8)
+    path = tmp_path / "run.uht"
+    database = sqlite3.connect(path)
+    create_tables(database)
+    add_segment(database, b.array()[:30], bytes(b.blobs))
+    database.close()
+    trace = Trace.open(path)
+    path.unlink()
+    assert (trace.poll(), len(trace)) == (0, 30)
+    assert "showing the 30 events before it" in trace.warning
+
+
 def test_what_was_in_the_log_of_a_killed_recorder_is_read(tmp_path):
     b = program()
     database = sqlite3.connect(tmp_path / "live.uht")

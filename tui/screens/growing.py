@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -27,6 +27,14 @@ def follow(
 
     def look() -> None:
         worker = get_current_worker()
+        try:
+            go_on(worker)
+        except Exception as error:
+            if not worker.is_cancelled:
+                why = f"The recording is not followed any more: {type(error).__name__}: {error}"
+                screen.app.call_from_thread(screen.app.notify, why, severity="error", timeout=20)
+
+    def go_on(worker: Worker[None]) -> None:
         due = 0.0
         while not worker.is_cancelled:
             time.sleep(seconds)
