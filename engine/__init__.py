@@ -88,7 +88,7 @@ _LAZY = {
 
 
 if TYPE_CHECKING:
-    from engine import (  # noqa: F401  # noqa: F401
+    from engine import (  # noqa: F401
         autograd,
         backends,
         fft,

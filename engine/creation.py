@@ -403,14 +403,20 @@ def linspace(
     >>> engine.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    for name, limit in (("start", start), ("end", end)):
-        if isinstance(limit, Tensor) and limit.dim() > 0:
-            raise RuntimeError(
-                f"linspace: only 0-dimensional tensors can be limits, but {name} has {limit.dim()} dimensions"
-            )
+    check_limits("linspace", start, end)
     dtype = result_dtype(out, dtype, "linspace")
     made = ops.linspace(start, end, steps, dtype=dtype, device=device)
     return finish(made, out, requires_grad)
+
+
+def check_limits(function: str, start: Any, end: Any) -> None:
+    """Refuses limits of an interval that are tensors of several dimensions."""
+    for name, limit in (("start", start), ("end", end)):
+        if isinstance(limit, Tensor) and limit.dim() > 0:
+            raise RuntimeError(
+                f"{function}: only 0-dimensional tensors can be limits, "
+                f"but {name} has {limit.dim()} dimensions"
+            )
 
 
 def eye(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
-from engine.creation import Device, finish, result_dtype
+from engine.creation import Device, check_limits, finish, result_dtype
 from engine.dtypes import dtype
 from engine.overloads import Number, function
 from engine.tensor import Tensor
@@ -79,12 +79,7 @@ def logspace(
     >>> engine.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    for name, limit in (("start", start), ("end", end)):
-        if isinstance(limit, Tensor) and limit.dim() > 0:
-            raise RuntimeError(
-                "logspace: only 0-dimensional tensors can be limits, "
-                f"but {name} has {limit.dim()} dimensions"
-            )
+    check_limits("logspace", start, end)
     kind = result_dtype(out, dtype, "logspace")
     made = ops.logspace(start, end, steps, base, dtype=kind, device=device)
     return finish(made, out, requires_grad)

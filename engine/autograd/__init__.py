@@ -7,7 +7,6 @@ runs the Nodes from a result to the leaves, whose `.grad` gets the sum.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
@@ -251,7 +250,6 @@ else:
 
 __all__ = [
     "Function",
-    "Sequence",
     "backward",
     "detect_anomaly",
     "enable_grad",

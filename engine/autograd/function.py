@@ -244,7 +244,7 @@ class Function(metaclass=_FunctionMeta):
         """Runs `forward`; its results have this operation as their `grad_fn`."""
         ctx = cls._backward_cls.__new__(cls._backward_cls)
         at = tuple(i for i, arg in enumerate(args) if isinstance(arg, Tensor))
-        tensors = [args[i]._remember() for i in at]
+        tensors = [args[i] for i in at]
         ctx._input_count = len(args)
         ctx._tensor_at = at
         recording = is_grad_enabled()

@@ -43,7 +43,6 @@ class Differentiable(_Base):
         """Sets `requires_grad`, in place. Raises: RuntimeError for integers, and for False on a result."""
         if lib.uh_set_requires_grad(self._h, requires_grad) != 0:
             raise_last()
-        self._remember()
         return self
 
     @property
@@ -95,7 +94,7 @@ class Differentiable(_Base):
             raise TypeError(
                 f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
             )
-        if lib.uh_set_grad(self._h, 0 if value is None else value._remember()._h) != 0:
+        if lib.uh_set_grad(self._h, 0 if value is None else value._h) != 0:
             raise_last()
 
     @grad.deleter
@@ -125,7 +124,6 @@ class Differentiable(_Base):
             return
         from engine.autograd.graph import RETAIN_GRAD
 
-        self._remember()
         if lib.uh_add_hook(self._h, RETAIN_GRAD, ffi.NULL, ffi.NULL, ffi.NULL) < 0:
             raise_last()
 
@@ -143,7 +141,7 @@ class Differentiable(_Base):
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return add_hook(self._remember(), TENSOR, tensor_hook(hook))
+        return add_hook(self, TENSOR, tensor_hook(hook))
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
         """`hook(param)` runs after this leaf's gradient was summed into `.grad`."""
@@ -155,7 +153,7 @@ class Differentiable(_Base):
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        return add_hook(self._remember(), POST_ACCUMULATE, leaf_hook(hook))
+        return add_hook(self, POST_ACCUMULATE, leaf_hook(hook))
 
     def detach_(self) -> Self:
         """Forgets how this tensor was made, in place: it becomes a leaf without gradient."""
