@@ -1,0 +1,121 @@
+// FusedProgram: a group of pointwise operators as a straight line of steps, run tile by tile.
+//
+// What: a Builder is told inputs, operators and outputs; build() gives a program that no longer
+// knows the operators' graph. run() makes the outputs in one walk over memory: some 500 elements at
+// a time go through all steps while they lie in the first cache.
+// Invariant: a step is the very loop that the operator runs eagerly (generated from its yaml
+// expression, per dtype and instruction set), so every output but a reduction equals eager's bit
+// for bit, 16-bit floats (rounded at every step) included. Output strides are eager's, too.
+// If violated: fusing a graph changes its results.
+//
+// How prim::FusionGroup uses it:
+//   can_fuse("aten::mul.Tensor", {{{TermKind{DType::kFloat32}, Scalar(2.0)}}})   while it grows
+//   Builder b;                                              once, when the group is compiled
+//   Term x = b.input({DType::kFloat32});                    {dtype, has no dimensions}
+//   Term y = *b.step("aten::mul.Tensor", {{x, Scalar(2.0)}});
+//   b.output(y);  or  b.reduce("aten::sum", y, 1);
+//   ProgramRef program = b.build();
+//   run(*program, inputs, outputs);                         at every launch
+// One argument is given per argument of the operator's schema, defaults included. A guard must have
+// seen to it that the inputs have the dtypes and the having-no-dimensions that were promised
+// (matches()), lie on the CPU, and that nobody wants gradients or a trace: run() goes below the
+// dispatcher.
+// Read next: build.cpp (what can be a step), launch.cpp (the walk), table.h (what is generated).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/ref.h"
+#include "ops/kernel/pointwise.h"
+
+namespace uh::jit::fused {
+
+class FusedProgram;
+using ProgramRef = Ref<FusedProgram>;
+
+// What the choice of dtypes depends on.
+struct TermKind {
+  DType dtype;
+  bool zero_dim = false;  // a tensor without dimensions decides no dtype over one that has some
+  bool operator==(const TermKind&) const = default;
+};
+
+// Something that steps read: an input, a number, or what a step has made.
+struct Term {
+  int id = -1;
+};
+
+// One argument of an operator: nothing (None), a term, a number, a dtype, or a text.
+using Argument = std::variant<std::monostate, Term, Scalar, DType, std::string>;
+// The same before there is a builder: tensors by what they are.
+using ArgumentKind = std::variant<std::monostate, TermKind, Scalar, DType, std::string>;
+
+// What the operator's result would be, or nothing where it cannot be a step: it is not pointwise,
+// has no loop for these dtypes, refuses them, or may fail while it runs (integer division).
+// The name is "aten::add.Tensor" or "add.Tensor".
+std::optional<TermKind> can_fuse(std::string_view op, std::span<const ArgumentKind> arguments);
+
+class Builder {
+ public:
+  Builder();
+  ~Builder();
+  Builder(Builder&&) noexcept;
+
+  // Inputs and numbers are given to run() in the order of these calls.
+  Term input(TermKind kind);
+  // A number that is known only when the group runs. As an operand it acts as a number does.
+  Term number(Scalar::Kind kind);
+
+  // Nothing, and no change, where the operator cannot be a step, or the program would be too long.
+  std::optional<Term> step(std::string_view op, std::span<const Argument> arguments);
+  TermKind kind(Term term) const;
+
+  // Outputs come from run() in the order of these calls.
+  void output(Term term);
+  // sum, mean, amax or amin ("aten::sum") over the last `dims` dimensions, or over all of them
+  // (kAllDims); false, and no change, where it cannot end a program: elements that are not
+  // floating, or other dimensions than the other reductions of the program.
+  static constexpr int kAllDims = -1;
+  bool reduce(std::string_view op, Term term, int dims, bool keepdim = false);
+
+  ProgramRef build() const;
+
+ private:
+  std::unique_ptr<FusedProgram> program_;
+};
+
+// How a launch went, for the recorder.
+struct Launch {
+  int64_t elements = 0;  // of the space that is walked
+  int64_t tile = 0;      // elements per tile
+  int64_t tiles = 0;
+  int64_t threads = 1;
+  int64_t gathered = 0;      // inputs whose tiles are copied together, as they do not lie in order
+  int64_t l1_bytes = 0;      // of registers and gathered tiles
+  bool vector_code = false;  // runs of simple steps went through machine code of their own
+};
+
+// Whether these are the dtypes and kinds of inputs that the program was built for.
+bool matches(const FusedProgram& program, std::span<const Tensor> inputs);
+
+// Makes the outputs. Inputs broadcast against each other. Throws a RuntimeError where they do not,
+// or where an input is not what was promised.
+void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+         std::span<const Scalar> numbers = {}, Launch* launch = nullptr);
+
+size_t input_count(const FusedProgram& program);
+size_t output_count(const FusedProgram& program);
+
+// JSON for the explorer: {"inputs", "numbers", "outputs": [{"tree", ...}], "steps": [{"op",
+// "dtype", "operands", "register", "expr"}], "registers": [bytes per element], "tile", "l1_bytes",
+// "read_bytes", "written_bytes" (per element)}; with a launch also {"launch": {...}}.
+std::string describe(const FusedProgram& program, const Launch* launch = nullptr);
+
+}  // namespace uh::jit::fused
