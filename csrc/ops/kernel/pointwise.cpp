@@ -8,6 +8,7 @@
 #include "ops/copy/copy.h"
 #include "ops/kernel/iterate.h"
 #include "ops/kernel/plan.h"
+#include "ops/kernel/promotion.h"
 
 namespace uh {
 namespace {
@@ -32,6 +33,8 @@ DType with_number(DType dtype, const Scalar& number) {
   return is_complex(own) && is_floating(dtype) ? to_complex(dtype) : own;
 }
 
+}  // namespace
+
 DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const Params& params) {
   DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
   for (size_t i = 0; op.promoting && i < Params::kMost; ++i) {
@@ -40,6 +43,14 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const 
   if (op.promotion == Promotion::kFloat && !is_inexact(common)) return default_dtype();
   return common;
 }
+
+DType result_dtype(const PointwiseOp& op, DType dtype) {
+  if (op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical)
+    return DType::kBool;
+  return op.real_result ? to_real(dtype) : dtype;
+}
+
+namespace {
 
 [[noreturn]] void no_loop(const PointwiseOp& op, DType dtype) {
   const std::string_view name = op.name;
@@ -58,12 +69,6 @@ DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const 
     fail(ErrorKind::kRuntime, op.name, " not implemented for complex tensors.");
   fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title,
        "'");
-}
-
-DType result_dtype(const PointwiseOp& op, DType dtype) {
-  if (op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical)
-    return DType::kBool;
-  return op.real_result ? to_real(dtype) : dtype;
 }
 
 LoopFn loop_for(const PointwiseOp& op, DType dtype) {
@@ -167,7 +172,7 @@ struct Prepared {
 void prepare(const PointwiseOp& op, std::span<const Input> inputs, DType dtype,
              Prepared& prepared) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const DType want = op.promotion == Promotion::kWhere && i == 0 ? DType::kBool : dtype;
+    const DType want = operand_dtype(op, i, dtype);
     if (inputs[i].is_number()) {
       write_number(inputs[i].number, want, prepared.slots[i]);
     } else if (inputs[i].tensor.dtype() == want || inputs[i].tensor.is_meta()) {

@@ -1,0 +1,44 @@
+"""generated/fused_table.cpp: every pointwise operator as a step of fused groups.
+
+A step runs the loop that the operator runs eagerly, so all there is to say is where that loop is
+and what the arguments of the operator's schema are to it.
+"""
+
+from __future__ import annotations
+
+import json
+
+from model import Operator
+from pointwise import PARAMETERS, expression, operands, rows
+
+HEAD = "// Generated from csrc/ops yaml by csrc/codegen/fused.py. Do not edit.\n"
+
+
+def roles(op: Operator) -> str:
+    """Per argument of the schema: 'o' for an operand of the loop, 'p' for a parameter."""
+    read = operands(op)
+    letters = {a.name: "o" if a.name in read else "p" for a in op.arguments}
+    unknown = [a.name for a in op.arguments if a.name not in read and a.type not in PARAMETERS]
+    assert not unknown, f"{op.schema}: {unknown} are neither operands nor numbers"
+    return "".join(letters[a.name] for a in op.arguments)
+
+
+def refuses_zero(op: Operator) -> bool:
+    """Whether its loops over integers report divisions by zero, which a step has no place for."""
+    return any(text.endswith(", q)") for text in (expression(op, "int"), expression(op, "bool")))
+
+
+def table_cpp(ops: list[Operator]) -> str:
+    """step_operators() of csrc/jit/fused/table.h."""
+    steps = sorted(rows(ops), key=lambda op: op.full_name.encode())
+    lines = [HEAD, '#include "jit/fused/table.h"\n']
+    lines += [f'#include "generated/pointwise/{f}.h"' for f in sorted({op.family for op in steps})]
+    lines.append("\nnamespace uh::jit::fused {\n")
+    lines.append("std::span<const StepOperator> step_operators() {")
+    lines.append("  static constexpr StepOperator table[] = {")
+    for op in steps:
+        text = json.dumps(expression(op, "float") or expression(op, "int"))
+        zero = "true" if refuses_zero(op) else "false"
+        lines.append(f'    {{"{op.full_name}", &k_{op.cpp_name}, "{roles(op)}", {text}, {zero}}},')
+    lines.append("  };\n  return table;\n}\n\n}  // namespace uh::jit::fused\n")
+    return "\n".join(lines)
