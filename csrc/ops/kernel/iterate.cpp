@@ -6,16 +6,15 @@
 
 namespace uh {
 
-void Iteration::add(const Tensor& t) {
+void Iteration::add(std::byte* data, IntSpan sizes, IntSpan strides, int64_t width) {
   OperandAt& operand = operands_[n_++];
-  operand.data = reinterpret_cast<char*>(t.data());
+  operand.data = reinterpret_cast<char*>(data);
   operand.strides = Dims(sizes_.size());
-  const size_t shift = sizes_.size() - t.sizes().size();
-  const int64_t width = itemsize(t.dtype());
+  const size_t shift = sizes_.size() - sizes.size();
   operand.itemsize = width;
-  for (size_t d = 0; d < t.sizes().size(); ++d) {
-    const bool stretched = t.sizes()[d] == 1 && sizes_[d + shift] != 1;
-    operand.strides[d + shift] = stretched ? 0 : t.strides()[d] * width;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool stretched = sizes[d] == 1 && sizes_[d + shift] != 1;
+    operand.strides[d + shift] = stretched ? 0 : strides[d] * width;
   }
 }
 
@@ -85,6 +84,17 @@ void Iteration::collapse() {
   }
   sizes_.resize(kept);
   for (size_t k = 0; k < n_; ++k) operands_[k].strides.resize(kept);
+}
+
+Dims dense_strides(IntSpan sizes, const Dims& order) {
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = step;
+    step *= sizes[d] > 1 ? sizes[d] : 1;
+  }
+  return strides;
 }
 
 void Iteration::tell(int64_t threads, std::string_view loop) const {

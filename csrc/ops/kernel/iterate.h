@@ -21,7 +21,8 @@ class Iteration {
   explicit Iteration(IntSpan sizes) : sizes_(sizes) {}
 
   // Adds an operand that broadcasts to the space; the output is added first.
-  void add(const Tensor& t);
+  void add(const Tensor& t) { add(t.data(), t.sizes(), t.strides(), itemsize(t.dtype())); }
+  void add(std::byte* data, IntSpan sizes, IntSpan strides, int64_t width);
   // Adds one value, the same for every element.
   void add_value(void* value);
 
@@ -123,5 +124,8 @@ class Iteration {
   std::array<OperandAt, kMost> operands_;
   size_t n_ = 0;
 };
+
+// Strides that put the dimensions in `order` (outermost first) densely.
+Dims dense_strides(IntSpan sizes, const Dims& order);
 
 }  // namespace uh

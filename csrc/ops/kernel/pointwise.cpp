@@ -133,18 +133,6 @@ void check_written(const PointwiseOp& op, const Tensor& target, std::span<const 
   }
 }
 
-// Strides that put the dimensions in `order` (outermost first) densely.
-Dims dense_strides(IntSpan sizes, const Dims& order) {
-  Dims strides(sizes.size());
-  int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = step;
-    step *= sizes[d] > 1 ? sizes[d] : 1;
-  }
-  return strides;
-}
-
 // Records the plan of one long row: dense operands, and numbers (stride 0).
 void tell_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n) {
   Plan plan{.sizes = {n}, .operands = {}};
