@@ -15,6 +15,10 @@
 extern "C" {
 #endif
 
+/* What follows is all that libunderhood shows: the rest is compiled with -fvisibility=hidden. */
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 /* cdef begin */
 typedef uint64_t uh_handle; /* a TensorImpl with one reference; 0 = none */
 
@@ -155,6 +159,9 @@ int64_t uh_intern(const char* text, size_t n);
 void uh_check_foreign(
     void); /* tells of foreign or exported bytes that changed outside the engine */
 /* cdef end */
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

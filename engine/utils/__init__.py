@@ -1,6 +1,7 @@
 """What a training script needs besides tensors: `data` (data sets, DataLoader) and `checkpoint`.
 
-Both are imported when they are first asked for.
+Both are imported when they are first asked for. `cmake_prefix_path` is the folder in which CMake's
+find_package(Underhood) finds the library for C and C++ programs; pkg-config's is `../pkgconfig` of it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,27 @@ _LAZY = ("checkpoint", "data")
 if TYPE_CHECKING:
     from engine.utils import checkpoint, data  # noqa: F401
 
+    cmake_prefix_path: str
+
 
 def __getattr__(name: str) -> Any:
+    if name == "cmake_prefix_path":
+        return _cmake_prefix_path()
     if name not in _LAZY:
         raise AttributeError(f"module 'engine.utils' has no attribute {name!r}")
     return importlib.import_module(f"engine.utils.{name}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, "cmake_prefix_path"})
+
+
+def _cmake_prefix_path() -> str:
+    """Beside what was compiled, which in an editable install is not where this file is."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    spec = find_spec("engine._native._ffi")
+    assert spec is not None  # the engine is imported
+    assert spec.origin is not None
+    return str(Path(spec.origin).parents[1] / "share" / "cmake")
