@@ -29,7 +29,7 @@ void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& s
   if (saved.tensor.was_defined())
     visitor.tensor(name, saved.tensor);
   else
-    visitor.value(name, Value(saved.number));
+    visitor.value(name, IValue(saved.number));
 }
 
 void copy_result(const Tensor& self, const Tensor& result, std::string_view op) {

@@ -83,15 +83,8 @@ Tensor or_zeros(const Tensor& gradient, const TensorInfo& like);
 Tensor or_zeros(const Tensor& gradient, const Tensor& like);
 
 // Boxed forms of what a Node keeps beside tensors, for Python's `_saved_<name>`.
-template <class T>
-Value to_value(const T& value) {
-  return Value(value);
-}
-template <class T>
-Value to_value(const std::optional<T>& value) {
-  return value ? Value(*value) : Value();
-}
-inline Value to_value(const TensorInfo& info) { return Value(info.sizes()); }
+using uh::to_value;
+inline IValue to_value(const TensorInfo& info) { return IValue(info.sizes()); }
 
 inline Tensor copy_of(const Tensor& t) {
   const GradMode quiet(false);

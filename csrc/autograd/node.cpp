@@ -120,7 +120,7 @@ class Releaser final : public SavedVisitor {
     // The list stays, empty inside: another thread may be walking over it.
     for (SavedTensor& one : saved) one.release(node_, slot_++);
   }
-  void value(std::string_view, const Value&) override {}
+  void value(std::string_view, const IValue&) override {}
 
  private:
   const Node& node_;

@@ -17,7 +17,7 @@
 #include "autograd/hook.h"
 #include "base/small_vector.h"
 #include "base/spin_lock.h"
-#include "dispatch/value.h"
+#include "dispatch/ivalue.h"
 #include "tensor/tensor.h"
 
 namespace uh::autograd {
@@ -53,7 +53,7 @@ class SavedVisitor {
   virtual ~SavedVisitor() = default;
   virtual void tensor(std::string_view name, SavedTensor& saved) = 0;
   virtual void tensors(std::string_view name, std::vector<SavedTensor>& saved) = 0;
-  virtual void value(std::string_view name, const Value& value) = 0;
+  virtual void value(std::string_view name, const IValue& value) = 0;
 };
 
 class Node : public RefCounted {

@@ -27,7 +27,7 @@ class Finder final : public SavedVisitor {
   void tensors(std::string_view name, std::vector<SavedTensor>& saved) override {
     for (SavedTensor& one : saved) tensor(name, one);
   }
-  void value(std::string_view, const Value&) override {}
+  void value(std::string_view, const IValue&) override {}
 
   int64_t slot() const { return slot_; }
   const std::string& name() const { return name_; }

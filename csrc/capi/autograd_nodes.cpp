@@ -29,7 +29,7 @@ uh_node uh_node_edge(uh_node node, int64_t i, int64_t* ret_input) {
 int64_t uh_node_inputs(uh_node node) { return static_cast<int64_t>(node_of(node)->n_inputs()); }
 int uh_node_input(uh_node node, int64_t i, uh_value* ret_sizes, int* ret_dtype) {
   const InputInfo& input = node_of(node)->input(static_cast<size_t>(i));
-  *ret_sizes = write_value(Value(input.sizes));
+  *ret_sizes = write_value(IValue(input.sizes));
   *ret_dtype = static_cast<int>(input.dtype);
   return 0;
 }
@@ -46,7 +46,7 @@ class Names final : public SavedVisitor {
  public:
   void tensor(std::string_view name, SavedTensor&) override { add(name); }
   void tensors(std::string_view name, std::vector<SavedTensor>&) override { add(name); }
-  void value(std::string_view name, const Value&) override { add(name); }
+  void value(std::string_view name, const IValue&) override { add(name); }
   std::string text;
 
  private:
@@ -69,16 +69,16 @@ class Finder final : public SavedVisitor {
     const size_t i = std::stoul(std::string(wanted_.substr(name.size() + 1)));
     if (i < saved.size()) one = &saved[i];
   }
-  void value(std::string_view name, const Value& given) override {
+  void value(std::string_view name, const IValue& given) override {
     if (name == wanted_) plain = &(kept_ = given);
   }
   SavedTensor* one = nullptr;
   std::vector<SavedTensor>* many = nullptr;
-  const Value* plain = nullptr;
+  const IValue* plain = nullptr;
 
  private:
   std::string_view wanted_;
-  Value kept_;
+  IValue kept_;
 };
 
 }  // namespace
@@ -111,9 +111,9 @@ int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {
     node.each_saved(finder);
     if (finder.one) {
       const Tensor found = finder.one->was_defined() ? finder.one->unpack(node, true) : Tensor();
-      *ret_value = found ? write_value(Value(found)) : write_value(Value());
+      *ret_value = found ? write_value(IValue(found)) : write_value(IValue());
     } else if (finder.many) {
-      *ret_value = write_value(Value(unpack_all(node, *finder.many)));
+      *ret_value = write_value(IValue(unpack_all(node, *finder.many)));
     } else {
       check_kind(finder.plain, ErrorKind::kIndex, node.name(), ": nothing is saved as ", name);
       *ret_value = write_value(*finder.plain);

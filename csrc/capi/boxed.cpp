@@ -23,9 +23,9 @@ enum Tag {
   kComplex
 };
 
-Value read(const uh_value& v) {
+IValue read(const uh_value& v) {
   switch (v.tag) {
-    case kNone: return Value();
+    case kNone: return IValue();
     case kTensor: return take(static_cast<uh_handle>(v.i));
     case kInt: return v.i;
     case kFloat: return v.d;
@@ -50,7 +50,7 @@ Value read(const uh_value& v) {
 bool is_there(const Tensor& t) { return static_cast<bool>(t); }
 
 // Kernels rely on their schema: what is not optional is there.
-void check_present(const OperatorInfo& op, const Argument& argument, const Value& value) {
+void check_present(const OperatorInfo& op, const Argument& argument, const IValue& value) {
   if (argument.type.back() == '?' || argument.has_default) return;
   const auto* one = value.get_if<Tensor>();
   const auto* list = value.get_if<std::vector<Tensor>>();
@@ -73,7 +73,7 @@ OperatorInfo& find(const char* name) {
 
 }  // namespace
 
-uh_value write_value(const Value& value) {
+uh_value write_value(const IValue& value) {
   if (const auto* t = value.get_if<Tensor>())
     return *t ? uh_value{kTensor, static_cast<int64_t>(give(*t)), 0, nullptr} : uh_value{};
   if (const auto* i = value.get_if<int64_t>()) return {kInt, *i, 0, nullptr};
@@ -93,7 +93,7 @@ uh_value write_value(const Value& value) {
     return {kDType, static_cast<int64_t>(*dtype), 0, nullptr};
   if (const auto* device = value.get_if<Device>())
     return {kDevice, static_cast<int64_t>(*device), 0, nullptr};
-  thread_local Value kept;  // what the pointers lead into
+  thread_local IValue kept;  // what the pointers lead into
   kept = value;
   if (const auto* dims = kept.get_if<Dims>()) return {kInts, dims->ndim(), 0, dims->data()};
   if (const auto* floats = kept.get_if<std::vector<double>>())

@@ -6,6 +6,7 @@
 namespace uh {
 
 BarrierCalls g_barrier;
+TracerCall g_tracer = nullptr;
 namespace {
 
 std::mutex g_lock;
@@ -16,7 +17,7 @@ std::unordered_map<std::string, OperatorInfo*>& table() {
 
 KeySet keys_of_stack(const Stack& stack) {
   KeySet keys;
-  for (const Value& v : stack) {
+  for (const IValue& v : stack) {
     if (const Tensor* t = v.get_if<Tensor>()) keys = keys | keys_of(*t);
     if (const auto* list = v.get_if<std::vector<Tensor>>()) keys = keys | keys_of(*list);
   }
@@ -107,6 +108,13 @@ void BoxedOperator::call_boxed(Stack& stack) {
   const size_t n = schema().arguments.size();
   check_kind(stack.size() == n, ErrorKind::kType, full_name(), ": expected ", n, " arguments, got ",
              stack.size());
+  if ((t_state.included - t_state.excluded).has(Key::kTracer)) {
+    const Without<Key::kTracer> below;
+    const Stack arguments = stack;
+    call_boxed(stack);
+    g_tracer(*this, arguments, stack);
+    return;
+  }
   const KeySet keys = keys_of_stack(stack);
   const Key key = choose(keys);
   if (!events::on()) [[likely]] {
@@ -114,11 +122,14 @@ void BoxedOperator::call_boxed(Stack& stack) {
     return;
   }
   CallRecord record(*this);
-  for (const Value& v : stack) {
+  for (const IValue& v : stack) {
     std::visit(
         [&](const auto& x) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::monostate>)
+          using T = std::decay_t<decltype(x)>;
+          if constexpr (std::is_same_v<T, std::monostate>)
             record.argument(Tensor());
+          else if constexpr (std::is_same_v<T, Ref<Container>>)
+            record.argument(v.type_name());
           else
             record.argument(x);
         },
@@ -132,7 +143,7 @@ void BoxedOperator::call_boxed(Stack& stack) {
     record.failed(error);
     throw;
   }
-  for (const Value& v : stack) {
+  for (const IValue& v : stack) {
     if (const Tensor* t = v.get_if<Tensor>()) record.result(*t);
   }
   record.leave();
@@ -141,6 +152,7 @@ void BoxedOperator::call_boxed(Stack& stack) {
 BoxedOperator& Library::define(std::string schema) {
   auto op = std::make_unique<BoxedOperator>(std::move(schema));
   Dispatcher::instance().enter(*op, namespace_);
+  op->set_name_space((new std::string(namespace_))->c_str());
   return *op.release();  // registered operators live as long as the process
 }
 

@@ -16,9 +16,9 @@
 #include <array>
 #include <string_view>
 
+#include "dispatch/ivalue.h"
 #include "dispatch/record_call.h"
 #include "dispatch/schema.h"
-#include "dispatch/value.h"
 #include "tensor/thread_state.h"
 
 namespace uh {
@@ -58,6 +58,11 @@ struct BarrierCalls {
 };
 extern BarrierCalls g_barrier;
 
+// Note [Tracing]: while a thread traces, its calls have the key Tracer, and the outermost of nested
+// calls is told to the JIT after it has run: with what it was given, and what it made of it.
+using TracerCall = void (*)(const OperatorInfo& op, const Stack& arguments, const Stack& results);
+extern TracerCall g_tracer;
+
 // The tensors among arguments or results, for a barrier to look at.
 class TensorsAmong {
  public:
@@ -95,6 +100,10 @@ class OperatorInfo {
     return recorded_kernels_[static_cast<size_t>(key)].number(kernel_name(key));
   }
   std::string full_name() const { return schema().full_name(); }
+  std::string_view name_space() const { return name_space_; }  // "aten"
+  void set_name_space(const char* text) { name_space_ = text; }  // which outlives the operator
+  // What graphs call it: "aten::add", without the overload.
+  std::string qualified_name() const { return std::string(name_space_) + "::" + schema().name; }
   KeySet kernels() const { return kernels_; }  // keys that have a kernel; the others fall through
   std::string_view kernel_name(Key key) const { return names_[static_cast<size_t>(key)]; }
 
@@ -102,7 +111,7 @@ class OperatorInfo {
   void set_differentiation(Differentiation how) {
     differentiation_ = how;
     const bool open = how == Differentiation::kKernel || how == Differentiation::kComposite;
-    barrier_ = open ? KeySet() : KeySet(Key::kAutograd);
+    barrier_ = open ? Key::kTracer : KeySet(Key::kTracer) | Key::kAutograd;
   }
 
   // Takes the arguments off the stack and leaves the results on it.
@@ -129,13 +138,14 @@ class OperatorInfo {
   std::array<void*, kKeyCount> table_{};
   std::array<std::string_view, kKeyCount> names_{};
   KeySet kernels_;
-  KeySet barrier_;  // Autograd, where a call with that key needs care
+  KeySet barrier_ = Key::kTracer;  // and Autograd, where a call with that key needs care
   Differentiation differentiation_ = Differentiation::kKernel;
 
  private:
   events::InternedText recorded_name_;
   std::array<events::InternedText, kKeyCount> recorded_kernels_;
   const char* schema_;
+  const char* name_space_ = "aten";
   mutable const Schema* parsed_ = nullptr;
 };
 
@@ -164,7 +174,8 @@ class Op<R(A...)> final : public OperatorInfo {
   Kernel kernel(Key key) const {
     return reinterpret_cast<Kernel>(table_[static_cast<size_t>(key)]);
   }
-  R behind_barrier(A... args) const;
+  R behind_barrier(KeySet keys, A... args) const;
+  R traced(A... args) const;
   R recorded(KeySet keys, A... args) const;
   template <size_t... I>
   void call_boxed(Stack& stack, std::index_sequence<I...>);

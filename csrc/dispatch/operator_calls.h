@@ -15,10 +15,10 @@ template <class R, class... A>
 R Op<R(A...)>::operator()(A... args) const {
   KeySet keys;
   ((keys = keys | keys_of(args)), ...);
-  keys = keys - t_state.excluded;
+  keys = (keys | t_state.included) - t_state.excluded;
   if (keys.empty()) keys = Key::kCPU;
   if (!(keys & barrier_).empty()) [[unlikely]]
-    return behind_barrier(args...);
+    return behind_barrier(keys, args...);
   if (events::on()) [[unlikely]]
     return recorded(keys, args...);
   return kernel(choose(keys))(keys, args...);
@@ -32,12 +32,39 @@ R Op<R(A...)>::redispatch(KeySet keys, A... args) const {
   return kernel(key)(keys, args...);
 }
 
+// One result is one entry of the stack, several are one entry each.
+template <class T>
+void push_result(Stack& stack, T&& value) {
+  stack.emplace_back(std::forward<T>(value));
+}
+template <class... T>
+void push_result(Stack& stack, std::tuple<T...>&& values) {
+  std::apply([&](auto&&... v) { (stack.emplace_back(std::move(v)), ...); }, std::move(values));
+}
+
 template <class R, class... A>
-[[gnu::noinline]] R Op<R(A...)>::behind_barrier(A... args) const {
+[[gnu::cold]] R Op<R(A...)>::traced(A... args) const {
+  const Without<Key::kTracer> below;
+  const Stack arguments{to_value(args)...};
+  Stack results;
+  if constexpr (std::is_void_v<R>) {
+    (*this)(args...);
+    g_tracer(*this, arguments, results);
+  } else {
+    R result = (*this)(args...);
+    push_result(results, R(result));
+    g_tracer(*this, arguments, results);
+    return result;
+  }
+}
+
+template <class R, class... A>
+[[gnu::noinline]] R Op<R(A...)>::behind_barrier(KeySet keys, A... args) const {
+  if (keys.has(Key::kTracer)) return traced(args...);
   TensorsAmong arguments;
   (arguments.add(args), ...);
   const bool wanted = g_barrier.enter(*this, arguments.found());
-  const BelowAutograd below;
+  const Without<Key::kAutograd> below;
   if constexpr (std::is_void_v<R>) {
     (*this)(args...);
     if (wanted) g_barrier.leave(*this, arguments.found(), {arguments.found()[0]});
@@ -73,16 +100,6 @@ template <class R, class... A>
     record.failed(error);
     throw;
   }
-}
-
-// One result is one entry of the stack, several are one entry each.
-template <class T>
-void push_result(Stack& stack, T&& value) {
-  stack.emplace_back(std::forward<T>(value));
-}
-template <class... T>
-void push_result(Stack& stack, std::tuple<T...>&& values) {
-  std::apply([&](auto&&... v) { (stack.emplace_back(std::move(v)), ...); }, std::move(values));
 }
 
 template <class R, class... A>

@@ -11,6 +11,7 @@ namespace uh {
 
 struct ThreadState {
   KeySet excluded;
+  KeySet included;  // keys that every call has: Tracer
   bool grad_enabled = true;
   bool inference = false;  // new tensors track neither versions nor gradients
 };
@@ -32,18 +33,18 @@ class GradMode {
   ThreadState found_;
 };
 
-// Inside: calls run below the Autograd key. What an Autograd kernel puts around its redispatch.
-class BelowAutograd {
+// Inside: calls run without this key. What a kernel puts around its redispatch, as to say below it.
+template <Key key>
+class Without {
  public:
-  BelowAutograd() : found_(t_state.excluded) {
-    t_state.excluded = t_state.excluded | Key::kAutograd;
-  }
-  ~BelowAutograd() { t_state.excluded = found_; }
-  BelowAutograd(const BelowAutograd&) = delete;
-  BelowAutograd& operator=(const BelowAutograd&) = delete;
+  Without() : found_(t_state.excluded) { t_state.excluded = t_state.excluded | key; }
+  ~Without() { t_state.excluded = found_; }
+  Without(const Without&) = delete;
+  Without& operator=(const Without&) = delete;
 
  private:
   KeySet found_;
 };
+using BelowAutograd = Without<Key::kAutograd>;
 
 }  // namespace uh

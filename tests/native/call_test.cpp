@@ -216,7 +216,7 @@ TEST(a_library_defines_and_runs_an_operator) {
       "twice", Key::kCPU,
       [](KeySet, Stack& stack) {
         const auto x = from_value<int64_t>(stack[0]);
-        stack.assign(1, Value(2 * x));
+        stack.assign(1, IValue(2 * x));
       },
       "twice_cpu");
   const uh_value argument{kInt, 21, 0, nullptr};

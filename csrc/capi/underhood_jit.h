@@ -1,0 +1,103 @@
+/* The C ABI of the JIT's graphs: building, reading and changing them. Nodes, values and blocks are
+ * named by their numbers, which no other has in the process; a number that is gone is an error,
+ * never a dangling pointer. The rules of underhood.h hold. Functions that run graphs are in
+ * underhood_jit_run.h.
+ */
+#ifndef UNDERHOOD_JIT_H
+#define UNDERHOOD_JIT_H
+
+#include "capi/underhood.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef begin */
+typedef uint64_t uh_graph;  /* one reference on a Graph; 0 = none */
+typedef uint64_t uh_source; /* one reference on a piece of source text; 0 = none */
+
+/* ---- graphs; texts are valid until the next call of the same function on the same thread */
+uh_graph uh_graph_new(const char* name);
+uh_graph uh_graph_retain(uh_graph self);
+void uh_graph_release(uh_graph self);
+uh_graph uh_graph_copy(uh_graph self);
+uh_graph uh_graph_parse(const char* text); /* PyTorch's text form */
+const char* uh_graph_text(uh_graph self, int with_source);
+const char* uh_graph_snapshot(uh_graph self); /* JSON: see jit/snapshot.h */
+int uh_graph_verify(uh_graph self);
+const char* uh_graph_lint(uh_graph self); /* values without origin and span, one per line; or "" */
+int64_t uh_graph_id(uh_graph self);
+int64_t uh_graph_version(uh_graph self); /* changes with every edit */
+int64_t uh_graph_block(uh_graph self);   /* the outermost block */
+int64_t uh_graph_add_input(uh_graph self, const char* name, const char* type); /* a value */
+int uh_graph_add_output(uh_graph self, int64_t value);
+const char* uh_type_normal(const char* type); /* the text of a type, read and printed again */
+int uh_type_is_subtype(const char* type, const char* wanted);
+const char* uh_type_unify(const char* a, const char* b); /* "" where only Any would do */
+
+/* ---- where new nodes go, and from which source they are */
+int uh_graph_insert_at_end(uh_graph self, int64_t block);
+int uh_graph_insert_before(uh_graph self, int64_t node);
+uh_source uh_source_new(const char* file, int first_line, const char* text);
+void uh_source_release(uh_source self);
+int uh_graph_set_span(uh_graph self, uh_source source, int line, int column, int end_line,
+                      int end_column);
+
+/* ---- new nodes, inserted at that place; each returns a number, or -1 */
+int64_t uh_graph_node(uh_graph self, const char* kind, const int64_t* inputs, int64_t n,
+                      int64_t n_outputs);
+int64_t uh_graph_constant(uh_graph self, const uh_value* value); /* a value */
+/* The call of an operator or builtin, chosen by name and the types of the arguments, with defaults
+ * and conversions added: kw_names[i] names kw_values[i]. Fails with the list of what was tried. */
+int64_t uh_graph_call(uh_graph self, const char* name, const int64_t* args, int64_t n,
+                      const char* const* kw_names, const int64_t* kw_values, int64_t n_kw);
+
+/* ---- changing nodes */
+int uh_node_move(uh_graph self, int64_t node, int64_t before);
+int uh_node_destroy(uh_graph self, int64_t node);
+int uh_node_set_input(uh_graph self, int64_t node, int64_t index, int64_t value);
+int uh_node_insert_input(uh_graph self, int64_t node, int64_t index, int64_t value);
+int uh_node_drop_input(uh_graph self, int64_t node, int64_t index);
+int64_t uh_node_add_output(uh_graph self, int64_t node, const char* type); /* a value */
+int uh_node_drop_output(uh_graph self, int64_t node, int64_t index);
+int64_t uh_node_add_block(uh_graph self, int64_t node); /* a block */
+int uh_node_set_attribute(uh_graph self, int64_t node, const char* name, const uh_value* value);
+int uh_node_set_graph(uh_graph self, int64_t node, const char* name, uh_graph graph);
+int uh_node_drop_attribute(uh_graph self, int64_t node, const char* name);
+int64_t uh_block_add_param(uh_graph self, int64_t block, const char* name, const char* type);
+int uh_block_add_return(uh_graph self, int64_t block, int64_t value);
+int uh_block_set_return(uh_graph self, int64_t block, int64_t index, int64_t value);
+int uh_block_drop_return(uh_graph self, int64_t block, int64_t index);
+int uh_value_set_type(uh_graph self, int64_t value, const char* type);
+int uh_value_set_name(uh_graph self, int64_t value, const char* name);
+int uh_value_add_origin(uh_graph self, int64_t value, int64_t origin);
+int uh_value_replace(uh_graph self, int64_t value, int64_t other);
+int uh_value_replace_after(uh_graph self, int64_t value, int64_t node, int64_t other);
+const char* uh_value_type(uh_graph self, int64_t value);
+const char* uh_value_name(uh_graph self, int64_t value);
+/* 1 and the value when it is a constant, 0 when it is none; a text points into the graph. */
+int uh_value_constant(uh_graph self, int64_t value, uh_value* ret_value);
+
+/* ---- passes */
+int64_t uh_pass_count(void);
+const char* uh_pass_name(int64_t i);
+const char* uh_pass_doc(int64_t i);
+/* Runs one pass by name, recorded; the number of its rewrites, or -1. */
+int64_t uh_pass_run(uh_graph self, const char* name);
+/* The same, and the rewrites as JSON: [{rule, file, line, reason, nodes, edits}]. */
+const char* uh_pass_run_kept(uh_graph self, const char* name);
+/* The scope of one rewrite of a pass written elsewhere: its rule and the place of the rule. */
+int uh_rewrite_begin(uh_graph self, const char* rule, const char* reason, const char* file,
+                     int line, const int64_t* nodes, int64_t n);
+int uh_rewrite_end(uh_graph self);
+/* A pass that is not ours, around its rewrites: begin, then end with "" or why it failed. Both are
+ * recorded; end returns the number of rewrites, and -1 when the graph was changed outside of them
+ * or is not valid any more. */
+int uh_pass_begin(uh_graph self, const char* name);
+int64_t uh_pass_end(uh_graph self, const char* failed);
+/* cdef end */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,146 @@
+// IValue and Stack: arguments and results in boxed form, any type in one word plus a tag.
+//
+// What: the interpreter, recorded arguments, Python custom operators and anything else that does
+// not know an operator's C++ signature calls through a Stack of IValues (PyTorch's word).
+// Invariant: a container is held by reference, as in Python: two IValues may share one list, and
+// what is appended through one is seen through the other. Numbers, texts and Dims are copied.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+struct List;
+struct Tuple;
+struct Dict;
+struct Object;
+
+// What a list, tuple, dictionary or object has in common: it is counted, and knows what it is.
+struct Container : RefCounted {
+  enum class Kind : int8_t { kList, kTuple, kDict, kObject };
+  explicit Container(Kind k) : kind(k) {}
+  const Kind kind;
+};
+
+class IValue {
+ public:
+  using Variant =
+      std::variant<std::monostate, Tensor, int64_t, double, bool, Dims, std::string,
+                   std::vector<Tensor>, std::vector<double>, DType, Device, Scalar, Ref<Container>>;
+
+  IValue() = default;
+  template <class T>
+    requires(!std::is_same_v<std::decay_t<T>, IValue>)
+  IValue(T&& v) : v_(std::forward<T>(v)) {}
+
+  bool is_none() const { return std::holds_alternative<std::monostate>(v_); }
+  template <class T>
+  const T* get_if() const {
+    return std::get_if<T>(&v_);
+  }
+  template <class T>
+  T* get_if() {
+    return std::get_if<T>(&v_);
+  }
+  // Null when it is something else.
+  List* list() const { return container<List>(Container::Kind::kList); }
+  Tuple* tuple() const { return container<Tuple>(Container::Kind::kTuple); }
+  Dict* dict() const { return container<Dict>(Container::Kind::kDict); }
+  Object* object() const { return container<Object>(Container::Kind::kObject); }
+
+  const Variant& variant() const { return v_; }
+  std::string type_name() const;
+
+ private:
+  template <class T>
+  T* container(Container::Kind kind) const {
+    const auto* held = std::get_if<Ref<Container>>(&v_);
+    return held && (*held)->kind == kind ? static_cast<T*>(held->get()) : nullptr;
+  }
+
+  Variant v_;
+};
+
+using Stack = std::vector<IValue>;
+
+struct List final : Container {
+  List() : Container(Kind::kList) {}
+  explicit List(std::vector<IValue> values) : Container(Kind::kList), items(std::move(values)) {}
+  std::vector<IValue> items;
+};
+
+struct Tuple final : Container {
+  explicit Tuple(std::vector<IValue> values) : Container(Kind::kTuple), items(std::move(values)) {}
+  const std::vector<IValue> items;
+};
+
+// Entries in the order in which they were put in, as in Python. Keys are numbers, texts or tensors.
+// Invariant: where_ leads from each key's hash to its entry.
+struct Dict final : Container {
+  Dict() : Container(Kind::kDict) {}
+
+  using Entry = std::pair<IValue, IValue>;
+  const std::vector<Entry>& items() const { return items_; }
+  size_t size() const { return items_.size(); }
+  const IValue* find(const IValue& key) const;  // null when it is not there
+  void put(IValue key, IValue value);
+  bool remove(const IValue& key);
+  void clear();
+
+ private:
+  std::vector<Entry> items_;
+  std::unordered_multimap<size_t, size_t> where_;
+};
+
+// An instance of a class that the JIT knows, a module above all: its attributes by slot. `type` is
+// a jit::ClassType; who reads it knows that layer.
+struct Object final : Container {
+  Object(Ref<RefCounted> t, size_t n) : Container(Kind::kObject), type(std::move(t)), slots(n) {}
+  const Ref<RefCounted> type;
+  std::vector<IValue> slots;
+};
+
+template <class T, class... A>
+IValue make_container(A&&... args) {
+  return IValue(Ref<Container>(make_ref<T>(std::forward<A>(args)...)));
+}
+
+// Python's == on what is not a tensor: by value, 1 == 1.0, containers item by item; tensors and
+// objects only as themselves.
+bool equal(const IValue& a, const IValue& b);
+
+// The codes by which PyTorch's graphs write dtypes: 6 is float32.
+int64_t pytorch_code(DType dtype);
+DType dtype_of_pytorch_code(int64_t code);
+
+// Reads an IValue as the C++ type T of a kernel's parameter, or throws a TypeError naming both.
+template <class T>
+T from_value(const IValue& value);
+
+// The boxed form of a kernel's parameter; nothing where it was not given.
+template <class T>
+IValue to_value(const T& value) {
+  return IValue(value);
+}
+template <class T>
+IValue to_value(const std::optional<T>& value) {
+  return value ? IValue(*value) : IValue();
+}
+inline IValue to_value(const Tensor& t) { return t ? IValue(t) : IValue(); }
+inline IValue to_value(const Operand& o) {
+  return o.is_number() ? IValue(o.number) : IValue(o.tensor);
+}
+inline IValue to_value(DType t) { return t == DType::kUndefined ? IValue() : IValue(t); }
+inline IValue to_value(Device d) { return d == Device::kUndefined ? IValue() : IValue(d); }
+inline IValue to_value(MemoryFormat f) {
+  return f == MemoryFormat::kUndefined ? IValue() : IValue(static_cast<int64_t>(f));
+}
+
+}  // namespace uh

@@ -1,0 +1,155 @@
+// Type: what a Value of a graph may hold. Immutable, counted; equal types may be different objects.
+//
+// What: PyTorch's types of TorchScript, with PyTorch's texts: `Tensor`, `Float(2, 3)`, `int?`,
+// `Tensor[]`, `(int, Tensor)`, `Dict(str, int)`, `__torch__.Cell`. A type of a tensor may know a
+// dtype, sizes, strides, device and whether it requires a gradient, each or not.
+// Invariant: a Type is never changed after it was made, a ClassType only by adding to it. If
+// violated: graphs that share it change their meaning.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ref.h"
+#include "dispatch/ivalue.h"
+
+namespace uh::jit {
+
+class Type;
+using TypeRef = Ref<Type>;
+
+enum class TypeKind : int8_t {
+  kAny,
+  kTensor,
+  kInt,
+  kFloat,
+  kComplex,
+  kBool,
+  kString,
+  kNone,
+  kNumber,  // "Scalar": int, float, bool or complex
+  kDevice,
+  kOptional,
+  kList,
+  kTuple,
+  kDict,
+  kFunction,
+  kClass,
+};
+
+// What is known of a tensor. A size or stride of -1 is not known.
+struct TensorFacts {
+  DType dtype = DType::kUndefined;
+  std::optional<Dims> sizes;
+  std::optional<Dims> strides;
+  std::optional<bool> requires_grad;
+  Device device = Device::kUndefined;
+
+  bool nothing() const {
+    return dtype == DType::kUndefined && !sizes && !strides && !requires_grad &&
+           device == Device::kUndefined;
+  }
+  bool operator==(const TensorFacts& other) const;
+};
+
+class Type : public RefCounted {
+ public:
+  TypeKind kind() const { return kind_; }
+  bool is(TypeKind kind) const { return kind_ == kind; }
+  // The type within: of an optional or a list one, of a dictionary key and value, of a tuple all.
+  const std::vector<TypeRef>& inner() const { return inner_; }
+  const TypeRef& element() const { return inner_[0]; }
+  // Names of a named tuple's fields, else empty.
+  const std::vector<std::string>& field_names() const { return names_; }
+  const TensorFacts& facts() const { return facts_; }
+  // As PyTorch's graphs write it; parse_type reads it back.
+  virtual std::string text() const;
+  // As Python's annotations write it: `Optional[int]`, `List[Tensor]`.
+  virtual std::string annotation() const;
+
+ protected:
+  friend TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner,
+                           std::vector<std::string> names);
+  friend TypeRef tensor_type(TensorFacts facts);
+  explicit Type(TypeKind kind) : kind_(kind) {}
+
+  const TypeKind kind_;
+  std::vector<TypeRef> inner_;
+  std::vector<std::string> names_;
+  TensorFacts facts_;
+};
+
+TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner = {},
+                  std::vector<std::string> names = {});
+TypeRef tensor_type(TensorFacts facts = {});
+// All that is to be known of this tensor.
+TypeRef type_of_tensor(const Tensor& t);
+inline TypeRef optional_of(TypeRef t) { return make_type(TypeKind::kOptional, {std::move(t)}); }
+inline TypeRef list_of(TypeRef t) { return make_type(TypeKind::kList, {std::move(t)}); }
+inline TypeRef dict_of(TypeRef k, TypeRef v) {
+  return make_type(TypeKind::kDict, {std::move(k), std::move(v)});
+}
+inline TypeRef tuple_of(std::vector<TypeRef> t, std::vector<std::string> names = {}) {
+  return make_type(TypeKind::kTuple, std::move(t), std::move(names));
+}
+
+class Function;
+
+// The class of a module: its attributes, each with a slot of its Objects, and its methods.
+class ClassType final : public Type {
+ public:
+  struct Attribute {
+    std::string name;
+    TypeRef type;
+    bool is_parameter = false;
+    bool is_buffer = false;
+  };
+
+  // Known by its name from now on, which nobody else may have.
+  explicit ClassType(std::string name);
+  ~ClassType() override;
+
+  const std::string& name() const { return name_; }  // "__torch__.Cell"
+  const std::vector<Attribute>& attributes() const { return attributes_; }
+  // -1 when there is none of that name.
+  int64_t slot(std::string_view name) const;
+  void add_attribute(Attribute attribute);
+  Function* method(std::string_view name) const;  // null when there is none
+  const std::vector<std::pair<std::string, Ref<Function>>>& methods() const { return methods_; }
+  void add_method(std::string name, Ref<Function> function);
+
+  std::string text() const override { return name_; }
+  std::string annotation() const override { return name_; }
+
+ private:
+  const std::string name_;
+  std::vector<Attribute> attributes_;
+  std::vector<std::pair<std::string, Ref<Function>>> methods_;
+};
+
+// A class by its name; null when there is none (any more).
+TypeRef find_class(std::string_view name);
+
+// Same type, facts of tensors included.
+bool same_type(const Type& a, const Type& b);
+// Whether every value of `type` may stand where `wanted` is asked for: int for Scalar, T for T?,
+// a tensor of known sizes for Tensor.
+bool is_subtype(const Type& type, const Type& wanted);
+// The most special type that both are (two branches of an If); null where only Any would do.
+TypeRef unify(const TypeRef& a, const TypeRef& b);
+// The same without what is known of tensors: what holds for every input.
+TypeRef without_facts(const TypeRef& type);
+// The type of this value, as special as it can be told.
+TypeRef type_of(const IValue& value);
+// Whether the value may stand where the type is asked for.
+bool is_instance(const IValue& value, const Type& type);
+
+// A type as graphs and schemas write it: "Float(2, 3)", "int[]", "Tensor(a!)", "Tensor?",
+// "Operand" (a Tensor or Scalar: Any). Classes by find_class. Throws a RuntimeError that quotes
+// the place.
+TypeRef parse_type(std::string_view text);
+
+}  // namespace uh::jit
