@@ -1,0 +1,38 @@
+"""The compiler of `jit.script`: Python source -> tokens and AST -> typed graph in SSA form.
+
+    compiled = compile_function(fn)   # CompiledFunction: graph, parameters, source, calls
+    compiled = compile_module(module) # CompiledModule: class, attributes, methods, submodules
+
+What the caller (engine/jit) does with it: makes a Function of each `CompiledFunction` (also of those
+in `calls`, which are compiled once per process and given again), a class of each `CompiledModule`.
+
+`CompiledFunction`
+    name        unique in the process; what `prim::Constant[name="..."]` before a
+                `prim::CallFunction` says
+    graph       the number of a `uh_graph`; this object owns one reference
+    parameters  `Parameter(name, type, default, has_default, keyword_only)` each, `self` included;
+                `type` is PyTorch's text ("Tensor", "int[]", "Dict(str, int)")
+    returns     the text of the result's type
+    defaults    values of the parameters from the end that need not be given
+    source      `Source`: file, first_line, text, tree, `tokens_json()`, `tree_json()`
+    calls       name -> CompiledFunction: what its `prim::CallFunction` nodes call
+    ignored     name -> Python callable: what its `prim::PythonOp` nodes call (`@jit.ignore`)
+    fn          the Python function
+
+`CompiledModule`
+    class_name  "__torch__.Cell"; another structure of the same class is "__torch__.Cell_1", ...
+    attributes  `Attribute(name, type, kind, value)`; kind: parameter, buffer, module, attribute
+    constants   name -> value: compiled into the graphs
+    methods     name -> CompiledFunction: forward, what is marked with `@jit.export`, what these call
+    submodules  name -> CompiledModule
+    module      the Python module
+
+Two modules with equal attribute types, constants, submodule classes and methods share one class
+and its methods: compiled once. A method calls a method by `prim::CallMethod[name="..."](%object,
+...)`, reads an attribute with `prim::GetAttr[name="..."](%self)`, sets it with `prim::SetAttr`.
+
+Refusals are `jit.frontend.errors.NotSupportedError` (a RuntimeError) and `RuntimeError`s with the
+file, the line, a caret under the expression and what to write instead.
+
+Reading order: `source`, `types`, `environment`, `expressions`, `calls`, `control`, `modules`.
+"""
