@@ -12,7 +12,7 @@ import pytest
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from tests.ir.cases import HERE, Case, all_cases, numbered_from_the_top
-from tests.ir.replay import Replay, comparable
+from tests.ir.edits import Replay, comparable
 
 CASES = all_cases()
 
