@@ -20,10 +20,13 @@ enum Tag {
   kDType,
   kDevice,
   kFloats,
-  kComplex
+  kComplex,
+  kBox
 };
 
-IValue read(const uh_value& v) {
+}  // namespace
+
+IValue read_value(const uh_value& v) {
   switch (v.tag) {
     case kNone: return IValue();
     case kTensor: return take(static_cast<uh_handle>(v.i));
@@ -35,6 +38,7 @@ IValue read(const uh_value& v) {
     case kTensors: return to_tensors(static_cast<const uh_handle*>(v.p), v.i);
     case kFloats: return to_floats(static_cast<const double*>(v.p), v.i);
     case kComplex: return Scalar(Complex128(v.d, std::bit_cast<double>(v.i)));
+    case kBox: return Ref<Container>::share(reinterpret_cast<Container*>(v.i));
     case kDType:
       check_kind(v.i >= -1 && v.i < kDTypeCount, ErrorKind::kType,
                  "boxed call: no dtype has the code ", v.i);
@@ -46,6 +50,8 @@ IValue read(const uh_value& v) {
     default: fail(ErrorKind::kType, "boxed call: unknown value tag ", v.tag);
   }
 }
+
+namespace {
 
 bool is_there(const Tensor& t) { return static_cast<bool>(t); }
 
@@ -93,6 +99,8 @@ uh_value write_value(const IValue& value) {
     return {kDType, static_cast<int64_t>(*dtype), 0, nullptr};
   if (const auto* device = value.get_if<Device>())
     return {kDevice, static_cast<int64_t>(*device), 0, nullptr};
+  if (const auto* box = value.get_if<Ref<Container>>())
+    return {kBox, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
   thread_local IValue kept;  // what the pointers lead into
   kept = value;
   if (const auto* dims = kept.get_if<Dims>()) return {kInts, dims->ndim(), 0, dims->data()};
@@ -133,7 +141,7 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
                "; schema: ", op.schema_text());
     Stack stack;
     for (const Argument& argument : arguments) {
-      stack.push_back(read(args[stack.size()]));
+      stack.push_back(read_value(args[stack.size()]));
       check_present(op, argument, stack.back());
     }
     op.call_boxed(stack);

@@ -15,10 +15,6 @@
 extern "C" {
 #endif
 
-/* What follows is all that libunderhood shows: the rest is compiled with -fvisibility=hidden. */
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
 /* cdef begin */
 typedef uint64_t uh_handle; /* a TensorImpl with one reference; 0 = none */
 
@@ -137,7 +133,8 @@ void uh_pool_empty(void);
 /* ---- operators by name, boxed */
 typedef struct {
   int tag; /* 0 none 1 tensor 2 int 3 float 4 bool 5 int list 6 string 7 tensor list 8 dtype 9
-              device 10 float list 11 complex: d, and i the bits of the imaginary part */
+              device 10 float list 11 complex: d, and i the bits of the imaginary part
+              12 a list, tuple, dictionary or object: i is a uh_box, see underhood_jit_run.h */
   int64_t i;
   double d;
   const void* p; /* int64_t[i], char[i], uh_handle[i] or double[i] */
@@ -159,9 +156,6 @@ int64_t uh_intern(const char* text, size_t n);
 void uh_check_foreign(
     void); /* tells of foreign or exported bytes that changed outside the engine */
 /* cdef end */
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #ifdef __cplusplus
 }

@@ -67,6 +67,8 @@ def main() -> int:
         kept[out / f"capi_{family}.cpp"] = capi.ops_cpp(members, family)
         for number, chunk in enumerate(pointwise.chunks(members)):
             kept[out / "pointwise" / f"{family}_{number}.cpp"] = pointwise.chunk_cpp(chunk)
+    passes = sorted(p.stem for p in (args.source / "jit" / "passes").glob("*.cpp"))
+    kept[out / "pass_list.inc"] = "".join(f"UH_PASS({name})\n" for name in passes)
     for path, text in kept.items():
         write(path, text)
     for stale in {p for p in out.rglob("*") if p.is_file()} - set(kept):
@@ -74,6 +76,7 @@ def main() -> int:
     headers = [
         args.source / "capi" / "underhood.h",
         args.source / "capi" / "underhood_autograd.h",
+        args.source / "capi" / "underhood_archive.h",
         out / "underhood_ops.h",
         *sorted(args.native.glob("*.h")),
     ]
@@ -81,7 +84,8 @@ def main() -> int:
     blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # what cffi alone reads
     write(args.out / "ffi.cdef.h", "\n".join(blocks))
     native = [h.name for h in headers[3:] if "cdef begin" in h.read_text()]
-    includes = ["generated/underhood_ops.h", "capi/underhood_autograd.h", *native]
+    includes = ["generated/underhood_ops.h", "capi/underhood_autograd.h"]
+    includes += native
     write(args.out / "ffi.csrc.c", "".join(f'#include "{name}"\n' for name in includes))
     write(
         args.out / "python" / "__init__.py",

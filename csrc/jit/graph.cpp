@@ -87,7 +87,7 @@ void Graph::free_block(Block* block) {
 
 bool Graph::logging() const { return rewrite_ && rewrite_->keeps_edits(); }
 
-Edit* Graph::log(EditKind kind) { return logging() ? rewrite_->add(Edit{kind}) : nullptr; }
+Edit* Graph::log(EditKind kind) { return logging() ? rewrite_->add(Edit{kind, 0, 0, 0, 0, {}, {}}) : nullptr; }
 
 void Graph::edited(EditKind kind, int64_t a, int64_t b, int64_t c, int64_t d) {
   ++version_;

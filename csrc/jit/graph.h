@@ -17,6 +17,7 @@
 // snapshot of a graph (snapshot.h) they give every graph in between, up to the last.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -144,9 +145,9 @@ class Node {
   Block* block(size_t i) const { return blocks_[i]; }
 
   Graph& graph() const { return *graph_; }
-  Block* owner() const { return owner_; }  // the block that it stands in; null while it does not
-  Node* next() const { return next_; }     // the return node after the last
-  Node* prev() const { return prev_; }     // the param node before the first
+  Block* owner() const { return owner_; }   // the block that it stands in; null while it does not
+  Node* next() const { return next_; }      // the return node after the last
+  Node* prev() const { return prev_; }      // the param node before the first
   bool is_before(const Node* other) const;  // both in one graph, also in different blocks
   const Span& span() const { return span_; }
   void set_span(Span span) { span_ = std::move(span); }
@@ -174,15 +175,15 @@ class Node {
   // Where it stands. A new node stands nowhere.
   Node* insert_before(Node* other);
   Node* insert_after(Node* other);
-  Node* append_to(Block* block) ;
+  Node* append_to(Block* block);
   void move_before(Node* other);
   // Out of its block, and gone; its outputs must have no uses.
   void destroy();
 
   // PyTorch's questions, told from the schema.
-  bool writes() const;             // an input, in place
-  bool has_side_effects() const;   // prints, raises, draws random numbers, sets an attribute
-  bool is_deterministic() const;   // not random
+  bool writes() const;            // an input, in place
+  bool has_side_effects() const;  // prints, raises, draws random numbers, sets an attribute
+  bool is_deterministic() const;  // not random
   bool is_constant() const;
 
  private:
@@ -239,25 +240,25 @@ class Block {
 };
 
 enum class EditKind : int8_t {
-  kCreate,       // a = node, text = kind, words = operator's schema; outputs follow as kAddOutput
-  kInsert,       // a = node, b = block, c = node it stands before (the block's return node: last)
-  kUnlink,       // a = node
-  kDestroy,      // a = node
-  kSetInput,     // a = node, b = index, c = value
-  kInsertInput,  // a = node, b = index, c = value
-  kDropInput,    // a = node, b = index
-  kAddOutput,    // a = node, b = value, text = type, words = name
-  kDropOutput,   // a = node, b = index
-  kAddBlock,     // a = node, b = block, c = its param node, d = its return node
-  kDropBlock,    // a = node, b = index
-  kSetType,      // a = value, text = type
-  kSetName,      // a = value, text = name
-  kSetAttribute, // a = node, text = name, words = text of the value (a graph: its snapshot)
-  kDropAttribute,// a = node, text = name
-  kSetKind,      // a = node, text = kind
-  kReplaced,     // a = value, b = value that stands in its place: told beside the kSetInputs
-  kOrigin,       // a = value, b = value it was made from
-  kSpan,         // a = node, text = "file:line:column" of its source
+  kCreate,         // a = node, text = kind, words = operator's schema; outputs follow as kAddOutput
+  kInsert,         // a = node, b = block, c = node it stands before (the block's return node: last)
+  kUnlink,         // a = node
+  kDestroy,        // a = node
+  kSetInput,       // a = node, b = index, c = value
+  kInsertInput,    // a = node, b = index, c = value
+  kDropInput,      // a = node, b = index
+  kAddOutput,      // a = node, b = value, text = type, words = name
+  kDropOutput,     // a = node, b = index
+  kAddBlock,       // a = node, b = block, c = its param node, d = its return node
+  kDropBlock,      // a = node, b = index
+  kSetType,        // a = value, text = type
+  kSetName,        // a = value, text = name
+  kSetAttribute,   // a = node, text = name, words = text of the value (a graph: its snapshot)
+  kDropAttribute,  // a = node, text = name
+  kSetKind,        // a = node, text = kind
+  kReplaced,       // a = value, b = value that stands in its place: told beside the kSetInputs
+  kOrigin,         // a = value, b = value it was made from
+  kSpan,           // a = node, text = "file:line:column" of its source
 };
 struct Edit {
   EditKind kind;
@@ -288,7 +289,9 @@ class Graph final : public RefCounted {
   Node* create_constant(IValue value);  // typed by its value; None, numbers, texts, tensors, lists
   // The same, inserted at the insertion point; the constant goes before it.
   Node* insert(Node* node) { return node->insert_before(insert_point_); }
-  Value* insert_constant(IValue value) { return insert(create_constant(std::move(value)))->output(); }
+  Value* insert_constant(IValue value) {
+    return insert(create_constant(std::move(value)))->output();
+  }
   Node* insert_point() const { return insert_point_; }
   void set_insert_point(Node* before) { insert_point_ = before; }
   void set_insert_point(Block* end_of) { insert_point_ = end_of->return_node(); }
@@ -305,7 +308,7 @@ class Graph final : public RefCounted {
   // what stands for its outputs.
   std::vector<Value*> inline_graph(const Graph& from, const std::vector<Value*>& inputs);
 
-  Node* node(int64_t id) const;    // null when there is none (any more)
+  Node* node(int64_t id) const;  // null when there is none (any more)
   Value* value(int64_t id) const;
   Block* find_block(int64_t id) const;
   size_t node_count() const { return nodes_.size(); }

@@ -9,7 +9,9 @@ bool Node::is_op(std::string_view full_name) const {
   if (!op_ || !full_name.starts_with(kind_.text())) return false;
   const std::string& overload = op_->schema().overload;
   const std::string_view rest = full_name.substr(kind_.text().size());
-  return overload.empty() ? rest.empty() : rest.size() == overload.size() + 1 && rest[0] == '.' && rest.substr(1) == overload;
+  return overload.empty()
+             ? rest.empty()
+             : rest.size() == overload.size() + 1 && rest[0] == '.' && rest.substr(1) == overload;
 }
 
 Value* Node::input(std::string_view argument) const {
@@ -81,7 +83,7 @@ void Node::drop_attribute(std::string_view name) {
 
 void Node::set_op(const OperatorInfo* op) {
   op_ = op;
-  kind_ = op->qualified_name();
+  kind_ = Symbol(op->qualified_name());
   graph_->edited(EditKind::kSetKind);
   if (Edit* edit = graph_->log(EditKind::kSetKind)) {
     edit->a = id_;
@@ -146,7 +148,8 @@ Value* Node::add_output(TypeRef type) {
 void Node::drop_output(size_t i) {
   Value* value = outputs_[i];
   check_kind(value->uses_.empty(), ErrorKind::kInternal, "graph: %", value->name_,
-             " is dropped, and still used by ", value->uses_.empty() ? "" : value->uses_[0].node->kind_.text());
+             " is dropped, and still used by ",
+             value->uses_.empty() ? "" : value->uses_[0].node->kind_.text());
   graph_->names_.erase(value->name_);
   graph_->values_.erase(value->id_);
   outputs_.erase(outputs_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -212,8 +215,6 @@ void Node::destroy() {
 
 bool Node::writes() const { return op_ && op_->schema().writes(); }
 
-bool Node::is_constant() const {
-  return is("prim::Constant") && attributes_.count("value") != 0;
-}
+bool Node::is_constant() const { return is("prim::Constant") && attributes_.count("value") != 0; }
 
 }  // namespace uh::jit

@@ -6,6 +6,7 @@
 // broke it, with everything up to the failure recorded.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,33 @@ struct Pass {
 const std::vector<const Pass*>& all_passes();  // by name
 const Pass* find_pass(std::string_view name);  // null when there is none
 
-// Runs one pass, told to the recorder; returns how many rewrites it made.
-int64_t run_pass(const Pass& pass, Graph& graph);
+// A pass while it runs, also one that is written elsewhere: verified before and after, told to the
+// recorder, its rewrites counted. `function` is whose graph it is and `index` the place in the
+// pipeline, for events; 0 where there is none.
+class PassRun {
+ public:
+  PassRun(std::string_view name, Graph& graph, int64_t function = 0, int64_t index = 0);
+  ~PassRun();
+  PassRun(const PassRun&) = delete;
+  PassRun& operator=(const PassRun&) = delete;
+
+  // Returns the number of rewrites. Throws kInternal when the graph was changed outside of them or
+  // is not valid any more; `failed`: why the pass could not finish, "" when it did.
+  int64_t end(std::string_view failed = "");
+
+ private:
+  const std::string name_;
+  Graph& graph_;
+  RewriteCount* outer_;
+  RewriteCount count_;
+  int64_t version_;
+  std::chrono::steady_clock::time_point began_;
+  bool over_ = false;
+};
+
+int64_t run_pass(const Pass& pass, Graph& graph, int64_t function = 0, int64_t index = 0);
+
+// A GRAPH event with the whole graph, when a recording is on.
+void tell_graph(const Graph& graph, int64_t function, std::string_view phase);
 
 }  // namespace uh::jit

@@ -48,13 +48,20 @@ class Rewrite {
   bool keeps_edits_;
 };
 
+// A rewrite that is over.
+struct KeptRewrite {
+  std::string rule, reason, file;
+  int line;
+  std::vector<int64_t> nodes;
+  std::vector<Edit> edits;
+};
+
 // What a pass run did so far, and who listens: set by the pass manager around a pass.
 struct RewriteCount {
-  int64_t run = 0;       // number of the pass run in events; 0: not recorded
-  int64_t rewrites = 0;  // that changed something
-  int64_t edits = 0;     // inside of rewrites
-  // The edits of every rewrite, for tests that replay them; null: not kept.
-  std::vector<std::vector<Edit>>* kept = nullptr;
+  int64_t run = 0;                           // number of the pass run in events; 0: not recorded
+  int64_t rewrites = 0;                      // that changed something
+  int64_t edits = 0;                         // inside of rewrites
+  std::vector<KeptRewrite>* kept = nullptr;  // null: not kept
 };
 extern thread_local RewriteCount* t_rewrites;
 

@@ -8,13 +8,12 @@
 namespace uh::jit {
 namespace {
 
-// What is said of a tensor, in PyTorch's order: Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu).
+// What is said of a tensor, in PyTorch's order: Float(2, 3, strides=[3, 1], requires_grad=0,
+// device=cpu).
 std::string tensor_text(const TensorFacts& facts) {
   if (facts.nothing()) return "Tensor";
   std::string parts;
-  const auto add = [&](const std::string& part) {
-    parts += (parts.empty() ? "" : ", ") + part;
-  };
+  const auto add = [&](const std::string& part) { parts += (parts.empty() ? "" : ", ") + part; };
   const auto number = [](int64_t n) { return n < 0 ? std::string("*") : std::to_string(n); };
   if (facts.sizes) {
     for (const int64_t n : *facts.sizes) add(number(n));
@@ -86,7 +85,8 @@ std::string Type::annotation() const {
     case TypeKind::kOptional: return "Optional[" + element()->annotation() + "]";
     case TypeKind::kList: return "List[" + element()->annotation() + "]";
     case TypeKind::kTuple:
-      return inner_.empty() ? "Tuple[()]" : "Tuple[" + joined_texts(inner_, &Type::annotation) + "]";
+      return inner_.empty() ? "Tuple[()]"
+                            : "Tuple[" + joined_texts(inner_, &Type::annotation) + "]";
     case TypeKind::kDict: return "Dict[" + joined_texts(inner_, &Type::annotation) + "]";
     default: return text();
   }

@@ -25,7 +25,8 @@ void Value::set_name(std::string_view name) {
   Graph& g = graph();
   // "x.3" asks for another x: PyTorch counts per name, the number after the last dot.
   std::string stem(name);
-  if (const size_t dot = stem.find_last_of('.'); dot != std::string::npos && dot + 1 < stem.size() &&
+  if (const size_t dot = stem.find_last_of('.');
+      dot != std::string::npos && dot + 1 < stem.size() &&
       stem.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
     stem.resize(dot);
   }

@@ -7,6 +7,8 @@ namespace uh {
 
 // The innermost recorded call of this thread, or 0.
 int64_t current_call();
+// The recorded call of this thread that ended last: what has just been traced.
+int64_t last_call();
 
 // Makes `call` the current one for the lifetime of the scope.
 class CallScope {

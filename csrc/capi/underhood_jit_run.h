@@ -1,0 +1,84 @@
+/* The C ABI of what runs: functions, classes and objects, lists and dictionaries, tracing, files.
+ * The rules of underhood.h hold; graphs are in underhood_jit.h.
+ */
+#ifndef UNDERHOOD_JIT_RUN_H
+#define UNDERHOOD_JIT_RUN_H
+
+#include "capi/underhood_jit.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef begin */
+typedef uint64_t uh_box;      /* one reference on a list, tuple, dictionary or object; 0 = none */
+typedef uint64_t uh_class;    /* one reference on a class */
+typedef uint64_t uh_function; /* one reference on a function */
+
+/* ---- boxes: tag 12 of uh_value. A value that is returned holds new references. */
+uh_box uh_box_list(const uh_value* items, int64_t n);
+uh_box uh_box_tuple(const uh_value* items, int64_t n);
+uh_box uh_box_dict(const uh_value* keys, const uh_value* values, int64_t n);
+uh_box uh_box_retain(uh_box self);
+void uh_box_release(uh_box self);
+int uh_box_kind(uh_box self); /* 0 list 1 tuple 2 dictionary 3 object */
+int64_t uh_box_size(uh_box self);
+int uh_box_item(uh_box self, int64_t i, uh_value* ret_value); /* of a dictionary: the i-th value */
+int uh_box_key(uh_box self, int64_t i, uh_value* ret_key);
+
+/* ---- classes of modules, and their objects */
+uh_class uh_class_new(const char* name); /* "__torch__.Cell": unique in the process */
+uh_class uh_class_find(const char* name);
+void uh_class_release(uh_class self);
+int64_t uh_class_add_attribute(uh_class self, const char* name, const char* type, int kind);
+/* kind: 0 plain 1 parameter 2 buffer */
+int uh_class_add_method(uh_class self, const char* name, uh_function function);
+/* JSON: {name, attributes: [{name, type, kind}], methods: [name]} */
+const char* uh_class_describe(uh_class self);
+uh_function uh_class_method(uh_class self, const char* name); /* 0 and no error: none */
+uh_box uh_object_new(uh_class type);
+uh_class uh_object_class(uh_box self);
+int uh_object_get(uh_box self, const char* name, uh_value* ret_value);
+int uh_object_set(uh_box self, const char* name, const uh_value* value);
+
+/* ---- functions */
+uh_function uh_function_new(const char* name, uh_graph graph);
+uh_function uh_function_retain(uh_function self);
+void uh_function_release(uh_function self);
+int64_t uh_function_id(uh_function self);
+const char* uh_function_name(uh_function self);
+const char* uh_function_schema(uh_function self);
+int uh_function_set_defaults(uh_function self, const uh_value* values, int64_t n); /* of the last */
+uh_graph uh_function_graph(uh_function self);
+/* `prim::Constant[name=...]`, at the insertion point; a value. */
+int64_t uh_graph_function(uh_graph self, uh_function function);
+int uh_function_call(uh_function self, const uh_value* args, int64_t n, uh_value* ret_value);
+/* The graph that runs for inputs like these, optimised and specialised, and its instructions. */
+uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n);
+const char* uh_function_code(uh_function self, const uh_value* args, int64_t n);
+/* Says in the event stream where a function comes from: `how` is script, trace or load. */
+void uh_function_tell(uh_function self, const char* how, const char* file, const char* json);
+
+/* ---- tracing: from begin to end, every operator that this thread calls becomes a node */
+int uh_trace_begin(const char* name);
+int64_t uh_trace_input(const char* name, const uh_value* value); /* a tensor, tuple, list, dict */
+/* The module being traced: its tensors are read from it by attribute. */
+int64_t uh_trace_self(uh_box module);
+uh_graph uh_trace_end(const uh_value* result); /* the traced graph, returning this */
+void uh_trace_abort(void);
+int uh_tracing(void);
+/* Says where the next nodes come from. */
+void uh_trace_span(uh_source source, int line, int column, int end_line, int end_column);
+
+/* ---- files */
+int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64_t n_extra);
+uh_box uh_jit_load(const char* path); /* an object; of a saved function one with a forward */
+/* Calls a method of an object; the result holds new references. */
+int uh_jit_call(uh_box self, const char* method, const uh_value* args, int64_t n,
+                uh_value* ret_value);
+/* cdef end */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
