@@ -73,7 +73,8 @@ class Builder {
   // A number that is known only when the group runs. As an operand it acts as a number does.
   Term number(Scalar::Kind kind);
 
-  // Nothing, and no change, where the operator cannot be a step, or the program would be too long.
+  // Nothing, and no output more, where the operator cannot be a step, or the program would be too
+  // long.
   std::optional<Term> step(std::string_view op, std::span<const Argument> arguments);
   TermKind kind(Term term) const;
 
@@ -85,10 +86,15 @@ class Builder {
   static constexpr int kAllDims = -1;
   bool reduce(std::string_view op, Term term, int dims, bool keepdim = false);
 
-  ProgramRef build() const;
+  // The builder is empty afterwards.
+  ProgramRef build();
 
  private:
-  std::unique_ptr<FusedProgram> program_;
+  bool is_tensor(Term term) const;
+  // The steps of an operator that is none itself.
+  std::optional<Term> expand(std::string_view op, std::span<const Argument> arguments);
+
+  ProgramRef program_;
 };
 
 // How a launch went, for the recorder.

@@ -1,0 +1,306 @@
+// The Builder: operators become steps, their operands conversions and numbers.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "jit/fused/steps.h"
+#include "ops/copy/copy.h"
+#include "ops/kernel/promotion.h"
+
+namespace uh::jit::fused {
+namespace {
+
+const StepOperator* find_operator(std::string_view name) {
+  const auto table = step_operators();
+  const auto at = std::lower_bound(
+      table.begin(), table.end(), name,
+      [](const StepOperator& op, std::string_view n) { return std::string_view(op.name) < n; });
+  return at != table.end() && at->name == name ? &*at : nullptr;
+}
+
+std::string_view plain(std::string_view name) {
+  return name.starts_with("aten::") ? name.substr(6) : name;
+}
+
+// A tensor of that kind without bytes, for the rules that ask tensors for their dtypes.
+const Tensor& example(TermKind kind) {
+  static const auto made = [] {
+    std::array<std::array<Tensor, 2>, kDTypeCount> all;
+    for (size_t d = 0; d < kDTypeCount; ++d) {
+      all[d][0] = empty(Dims{1}, static_cast<DType>(d), Device::kMeta);
+      all[d][1] = empty(Dims{}, static_cast<DType>(d), Device::kMeta);
+    }
+    return all;
+  }();
+  return made[static_cast<size_t>(kind.dtype)][kind.zero_dim];
+}
+
+template <class To, class From>
+void convert(char* const* data, const int64_t*, int64_t n, const Params&) {
+  cast_run(data[0], dtype_of<To>::value, data[1], dtype_of<From>::value, n);
+}
+LoopFn conversion(DType to, DType from) {
+  return visit_any(to, [&](auto t) {
+    return visit_any(from, [](auto f) -> LoopFn { return convert<decltype(t), decltype(f)>; });
+  });
+}
+
+Scalar example_number(Scalar::Kind kind) {
+  switch (kind) {
+    case Scalar::Kind::kBool: return Scalar(true);
+    case Scalar::Kind::kInt: return Scalar(1);
+    case Scalar::Kind::kFloat: return Scalar(1.0);
+    case Scalar::Kind::kComplex: break;
+  }
+  return Scalar(Complex128(1));
+}
+
+bool same(const Scalar& a, const Scalar& b) {
+  if (a.kind() != b.kind()) return false;
+  if (a.kind() < Scalar::Kind::kFloat) return a.to_int() == b.to_int();
+  const Complex128 x = a.to_complex(), y = b.to_complex();
+  return std::bit_cast<int64_t>(x.re) == std::bit_cast<int64_t>(y.re) &&
+         std::bit_cast<int64_t>(x.im) == std::bit_cast<int64_t>(y.im);
+}
+
+// One call while it is looked at: what its operator reads, before anything is added.
+struct Call {
+  const StepOperator* op;
+  std::vector<Argument> operands;  // terms and numbers
+  std::vector<std::optional<Scalar>> params;
+};
+
+// The arguments by their roles, or nothing where one is no number or tensor.
+std::optional<Call> sort(const StepOperator& op, std::span<const Argument> arguments) {
+  Call call{&op, {}, std::vector<std::optional<Scalar>>(Params::kMost)};
+  const std::string_view roles = op.roles;
+  if (arguments.size() != roles.size()) return std::nullopt;
+  size_t params = 0;
+  for (size_t i = 0; i < roles.size(); ++i) {
+    const Argument& a = arguments[i];
+    if (roles[i] == 'o') {
+      if (!std::holds_alternative<Term>(a) && !std::holds_alternative<Scalar>(a))
+        return std::nullopt;
+      call.operands.push_back(a);
+    } else if (const auto* number = std::get_if<Scalar>(&a)) {
+      call.params[params++] = *number;
+    } else if (std::holds_alternative<std::monostate>(a)) {
+      ++params;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return call;
+}
+
+// The dtype that the operator computes in; nothing where it refuses, or where a step cannot do it.
+std::optional<DType> computed_dtype(const StepOperator& op, std::span<const Input> inputs,
+                                    const Params& params) {
+  try {
+    const DType dtype = compute_dtype(*op.op, inputs, params);
+    if (op.op->check) op.op->check(*op.op, inputs, params, dtype);
+    const Input& first = inputs[0];
+    const bool refused = op.op->promotion == Promotion::kWhere &&
+                         (first.is_number() || (first.tensor.dtype() != DType::kBool &&
+                                                first.tensor.dtype() != DType::kUInt8));
+    const bool divides = op.refuses_zero && !is_inexact(dtype);
+    if (refused || divides || !op.op->loops()[static_cast<size_t>(dtype)]) return std::nullopt;
+    return dtype;
+  } catch (const Error&) {
+    return std::nullopt;  // the operator will say it itself, where it runs unfused
+  }
+}
+
+}  // namespace
+
+std::array<std::byte, 16> number_bytes(const Scalar& value, DType dtype) {
+  std::array<std::byte, 16> bytes{};
+  visit_any(dtype, [&](auto zero) {
+    const auto element = value.to<decltype(zero)>();
+    std::memcpy(bytes.data(), &element, sizeof element);
+  });
+  return bytes;
+}
+
+Builder::Builder() : program_(make_ref<FusedProgram>()) {}
+Builder::~Builder() = default;
+Builder::Builder(Builder&&) noexcept = default;
+
+Term Builder::input(TermKind kind) {
+  FusedProgram& p = *program_;
+  check(p.inputs.size() < kMaxInputs, "FusedProgram: more than ", kMaxInputs, " inputs");
+  const auto id = static_cast<int>(p.items.size());
+  p.items.push_back({Item::Is::kInput, kind, static_cast<int>(p.inputs.size())});
+  p.inputs.push_back(id);
+  return {id};
+}
+
+Term Builder::number(Scalar::Kind kind) {
+  FusedProgram& p = *program_;
+  check(p.given.size() < kMaxNumbers, "FusedProgram: more than ", kMaxNumbers, " numbers");
+  const auto id = static_cast<int>(p.items.size());
+  const DType dtype = example_number(kind).dtype(default_dtype());
+  p.items.push_back({Item::Is::kGiven, {dtype, true}, static_cast<int>(p.given.size())});
+  p.given.push_back(id);
+  p.given_kinds.push_back(kind);
+  return {id};
+}
+
+TermKind Builder::kind(Term term) const {
+  return program_->items[static_cast<size_t>(term.id)].kind;
+}
+
+bool Builder::is_tensor(Term term) const {
+  const Item::Is is = program_->items[static_cast<size_t>(term.id)].is;
+  return is == Item::Is::kInput || is == Item::Is::kStep;
+}
+
+// The item that holds a number in the dtype it is read in.
+int FusedProgram::number_item(const Number& wanted) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].is != Item::Is::kNumber) continue;
+    const Number& there = numbers[static_cast<size_t>(items[i].index)];
+    if (there.given == wanted.given && there.dtype == wanted.dtype &&
+        same(there.value, wanted.value))
+      return static_cast<int>(i);
+  }
+  items.push_back({Item::Is::kNumber, {wanted.dtype, true}, static_cast<int>(numbers.size())});
+  numbers.push_back(wanted);
+  if (wanted.given < 0) numbers.back().bytes = number_bytes(wanted.value, wanted.dtype);
+  return static_cast<int>(items.size()) - 1;
+}
+
+int FusedProgram::add(Step step, TermKind made) {
+  step.result = static_cast<int>(items.size());
+  items.push_back({Item::Is::kStep, made, static_cast<int>(steps.size())});
+  steps.push_back(std::move(step));
+  return steps.back().result;
+}
+
+// The item converted; the same one where another step wanted that already.
+int FusedProgram::converted(int id, DType dtype, bool copy) {
+  const Item source = items[static_cast<size_t>(id)];
+  if (source.kind.dtype == dtype && !copy) return id;
+  for (const Step& step : steps) {
+    const TermKind made = items[static_cast<size_t>(step.result)].kind;
+    if (!step.op && step.operands[0] == id && made.dtype == dtype) return step.result;
+  }
+  Step step;
+  step.loop = conversion(dtype, source.kind.dtype);
+  step.params = std::make_shared<Params>();
+  step.dtype = dtype;
+  step.arity = 1;
+  step.operands[0] = id;
+  step.like = 0;
+  return add(std::move(step), {dtype, source.kind.zero_dim});
+}
+
+std::optional<Term> Builder::step(std::string_view name, std::span<const Argument> arguments) {
+  name = plain(name);
+  FusedProgram& p = *program_;
+  // A step needs at most a conversion per operand, and an expansion a few steps.
+  if (p.steps.size() + 8 > kMaxSteps || p.numbers.size() + 8 > kMaxNumbers) return std::nullopt;
+  const StepOperator* op = find_operator(name);
+  if (!op) return expand(name, arguments);
+  const std::optional<Call> call = sort(*op, arguments);
+  if (!call) return std::nullopt;
+
+  std::vector<Operand> operands;  // as the operator would be given them
+  bool zero_dim = true, tensors = false;
+  for (const Argument& a : call->operands) {
+    const auto* term = std::get_if<Term>(&a);
+    const Item* item = term ? &p.items[static_cast<size_t>(term->id)] : nullptr;
+    if (!item) {
+      operands.emplace_back(std::get<Scalar>(a));
+    } else if (item->is == Item::Is::kGiven) {
+      if (op->op->check) return std::nullopt;  // its value decides, and is not known
+      operands.emplace_back(example_number(p.given_kinds[static_cast<size_t>(item->index)]));
+    } else {
+      operands.emplace_back(example(item->kind));
+      zero_dim = zero_dim && item->kind.zero_dim;
+      tensors = true;
+    }
+  }
+  if (!tensors) return std::nullopt;
+  const auto& given = call->params;
+  Step step;
+  step.op = op;
+  step.params = std::make_shared<Params>(
+      std::initializer_list<std::optional<Scalar>>{given[0], given[1], given[2], given[3]});
+  const std::vector<Input> inputs(operands.begin(), operands.end());
+  const std::optional<DType> dtype = computed_dtype(*op, inputs, *step.params);
+  if (!dtype) return std::nullopt;
+  step.dtype = *dtype;
+  step.loop = op->op->loops()[static_cast<size_t>(*dtype)];
+  step.arity = operands.size();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const DType wanted = operand_dtype(*op->op, i, *dtype);
+    const auto* term = std::get_if<Term>(&call->operands[i]);
+    const Item* item = term ? &p.items[static_cast<size_t>(term->id)] : nullptr;
+    if (!item)
+      step.operands[i] = p.number_item({operands[i].number, -1, wanted});
+    else if (item->is == Item::Is::kGiven)
+      step.operands[i] = p.number_item({Scalar(), item->index, wanted});
+    else
+      step.operands[i] = p.converted(term->id, wanted);
+  }
+  return Term{p.add(std::move(step), {result_dtype(*op->op, *dtype), zero_dim})};
+}
+
+void Builder::output(Term term) {
+  FusedProgram& p = *program_;
+  check(p.outputs.size() < kMaxOutputs, "FusedProgram: more than ", kMaxOutputs, " outputs");
+  const Item item = p.items[static_cast<size_t>(term.id)];
+  check(is_tensor(term), "FusedProgram: a number is no output");
+  const int id = item.is == Item::Is::kStep ? term.id : p.converted(term.id, item.kind.dtype, true);
+  p.outputs.push_back({.item = id, .dtype = item.kind.dtype});
+}
+
+bool Builder::reduce(std::string_view op, Term term, int dims, bool keepdim) {
+  FusedProgram& p = *program_;
+  op = plain(op);
+  const TermKind kind = this->kind(term);
+  const bool other = p.reduces() && p.reduced_dims != dims;
+  if (p.outputs.size() >= kMaxOutputs || !is_floating(kind.dtype) || kind.zero_dim || other)
+    return false;
+  const bool mean = op == "mean";
+  const FoldOp fold = op == "amax" ? FoldOp::kMax : op == "amin" ? FoldOp::kMin : FoldOp::kSum;
+  if (fold == FoldOp::kSum && op != "sum" && !mean) return false;
+  const DType folded = is_reduced_floating(kind.dtype) ? DType::kFloat32 : kind.dtype;
+  const int id = p.converted(term.id, folded);
+  p.outputs.push_back({.item = id,
+                       .fold = &fold_of(fold, folded),
+                       .dtype = kind.dtype,
+                       .keepdim = keepdim,
+                       .mean = mean,
+                       .name = fold == FoldOp::kMax   ? "amax"
+                               : fold == FoldOp::kMin ? "amin"
+                               : mean                 ? "mean"
+                                                      : "sum"});
+  p.reduced_dims = dims;
+  return true;
+}
+
+ProgramRef Builder::build() {
+  program_->plan();
+  return std::exchange(program_, make_ref<FusedProgram>());
+}
+
+std::optional<TermKind> can_fuse(std::string_view op, std::span<const ArgumentKind> arguments) {
+  Builder scratch;
+  std::vector<Argument> given;
+  for (const ArgumentKind& a : arguments) {
+    given.push_back(std::visit(
+        [&](const auto& v) -> Argument {
+          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, TermKind>)
+            return scratch.input(v);
+          else
+            return v;
+        },
+        a));
+  }
+  const std::optional<Term> made = scratch.step(op, given);
+  return made ? std::optional(scratch.kind(*made)) : std::nullopt;
+}
+
+}  // namespace uh::jit::fused

@@ -1,0 +1,128 @@
+// run(): from inputs to outputs. The plain case first: row-major tensors of one shape.
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "jit/fused/walk.h"
+
+namespace uh::jit::fused {
+namespace {
+
+[[noreturn]] void broken_promise(const FusedProgram& program, std::span<const Tensor> inputs) {
+  check(inputs.size() == program.inputs.size(), "FusedProgram: ", program.inputs.size(),
+        " inputs are needed, got ", inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TermKind kind = program.kind(program.inputs[i]);
+    check(inputs[i].device() == Device::kCPU, "FusedProgram: input ", i, " is on ",
+          name(inputs[i].device()), ", not on the CPU");
+    check(inputs[i].dtype() == kind.dtype, "FusedProgram: input ", i, " is ",
+          info(inputs[i].dtype()).title, ", the program was made for ", info(kind.dtype).title);
+    check((inputs[i].ndim() == 0) == kind.zero_dim, "FusedProgram: input ", i, " has ",
+          inputs[i].ndim(), " dimensions, the program was made for one with",
+          kind.zero_dim ? "out" : "");
+  }
+  fail(ErrorKind::kRuntime, "FusedProgram: inputs do not match the program");
+}
+
+// Whether all inputs are row-major and of one shape.
+bool all_alike(std::span<const Tensor> inputs) {
+  const TensorImpl& first = *inputs[0].impl();
+  if (!first.is_contiguous()) return false;
+  return std::all_of(inputs.begin() + 1, inputs.end(), [&](const Tensor& t) {
+    return t.is_contiguous() && t.sizes() == first.sizes();
+  });
+}
+
+void go(const Walk& walk) {
+  const int64_t tiles = (walk.elements + walk.tile - 1) / walk.tile;
+  parallel_for(0, tiles, walk.grain() / walk.tile, [&](int64_t lo, int64_t hi) {
+    alignas(64) std::byte arena[kArena];
+    const int64_t end = std::min(walk.elements, hi * walk.tile);
+    Tiles mine(walk, lo * walk.tile, arena);
+    for (int64_t at = lo * walk.tile; at < end; at += walk.tile)
+      mine.run(std::min(walk.tile, end - at));
+  });
+}
+
+// One walk, whose outputs all have the sizes of `shapes[outputs[0].item]`.
+void walk_around(const FusedProgram& program, const std::vector<Shape>& shapes,
+                 std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                 std::span<const Scalar> numbers, Launch* launch) {
+  Walk walk(program);
+  walk.set_numbers(numbers);
+  const Dims& sizes = shapes[static_cast<size_t>(program.outputs[0].item)].sizes;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Output& output = program.outputs[i];
+    const Shape& shape = shapes[static_cast<size_t>(output.item)];
+    outputs[i] = output.same_as >= 0 ? outputs[static_cast<size_t>(output.same_as)]
+                 : output.fold       ? make_reduced(program, output, sizes)
+                                     : empty_strided(shape.sizes, shape.strides, output.dtype);
+  }
+  walk.go_around(shapes, inputs, outputs);
+  if (launch) walk.tell(*launch);
+  program.reduces() ? run_reduced(walk, sizes, outputs) : go(walk);
+}
+
+void run_around(const FusedProgram& program, std::span<const Tensor> inputs,
+                std::span<Tensor> outputs, std::span<const Scalar> numbers, Launch* launch) {
+  const std::vector<Shape> shapes = layouts(program, inputs);
+  const auto sizes = [&](size_t i) -> const Dims& {
+    return shapes[static_cast<size_t>(program.outputs[i].item)].sizes;
+  };
+  std::vector<bool> made(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (made[i]) continue;
+    std::vector<int> chosen;
+    for (size_t j = i; j < outputs.size(); ++j) {
+      if (!(sizes(j) == sizes(i))) continue;
+      chosen.push_back(static_cast<int>(j));
+      made[j] = true;
+    }
+    if (chosen.size() == outputs.size())
+      return walk_around(program, shapes, inputs, outputs, numbers, launch);
+    std::vector<Tensor> results(chosen.size());
+    walk_around(program.with_outputs(chosen), shapes, inputs, results, numbers, launch);
+    for (size_t k = 0; k < chosen.size(); ++k)
+      outputs[static_cast<size_t>(chosen[k])] = std::move(results[k]);
+  }
+}
+
+}  // namespace
+
+bool matches(const FusedProgram& program, std::span<const Tensor> inputs) {
+  if (inputs.size() != program.inputs.size()) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TermKind kind = program.kind(program.inputs[i]);
+    const TensorImpl& t = *inputs[i].impl();
+    if (t.dtype() != kind.dtype || (t.ndim() == 0) != kind.zero_dim || t.device() != Device::kCPU)
+      return false;
+  }
+  return true;
+}
+
+void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+         std::span<const Scalar> numbers, Launch* launch) {
+  if (!matches(program, inputs)) broken_promise(program, inputs);
+  check(outputs.size() == program.outputs.size(), "FusedProgram: ", program.outputs.size(),
+        " outputs are made, room is for ", outputs.size());
+  check(numbers.size() == program.given.size(), "FusedProgram: ", program.given.size(),
+        " numbers are needed, got ", numbers.size());
+  if (outputs.empty()) return;
+  const bool plain = !inputs.empty() && program.all_inputs_used && !program.reduces();
+  if (!plain || !all_alike(inputs)) return run_around(program, inputs, outputs, numbers, launch);
+  const TensorImpl& first = *inputs[0].impl();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Output& output = program.outputs[i];
+    outputs[i] = output.same_as >= 0 ? outputs[static_cast<size_t>(output.same_as)]
+                                     : empty_dense(first.layout(), first.numel(), output.dtype);
+  }
+  Walk walk(program);
+  walk.set_numbers(numbers);
+  walk.go_straight(inputs, outputs, first.numel());
+  if (launch) walk.tell(*launch);
+  go(walk);
+}
+
+size_t input_count(const FusedProgram& program) { return program.inputs.size(); }
+size_t output_count(const FusedProgram& program) { return program.outputs.size(); }
+
+}  // namespace uh::jit::fused

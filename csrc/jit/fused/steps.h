@@ -1,0 +1,112 @@
+// What a FusedProgram is made of: items, steps that read and make them, and registers.
+//
+// Invariant: a step reads items that come before its own result; register r holds one item from the
+// step that makes it to the last step that reads it. An item that is an output lies in the output's
+// own memory and needs no register. If violated: a step reads what another has written.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/fused/program.h"
+#include "jit/fused/table.h"
+#include "ops/kernel/reduce_loops.h"
+
+namespace uh::jit::fused {
+
+inline constexpr size_t kMaxInputs = 32;
+inline constexpr size_t kMaxNumbers = 32;  // in all their dtypes
+inline constexpr size_t kMaxOutputs = 16;
+inline constexpr size_t kMaxSteps = 128;
+inline constexpr size_t kMaxOperands = 3;
+inline constexpr int64_t kTile = 512;  // elements; see Note [Tiles] in launch.cpp
+
+// What a Term stands for.
+struct Item {
+  enum class Is : int8_t {
+    kInput,   // index: among the inputs
+    kGiven,   // index: among the numbers of a launch
+    kNumber,  // index: among numbers
+    kStep,    // index: among steps
+  };
+  Is is;
+  TermKind kind;
+  int index;
+  int output = -1;    // of a step: the output that it is
+  int reg = -1;       // of a step that is none: its register
+  int last_use = -1;  // the last step that reads it
+};
+
+// One value in the dtype that a step reads: a constant, or one of the numbers of a launch.
+struct Number {
+  Scalar value;
+  int given = -1;  // which of the launch's
+  DType dtype;
+  alignas(16) std::array<std::byte, 16> bytes{};  // of the constant
+};
+std::array<std::byte, 16> number_bytes(const Scalar& value, DType dtype);
+
+struct Step {
+  const StepOperator* op = nullptr;  // null: a conversion
+  LoopFn loop = nullptr;
+  std::shared_ptr<const Params> params;
+  DType dtype = DType::kFloat32;  // computed in
+  size_t arity = 0;
+  std::array<int, kMaxOperands> operands{};  // items
+  int result = -1;                           // item
+  int like = -1;      // the operand whose memory order the result keeps; -1: all have a say
+  bool live = false;  // leads to an output
+};
+
+struct Output {
+  int item;
+  const Fold* fold = nullptr;  // of a reduction
+  DType dtype;                 // of the result
+  bool keepdim = false;
+  bool mean = false;
+  std::string_view name = {};  // "sum"
+  int same_as = -1;            // an earlier output that is the same tensor
+};
+
+class FusedProgram final : public RefCounted {
+ public:
+  FusedProgram() = default;
+  // The program with some of its outputs only.
+  FusedProgram(const FusedProgram& whole, const std::vector<int>& outputs);
+
+  std::vector<Item> items;
+  std::vector<Step> steps;
+  std::vector<Number> numbers;
+  std::vector<Output> outputs;
+  std::vector<int> inputs;  // items
+  std::vector<int> given;   // items: the numbers of a launch
+  std::vector<Scalar::Kind> given_kinds;
+  int reduced_dims = 0;  // of the reductions among the outputs; Builder::kAllDims
+  bool reduces() const;
+  TermKind kind(int id) const { return items[static_cast<size_t>(id)].kind; }
+
+  // For the Builder: items that are there already are found again.
+  int number_item(const Number& wanted);
+  int converted(int id, DType dtype, bool copy = false);
+  int add(Step step, TermKind made);
+
+  // Finds the live steps and gives their results registers. Called once, by build().
+  void plan();
+  std::vector<int64_t> registers;  // bytes per element
+  size_t live_steps = 0;
+  bool all_inputs_used = false;
+
+  // Note [Outputs of several shapes]: where an output is smaller than the space that all inputs
+  // broadcast to, the outputs of each shape are made by a walk of their own, of a program with the
+  // steps that they need. It is made at the first such launch and kept.
+  const FusedProgram& with_outputs(const std::vector<int>& chosen) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<std::pair<std::vector<int>, Ref<FusedProgram>>> parts_;
+};
+
+}  // namespace uh::jit::fused

@@ -1,0 +1,205 @@
+#include "jit/fused/walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/parallel.h"
+
+namespace uh::jit::fused {
+namespace {
+
+constexpr int64_t kLine = 64;       // bytes of a line of the cache
+constexpr int64_t kWork = 1 << 17;  // elements times steps that are worth a thread
+
+int64_t tile_for(int64_t bytes_per_element) {
+  const int64_t fits = kArenaWanted / std::max<int64_t>(bytes_per_element, 1);
+  const int64_t wanted = std::clamp<int64_t>(fits & -kLine, kLine, kTile);
+  return wanted * bytes_per_element <= kArena / 2 ? wanted : 16;
+}
+
+}  // namespace
+
+int64_t Walk::reserve(int64_t bytes_per_element) {
+  const int64_t at = arena_bytes;
+  const int64_t lines = (tile * bytes_per_element + kLine - 1) / kLine;
+  arena_bytes += (lines + 3) * kLine;
+  return at;
+}
+
+void Walk::place_registers() {
+  std::array<int64_t, kMaxSteps> begin;
+  for (size_t r = 0; r < program.registers.size(); ++r) begin[r] = reserve(program.registers[r]);
+  for (const Step& step : program.steps) {
+    const Item& made = program.items[static_cast<size_t>(step.result)];
+    if (made.reg >= 0) at(step.result) = {nullptr, 0, begin[static_cast<size_t>(made.reg)]};
+  }
+}
+
+void Walk::set_numbers(std::span<const Scalar> given) {
+  for (size_t i = 0; i < program.items.size(); ++i) {
+    const Item& item = program.items[i];
+    if (item.is != Item::Is::kNumber) continue;
+    const Number& number = program.numbers[static_cast<size_t>(item.index)];
+    auto* bytes = const_cast<std::byte*>(number.bytes.data());
+    if (number.given >= 0) {
+      Slot& slot = given_[static_cast<size_t>(item.index)];
+      slot = number_bytes(given[static_cast<size_t>(number.given)], number.dtype);
+      bytes = slot.data();
+    }
+    places[i] = {bytes, 0, -1};
+  }
+}
+
+void Walk::go_straight(std::span<const Tensor> inputs, std::span<Tensor> outputs, int64_t n) {
+  elements = n;
+  int64_t bytes = 0;
+  for (const int64_t width : program.registers) bytes += width;
+  tile = tile_for(bytes);
+  place_registers();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    at(program.inputs[i]) = {inputs[i].data(), itemsize(inputs[i].dtype()), -1};
+  for (size_t i = 0; i < outputs.size(); ++i)
+    at(program.outputs[i].item) = {outputs[i].data(), itemsize(outputs[i].dtype()), -1};
+  std::fill_n(done.begin(), program.steps.size(), false);
+}
+
+void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> inputs,
+                     std::span<Tensor> outputs) {
+  const Shape& first = shapes[static_cast<size_t>(program.outputs[0].item)];
+  const Space space(first, program.reduces());
+  elements = numel_of(first.sizes);
+  std::vector<Run> runs, written;
+  std::vector<bool> folded(program.items.size());
+  for (const Output& output : program.outputs)
+    folded[static_cast<size_t>(output.item)] = output.fold != nullptr;
+  int64_t bytes = 0;
+  for (const int64_t width : program.registers) bytes += width;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto id = static_cast<size_t>(program.inputs[i]);
+    if (program.items[id].last_use < 0) {
+      runs.emplace_back();
+      continue;
+    }
+    const int64_t width = itemsize(inputs[i].dtype());
+    const Run& run = runs.emplace_back(space, shapes[id], inputs[i].data(), width);
+    if (!run.dense() && (!run.uniform() || folded[id])) bytes += width;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Output& output = program.outputs[i];
+    const int64_t width = itemsize(output.dtype);
+    const Shape& shape = shapes[static_cast<size_t>(output.item)];
+    const bool plain = !output.fold && output.same_as < 0;
+    const Run& run =
+        written.emplace_back(plain ? Run(space, shape, outputs[i].data(), width) : Run());
+    if (plain && !run.dense()) bytes += width;
+  }
+  tile = tile_for(bytes);
+  place_registers();
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto id = static_cast<size_t>(program.inputs[i]);
+    if (program.items[id].last_use < 0) continue;
+    const Run& run = runs[i];
+    if (run.dense() || (run.uniform() && !folded[id])) {
+      places[id] = {run.data(), run.dense() ? run.item() : 0, -1};
+    } else {
+      places[id] = {nullptr, 0, reserve(run.item())};
+      gathered.push_back({run, places[id].arena});
+    }
+  }
+  for (size_t i = 0; i < written.size(); ++i) {
+    const Output& output = program.outputs[i];
+    if (output.fold || output.same_as >= 0) continue;
+    const Run& run = written[i];
+    if (run.dense()) {
+      at(output.item) = {run.data(), run.item(), -1};
+    } else {
+      at(output.item) = {nullptr, 0, reserve(run.item())};
+      scattered.push_back({run, at(output.item).arena});
+    }
+  }
+  run_uniform();
+}
+
+// Steps whose operands are single values make one: once, and not for every element.
+void Walk::run_uniform() {
+  const auto uniform = [&](int id) { return at(id).arena < 0 && at(id).step == 0; };
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    done[s] = false;
+    const Item& made = program.items[static_cast<size_t>(step.result)];
+    const bool kept = made.last_use < static_cast<int>(program.steps.size());
+    if (!step.live || !kept ||
+        !std::all_of(step.operands.begin(), step.operands.begin() + step.arity, uniform))
+      continue;
+    std::array<char*, 1 + kMaxOperands> data{reinterpret_cast<char*>(uniform_[s].data())};
+    for (size_t k = 0; k < step.arity; ++k)
+      data[k + 1] = reinterpret_cast<char*>(at(step.operands[k]).data);
+    constexpr std::array<int64_t, 1 + kMaxOperands> kNoStrides{};
+    step.loop(data.data(), kNoStrides.data(), 1, *step.params);
+    at(step.result) = {uniform_[s].data(), 0, -1};
+    done[s] = true;
+  }
+}
+
+int64_t Walk::grain() const {
+  const auto steps = static_cast<int64_t>(std::max<size_t>(program.live_steps, 1));
+  const int64_t wanted = std::clamp<int64_t>(kWork / steps, 4096, 32768);
+  return (wanted + tile - 1) / tile * tile;
+}
+
+void Walk::tell(Launch& launch) const {
+  launch.elements += elements;
+  launch.tile = tile;
+  launch.tiles += (elements + tile - 1) / tile;
+  launch.threads = std::max(launch.threads, ranges_of(elements, grain()));
+  launch.gathered += static_cast<int64_t>(gathered.size());
+  launch.l1_bytes = std::max(launch.l1_bytes, arena_bytes);
+}
+
+Tiles::Tiles(const Walk& walk, int64_t position, std::byte* arena)
+    : walk_(walk), arena_(arena), position_(position) {
+  gathered_ = walk.gathered;
+  scattered_ = walk.scattered;
+  for (Walk::Copied& each : gathered_) each.run.seek(position);
+  for (Walk::Copied& each : scattered_) each.run.seek(position);
+  for (size_t s = 0; s < walk.program.steps.size(); ++s) {
+    const Step& step = walk.program.steps[s];
+    if (!step.live || walk.done[s]) continue;
+    Call& call = calls_[calls_used_++];
+    call.loop = step.loop;
+    call.params = step.params.get();
+    for (size_t k = 0; k <= step.arity; ++k) {
+      const int id = k == 0 ? step.result : step.operands[k - 1];
+      const Walk::Place& place = walk.at(id);
+      call.data[k] = begin(place, position);
+      if (place.arena >= 0) {
+        call.strides[k] = itemsize(walk.program.items[static_cast<size_t>(id)].kind.dtype);
+        continue;
+      }
+      call.strides[k] = place.step;
+      if (place.step != 0) moves_[moves_used_++] = {&call.data[k], place.step * walk.tile};
+    }
+  }
+}
+
+char* Tiles::begin(const Walk::Place& place, int64_t position) const {
+  return reinterpret_cast<char*>(place.arena >= 0 ? arena_ + place.arena
+                                                  : place.data + position * place.step);
+}
+
+const std::byte* Tiles::data(int id) const {
+  return reinterpret_cast<const std::byte*>(begin(walk_.at(id), position_));
+}
+
+void Tiles::run(int64_t n) {
+  for (Walk::Copied& each : gathered_) each.run.read(arena_ + each.arena, n);
+  for (size_t i = 0; i < calls_used_; ++i) {
+    const Call& call = calls_[i];
+    call.loop(call.data.data(), call.strides.data(), n, *call.params);
+  }
+  for (Walk::Copied& each : scattered_) each.run.write(arena_ + each.arena, n);
+  for (size_t i = 0; i < moves_used_; ++i) *moves_[i].pointer += moves_[i].bytes;
+  position_ += n;
+}
+
+}  // namespace uh::jit::fused
