@@ -2,44 +2,46 @@
 
 #include "ops/kernel/normalize_backward_loops.h"
 
+#include "ops/kernel/vectors.h"
+
 namespace uh::UH_ISA {
 namespace {
 
-constexpr int64_t kLanes = 16;     // sums that are kept side by side
 constexpr int64_t kRun = 1 << 12;  // elements whose sum is made in the elements' own dtype
 
 // The sums of h and of h * (x - mean) over a row, h = grad * weight.
 template <bool kWeight, class T>
 inline void row_sums(const T* __restrict grad, const T* __restrict x, const T* __restrict weight,
                      int64_t n, T mean, double& sum, double& product) {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  constexpr int64_t kStep = 32, kParts = kStep / L::kCount;
   for (int64_t begin = 0; begin < n; begin += kRun) {
     const int64_t end = n - begin < kRun ? n : begin + kRun;
-    T first[kLanes] = {}, second[kLanes] = {};
+    V first[kParts] = {}, second[kParts] = {};
     int64_t i = begin;
-    for (; i + kLanes <= end; i += kLanes) {
-      for (int64_t l = 0; l < kLanes; ++l) {
-        const T h = kWeight ? grad[i + l] * weight[i + l] : grad[i + l];
-        first[l] += h;
-        second[l] += h * (x[i + l] - mean);
+    for (; i + kStep <= end; i += kStep) {
+#pragma GCC unroll 16
+      for (int64_t v = 0; v < kParts; ++v) {
+        const int64_t at = i + v * L::kCount;
+        V h = L::load(grad + at);
+        if constexpr (kWeight) h *= L::load(weight + at);
+        first[v] += h;
+        second[v] += h * (L::load(x + at) - mean);
       }
     }
-    for (int64_t l = 0; i + l < end; ++l) {
-      const T h = kWeight ? grad[i + l] * weight[i + l] : grad[i + l];
-      first[l] += h;
-      second[l] += h * (x[i + l] - mean);
+    T a = L::sum(first), b = L::sum(second);
+    for (; i < end; ++i) {
+      const T h = kWeight ? grad[i] * weight[i] : grad[i];
+      a += h;
+      b += h * (x[i] - mean);
     }
-    for (int64_t w = kLanes / 2; w > 0; w /= 2) {
-      for (int64_t l = 0; l < w; ++l) {
-        first[l] += first[l + w];
-        second[l] += second[l + w];
-      }
-    }
-    sum += static_cast<double>(first[0]);
-    product += static_cast<double>(second[0]);
+    sum += static_cast<double>(a);
+    product += static_cast<double>(b);
   }
 }
 
-// dx = a * grad * weight + b * (x - mean) + c, and the parameters' gradients from the same pass.
+// dx = a * grad * weight + b * (x - mean) + c
 template <bool kWeight, class T>
 inline void row_input(T* __restrict dx, const T* __restrict grad, const T* __restrict x,
                       const T* __restrict weight, int64_t n, T a, T mean, T b, T c) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ops/kernel/fold.h"
+#include "ops/kernel/vectors.h"
 
 namespace uh::UH_ISA {
 namespace {
@@ -24,36 +25,29 @@ inline void join(Moments& a, double mean, double squares, double count) {
   a.count = n;
 }
 
-// The sum of x[i] - from and of their squares.
+// The sum of x[i] - from and of their squares, n of a block's length.
 template <class T>
 inline void distances(const T* x, int64_t n, T from, double& sum, double& squares) {
-  T first[kLanes] = {}, second[kLanes] = {};
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  constexpr int64_t kStep = 32, kParts = kStep / L::kCount;
+  V first[kParts] = {}, second[kParts] = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const T d = x[i + l] - from;
-      first[l] += d;
-      second[l] += d * d;
+  for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kParts; ++v) {
+      const V d = L::load(x + i + v * L::kCount) - from;
+      first[v] += d;
+      second[v] += d * d;
     }
   }
-  double a[kLanes], b[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) {
-    a[l] = static_cast<double>(first[l]);
-    b[l] = static_cast<double>(second[l]);
+  sum = static_cast<double>(L::sum(first));
+  squares = static_cast<double>(L::sum(second));
+  for (; i < n; ++i) {
+    const double d = static_cast<double>(x[i]) - static_cast<double>(from);
+    sum += d;
+    squares += d * d;
   }
-  for (int64_t l = 0; i + l < n; ++l) {
-    const double d = static_cast<double>(x[i + l]) - static_cast<double>(from);
-    a[l] += d;
-    b[l] += d * d;
-  }
-  for (int64_t w = kLanes / 2; w > 0; w /= 2) {
-    for (int64_t l = 0; l < w; ++l) {
-      a[l] += a[l + w];
-      b[l] += b[l + w];
-    }
-  }
-  sum = a[0];
-  squares = b[0];
 }
 
 // Adds n elements to `acc`.

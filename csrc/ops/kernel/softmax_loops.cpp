@@ -6,6 +6,7 @@
 
 #include "ops/kernel/fold.h"
 #include "ops/kernel/math.h"
+#include "ops/kernel/vectors.h"
 
 namespace uh::UH_ISA {
 namespace {
@@ -19,6 +20,35 @@ inline T decay(T t) {
   constexpr T kNothing = sizeof(T) == 4 ? T(-104) : T(-746);
   const T e = m::exp(t < kNothing ? T(0) : t);
   return t < kNothing ? T(0) : e;
+}
+
+// The largest element; NaN where there is one.
+template <class T>
+inline T largest_of(const T* x, int64_t n) {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  const auto larger = [](V a, V b) { return (b > a) | (b != b) ? b : a; };
+  constexpr int64_t kStep = 4 * L::kCount;
+  T largest = Max::identity<T>();
+  int64_t i = 0;
+  if (n >= kStep) {
+    V best[4];
+    for (int v = 0; v < 4; ++v) best[v] = L::load(x + v * L::kCount);
+    for (i = kStep; i + kStep <= n; i += kStep)
+      for (int v = 0; v < 4; ++v) best[v] = larger(best[v], L::load(x + i + v * L::kCount));
+    largest = L::fold(larger(larger(best[0], best[1]), larger(best[2], best[3])), larger);
+  }
+  for (; i < n; ++i) largest = Max::apply(largest, x[i]);
+  return largest;
+}
+
+// The sum of kLanes sums.
+template <class T>
+inline double total(const T* lane) {
+  using L = Lanes<T>;
+  typename L::Vector sum[kLanes / L::kCount];
+  for (int64_t v = 0; v < kLanes / L::kCount; ++v) sum[v] = L::load(lane + v * L::kCount);
+  return static_cast<double>(L::sum(sum));
 }
 
 // The sum of exp(x[i] - from); with kStore the exponentials go to out.
@@ -38,7 +68,7 @@ inline double exponentials(T* out, const T* x, int64_t n, T from) {
         lane[l] += e;
       }
     }
-    run<Sum, AsIs<T>, double>(&sum, lane, kLanes);
+    sum += total(lane);
   }
   if (i < n) {
     const int64_t rest = n - i;
@@ -57,8 +87,7 @@ void rows(void* out_, const void* x_, int64_t count, int64_t n) {
   auto* out = static_cast<T*>(out_);
   const auto* x = static_cast<const T*>(x_);
   for (int64_t r = 0; r < count; ++r, out += n, x += n) {
-    T largest = Max::identity<T>();
-    run<Max, AsIs<T>, T>(&largest, x, n);
+    const T largest = largest_of(x, n);
     const double sum = exponentials<!kLog>(out, x, n, largest);
     if constexpr (kLog) {
       const T rest = static_cast<T>(::log(sum));
@@ -117,7 +146,7 @@ inline double weighed(const T* grad, const T* y, int64_t n) {
 #pragma omp simd
       for (int64_t l = 0; l < kLanes; ++l) lane[l] += kLog ? grad[i + l] : grad[i + l] * y[i + l];
     }
-    run<Sum, AsIs<T>, double>(&sum, lane, kLanes);
+    sum += total(lane);
   }
   for (; i < n; ++i) sum += static_cast<double>(kLog ? grad[i] : grad[i] * y[i]);
   return sum;

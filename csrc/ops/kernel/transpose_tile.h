@@ -10,15 +10,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace uh::UH_ISA {
+#include "ops/kernel/vectors.h"
 
-#if defined(__AVX512F__)
-inline constexpr int64_t kRegisterBytes = 64;
-#elif defined(__AVX2__)
-inline constexpr int64_t kRegisterBytes = 32;
-#else
-inline constexpr int64_t kRegisterBytes = 16;
-#endif
+namespace uh::UH_ISA {
 
 // At most 16 lines: as many as there are registers.
 template <class T>

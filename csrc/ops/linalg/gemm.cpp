@@ -10,6 +10,7 @@
 #include "ops/kernel/gemm_loops.h"
 #include "ops/kernel/geometry.h"
 #include "ops/kernel/plan.h"
+#include "ops/linalg/tiled.h"
 
 namespace uh {
 
@@ -227,6 +228,25 @@ bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
 }
 
 template <class T>
+TiledProduct<T> tiled(const Matrices& x, const Matrices& y, const T* a, const T* b, T* c,
+                      Factors<T> f) {
+  return {
+      c,      y.columns, a,         x.row_stride, x.column_stride, b, y.row_stride, y.column_stride,
+      x.rows, y.columns, x.columns, f.alpha,      f.beta};
+}
+
+// Into how many ranges one product is cut, whoever makes it.
+template <class T>
+int64_t ranges_of_product(const Matrices& x, const Matrices& y) {
+  if (way_of(x, y) <= Way::kDot) return 1;
+  if constexpr (std::is_floating_point_v<T>) {
+    const auto product = tiled<T>(x, y, nullptr, nullptr, nullptr, {});
+    if (way_of(x, y) == Way::kBlas && is_for_tiles(product)) return tile_ranges(product);
+  }
+  return get_num_threads();
+}
+
+template <class T>
 void one_product(const Product& p, const T* a, const T* b, T* c, const Factors<T>* scale) {
   const Matrices &x = p.a, &y = p.b;
   const Way way = way_of(x, y);
@@ -255,6 +275,10 @@ void one_product(const Product& p, const T* a, const T* b, T* c, const Factors<T
     const Matrices flipped = transposed(y);
     blas_vector(flipped, blas_view(flipped), b, a, static_cast<blasint>(x.column_stride), c, f);
   } else {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto product = tiled(x, y, a, b, c, f);
+      if (is_for_tiles(product)) return multiply_in_tiles(product);
+    }
     blas(p, a, b, c, f);
   }
 }
@@ -299,9 +323,7 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch, const Scale* sc
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(work, 1));
   if (events::on()) [[unlikely]]
     tell_product(a, b, batch, sizeof(T),
-                 side_by_side                ? ranges_of(members, grain)
-                 : way_of(a, b) <= Way::kDot ? 1
-                                             : get_num_threads());
+                 side_by_side ? ranges_of(members, grain) : ranges_of_product<T>(a, b));
   set_blas_threads(side_by_side ? 1 : get_num_threads());
   if (!side_by_side) return run(0, members);
   parallel_for(0, members, grain, run);

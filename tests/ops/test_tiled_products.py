@@ -1,0 +1,122 @@
+"""Products of a size that register tiles make (csrc/ops/kernel/product_loops.h): every rest of a tile, every
+layout, what is kept of the result, and threads. Elsewhere than on AVX-512 they ask the same of OpenBLAS.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import engine
+
+# Around the edges of a tile (6 rows, vectors of 8 or 16), of a panel (64 columns, 128 deep) and of the choice.
+ROWS, COLUMNS, DEPTHS = (3, 4, 23, 25, 64), (12, 23, 33, 64, 130), (16, 128, 129, 300)
+LAYOUTS = ("NN", "NT", "TN", "TT")
+DTYPES = ("float32", "float64")
+
+
+def made(
+    rows: int, columns: int, turned: bool, dtype: str, seed: int
+) -> tuple[engine.Tensor, np.ndarray]:
+    """A matrix, stored by columns where `turned`, and the same as an array of float64."""
+    array = np.random.default_rng(seed).standard_normal((rows, columns)).astype(dtype)
+    tensor = engine.tensor(np.ascontiguousarray(array.T)).t() if turned else engine.tensor(array)
+    return tensor, array.astype("float64")
+
+
+def near(got: engine.Tensor, want: np.ndarray, size: np.ndarray, depth: int) -> None:
+    """Within what rounding each of `depth` additions may lose of the sum of absolute values."""
+    step = np.finfo(got.numpy().dtype).eps
+    assert got.shape == want.shape
+    assert (np.abs(got.numpy() - want) <= step * depth**0.5 * (size + 1)).all()
+
+
+def cases() -> Iterator[tuple[int, int, int]]:
+    yield from itertools.product(ROWS, COLUMNS, DEPTHS)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_rest_of_a_tile(layout: str, dtype: str) -> None:
+    for m, n, k in cases():
+        a, x = made(m, k, layout[0] == "T", dtype, 1)
+        b, y = made(k, n, layout[1] == "T", dtype, 2)
+        near(a @ b, x @ y, np.abs(x) @ np.abs(y), k)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (0.5, 0), (-2, 3)])
+def test_what_is_kept_of_the_result(alpha: float, beta: float, dtype: str) -> None:
+    for m, n, k in ((25, 33, 16), (12, 64, 300), (64, 130, 129)):
+        a, x = made(m, k, False, dtype, 1)
+        b, y = made(k, n, True, dtype, 2)
+        c, z = made(m, n, False, dtype, 3)
+        if beta == 0:
+            c.fill_(float("nan"))  # is not read
+            z[:] = 0
+        want = alpha * (x @ y) + beta * z
+        near(
+            engine.addmm(c, a, b, beta=beta, alpha=alpha),
+            want,
+            3 * (np.abs(x) @ np.abs(y) + np.abs(z)),
+            k,
+        )
+
+
+def test_only_the_result_is_written() -> None:
+    around = engine.full((40, 50), 7.0)
+    out = around.as_strided((30, 37), (37, 1), 20)
+    a, x = made(30, 200, False, "float32", 1)
+    b, y = made(200, 37, False, "float32", 2)
+    engine.mm(a, b, out=out)
+    near(out, x @ y, np.abs(x) @ np.abs(y), 200)
+    rest = around.flatten()
+    assert (rest[:20] == 7).all()
+    assert (rest[20 + 30 * 37 :] == 7).all()
+
+
+def test_rows_and_columns_with_gaps() -> None:
+    a, x = made(50, 256, False, "float32", 1)
+    b, y = made(128, 160, False, "float32", 2)
+    near(
+        a[::2, :128] @ b[:, 32:129],
+        x[::2, :128] @ y[:, 32:129],
+        np.abs(x[::2, :128]) @ np.abs(y[:, 32:129]),
+        128,
+    )
+
+
+def test_batches() -> None:
+    heads = np.random.default_rng(0).standard_normal((2, 40, 3, 48)).astype("float32")
+    q = engine.tensor(heads).transpose(1, 2)
+    x = heads.astype("float64").transpose(0, 2, 1, 3)
+    near(
+        q @ q.transpose(-1, -2), x @ x.swapaxes(-1, -2), np.abs(x) @ np.abs(x).swapaxes(-1, -2), 48
+    )
+
+
+def test_a_nan_stays_in_its_row() -> None:
+    a, _ = made(30, 64, False, "float32", 1)
+    b, _ = made(64, 33, False, "float32", 2)
+    a[7, 3] = float("nan")
+    lost = (a @ b).isnan()
+    assert lost[7].all()
+    assert int(lost.sum()) == 33
+
+
+@pytest.mark.parametrize(("m", "n"), [(700, 64), (64, 700), (300, 301)])
+def test_threads_change_no_result(m: int, n: int) -> None:
+    a, _ = made(m, 260, False, "float32", 1)
+    b, _ = made(260, n, True, "float32", 2)
+    before = engine.get_num_threads()
+    try:
+        found = []
+        for threads in (1, 2, 3):
+            engine.set_num_threads(threads)
+            found.append(a @ b)
+    finally:
+        engine.set_num_threads(before)
+    assert all(engine.equal(found[0], other) for other in found[1:])
