@@ -11,10 +11,6 @@
 extern "C" {
 #endif
 
-/* What follows is all that libunderhood shows: the rest is compiled with -fvisibility=hidden. */
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
 /* cdef begin */
 typedef uint64_t uh_node; /* 0 = none */
 
@@ -130,9 +126,6 @@ int uh_anomaly(void); /* bits: 1 enabled, 2 check_nan */
 /* ---- failing from inside a callback: `token` comes back as the text of error kind 10 */
 void uh_raise(const char* token);
 /* cdef end */
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #ifdef __cplusplus
 }

@@ -83,9 +83,9 @@ def main() -> int:
     blocks = [capi.cdef_block(h.read_text()) for h in headers]
     blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # what cffi alone reads
     write(args.out / "ffi.cdef.h", "\n".join(blocks))
-    native = [h.name for h in headers[3:] if "cdef begin" in h.read_text()]
+    native = [h.name for h in headers[4:] if "cdef begin" in h.read_text()]
     includes = ["generated/underhood_ops.h", "capi/underhood_autograd.h"]
-    includes += native
+    includes += ["capi/underhood_archive.h", *native]
     write(args.out / "ffi.csrc.c", "".join(f'#include "{name}"\n' for name in includes))
     write(
         args.out / "python" / "__init__.py",

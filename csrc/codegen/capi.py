@@ -6,8 +6,6 @@ from model import Argument, Operator
 
 EXPORT = 'extern "C" '
 HEAD = "/* Generated from csrc/ops yaml by csrc/codegen/capi.py. Do not edit. */\n"
-SHOWN = "#if defined(__GNUC__)\n#pragma GCC visibility push(default)\n#endif"
-HIDDEN = "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif"
 
 
 def c_parameters(a: Argument) -> list[str]:
@@ -154,13 +152,13 @@ def ops_h(ops: list[Operator]) -> str:
         "#ifndef UNDERHOOD_OPS_H\n#define UNDERHOOD_OPS_H\n",
         '#include "capi/underhood.h"\n',
     ]
-    lines.append(f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{SHOWN}\n/* cdef begin */')
+    lines.append('#ifdef __cplusplus\nextern "C" {\n#endif\n/* cdef begin */')
     for op in ops:
         lines.append(prototype(op) + ";")
         if has_fast_form(op):
             lines.append(fast_prototype(op) + ";")
             lines += [f"{prototype};" for prototype, _ in number_prototypes(op)]
-    lines.append(f"/* cdef end */\n{HIDDEN}\n#ifdef __cplusplus\n}}\n#endif\n#endif\n")
+    lines.append("/* cdef end */\n#ifdef __cplusplus\n}\n#endif\n#endif\n")
     return "\n".join(lines)
 
 
@@ -184,7 +182,7 @@ def ops_cpp(ops: list[Operator], family: str) -> str:
     every family to each other's edits; it is made from the same prototypes."""
     lines = [HEAD, f'#include "capi/convert.h"\n#include "generated/ops/{family}.h"\n']
     lines.append("using namespace uh;  // NOLINT: this file is nothing but calls into uh\n")
-    return "\n".join([*lines, SHOWN, *map(definition, ops), HIDDEN]) + "\n"
+    return "\n".join([*lines, *map(definition, ops)]) + "\n"
 
 
 def cdef_block(text: str) -> str:

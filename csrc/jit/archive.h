@@ -1,0 +1,116 @@
+// One safetensors file: tensors by name, and texts (metadata) by name. Read and written.
+//
+// What: eight bytes of length, a JSON header, then the tensors' bytes without holes. The reader
+// maps the file and checks the header against it before anything is made of it; its tensors are the
+// mapped pages, which a write to them does not carry into the file, and which they keep mapped when
+// the reader has gone. Nothing in a file is run, and what is allocated is bounded by its size.
+// Invariant: every entry's bytes lie in the file and are as many as its dtype and sizes say.
+// If violated: a damaged file reads memory of others. engine/serialization.py reads and writes the
+// same format.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+class Json;
+}
+
+namespace uh::jit {
+
+// The longest header that readers of the format take.
+inline constexpr size_t kLongestHeader = 100'000'000;
+// The metadata that lists, as a JSON array, what is complex128: the format has no such dtype, so
+// that its parts are written, as F64 with one dimension of 2 more.
+inline constexpr std::string_view kComplexNames = "complex128";
+
+// The bytes of a file: mapped, or a copy of them. Counted, for every tensor of it holds it.
+class FileBytes final : public RefCounted {
+ public:
+  static Ref<FileBytes> map(const std::string& path);
+  static Ref<FileBytes> copy(std::string_view content);
+  ~FileBytes() override;
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+  bool mapped_ = false;
+};
+
+class SafetensorsReader {
+ public:
+  struct Entry {
+    std::string name;
+    DType dtype;
+    Dims sizes;
+    size_t begin, end;  // bytes of the file
+  };
+
+  // Throw a RuntimeError that says what is wrong with the file, a TypeError for a dtype that the
+  // engine does not have. `name` is what messages call the content.
+  explicit SafetensorsReader(const std::string& path);
+  SafetensorsReader(std::string_view content, std::string name);
+
+  const std::vector<Entry>& entries() const { return entries_; }  // in the order of their bytes
+  // Entries by name: -1 where there is none.
+  int64_t find(std::string_view name) const;
+  // The same tensor when it is asked for again.
+  Tensor tensor(size_t entry);
+  Tensor tensor(std::string_view name);  // RuntimeError where there is none
+
+  const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
+  const std::string* metadata(std::string_view key) const;
+
+ private:
+  void read_header();
+  void refuse_pickle(std::string_view all) const;
+  void read_entries(const Json& header);
+  void check_bytes();
+  void read_complex();
+  [[noreturn]] void damaged(std::string_view why) const;
+
+  Ref<FileBytes> bytes_;
+  std::string name_;
+  size_t start_ = 0;  // of the tensors' bytes
+  std::vector<Entry> entries_;
+  std::vector<Tensor> made_;
+  std::unordered_map<std::string_view, size_t> places_;
+  std::map<std::string, std::string, std::less<>> metadata_;
+};
+
+class SafetensorsWriter {
+ public:
+  // Returns the name under which the tensor is in the file: that of an equal one (same memory, same
+  // layout, as tied weights have) which was added before, else `name`. RuntimeError for a name that
+  // is taken, and for meta tensors.
+  std::string add(const std::string& name, const Tensor& tensor);
+  void set_metadata(const std::string& key, std::string value) {
+    metadata_[key] = std::move(value);
+  }
+
+  // Written beside `path` and renamed when it is complete: who has mapped the old file keeps it.
+  void write(const std::string& path) const;
+  std::string bytes() const;
+
+ private:
+  using Sink = std::function<void(const void* bytes, size_t count)>;
+  void emit(const Sink& sink) const;
+
+  std::vector<std::pair<std::string, Tensor>> tensors_;
+  std::unordered_set<std::string> names_;
+  std::unordered_multimap<const void*, size_t> by_memory_;
+  std::map<std::string, std::string, std::less<>> metadata_;
+};
+
+}  // namespace uh::jit
