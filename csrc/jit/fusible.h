@@ -1,0 +1,43 @@
+// What a Node would be as a step of a fused group: its operator and arguments in fused/'s words.
+//
+// Invariant: dtype and rank of every tensor among the inputs are known by their types. Who runs the
+// group checks them: a type may be a promise that an input breaks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "jit/fused/program.h"
+#include "jit/graph.h"
+
+namespace uh::jit {
+
+// Dtype and whether it has no dimensions, where the type says both.
+std::optional<fused::TermKind> kind_of(const Type& type);
+// Of a number that is no constant: what it will be. Nothing for other types.
+std::optional<Scalar::Kind> number_kind(const Type& type);
+std::optional<Scalar> number_of(const IValue& value);
+std::optional<DType> dtype_of(const IValue& value);  // also by PyTorch's code
+
+// The arguments of a step; nothing where one is neither a constant, a number nor a known tensor.
+// `term` gives the Term of an input that is no constant.
+using TermOf = std::function<std::optional<fused::Term>(Value*)>;
+std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
+                                                               const TermOf& term);
+
+// What the node's one result would be; nothing where it cannot be a step. `type_of` says what is
+// known of an input.
+std::optional<fused::TermKind> as_step(const Node& node,
+                                       const std::function<TypeRef(Value*)>& type_of);
+
+// How a sum, mean, amax or amin ends a group: over how many of the last dimensions, all of them
+// (Builder::kAllDims) or nothing where it cannot.
+struct Reduction {
+  std::string op;  // "aten::sum"
+  int dims;
+  bool keepdim;
+};
+std::optional<Reduction> as_reduction(const Node& node, const Type& input);
+
+}  // namespace uh::jit

@@ -1,0 +1,385 @@
+// propagate_shapes: what is known of the inputs' tensors (dtype, sizes, strides...) becomes known
+// of every Value.
+//
+// An operator's own Meta kernel says what it makes: it is run on tensors without bytes. Where sizes
+// are not known, pointwise operators still tell dtypes and how sizes broadcast. A branch gives what
+// both of its blocks give, a loop what holds before and after every round.
+// Nothing is said of tensors in a graph that gives one other sizes in place (resize_, t_, out=).
+#include <algorithm>
+#include <unordered_map>
+
+#include "dispatch/dispatcher.h"
+#include "jit/fusible.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+bool complete(const TensorFacts& facts) {
+  const auto known = [](const std::optional<Dims>& dims) {
+    return dims && std::none_of(dims->begin(), dims->end(), [](int64_t n) { return n < 0; });
+  };
+  return facts.dtype != DType::kUndefined && known(facts.sizes);
+}
+
+bool may_change_sizes(const Node& node) {
+  static constexpr std::string_view kNames[] = {
+      "resize_",   "resize_as_",     "set_",     "t_",         "transpose_",
+      "swapaxes_", "swapdims_",      "squeeze_", "unsqueeze_", "as_strided_",
+      "set_data",  "requires_grad_", "detach_",  "moveaxis_",  "resize_as_sparse_"};
+  if (!node.op()) return false;
+  const Schema& schema = node.op()->schema();
+  if (std::find(std::begin(kNames), std::end(kNames), schema.name) != std::end(kNames)) return true;
+  return std::any_of(schema.arguments.begin(), schema.arguments.end(),
+                     [](const Argument& a) { return a.written && a.keyword_only; });
+}
+
+// How sizes that are partly unknown broadcast; nothing where they cannot.
+std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims made = longer;
+  const size_t shift = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    const int64_t x = longer[i + shift], y = shorter[i];
+    if (x == y || y == 1) continue;
+    if (x > 1 && y > 1) return std::nullopt;
+    made[i + shift] = x == 1 ? y : x < 0 ? (y > 1 || y == 0 ? y : -1) : x;
+  }
+  return made;
+}
+
+class Propagation {
+ public:
+  void visit(const Block& block) {
+    for (const Node* node : block.nodes()) visit(*node);
+  }
+  void forbid_gradients() { gradients_known_ = false; }
+  void apply(Graph& graph) const;
+
+ private:
+  using Types = std::vector<TypeRef>;
+
+  TypeRef type(const Value* value) const {
+    const auto it = types_.find(value);
+    return it == types_.end() ? value->type() : it->second;
+  }
+  // Only what says more than is known already: two ways to learn something never disagree.
+  void learn(const Value* value, const TypeRef& type) {
+    if (is_subtype(*type, *value->type()))
+      types_[value] = type;
+    else
+      types_.erase(value);
+  }
+  void visit(const Node& node);
+  void visit_if(const Node& node);
+  void visit_loop(const Node& node);
+  void visit_call(const Node& node);
+  bool call_meta(const Node& node, bool exact);
+  std::optional<IValue> boxed(const Value& input, const Argument& argument, int64_t unknown);
+  void pointwise(const Node& node);
+  void result(const Node& node, size_t i, const IValue& made, bool exact);
+  TypeRef type_of_result(const Node& node, const Tensor& made, bool exact) const;
+  // Types of a list's elements, as long as nobody can have written to it.
+  const Types* elements(const Value& list) const {
+    const auto it = lists_.find(&list);
+    return it == lists_.end() ? nullptr : &it->second;
+  }
+
+  std::unordered_map<const Value*, TypeRef> types_;
+  std::unordered_map<const Value*, Types> lists_;
+  bool gradients_known_ = true;
+  bool strided_ = true, typed_ = true;  // of the call that is looked at
+  Device device_ = Device::kUndefined;
+  int tensors_ = 0;
+};
+
+bool only_read(const Value& list) {
+  return std::all_of(list.uses().begin(), list.uses().end(), [](const Use& use) {
+    const bool reads = use.node->op() ? !use.node->writes() : use.node->is("prim::ListUnpack");
+    return reads && use.node->blocks().empty();
+  });
+}
+
+void Propagation::visit(const Node& node) {
+  // In a loop's further rounds less may be known than in the one before.
+  for (const Value* output : node.outputs()) {
+    types_.erase(output);
+    lists_.erase(output);
+  }
+  if (node.is("prim::If")) return visit_if(node);
+  if (node.is("prim::Loop")) return visit_loop(node);
+  if (node.is("prim::TupleConstruct")) {
+    Types inner;
+    for (const Value* input : node.inputs()) inner.push_back(type(input));
+    return learn(node.output(), tuple_of(std::move(inner), node.output()->type()->field_names()));
+  }
+  if (node.is("prim::TupleUnpack")) {
+    const TypeRef tuple = type(node.input(0));
+    for (size_t i = 0; i < node.outputs().size() && i < tuple->inner().size(); ++i)
+      learn(node.output(i), tuple->inner()[i]);
+    return;
+  }
+  if (node.is("prim::ListConstruct")) {
+    const bool tensors = std::all_of(node.inputs().begin(), node.inputs().end(),
+                                     [](Value* v) { return v->type()->is(TypeKind::kTensor); });
+    if (!tensors || node.inputs().empty() || !only_read(*node.output())) return;
+    Types& types = lists_[node.output()];
+    types.clear();
+    for (const Value* input : node.inputs()) types.push_back(type(input));
+    return;
+  }
+  if (node.is("prim::ListUnpack")) {
+    const Types* types = elements(*node.input(0));
+    for (size_t i = 0; types && i < node.outputs().size() && i < types->size(); ++i)
+      learn(node.output(i), (*types)[i]);
+    return;
+  }
+  if (node.op()) visit_call(node);
+}
+
+void Propagation::visit_if(const Node& node) {
+  for (const Block* block : node.blocks()) visit(*block);
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const TypeRef both =
+        unify(type(node.block(0)->returns()[i]), type(node.block(1)->returns()[i]));
+    if (both) learn(node.output(i), both);
+  }
+}
+
+// What holds of a carried value at the beginning, as long as every round keeps it.
+void Propagation::visit_loop(const Node& node) {
+  const Block& body = *node.block(0);
+  const size_t carried = node.outputs().size();
+  for (size_t i = 0; i < carried; ++i) types_[body.params()[i + 1]] = type(node.input(i + 2));
+  for (bool stable = false; !stable;) {
+    visit(body);
+    stable = true;
+    for (size_t i = 0; i < carried; ++i) {
+      const Value* param = body.params()[i + 1];
+      const TypeRef before = type(param);
+      TypeRef both = unify(before, type(body.returns()[i + 1]));
+      if (!both) both = param->type();
+      if (same_type(*before, *both)) continue;
+      types_[param] = both;
+      stable = false;
+    }
+  }
+  for (size_t i = 0; i < carried; ++i) {
+    const TypeRef found = type(body.params()[i + 1]);
+    learn(body.params()[i + 1], found);
+    learn(node.output(i), found);
+  }
+}
+
+// An input as the Meta kernel is given it: a tensor without bytes, or the constant that it is.
+std::optional<IValue> Propagation::boxed(const Value& input, const Argument& argument,
+                                         int64_t unknown) {
+  const auto tensor = [&](const TypeRef& t) -> Tensor {
+    if (!t->is(TypeKind::kTensor)) return Tensor();
+    const TensorFacts& facts = t->facts();
+    if (facts.dtype == DType::kUndefined || !facts.sizes) return Tensor();
+    Dims sizes = *facts.sizes;
+    for (int64_t& n : sizes)
+      if (n < 0) n = unknown;
+    ++tensors_;
+    typed_ = typed_ || is_floating(facts.dtype) || is_complex(facts.dtype);
+    if (device_ == Device::kUndefined) device_ = facts.device;
+    const auto& strides = facts.strides;
+    if (!strides || strides->size() != sizes.size() ||
+        std::any_of(strides->begin(), strides->end(), [](int64_t n) { return n < 0; })) {
+      strided_ = false;
+      return empty(sizes, facts.dtype, Device::kMeta);
+    }
+    return empty_strided(sizes, *strides, facts.dtype, Device::kMeta);
+  };
+  const TypeRef t = type(&input);
+  if (argument.type.starts_with("Device")) {
+    const IValue* constant = input.constant();
+    if (!constant) return std::nullopt;
+    if (const auto* device = constant->get_if<Device>()) device_ = *device;
+    return IValue(Device::kMeta);
+  }
+  if (t->is(TypeKind::kTensor)) {
+    const Tensor made = tensor(t);
+    return made ? std::optional<IValue>(made) : std::nullopt;
+  }
+  if (const IValue* constant = input.constant()) {
+    if (argument.type.starts_with("ScalarType") && !constant->is_none()) typed_ = true;
+    if (constant->get_if<std::vector<Tensor>>() || constant->get_if<Ref<Container>>())
+      return constant->list() && t->element()->is(TypeKind::kInt) ? std::optional(*constant)
+                                                                  : std::nullopt;
+    return *constant;
+  }
+  if (const Types* types = elements(input)) {
+    std::vector<Tensor> list;
+    for (const TypeRef& each : *types) {
+      list.push_back(tensor(each));
+      if (!list.back()) return std::nullopt;
+    }
+    return IValue(std::move(list));
+  }
+  if (input.node()->is("prim::ListConstruct") && only_read(input)) {
+    std::vector<IValue> items;
+    for (const Value* item : input.node()->inputs()) {
+      if (!item->constant() || item->constant()->get_if<Tensor>()) return std::nullopt;
+      items.push_back(*item->constant());
+    }
+    return make_container<List>(std::move(items));
+  }
+  return std::nullopt;
+}
+
+TypeRef Propagation::type_of_result(const Node& node, const Tensor& made, bool exact) const {
+  TensorFacts facts;
+  // Floats that are made of integers or of nothing have whatever dtype is the default then.
+  if (typed_ || !(is_floating(made.dtype()) || is_complex(made.dtype())))
+    facts.dtype = made.dtype();
+  facts.sizes = exact ? made.sizes() : Dims(made.sizes().size(), -1);
+  if (exact && strided_) facts.strides = made.strides();
+  facts.device = device_;
+  if (gradients_known_) {
+    const bool none = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
+      const TypeRef t = type(input);
+      if (t->is(TypeKind::kTensor)) return t->facts().requires_grad == false;
+      const Types* types = elements(*input);
+      return types ? std::all_of(types->begin(), types->end(),
+                                 [](const TypeRef& e) { return e->facts().requires_grad == false; })
+                   : !t->is(TypeKind::kList) || !t->element()->is(TypeKind::kTensor);
+    });
+    if (none) facts.requires_grad = false;
+  }
+  return tensor_type(std::move(facts));
+}
+
+void Propagation::result(const Node& node, size_t i, const IValue& made, bool exact) {
+  const Value* output = node.output(i);
+  if (const Tensor* t = made.get_if<Tensor>()) {
+    if (*t) learn(output, type_of_result(node, *t, exact));
+    return;
+  }
+  std::vector<Tensor> tensors;
+  if (const auto* list = made.get_if<std::vector<Tensor>>()) tensors = *list;
+  if (tensors.empty() || !only_read(*output)) return;
+  Types& types = lists_[output];
+  types.clear();
+  for (const Tensor& t : tensors) types.push_back(type_of_result(node, t, exact));
+}
+
+// Runs the Meta kernel; false where it cannot be run, or refuses.
+bool Propagation::call_meta(const Node& node, bool exact) {
+  const Schema& schema = node.op()->schema();
+  strided_ = true;
+  typed_ = false;
+  device_ = Device::kUndefined;
+  tensors_ = 0;
+  Stack stack;
+  bool placed = false;
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    // Two rows, where nobody knows how many: more than the one that broadcasts.
+    auto value = boxed(*node.input(i), argument, 2);
+    if (!value) return false;
+    placed = placed || argument.type.starts_with("Device");
+    stack.push_back(std::move(*value));
+  }
+  if (tensors_ == 0 && !placed) return false;
+  const GradMode off(false);
+  try {
+    const_cast<OperatorInfo*>(node.op())->call_boxed(stack);
+  } catch (const Error&) {
+    return false;  // no such kernel, sizes that values decide, or an error that the run will raise
+  }
+  if (stack.size() != node.outputs().size()) return false;
+  for (size_t i = 0; i < stack.size(); ++i) result(node, i, stack[i], exact);
+  return true;
+}
+
+void Propagation::pointwise(const Node& node) {
+  const auto made = as_step(node, [&](Value* v) { return type(v); });
+  if (!made) return;
+  TensorFacts facts;
+  facts.device = Device::kCPU;
+  Dims sizes;
+  bool typed = false;
+  for (const Value* input : node.inputs()) {
+    const TypeRef t = type(input);
+    if (!t->is(TypeKind::kTensor)) continue;
+    typed = typed || is_floating(t->facts().dtype) || is_complex(t->facts().dtype);
+    if (t->facts().device == Device::kUndefined) facts.device = Device::kUndefined;
+    const auto both = broadcast(sizes, *t->facts().sizes);
+    if (!both) return;
+    sizes = *both;
+  }
+  if (typed || !(is_floating(made->dtype) || is_complex(made->dtype))) facts.dtype = made->dtype;
+  facts.sizes = sizes;
+  const bool none = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
+    const TypeRef t = type(input);
+    return !t->is(TypeKind::kTensor) || t->facts().requires_grad == false;
+  });
+  if (gradients_known_ && none) facts.requires_grad = false;
+  learn(node.output(), tensor_type(std::move(facts)));
+}
+
+void Propagation::visit_call(const Node& node) {
+  const bool tensors =
+      std::any_of(node.outputs().begin(), node.outputs().end(), [](const Value* output) {
+        const Type& t = *output->type();
+        return t.is(TypeKind::kTensor) ||
+               (t.is(TypeKind::kList) && t.element()->is(TypeKind::kTensor));
+      });
+  if (!tensors || node.op()->name_space() != "aten") return;
+  if (node.inputs().size() != node.op()->schema().arguments.size()) return;
+  const bool exact = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
+    const TypeRef t = type(input);
+    if (const Types* types = elements(*input))
+      return std::all_of(types->begin(), types->end(),
+                         [](const TypeRef& e) { return complete(e->facts()); });
+    return !t->is(TypeKind::kTensor) || complete(t->facts());
+  });
+  if (exact && call_meta(node, true)) return;
+  pointwise(node);
+  if (exact || types_.count(node.outputs().empty() ? nullptr : node.output(0))) return;
+  // The rank and dtype hold for any sizes, except where a size of 1 makes a dimension vanish.
+  if (!node.op()->schema().name.starts_with("squeeze")) call_meta(node, false);
+}
+
+void Propagation::apply(Graph& graph) const {
+  const auto tell = [&](const Node* node) {
+    const auto news = [&](const Value* v) {
+      const auto it = types_.find(v);
+      return it != types_.end() && !same_type(*it->second, *v->type()) &&
+             is_subtype(*it->second, *v->type());
+    };
+    const auto& outputs = node->outputs();
+    if (std::none_of(outputs.begin(), outputs.end(), news)) return;
+    Rewrite r(graph, "what a tensor is follows from what it is made of", {node});
+    for (Value* output : outputs)
+      if (news(output)) output->set_type(types_.at(output));
+  };
+  graph.each_node([&](Node* node) {
+    for (const Block* block : node->blocks()) tell(block->param_node());
+    tell(node);
+  });
+}
+
+void run(Graph& graph) {
+  Propagation propagation;
+  bool resized = false, written = false;
+  graph.each_node([&](Node* node) {
+    resized = resized || may_change_sizes(*node);
+    written = written || node->writes();
+  });
+  if (resized) return;
+  if (written) propagation.forbid_gradients();  // x.add_(y) requires what y requires
+  propagation.visit(*graph.block());
+  propagation.apply(graph);
+}
+
+}  // namespace
+
+const Pass pass_propagate_shapes{
+    "propagate_shapes", "Finds dtype, sizes and strides of every tensor from those of the inputs.",
+    run};
+
+}  // namespace uh::jit

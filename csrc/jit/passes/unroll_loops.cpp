@@ -1,0 +1,141 @@
+// unroll_loops: a loop that is known to run n times becomes n copies of its body, where that is
+// little; a longer one gets a body of several rounds where nobody asks for its counter.
+//
+// prim::Loop takes (most rounds, whether to begin, carried...) and its block (counter, carried...)
+// gives (whether to go on, carried...). Only loops whose conditions are constants are known to run
+// a certain number of times: what breaks out early stays a loop.
+#include <algorithm>
+#include <unordered_map>
+
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+// A copied node costs memory and time in every later pass, a round in the interpreter some 20 ns.
+constexpr int64_t kMostNodes = 256;        // of all copies together
+constexpr int64_t kMostRounds = 64;        // that vanish
+constexpr int64_t kMostPartialNodes = 64;  // of the body of a loop that stays
+
+const bool* constant_bool(const Value* value) {
+  const IValue* held = value->constant();
+  return held ? held->get_if<bool>() : nullptr;
+}
+
+int64_t count_nodes(const Block& block) {
+  int64_t n = 0;
+  for (const Node* node : block.nodes()) {
+    if (!node->is("prim::Constant")) ++n;
+    for (const Block* inner : node->blocks()) n += count_nodes(*inner);
+  }
+  return n;
+}
+
+// How often it runs; -1 where that is not known.
+int64_t rounds_of(const Node& loop) {
+  const bool* begins = constant_bool(loop.input(1));
+  if (begins && !*begins) return 0;
+  const IValue* most = loop.input(0)->constant();
+  const int64_t* n = most ? most->get_if<int64_t>() : nullptr;
+  if (!n) return -1;
+  if (*n <= 0) return 0;
+  const bool* goes_on = constant_bool(loop.block(0)->returns()[0]);
+  if (!begins || !goes_on) return -1;
+  return *goes_on ? *n : 1;
+}
+
+// Copies `nodes` of the body before the insertion point: `values` are counter and carried, and
+// become what the round leaves.
+void copy_round(Graph& graph, const Block& body, const std::vector<Node*>& nodes,
+                std::vector<Value*>& values) {
+  std::unordered_map<const Value*, Value*> map;
+  for (size_t i = 0; i < values.size(); ++i) map[body.params()[i]] = values[i];
+  const Graph::ValueMap find = [&](Value* v) {
+    const auto it = map.find(v);
+    return it == map.end() ? v : it->second;
+  };
+  for (const Node* node : nodes) {
+    Node* made = graph.insert(graph.clone(node, find));
+    for (size_t i = 0; i < node->outputs().size(); ++i) map[node->output(i)] = made->output(i);
+  }
+  for (size_t i = 1; i < values.size(); ++i) values[i] = find(body.returns()[i]);
+}
+
+void unroll_whole(Node* loop, int64_t rounds) {
+  Graph& graph = loop->graph();
+  Rewrite r(graph, "a loop of n rounds -> n times its body", {loop});
+  r.because(message("it runs ", rounds, rounds == 1 ? " time" : " times"));
+  graph.set_insert_point(loop);
+  const Block& body = *loop->block(0);
+  const std::vector<Node*> nodes = body.nodes();
+  std::vector<Value*> values{nullptr};
+  values.insert(values.end(), loop->inputs().begin() + 2, loop->inputs().end());
+  for (int64_t i = 0; i < rounds; ++i) {
+    Value* counter = body.params()[0];
+    values[0] = counter;
+    if (counter->has_uses()) {
+      values[0] = graph.insert_constant(i);
+      values[0]->add_origin(counter->id());
+    }
+    copy_round(graph, body, nodes, values);
+  }
+  for (size_t i = 0; i < loop->outputs().size(); ++i) {
+    values[i + 1]->add_origin(loop->output(i)->id());
+    loop->output(i)->replace_uses_with(values[i + 1]);
+  }
+  graph.set_insert_point(graph.block());
+  loop->destroy();
+}
+
+// The most rounds that one round of the new loop may do: a divisor, so that nothing is left over,
+// and the greatest, so that a second run of the pass finds none.
+int64_t rounds_together(int64_t rounds, int64_t size) {
+  int64_t factor = 1;
+  for (int64_t k = 2; k * size <= kMostPartialNodes; ++k)
+    if (rounds % k == 0) factor = k;
+  return factor;
+}
+
+void unroll_partly(Node* loop, int64_t rounds, int64_t together) {
+  Graph& graph = loop->graph();
+  Rewrite r(graph, "a loop of n rounds -> a loop of n / k rounds of k bodies", {loop});
+  r.because(message(rounds, " rounds, ", together, " of them at once; nothing reads the counter"));
+  graph.set_insert_point(loop);
+  const IValue left = rounds / together;
+  loop->set_input(0, graph.insert_constant(left));
+  // Further rounds are copies of the first one's nodes, and read what it leaves.
+  Block& body = *loop->block(0);
+  const std::vector<Node*> first = body.nodes();
+  std::vector<Value*> values = body.returns();
+  values[0] = body.params()[0];
+  graph.set_insert_point(&body);
+  for (int64_t i = 1; i < together; ++i) copy_round(graph, body, first, values);
+  for (size_t k = 1; k < values.size(); ++k) body.set_return(k, values[k]);
+  graph.set_insert_point(graph.block());
+}
+
+void unroll_in(Block& block) {
+  for (Node* node : block.nodes()) {
+    for (Block* inner : node->blocks()) unroll_in(*inner);
+    if (!node->is("prim::Loop")) continue;
+    const int64_t rounds = rounds_of(*node);
+    if (rounds < 0) continue;
+    const int64_t size = std::max<int64_t>(1, count_nodes(*node->block(0)));
+    if (rounds <= 1 || (rounds <= kMostRounds && rounds * size <= kMostNodes)) {
+      unroll_whole(node, rounds);
+    } else if (!node->block(0)->params()[0]->has_uses()) {
+      const int64_t together = rounds_together(rounds, size);
+      if (together > 1) unroll_partly(node, rounds, together);
+    }
+  }
+}
+
+void run(Graph& graph) { unroll_in(*graph.block()); }
+
+}  // namespace
+
+const Pass pass_unroll_loops{
+    "unroll_loops", "Replaces loops of few rounds, known in number, by copies of their bodies.",
+    run};
+
+}  // namespace uh::jit
