@@ -66,18 +66,18 @@ bool same(const Scalar& a, const Scalar& b) {
 // One call while it is looked at: what its operator reads, before anything is added.
 struct Call {
   const StepOperator* op;
-  std::vector<Argument> operands;  // terms and numbers
+  std::vector<StepArgument> operands;  // terms and numbers
   std::vector<std::optional<Scalar>> params;
 };
 
 // The arguments by their roles, or nothing where one is no number or tensor.
-std::optional<Call> sort(const StepOperator& op, std::span<const Argument> arguments) {
+std::optional<Call> sort(const StepOperator& op, std::span<const StepArgument> arguments) {
   Call call{&op, {}, std::vector<std::optional<Scalar>>(Params::kMost)};
   const std::string_view roles = op.roles;
   if (arguments.size() != roles.size()) return std::nullopt;
   size_t params = 0;
   for (size_t i = 0; i < roles.size(); ++i) {
-    const Argument& a = arguments[i];
+    const StepArgument& a = arguments[i];
     if (roles[i] == 'o') {
       if (!std::holds_alternative<Term>(a) && !std::holds_alternative<Scalar>(a))
         return std::nullopt;
@@ -195,7 +195,7 @@ int FusedProgram::converted(int id, DType dtype, bool copy) {
   return add(std::move(step), {dtype, source.kind.zero_dim});
 }
 
-std::optional<Term> Builder::step(std::string_view name, std::span<const Argument> arguments) {
+std::optional<Term> Builder::step(std::string_view name, std::span<const StepArgument> arguments) {
   name = plain(name);
   FusedProgram& p = *program_;
   // A step needs at most a conversion per operand, and an expansion a few steps.
@@ -207,7 +207,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const Argumen
 
   std::vector<Operand> operands;  // as the operator would be given them
   bool zero_dim = true, tensors = false;
-  for (const Argument& a : call->operands) {
+  for (const StepArgument& a : call->operands) {
     const auto* term = std::get_if<Term>(&a);
     const Item* item = term ? &p.items[static_cast<size_t>(term->id)] : nullptr;
     if (!item) {
@@ -286,12 +286,12 @@ ProgramRef Builder::build() {
   return std::exchange(program_, make_ref<FusedProgram>());
 }
 
-std::optional<TermKind> can_fuse(std::string_view op, std::span<const ArgumentKind> arguments) {
+std::optional<TermKind> can_fuse(std::string_view op, std::span<const StepArgumentKind> arguments) {
   Builder scratch;
-  std::vector<Argument> given;
-  for (const ArgumentKind& a : arguments) {
+  std::vector<StepArgument> given;
+  for (const StepArgumentKind& a : arguments) {
     given.push_back(std::visit(
-        [&](const auto& v) -> Argument {
+        [&](const auto& v) -> StepArgument {
           if constexpr (std::is_same_v<std::decay_t<decltype(v)>, TermKind>)
             return scratch.input(v);
           else

@@ -7,7 +7,7 @@
 namespace uh::jit::fused {
 namespace {
 
-using Arguments = std::span<const Argument>;
+using Arguments = std::span<const StepArgument>;
 
 bool fits(const Scalar& value, DType dtype) {
   if (category(value.dtype(DType::kFloat32)) > category(dtype)) return false;
@@ -24,7 +24,7 @@ bool fits(const Scalar& value, DType dtype) {
 std::optional<Term> Builder::expand(std::string_view name, Arguments arguments) {
   const auto none = [&](size_t from) {
     return std::all_of(arguments.begin() + static_cast<ptrdiff_t>(from), arguments.end(),
-                       [](const Argument& a) { return a.index() == 0; });
+                       [](const StepArgument& a) { return a.index() == 0; });
   };
   const auto tensor = [&](size_t i) -> const Term* {
     const auto* term = i < arguments.size() ? std::get_if<Term>(&arguments[i]) : nullptr;
@@ -37,14 +37,14 @@ std::optional<Term> Builder::expand(std::string_view name, Arguments arguments) 
   if (name == "gelu" && arguments.size() == 2) {
     const auto* how = std::get_if<std::string>(&arguments[1]);
     if (!how || (*how != "none" && *how != "tanh")) return std::nullopt;
-    return step("_gelu_" + *how, std::array<Argument, 1>{*self});
+    return step("_gelu_" + *how, std::array<StepArgument, 1>{*self});
   }
   if (name == "square" && arguments.size() == 1) {
-    if (is_complex(dtype)) return step("mul.Tensor", std::array<Argument, 2>{*self, *self});
-    return step("pow.Tensor_Tensor", std::array<Argument, 2>{*self, Scalar(2)});
+    if (is_complex(dtype)) return step("mul.Tensor", std::array<StepArgument, 2>{*self, *self});
+    return step("pow.Tensor_Tensor", std::array<StepArgument, 2>{*self, Scalar(2)});
   }
   if (name == "div.Tensor_mode" && arguments.size() == 3) {
-    const std::array<Argument, 2> operands{*self, arguments[1]};
+    const std::array<StepArgument, 2> operands{*self, arguments[1]};
     if (none(2)) return step("div.Tensor", operands);
     const auto* mode = std::get_if<std::string>(&arguments[2]);
     if (!mode || (*mode != "floor" && *mode != "trunc")) return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<Term> Builder::expand(std::string_view name, Arguments arguments) 
     const auto* value = std::get_if<Scalar>(&arguments[2]);
     if (!mask || kind(*mask).dtype != DType::kBool || !value || !fits(*value, dtype))
       return std::nullopt;
-    const auto made = step("where.self", std::array<Argument, 3>{*mask, *value, *self});
+    const auto made = step("where.self", std::array<StepArgument, 3>{*mask, *value, *self});
     if (made) program_->steps.back().like = 2;
     return made;
   }

@@ -53,14 +53,14 @@ struct Term {
 };
 
 // One argument of an operator: nothing (None), a term, a number, a dtype, or a text.
-using Argument = std::variant<std::monostate, Term, Scalar, DType, std::string>;
+using StepArgument = std::variant<std::monostate, Term, Scalar, DType, std::string>;
 // The same before there is a builder: tensors by what they are.
-using ArgumentKind = std::variant<std::monostate, TermKind, Scalar, DType, std::string>;
+using StepArgumentKind = std::variant<std::monostate, TermKind, Scalar, DType, std::string>;
 
 // What the operator's result would be, or nothing where it cannot be a step: it is not pointwise,
 // has no loop for these dtypes, refuses them, or may fail while it runs (integer division).
 // The name is "aten::add.Tensor" or "add.Tensor".
-std::optional<TermKind> can_fuse(std::string_view op, std::span<const ArgumentKind> arguments);
+std::optional<TermKind> can_fuse(std::string_view op, std::span<const StepArgumentKind> arguments);
 
 class Builder {
  public:
@@ -75,7 +75,7 @@ class Builder {
 
   // Nothing, and no output more, where the operator cannot be a step, or the program would be too
   // long.
-  std::optional<Term> step(std::string_view op, std::span<const Argument> arguments);
+  std::optional<Term> step(std::string_view op, std::span<const StepArgument> arguments);
   TermKind kind(Term term) const;
 
   // Outputs come from run() in the order of these calls.
@@ -92,7 +92,7 @@ class Builder {
  private:
   bool is_tensor(Term term) const;
   // The steps of an operator that is none itself.
-  std::optional<Term> expand(std::string_view op, std::span<const Argument> arguments);
+  std::optional<Term> expand(std::string_view op, std::span<const StepArgument> arguments);
 
   ProgramRef program_;
 };
