@@ -152,9 +152,8 @@ class Viewer(Vertical):
         fresh = self._drawn.get(canvas.id or "", ("",))[0] != name
         self._drawn[canvas.id or ""] = state
         picture = stage.picture(name, room.width, room.height, self.app.glyphs)  # type: ignore[attr-defined]
-        known = view(name)
-        canvas.border_title = f"{known.KEY} {known.TITLE}"
-        if fresh:
+        if fresh:  # setting a title paints the whole widget again, the same one too
+            canvas.border_title = f"{view(name).KEY} {view(name).TITLE}"
             canvas.spot = None
             canvas.scroll_to(0, 0, animate=False, force=True)
         pointing = canvas is self._pointing
