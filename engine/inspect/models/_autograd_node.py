@@ -137,29 +137,27 @@ class NodeMaker:
     def _inputs(self, node: int) -> tuple[BufferSlot, ...]:
         table = self.history.autograd.tables.arrivals
         rows = self.run.arrivals_at(node, self.moment)
-        came: dict[int, list[int]] = {}
-        for row in rows.tolist():
-            came.setdefault(int(table.input[row]), []).append(row)
+        numbers = table.input[rows]  # thousands, where one parameter is used thousands of times
         expected = self.run.expected(node)
         # what has run has used it up: then what lay there when it did
         when = min(self.moment, int(self.run.entered[self.run.place(node)]))
         for root, number, _ in roots(self.history, self.run):
             if root == node:
                 expected[number] = expected.get(number, 0) + 1
-        known = {*came, *expected}
+        known = {*numbers.tolist(), *expected}
         known |= set(range(min(max(known, default=-1), _MOST_UNUSED)))  # those that nothing reaches
         return tuple(
-            self._slot(number, came.get(number, []), expected.get(number, 0), when)
+            self._slot(number, rows[numbers == number], expected.get(number, 0), when)
             for number in sorted(known)
         )
 
-    def _slot(self, number: int, rows: list[int], expected: int, when: int) -> BufferSlot:
-        table = self.history.autograd.tables.arrivals
-        tensor = int(table.sum[rows[-1]]) if rows else 0
+    def _slot(self, number: int, rows: Any, expected: int, when: int) -> BufferSlot:
+        table, some = self.history.autograd.tables.arrivals, len(rows) > 0
+        tensor = int(table.sum[rows[-1]]) if some else 0
         flow = self.flow(number, tensor)
         text, zero = self._numbers(tensor, when) if tensor else ("", False)
-        real = sum(int(table.tensor[row]) != 0 for row in rows)
-        state = "not yet" if not rows else "none" if not tensor else "sum" if real > 1 else "one"
+        real = int((table.tensor[rows] != 0).sum())
+        state = "not yet" if not some else "none" if not tensor else "sum" if real > 1 else "one"
         return BufferSlot(
             input=number,
             state="zero" if zero else state,
