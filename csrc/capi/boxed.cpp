@@ -6,44 +6,26 @@
 #include "dispatch/dispatcher.h"
 
 namespace uh {
-namespace {
-
-enum Tag {
-  kNone,
-  kTensor,
-  kInt,
-  kFloat,
-  kBool,
-  kInts,
-  kString,
-  kTensors,
-  kDType,
-  kDevice,
-  kFloats,
-  kComplex,
-  kBox
-};
-
-}  // namespace
 
 IValue read_value(const uh_value& v) {
   switch (v.tag) {
-    case kNone: return IValue();
-    case kTensor: return take(static_cast<uh_handle>(v.i));
-    case kInt: return v.i;
-    case kFloat: return v.d;
-    case kBool: return v.i != 0;
-    case kInts: return to_dims(static_cast<const int64_t*>(v.p), v.i);
-    case kString: return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
-    case kTensors: return to_tensors(static_cast<const uh_handle*>(v.p), v.i);
-    case kFloats: return to_floats(static_cast<const double*>(v.p), v.i);
-    case kComplex: return Scalar(Complex128(v.d, std::bit_cast<double>(v.i)));
-    case kBox: return Ref<Container>::share(reinterpret_cast<Container*>(v.i));
-    case kDType:
+    case UH_VALUE_NONE: return IValue();
+    case UH_VALUE_TENSOR: return take(static_cast<uh_handle>(v.i));
+    case UH_VALUE_INT: return v.i;
+    case UH_VALUE_FLOAT: return v.d;
+    case UH_VALUE_BOOL: return v.i != 0;
+    case UH_VALUE_INTS: return to_dims(static_cast<const int64_t*>(v.p), v.i);
+    case UH_VALUE_STRING:
+      return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
+    case UH_VALUE_TENSORS: return to_tensors(static_cast<const uh_handle*>(v.p), v.i);
+    case UH_VALUE_FLOATS: return to_floats(static_cast<const double*>(v.p), v.i);
+    case UH_VALUE_COMPLEX: return Scalar(Complex128(v.d, std::bit_cast<double>(v.i)));
+    case UH_VALUE_BOX: return Ref<Container>::share(reinterpret_cast<Container*>(v.i));
+    case UH_VALUE_DTYPE:
       check_kind(v.i >= -1 && v.i < kDTypeCount, ErrorKind::kType,
                  "boxed call: no dtype has the code ", v.i);
       return static_cast<DType>(v.i);
-    case kDevice:
+    case UH_VALUE_DEVICE:
       check_kind(v.i >= -1 && v.i <= static_cast<int64_t>(Device::kMeta), ErrorKind::kType,
                  "boxed call: no device has the code ", v.i);
       return static_cast<Device>(v.i);
@@ -81,34 +63,35 @@ OperatorInfo& find(const char* name) {
 
 uh_value write_value(const IValue& value) {
   if (const auto* t = value.get_if<Tensor>())
-    return *t ? uh_value{kTensor, static_cast<int64_t>(give(*t)), 0, nullptr} : uh_value{};
-  if (const auto* i = value.get_if<int64_t>()) return {kInt, *i, 0, nullptr};
-  if (const auto* d = value.get_if<double>()) return {kFloat, 0, *d, nullptr};
-  if (const auto* b = value.get_if<bool>()) return {kBool, *b, 0, nullptr};
+    return *t ? uh_value{UH_VALUE_TENSOR, static_cast<int64_t>(give(*t)), 0, nullptr} : uh_value{};
+  if (const auto* i = value.get_if<int64_t>()) return {UH_VALUE_INT, *i, 0, nullptr};
+  if (const auto* d = value.get_if<double>()) return {UH_VALUE_FLOAT, 0, *d, nullptr};
+  if (const auto* b = value.get_if<bool>()) return {UH_VALUE_BOOL, *b, 0, nullptr};
   if (const auto* s = value.get_if<Scalar>()) {
-    if (s->is_float()) return {kFloat, 0, s->to_double(), nullptr};
+    if (s->is_float()) return {UH_VALUE_FLOAT, 0, s->to_double(), nullptr};
     if (s->is_complex()) {
-      return {kComplex, std::bit_cast<int64_t>(s->imag()), s->to_complex().re, nullptr};
+      return {UH_VALUE_COMPLEX, std::bit_cast<int64_t>(s->imag()), s->to_complex().re, nullptr};
     }
-    return {s->kind() == Scalar::Kind::kBool ? kBool : kInt, s->to_int(), 0, nullptr};
+    return {s->kind() == Scalar::Kind::kBool ? UH_VALUE_BOOL : UH_VALUE_INT, s->to_int(), 0,
+            nullptr};
   }
   if (const auto* list = value.get_if<std::vector<Tensor>>()) {
-    return {kTensors, static_cast<int64_t>(list->size()), 0, give_list(*list)};
+    return {UH_VALUE_TENSORS, static_cast<int64_t>(list->size()), 0, give_list(*list)};
   }
   if (const auto* dtype = value.get_if<DType>())
-    return {kDType, static_cast<int64_t>(*dtype), 0, nullptr};
+    return {UH_VALUE_DTYPE, static_cast<int64_t>(*dtype), 0, nullptr};
   if (const auto* device = value.get_if<Device>())
-    return {kDevice, static_cast<int64_t>(*device), 0, nullptr};
+    return {UH_VALUE_DEVICE, static_cast<int64_t>(*device), 0, nullptr};
   if (const auto* box = value.get_if<Ref<Container>>())
-    return {kBox, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
+    return {UH_VALUE_BOX, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
   thread_local IValue kept;  // what the pointers lead into
   kept = value;
-  if (const auto* dims = kept.get_if<Dims>()) return {kInts, dims->ndim(), 0, dims->data()};
+  if (const auto* dims = kept.get_if<Dims>()) return {UH_VALUE_INTS, dims->ndim(), 0, dims->data()};
   if (const auto* floats = kept.get_if<std::vector<double>>())
-    return {kFloats, static_cast<int64_t>(floats->size()), 0, floats->data()};
+    return {UH_VALUE_FLOATS, static_cast<int64_t>(floats->size()), 0, floats->data()};
   if (const auto* text = kept.get_if<std::string>())
-    return {kString, static_cast<int64_t>(text->size()), 0, text->data()};
-  return {kNone, 0, 0, nullptr};
+    return {UH_VALUE_STRING, static_cast<int64_t>(text->size()), 0, text->data()};
+  return {UH_VALUE_NONE, 0, 0, nullptr};
 }
 
 }  // namespace uh

@@ -4,6 +4,20 @@
 
 namespace uh {
 
+// underhood.h is C and says them again: they are the same.
+static_assert(UH_BOOL == static_cast<int>(DType::kBool));
+static_assert(UH_UINT8 == static_cast<int>(DType::kUInt8));
+static_assert(UH_INT8 == static_cast<int>(DType::kInt8));
+static_assert(UH_INT16 == static_cast<int>(DType::kInt16));
+static_assert(UH_INT32 == static_cast<int>(DType::kInt32));
+static_assert(UH_INT64 == static_cast<int>(DType::kInt64));
+static_assert(UH_FLOAT16 == static_cast<int>(DType::kFloat16));
+static_assert(UH_BFLOAT16 == static_cast<int>(DType::kBFloat16));
+static_assert(UH_FLOAT32 == static_cast<int>(DType::kFloat32));
+static_assert(UH_FLOAT64 == static_cast<int>(DType::kFloat64));
+static_assert(UH_COMPLEX64 == static_cast<int>(DType::kComplex64));
+static_assert(UH_COMPLEX128 == static_cast<int>(DType::kComplex128));
+
 Scalar to_scalar(int kind, int64_t i, double d) {
   if (kind == 2) return Scalar(d);
   if (kind == 3) return Scalar(Complex128(d, std::bit_cast<double>(i)));

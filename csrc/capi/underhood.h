@@ -18,8 +18,24 @@ extern "C" {
 /* cdef begin */
 typedef uint64_t uh_handle; /* a TensorImpl with one reference; 0 = none */
 
+/* ---- element types: what `dtype` is everywhere; -1: not given */
+enum {
+  UH_BOOL,
+  UH_UINT8,
+  UH_INT8,
+  UH_INT16,
+  UH_INT32,
+  UH_INT64,
+  UH_FLOAT16,
+  UH_BFLOAT16,
+  UH_FLOAT32,
+  UH_FLOAT64,
+  UH_COMPLEX64,
+  UH_COMPLEX128
+};
+
 typedef struct {
-  int kind; /* 0 bool, 1 int, 2 float, 3 complex; -1 none, -2 failed (see uh_last_error) */
+  int kind;  /* 0 bool, 1 int, 2 float, 3 complex; -1 none, -2 failed (see uh_last_error) */
   int64_t i; /* of a complex number: the bits of its imaginary part as a double */
   double d;
 } uh_scalar;
@@ -131,13 +147,26 @@ int uh_pool_enabled(void);
 void uh_pool_empty(void);
 
 /* ---- operators by name, boxed */
+enum {
+  UH_VALUE_NONE,
+  UH_VALUE_TENSOR,  /* i is a uh_handle */
+  UH_VALUE_INT,     /* i */
+  UH_VALUE_FLOAT,   /* d */
+  UH_VALUE_BOOL,    /* i */
+  UH_VALUE_INTS,    /* p: int64_t[i] */
+  UH_VALUE_STRING,  /* p: char[i] */
+  UH_VALUE_TENSORS, /* p: uh_handle[i]; of a result a uh_list */
+  UH_VALUE_DTYPE,   /* i */
+  UH_VALUE_DEVICE,  /* i */
+  UH_VALUE_FLOATS,  /* p: double[i] */
+  UH_VALUE_COMPLEX, /* d, and i the bits of the imaginary part */
+  UH_VALUE_BOX      /* a list, tuple, dictionary or object: i is a uh_box (underhood_jit_run.h) */
+};
 typedef struct {
-  int tag; /* 0 none 1 tensor 2 int 3 float 4 bool 5 int list 6 string 7 tensor list 8 dtype 9
-              device 10 float list 11 complex: d, and i the bits of the imaginary part
-              12 a list, tuple, dictionary or object: i is a uh_box, see underhood_jit_run.h */
+  int tag;
   int64_t i;
   double d;
-  const void* p; /* int64_t[i], char[i], uh_handle[i] or double[i] */
+  const void* p;
 } uh_value;
 int64_t uh_op_count(void);
 const char* uh_op_schema(int64_t i);
