@@ -38,7 +38,21 @@ void Tracing::abort() {
   t_tracing.reset();
 }
 
-void Tracing::know(const Tensor& tensor, Value* value) { values_[tensor.impl()] = {tensor, value}; }
+void Tracing::know(const Tensor& tensor, Value* value) {
+  values_[tensor.impl()] = {tensor, value, ++told_};
+}
+
+const Tracing::Known* Tracing::same_memory(const Tensor& tensor) const {
+  const Known* found = nullptr;
+  for (const auto& [impl, known] : values_) {
+    const Tensor& t = known.tensor;
+    if (t.storage() == tensor.storage() && t.offset() == tensor.offset() &&
+        t.dtype() == tensor.dtype() && t.sizes() == tensor.sizes() &&
+        t.strides() == tensor.strides() && (!found || found->when < known.when))
+      found = &known;
+  }
+  return found;
+}
 
 // The parts of a tuple or list of tensors that was given, taken apart at the beginning.
 void Tracing::know_parts(const IValue& value, Value* whole) {
@@ -122,6 +136,11 @@ Value* Tracing::value_of(const IValue& value) {
       know(*t, attribute);
       return attribute;
     }
+    if (const Known* same = same_memory(*t)) {
+      Value* value = same->value;
+      know(*t, value);
+      return value;
+    }
     check(!t->keys().has(Key::kAutograd) || !grad_enabled(),
           "trace: a tensor that requires a gradient is neither an input of the trace nor an "
           "attribute of its module, and cannot become a constant; detach() it, or make it either");
@@ -179,6 +198,16 @@ void Tracing::record(const OperatorInfo& op, const Stack& arguments, const Stack
   if (events::on()) {
     events::emit(events::Kind::kTRACED, graph_->id(), node->id(), last_call(), op.recorded_name());
   }
+}
+
+void Tracing::value_read(const Tensor& tensor) {
+  if (values_.count(tensor.impl()) == 0) return;  // a constant stays one
+  const Span& span = graph_->span();
+  warnings_.push_back(
+      {"Converting a tensor to a Python number or boolean might cause the trace to be incorrect. "
+       "We can't record the data flow of Python values, so this value will be treated as a "
+       "constant in the future. This means that the trace might not generalize to other inputs!",
+       span ? span.source->file : "", span.line});
 }
 
 GraphRef Tracing::end(const IValue& result) {

@@ -33,6 +33,14 @@ class Tracing {
   Value* value_of(const IValue& value);
   void record(const OperatorInfo& op, const Stack& arguments, const Stack& results);
 
+  // A tensor's value left the trace: what follows from it is fixed.
+  struct Warning {
+    std::string text, file;
+    int line;
+  };
+  void value_read(const Tensor& tensor);
+  const std::vector<Warning>& warnings() const { return warnings_; }
+
  private:
   explicit Tracing(std::string name);
   void know(const Tensor& tensor, Value* value);
@@ -42,7 +50,11 @@ class Tracing {
   struct Known {
     Tensor tensor;
     Value* value;
+    int64_t when;  // counts up
   };
+  // Another description of memory that is known, made by no operator: autograd gives a Node its own
+  // result back that way. The one that was told last; null when there is none.
+  const Known* same_memory(const Tensor& tensor) const;
   // Where a tensor lies within the module: the object's Value comes from the path.
   struct Place {
     const Object* owner;
@@ -51,7 +63,9 @@ class Tracing {
   };
 
   GraphRef graph_;
+  std::vector<Warning> warnings_;
   std::unordered_map<const TensorImpl*, Known> values_;
+  int64_t told_ = 0;
   std::unordered_map<const TensorImpl*, Place> places_;
   std::unordered_map<const Object*, std::pair<const Object*, std::string>> owners_;
   std::unordered_map<const Object*, Value*> objects_;
