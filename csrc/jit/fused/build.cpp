@@ -122,7 +122,7 @@ std::array<std::byte, 16> number_bytes(const Scalar& value, DType dtype) {
   return bytes;
 }
 
-Builder::Builder() : program_(make_ref<FusedProgram>()) {}
+Builder::Builder() : program_(std::make_shared<FusedProgram>()) {}
 Builder::~Builder() = default;
 Builder::Builder(Builder&&) noexcept = default;
 
@@ -190,7 +190,7 @@ int FusedProgram::converted(int id, DType dtype, bool copy) {
   step.params = std::make_shared<Params>();
   step.dtype = dtype;
   step.arity = 1;
-  step.operands[0] = id;
+  step.operands[0] = step.given[0] = id;
   step.like = 0;
   return add(std::move(step), {dtype, source.kind.zero_dim});
 }
@@ -243,6 +243,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
       step.operands[i] = p.number_item({Scalar(), item->index, wanted});
     else
       step.operands[i] = p.converted(term->id, wanted);
+    step.given[i] = term ? term->id : step.operands[i];
   }
   return Term{p.add(std::move(step), {result_dtype(*op->op, *dtype), zero_dim})};
 }
@@ -283,7 +284,7 @@ bool Builder::reduce(std::string_view op, Term term, int dims, bool keepdim) {
 
 ProgramRef Builder::build() {
   program_->plan();
-  return std::exchange(program_, make_ref<FusedProgram>());
+  return std::exchange(program_, std::make_shared<FusedProgram>());
 }
 
 std::optional<TermKind> can_fuse(std::string_view op, std::span<const StepArgumentKind> arguments) {

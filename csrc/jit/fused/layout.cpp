@@ -48,12 +48,13 @@ std::vector<Shape> layouts(const FusedProgram& program, std::span<const Tensor> 
     std::vector<const Shape*> operands;
     Dims sizes;
     for (size_t k = 0; k < step.arity; ++k) {
-      const auto id = static_cast<size_t>(step.operands[k]);
-      if (program.items[id].is == Item::Is::kNumber) continue;
+      const auto id = static_cast<size_t>(step.given[k]);
+      const Item::Is is = program.items[id].is;
+      if (is == Item::Is::kNumber || is == Item::Is::kGiven) continue;
       sizes = operands.empty() ? shapes[id].sizes : broadcast_shapes(sizes, shapes[id].sizes);
       operands.push_back(&shapes[id]);
     }
-    const auto like = static_cast<size_t>(step.like < 0 ? 0 : step.operands[step.like]);
+    const auto like = static_cast<size_t>(step.like < 0 ? 0 : step.given[step.like]);
     Dims strides = step.like < 0 ? strides_of(sizes, operands) : strides_like(shapes[like], sizes);
     shapes[static_cast<size_t>(step.result)] = {std::move(sizes), std::move(strides)};
   }

@@ -32,13 +32,12 @@
 #include <variant>
 #include <vector>
 
-#include "base/ref.h"
 #include "ops/kernel/pointwise.h"
 
 namespace uh::jit::fused {
 
 class FusedProgram;
-using ProgramRef = Ref<FusedProgram>;
+using ProgramRef = std::shared_ptr<FusedProgram>;
 
 // What the choice of dtypes depends on.
 struct TermKind {
@@ -103,9 +102,8 @@ struct Launch {
   int64_t tile = 0;      // elements per tile
   int64_t tiles = 0;
   int64_t threads = 1;
-  int64_t gathered = 0;      // inputs whose tiles are copied together, as they do not lie in order
-  int64_t l1_bytes = 0;      // of registers and gathered tiles
-  bool vector_code = false;  // runs of simple steps went through machine code of their own
+  int64_t gathered = 0;  // inputs whose tiles are copied together, as they do not lie in order
+  int64_t l1_bytes = 0;  // of registers and gathered tiles
 };
 
 // Whether these are the dtypes and kinds of inputs that the program was built for.
@@ -119,9 +117,12 @@ void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<
 size_t input_count(const FusedProgram& program);
 size_t output_count(const FusedProgram& program);
 
-// JSON for the explorer: {"inputs", "numbers", "outputs": [{"tree", ...}], "steps": [{"op",
-// "dtype", "operands", "register", "expr"}], "registers": [bytes per element], "tile", "l1_bytes",
-// "read_bytes", "written_bytes" (per element)}; with a launch also {"launch": {...}}.
+// JSON for the explorer: {"inputs": [{"dtype", "zero_dim", "used"}], "numbers", "outputs":
+// [{"dtype", "tree": {"step", "op", "dtype", "operands": [tree or {"leaf"}]}; of reductions
+// "reduce", "dims"}], "steps": [{"op", "computes", "dtype", "operands", "parameters", "to",
+// "expr"}], "registers": [bytes per element], "tile", "l1_bytes", and per element "read_bytes",
+// "written_bytes", "eager_bytes"}; with a launch also {"launch": {"elements", "tile", "tiles",
+// "threads", "gathered", "l1_bytes"}}.
 std::string describe(const FusedProgram& program, const Launch* launch = nullptr);
 
 }  // namespace uh::jit::fused

@@ -61,7 +61,7 @@ const FusedProgram& FusedProgram::with_outputs(const std::vector<int>& chosen) c
   for (const auto& [key, part] : parts_) {
     if (key == chosen) return *part;
   }
-  return *parts_.emplace_back(chosen, make_ref<FusedProgram>(*this, chosen)).second;
+  return *parts_.emplace_back(chosen, std::make_unique<FusedProgram>(*this, chosen)).second;
 }
 
 void FusedProgram::plan() {

@@ -56,6 +56,7 @@ struct Step {
   DType dtype = DType::kFloat32;  // computed in
   size_t arity = 0;
   std::array<int, kMaxOperands> operands{};  // items
+  std::array<int, kMaxOperands> given{};     // the same before they were converted
   int result = -1;                           // item
   int like = -1;      // the operand whose memory order the result keeps; -1: all have a say
   bool live = false;  // leads to an output
@@ -71,7 +72,7 @@ struct Output {
   int same_as = -1;            // an earlier output that is the same tensor
 };
 
-class FusedProgram final : public RefCounted {
+class FusedProgram {
  public:
   FusedProgram() = default;
   // The program with some of its outputs only.
@@ -106,7 +107,7 @@ class FusedProgram final : public RefCounted {
 
  private:
   mutable std::mutex mutex_;
-  mutable std::vector<std::pair<std::vector<int>, Ref<FusedProgram>>> parts_;
+  mutable std::vector<std::pair<std::vector<int>, std::unique_ptr<FusedProgram>>> parts_;
 };
 
 }  // namespace uh::jit::fused

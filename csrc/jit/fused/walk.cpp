@@ -1,7 +1,7 @@
 #include "jit/fused/walk.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 #include "base/parallel.h"
 
@@ -17,12 +17,28 @@ int64_t tile_for(int64_t bytes_per_element) {
   return wanted * bytes_per_element <= kArena / 2 ? wanted : 16;
 }
 
+// Bytes of the arena for a tile: whole lines, and three more, see Note [Tiles].
+int64_t room_for(int64_t tile, int64_t bytes_per_element) {
+  return ((tile * bytes_per_element + kLine - 1) / kLine + 3) * kLine;
+}
+
+int64_t register_bytes(const FusedProgram& program) {
+  return std::accumulate(program.registers.begin(), program.registers.end(), int64_t{0});
+}
+
 }  // namespace
+
+int64_t tile_of(const FusedProgram& program) { return tile_for(register_bytes(program)); }
+
+int64_t arena_of(const FusedProgram& program) {
+  int64_t bytes = 0;
+  for (const int64_t width : program.registers) bytes += room_for(tile_of(program), width);
+  return bytes;
+}
 
 int64_t Walk::reserve(int64_t bytes_per_element) {
   const int64_t at = arena_bytes;
-  const int64_t lines = (tile * bytes_per_element + kLine - 1) / kLine;
-  arena_bytes += (lines + 3) * kLine;
+  arena_bytes += room_for(tile, bytes_per_element);
   return at;
 }
 
@@ -52,9 +68,7 @@ void Walk::set_numbers(std::span<const Scalar> given) {
 
 void Walk::go_straight(std::span<const Tensor> inputs, std::span<Tensor> outputs, int64_t n) {
   elements = n;
-  int64_t bytes = 0;
-  for (const int64_t width : program.registers) bytes += width;
-  tile = tile_for(bytes);
+  tile = tile_of(program);
   place_registers();
   for (size_t i = 0; i < inputs.size(); ++i)
     at(program.inputs[i]) = {inputs[i].data(), itemsize(inputs[i].dtype()), -1};
@@ -72,8 +86,7 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
   std::vector<bool> folded(program.items.size());
   for (const Output& output : program.outputs)
     folded[static_cast<size_t>(output.item)] = output.fold != nullptr;
-  int64_t bytes = 0;
-  for (const int64_t width : program.registers) bytes += width;
+  int64_t bytes = register_bytes(program);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto id = static_cast<size_t>(program.inputs[i]);
     if (program.items[id].last_use < 0) {

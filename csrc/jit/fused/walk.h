@@ -89,6 +89,10 @@ class Tiles {
   std::vector<Walk::Copied> gathered_, scattered_;  // with places of their own in the walk
 };
 
+// Tile and arena of a launch whose inputs are read where they lie.
+int64_t tile_of(const FusedProgram& program);
+int64_t arena_of(const FusedProgram& program);
+
 // A walk whose program ends in reductions (reduce.cpp). `sizes` are those of the walk's space.
 void run_reduced(const Walk& walk, const Dims& sizes, std::span<Tensor> outputs);
 Tensor make_reduced(const FusedProgram& program, const Output& output, const Dims& sizes);

@@ -1,0 +1,163 @@
+// describe(): a program as JSON for the explorer.
+#include <sstream>
+
+#include "base/json.h"
+#include "jit/fused/walk.h"
+
+namespace uh::jit::fused {
+namespace {
+
+class Describer {
+ public:
+  explicit Describer(const FusedProgram& program) : p_(program) {}
+
+  std::string text(const Launch* launch) {
+    w_.begin_object();
+    kinds("inputs", p_.inputs);
+    kinds("numbers", p_.given);
+    outputs();
+    steps();
+    w_.key("registers").values(p_.registers);
+    memory();
+    if (launch) {
+      w_.key("launch").begin_object();
+      w_.member("elements", launch->elements).member("tile", launch->tile);
+      w_.member("tiles", launch->tiles).member("threads", launch->threads);
+      w_.member("gathered", launch->gathered).member("l1_bytes", launch->l1_bytes);
+      w_.end_object();
+    }
+    return w_.end_object().take();
+  }
+
+ private:
+  const Item& item(int id) const { return p_.items[static_cast<size_t>(id)]; }
+  const Step& step_of(const Item& item) const { return p_.steps[static_cast<size_t>(item.index)]; }
+
+  void kinds(std::string_view name, const std::vector<int>& ids) {
+    w_.key(name).begin_array();
+    for (const int id : ids) {
+      w_.begin_object().member("dtype", uh::name(item(id).kind.dtype));
+      w_.member("zero_dim", item(id).kind.zero_dim);
+      w_.member("used", item(id).last_use >= 0).end_object();
+    }
+    w_.end_array();
+  }
+
+  // "x0", "0.5", "r2", "out1": how an operand is called in a list of steps.
+  std::string called(int id) const {
+    const Item& i = item(id);
+    switch (i.is) {
+      case Item::Is::kInput: return "in" + std::to_string(i.index);
+      case Item::Is::kGiven: return "n" + std::to_string(i.index);
+      case Item::Is::kNumber: {
+        const Number& number = p_.numbers[static_cast<size_t>(i.index)];
+        if (number.given >= 0) return "n" + std::to_string(number.given);
+        std::ostringstream out;
+        out << number.value;
+        return out.str();
+      }
+      case Item::Is::kStep: break;
+    }
+    return i.output >= 0 ? "out" + std::to_string(i.output) : "r" + std::to_string(i.reg);
+  }
+  static std::string op_name(const Step& step) {
+    return step.op ? std::string("aten::") + step.op->name : "aten::_to_copy";
+  }
+
+  // The expression as a tree: {"op", "dtype", "step", "operands": [...]}, or {"leaf"}.
+  // A step that several read is written once; elsewhere it is {"step"} alone.
+  void tree(int id, std::vector<bool>& told) {
+    const Item& i = item(id);
+    w_.begin_object();
+    if (i.is != Item::Is::kStep) {
+      w_.member("leaf", called(id)).member("dtype", uh::name(i.kind.dtype)).end_object();
+      return;
+    }
+    w_.member("step", number_[static_cast<size_t>(i.index)]);
+    if (!told[static_cast<size_t>(i.index)]) {
+      told[static_cast<size_t>(i.index)] = true;
+      const Step& step = step_of(i);
+      w_.member("op", op_name(step)).member("dtype", uh::name(i.kind.dtype));
+      w_.key("operands").begin_array();
+      for (size_t k = 0; k < step.arity; ++k) tree(step.operands[k], told);
+      w_.end_array();
+    }
+    w_.end_object();
+  }
+
+  void outputs() {
+    number_.resize(p_.steps.size());
+    int64_t next = 0;
+    for (size_t s = 0; s < p_.steps.size(); ++s) number_[s] = p_.steps[s].live ? next++ : -1;
+    std::vector<bool> told(p_.steps.size());
+    w_.key("outputs").begin_array();
+    for (const Output& output : p_.outputs) {
+      w_.begin_object().member("dtype", uh::name(output.dtype));
+      if (output.fold) {
+        w_.member("reduce", output.name).member("keepdim", output.keepdim);
+        w_.member("dims", p_.reduced_dims);  // -1: all
+      }
+      w_.key("tree");
+      tree(output.item, told);
+      w_.end_object();
+    }
+    w_.end_array();
+  }
+
+  void steps() {
+    w_.key("steps").begin_array();
+    for (const Step& step : p_.steps) {
+      if (!step.live) continue;
+      const Item& made = item(step.result);
+      w_.begin_object().member("op", op_name(step));
+      w_.member("computes", uh::name(step.dtype)).member("dtype", uh::name(made.kind.dtype));
+      w_.key("operands").begin_array();
+      for (size_t k = 0; k < step.arity; ++k) w_.value(called(step.operands[k]));
+      w_.end_array();
+      w_.key("parameters").begin_array();
+      for (size_t i = 0; step.op && i < Params::kMost; ++i) {
+        if (!step.params->has(i)) continue;
+        std::ostringstream out;
+        out << *(*step.params)[i];
+        w_.value(out.str());
+      }
+      w_.end_array();
+      w_.member("to", called(step.result));
+      w_.member("expr", step.op ? step.op->expression : "self");
+      w_.end_object();
+    }
+    w_.end_array();
+  }
+
+  void memory() {
+    int64_t read = 0, written = 0;
+    for (const int id : p_.inputs) read += item(id).last_use >= 0 ? width(id) : 0;
+    for (const Output& output : p_.outputs) {
+      if (!output.fold && output.same_as < 0) written += width(output.item);
+    }
+    int64_t eager = 0;  // what the steps would read and write one by one
+    for (const Step& step : p_.steps) {
+      if (!step.live) continue;
+      eager += width(step.result);
+      for (size_t k = 0; k < step.arity; ++k) {
+        const Item::Is is = item(step.operands[k]).is;
+        eager += is == Item::Is::kNumber ? 0 : width(step.operands[k]);
+      }
+    }
+    w_.member("tile", tile_of(p_)).member("l1_bytes", arena_of(p_));
+    w_.member("read_bytes", read).member("written_bytes", written).member("eager_bytes", eager);
+  }
+  int64_t width(int id) const { return itemsize(item(id).kind.dtype); }
+
+  const FusedProgram& p_;
+  JsonWriter w_;
+  std::vector<int64_t> number_;  // of each step among the live ones
+};
+
+}  // namespace
+
+std::string describe(const FusedProgram& program, const Launch* launch) {
+  return Describer(program).text(launch);
+}
+
+}  // namespace uh::jit::fused
