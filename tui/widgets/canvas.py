@@ -63,7 +63,9 @@ class Canvas(ScrollView, can_focus=True):
         self.picture = Picture.of([])
         self.spot: Spot | None = None
         self._strips: dict[int, Strip] = {}
-        self._base: Style | None = None  # the widget's own colours
+        # The widget's own colours and its ink: finding them out takes longer than drawing a line.
+        self._base: Style | None = None
+        self._ink = ""
 
     # The picture
 
@@ -108,7 +110,7 @@ class Canvas(ScrollView, can_focus=True):
         return self.scrollable_content_region.size
 
     def render_line(self, y: int) -> Strip:
-        if self._base is None:  # finding it out takes longer than drawing a line
+        if self._base is None:
             self._base = self.rich_style
         left, top = self.scroll_offset
         strip = self._strip(top + y).crop_extend(left, left + self.size.width, self._base)
@@ -117,7 +119,8 @@ class Canvas(ScrollView, can_focus=True):
     def _strip(self, y: int) -> Strip:
         made = self._strips.get(y)
         if made is None:
-            made = self._strips[y] = strip_of(self._dressed(y), ink_of(self.app))
+            self._ink = self._ink or ink_of(self.app)
+            made = self._strips[y] = strip_of(self._dressed(y), self._ink)
         return made
 
     def _dressed(self, y: int) -> list[Span]:
@@ -243,4 +246,4 @@ class Canvas(ScrollView, can_focus=True):
         super().notify_style_update()
         if hasattr(self, "_strips"):  # Textual calls this before __init__ is through
             self._strips.clear()
-            self._base = None
+            self._base, self._ink = None, ""
