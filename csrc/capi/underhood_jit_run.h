@@ -66,13 +66,21 @@ int64_t uh_trace_input(const char* name, const uh_value* value); /* a tensor, tu
 int64_t uh_trace_self(uh_box module);
 uh_graph uh_trace_end(const uh_value* result); /* the traced graph, returning this */
 void uh_trace_abort(void);
+/* What Python read of tensors while the trace was made: JSON [{text, file, line}]. */
+const char* uh_trace_warnings(void);
 int uh_tracing(void);
 /* Says where the next nodes come from. */
 void uh_trace_span(uh_source source, int line, int column, int end_line, int end_column);
 
-/* ---- files */
+/* Gives `prim::Constant[name=...]` nodes of that name their function. */
+int uh_graph_bind(uh_graph self, const char* name, uh_function function);
+
+/* ---- files; `extra` are n_extra pairs of a name and a text */
 int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64_t n_extra);
 uh_box uh_jit_load(const char* path); /* an object; of a saved function one with a forward */
+const char* uh_jit_extra(const char* path); /* JSON: {name: text} of the texts that go along */
+uh_box uh_function_module(uh_function self); /* a function as a module with a forward */
+uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n);
 /* Calls a method of an object; the result holds new references. */
 int uh_jit_call(uh_box self, const char* method, const uh_value* args, int64_t n,
                 uh_value* ret_value);

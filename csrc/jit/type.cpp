@@ -129,7 +129,17 @@ ClassType::~ClassType() {
   classes().erase(name_);
 }
 
+namespace {
+thread_local const ClassAliases::Names* t_aliases = nullptr;
+}
+
+ClassAliases::ClassAliases(const Names& names) : outer_(t_aliases) { t_aliases = &names; }
+ClassAliases::~ClassAliases() { t_aliases = outer_; }
+
 TypeRef find_class(std::string_view name) {
+  if (t_aliases) {
+    if (const auto it = t_aliases->find(name); it != t_aliases->end()) return it->second;
+  }
   std::lock_guard guard(g_lock);
   const auto it = classes().find(name);
   if (it == classes().end() || !it->second->try_retain()) return nullptr;

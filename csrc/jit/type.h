@@ -133,6 +133,20 @@ class ClassType final : public Type {
 // A class by its name; null when there is none (any more).
 TypeRef find_class(std::string_view name);
 
+// While it lives, find_class on this thread looks here first: a file's names for classes that have
+// other names in this process.
+class ClassAliases {
+ public:
+  using Names = std::map<std::string, TypeRef, std::less<>>;
+  explicit ClassAliases(const Names& names);
+  ~ClassAliases();
+  ClassAliases(const ClassAliases&) = delete;
+  ClassAliases& operator=(const ClassAliases&) = delete;
+
+ private:
+  const Names* outer_;
+};
+
 // Same type, facts of tensors included.
 bool same_type(const Type& a, const Type& b);
 // Whether every value of `type` may stand where `wanted` is asked for: int for Scalar, T for T?,

@@ -1,0 +1,38 @@
+// A model in one safetensors file: its tensors under their paths, all else as JSON in the metadata.
+//
+// What: the key "underhood.jit" holds the classes with the texts of their methods' graphs, the
+// functions that these call, the objects with their attributes, and the version of this form.
+// Tensors that stand in graphs as constants are CONSTANTS.c0, c1, ... in the file. Loading parses
+// graph texts and maps the tensors; nothing is executed, and what is allocated is bounded by the
+// size of the file.
+// Invariant: what load() accepts has passed verify(), graph by graph, and every attribute is of the
+// type that its class says. If violated: a damaged file crashes the interpreter.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "jit/function.h"
+
+namespace uh::jit {
+
+inline constexpr int64_t kModelVersion = 1;
+
+// `extra`: texts that go along. Throws a RuntimeError for a module that holds what has no form in
+// a file (a tensor without bytes, an object that contains itself).
+void save_model(const IValue& module, const std::string& path,
+                const std::map<std::string, std::string>& extra = {});
+
+// A class whose name is taken in this process gets another one, as PyTorch's mangled names.
+// `extra`, where given, is filled. Throws a RuntimeError that says what is wrong with the file.
+IValue load_model(const std::string& path, std::map<std::string, std::string>* extra = nullptr);
+
+// A function as a module with a forward: how it is saved.
+IValue module_of(Function& function);
+
+// The module with its attributes as constants of its graph, which has then no calls either: what is
+// left to optimise is all there. Attributes named in `preserved` stay, and can be set. Throws a
+// RuntimeError while the module trains, and where the graph sets an attribute that would go.
+IValue freeze(const IValue& module, const std::vector<std::string>& preserved);
+
+}  // namespace uh::jit

@@ -1,0 +1,97 @@
+#include "jit/pass.h"
+
+#include <chrono>
+
+#include "base/json.h"
+#include "jit/snapshot.h"
+#include "jit/verify.h"
+
+namespace uh::jit {
+
+// One line per file of passes/, written by CMake.
+#define UH_PASS(name) extern const Pass pass_##name;
+#include "generated/pass_list.inc"
+#undef UH_PASS
+
+const std::vector<const Pass*>& all_passes() {
+  static const auto* passes = new std::vector<const Pass*>{
+#define UH_PASS(name) &pass_##name,
+#include "generated/pass_list.inc"
+#undef UH_PASS
+  };
+  return *passes;
+}
+
+const Pass* find_pass(std::string_view name) {
+  for (const Pass* pass : all_passes())
+    if (name == pass->name) return pass;
+  return nullptr;
+}
+
+void tell_graph(const Graph& graph, int64_t function, std::string_view phase) {
+  if (!events::on()) return;
+  const std::string text = snapshot(graph);
+  events::emit_blob(events::Kind::kGRAPH, function, graph.id(), events::intern(phase),
+                    static_cast<int64_t>(graph.node_count()), text.data(), text.size());
+}
+
+PassRun::PassRun(std::string_view name, Graph& graph, int64_t function, int64_t index)
+    : name_(name), graph_(graph), outer_(t_rewrites), version_(graph.version()) {
+  check(!graph.rewrite(), "pass ", name_, ": begins within a rewrite");
+  verify(graph);
+  if (outer_) count_.kept = outer_->kept;
+  if (events::on()) {
+    static std::atomic<int64_t> g_run{0};
+    count_.run = ++g_run;
+    events::emit(events::Kind::kPASS_BEGIN, count_.run, function, graph.id(), events::intern(name_),
+                 index);
+  }
+  t_rewrites = &count_;
+  began_ = std::chrono::steady_clock::now();
+}
+
+PassRun::~PassRun() {
+  if (!over_) end("the pass was left");
+}
+
+int64_t PassRun::end(std::string_view failed) {
+  over_ = true;
+  t_rewrites = outer_;
+  if (outer_) {
+    outer_->rewrites += count_.rewrites;
+    outer_->edits += count_.edits;
+  }
+  const auto took = std::chrono::steady_clock::now() - began_;
+  std::string broken(failed);
+  if (broken.empty() && graph_.version() - version_ != count_.edits) {
+    broken = message("pass ", name_, ": ", graph_.version() - version_ - count_.edits,
+                     " edits were made outside of any rewrite");
+  }
+  if (broken.empty() && count_.edits > 0) {
+    try {
+      verify(graph_);
+    } catch (const Error& error) {
+      broken = message("pass ", name_, " broke the graph: ", std::string(error.what()));
+    }
+  }
+  if (count_.run != 0 && events::on()) {
+    const int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+    events::emit_blob(events::Kind::kPASS_END, count_.run, count_.rewrites, ns,
+                      broken.empty() ? 0 : 1, broken.data(), broken.size());
+  }
+  check_kind(broken.empty() || !failed.empty(), ErrorKind::kInternal, broken);
+  return count_.rewrites;
+}
+
+int64_t run_pass(const Pass& pass, Graph& graph, int64_t function, int64_t index) {
+  PassRun run(pass.name, graph, function, index);
+  try {
+    pass.run(graph);
+  } catch (const Error& error) {
+    run.end(error.what());
+    throw;
+  }
+  return run.end();
+}
+
+}  // namespace uh::jit

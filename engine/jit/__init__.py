@@ -1,0 +1,190 @@
+"""engine.jit: from Python to a graph that is optimised, run without Python, and saved.
+
+`script` compiles source, `trace` records a run; both give something that is called like what it was
+made from. `fn.graph` is what was compiled, `fn.graph_for(*inputs)` what runs, `fn.instructions(...)`
+the interpreter's program. `save` and `load` keep it in one file; `register_pass` adds a pass of one's
+own to the pipeline.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from engine.jit.function import ScriptFunction
+from engine.jit.graph import Block, Graph, Node, Use, Value
+from engine.jit.frontend.marks import (
+    Attribute,
+    Final,
+    annotate,
+    export,
+    ignore,
+    is_scripting,
+    unused,
+)
+from engine.jit.module import ScriptModule
+from engine.jit.tracing import TracerWarning, TracingCheckError
+from engine.nn import Module
+from engine.tensor import Tensor
+
+__all__ = [
+    "Attribute",
+    "Block",
+    "Final",
+    "Graph",
+    "Node",
+    "ScriptFunction",
+    "ScriptModule",
+    "TracerWarning",
+    "TracingCheckError",
+    "Use",
+    "Value",
+    "annotate",
+    "export",
+    "freeze",
+    "ignore",
+    "is_scripting",
+    "is_tracing",
+    "load",
+    "passes",
+    "register_pass",
+    "save",
+    "script",
+    "script_if_tracing",
+    "trace",
+    "trace_module",
+    "unused",
+]
+
+# As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.
+_ENABLED = os.environ.get("PYTORCH_JIT", "1") != "0"
+
+
+def script(obj: Any, *, example_inputs: Any = None) -> Any:
+    """Compiles a function or a module from its source: a typed subset of Python.
+
+    Parameters without annotation are Tensors. Control flow stays control flow. A module gives a
+    ScriptModule with its own parameters and buffers: `forward` and what it calls, and methods
+    marked with `export`, are compiled.
+    Raises: RuntimeError for what is not in the subset, with the line, a caret and what to write
+    instead; TypeError for an object that is neither.
+
+    >>> import engine
+    >>> @engine.jit.script
+    ... def clipped(x, n: int = 2):
+    ...     for _ in range(n):
+    ...         x = x * 2
+    ...     return x.clamp(max=5.0)
+    >>> clipped(engine.tensor([1., 2.]))
+    tensor([4., 5.])
+    """
+    if not _ENABLED or isinstance(obj, (ScriptFunction, ScriptModule)):
+        return obj
+    from engine.jit import compiling, frontend
+
+    if isinstance(obj, Module):
+        return compiling.script_module(frontend.compile_module(obj))
+    if inspect.isfunction(obj) or inspect.ismethod(obj):
+        return compiling.script_function(frontend.compile_function(obj))
+    raise TypeError(
+        f"jit.script: expected a function or an nn.Module, got {type(obj).__name__}"
+        + ("; script an instance of it" if inspect.isclass(obj) else "")
+    )
+
+
+def trace(
+    func: Any,
+    example_inputs: Any,
+    *,
+    check_trace: bool = True,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+) -> Any:
+    """Records what a function or module does for example inputs: every operator, no Python.
+
+    example_inputs: a tuple of inputs, or one Tensor. A branch, a loop count, and numbers read from
+    tensors or their sizes are fixed as they were: a TracerWarning says where a value was read.
+    check_trace: runs both once more and raises TracingCheckError when they differ.
+
+    >>> import engine
+    >>> f = engine.jit.trace(lambda x: (x * 2).relu(), engine.ones(2))
+    >>> f(engine.tensor([-1., 3.]))
+    tensor([0., 6.])
+    """
+    if not _ENABLED or isinstance(func, (ScriptFunction, ScriptModule)):
+        return func
+    from engine.jit import tracing
+
+    args = (example_inputs,) if isinstance(example_inputs, Tensor) else tuple(example_inputs)
+    if isinstance(func, Module):
+        return trace_module(
+            func, {"forward": args}, check_trace=check_trace, check_tolerance=check_tolerance
+        )
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, Module) and func.__name__ == "forward":
+        return trace(owner, args, check_trace=check_trace, check_tolerance=check_tolerance)
+    if not callable(func):
+        raise TypeError(f"jit.trace: expected a function or a module, got {type(func).__name__}")
+    return tracing.trace_function(func, args, check_trace, check_tolerance)
+
+
+def trace_module(
+    mod: Module, inputs: dict[str, Any], check_trace: bool = True, check_tolerance: float = 1e-5
+) -> ScriptModule:
+    """Traces methods of a module, each with the example inputs given by its name."""
+    from engine.jit import traced_module
+
+    return traced_module.trace_module(mod, inputs, check_trace, check_tolerance)
+
+
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that a trace calls compiled, so that its control flow is kept."""
+    from engine.jit.traced_module import if_tracing
+
+    return if_tracing(fn)
+
+
+def is_tracing() -> bool:
+    """Whether this thread is making a trace."""
+    from engine._native import lib
+
+    return bool(lib.uh_tracing())
+
+
+def save(m: Any, f: Any, _extra_files: dict[str, str] | None = None) -> None:
+    """Writes a scripted function or module to one safetensors file, which C and C++ read as well."""
+    from engine.jit import saving
+
+    saving.save(m, f, _extra_files)
+
+
+def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None) -> Any:
+    """What `save` wrote. Weights are mapped, not read; nothing in the file is executed."""
+    from engine.jit import saving
+
+    return saving.load(f, map_location, _extra_files)
+
+
+def freeze(
+    mod: ScriptModule, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True
+) -> ScriptModule:
+    """A module in eval mode whose attributes have become constants of its graph."""
+    from engine.jit import saving
+
+    return saving.freeze(mod, preserved_attrs or [], optimize_numerics)
+
+
+def passes() -> dict[str, str]:
+    """The passes by name, each with what it does."""
+    from engine.jit import user_passes
+
+    return user_passes.passes()
+
+
+def register_pass(*args: Any, **kwargs: Any) -> Any:
+    """Adds a pass written in Python to the pipeline: see engine/jit/user_passes.py."""
+    from engine.jit import user_passes
+
+    return user_passes.register_pass(*args, **kwargs)

@@ -1,0 +1,102 @@
+"""From what the front end compiled to functions and modules of the core."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from engine._native import lib
+from engine.jit.frontend import CompiledFunction, CompiledModule
+from engine.jit.function import NativeFunction, ScriptFunction
+from engine.jit.graph import number_of
+from engine.jit.module import ScriptModule
+from engine.jit.objects import NativeClass, Slot
+from engine.jit.values import ObjectBox
+
+# Each is made once: what calls it later finds it here, as does a second module of the same class.
+_functions: dict[str, NativeFunction] = {}
+_classes: dict[str, NativeClass] = {}
+
+
+def native_function(compiled: CompiledFunction) -> NativeFunction:
+    """The function of the core, with everything that it calls."""
+    found = _functions.get(compiled.name)
+    if found is not None:
+        return found
+    for callee in compiled.calls.values():
+        made = native_function(callee)
+        number_of(lib.uh_graph_bind(compiled.graph, made.name.encode(), made.handle))
+    native = NativeFunction.of(compiled.name, compiled.graph)
+    if compiled.defaults:
+        native.set_defaults(list(compiled.defaults))
+    source = compiled.source
+    native.tell(
+        "script", source.file, {"first_line": source.first_line, "source": source.text}
+    )
+    tell_syntax(native, source)
+    _functions[compiled.name] = native
+    return native
+
+
+def tell_syntax(native: NativeFunction, source: Any) -> None:
+    """The tokens and the tree of a function, for a recording."""
+    if lib.uh_recording():
+        from engine._generated.event_kinds import SYNTAX
+
+        text = f'{{"tokens": {source.tokens_json()}, "tree": {source.tree_json()}}}'.encode()
+        number = lib.uh_function_id(native.handle)
+        lib.uh_emit_blob(SYNTAX, 0, number, 0, 0, 0, text, len(text))
+
+
+def signature_of(compiled: CompiledFunction) -> inspect.Signature:
+    """What Python may call it with; `self` left out."""
+    parameters = []
+    for one in compiled.parameters:
+        if one.name == "self" and one.type.startswith("__torch__."):
+            continue
+        kind = (
+            inspect.Parameter.KEYWORD_ONLY
+            if one.keyword_only
+            else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
+        default = one.default if one.has_default else inspect.Parameter.empty
+        parameters.append(inspect.Parameter(one.name, kind, default=default))
+    return inspect.Signature(parameters)
+
+
+def script_function(compiled: CompiledFunction) -> ScriptFunction:
+    """What `jit.script(fn)` returns."""
+    return ScriptFunction(native_function(compiled), signature_of(compiled), compiled.fn)
+
+
+def script_module(compiled: CompiledModule) -> ScriptModule:
+    """What `jit.script(module)` returns: one ScriptModule per submodule, shared ones once."""
+    return _module(compiled, {})
+
+
+def _module(compiled: CompiledModule, made: dict[int, ScriptModule]) -> ScriptModule:
+    key = id(compiled.module)
+    if key in made:
+        return made[key]
+    children = {name: _module(one, made) for name, one in compiled.submodules.items()}
+    values: dict[str, Any] = {}
+    for attribute in compiled.attributes:
+        child = children.get(attribute.name)
+        values[attribute.name] = attribute.value if child is None else child
+    native = native_class(compiled)
+    box: ObjectBox = native.instance(values)
+    signatures = {name: signature_of(one) for name, one in compiled.methods.items()}
+    made[key] = ScriptModule(box, signatures, children)
+    return made[key]
+
+
+def native_class(compiled: CompiledModule) -> NativeClass:
+    """The class of a compiled module, made at its first instance."""
+    found = _classes.get(compiled.class_name)
+    if found is not None:
+        return found
+    slots = [Slot(one.name, one.type, one.kind) for one in compiled.attributes]
+    native = _classes[compiled.class_name] = NativeClass.new(compiled.class_name, slots)
+    for name, method in compiled.methods.items():
+        native.add_method(name, native_function(method))
+    return native

@@ -1,0 +1,165 @@
+"""ScriptFunction: a compiled function that is called like the Python function it was made from."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.jit.graph import Graph, number_of, text_of
+from engine.jit.values import Native, to_python
+
+_MISSING = object()
+
+
+class NativeFunction:
+    """One reference on a function of the core: a name, a graph, and what runs it."""
+
+    def __init__(self, handle: int) -> None:
+        if not handle:
+            raise_last()
+        self.handle = handle
+
+    @classmethod
+    def of(cls, name: str, graph: int) -> NativeFunction:
+        """A function of this graph, of which a reference is taken."""
+        return cls(lib.uh_function_new(name.encode(), graph))
+
+    def __del__(self) -> None:
+        lib.uh_function_release(getattr(self, "handle", 0))
+
+    def set_defaults(self, values: Sequence[Any]) -> None:
+        """What the last parameters are when they are not given."""
+        native = Native(values)
+        number_of(lib.uh_function_set_defaults(self.handle, native.array, native.count))
+
+    def call(self, args: Sequence[Any]) -> Any:
+        """Runs it. Raises: what its operators raise, and TypeError for arguments of other types."""
+        native = Native(args)
+        result = ffi.new("uh_value *")
+        if lib.uh_function_call(self.handle, native.array, native.count, result) != 0:
+            raise_last()
+        return to_python(result)
+
+    @property
+    def name(self) -> str:
+        return text_of(lib.uh_function_name(self.handle))
+
+    @property
+    def schema(self) -> str:
+        """Such as "f(Tensor x, int n=2) -> Tensor"."""
+        return text_of(lib.uh_function_schema(self.handle))
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it was compiled."""
+        return Graph(lib.uh_function_graph(self.handle))
+
+    def graph_for(self, args: Sequence[Any]) -> Graph:
+        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        native = Native(args)
+        return Graph(lib.uh_function_graph_for(self.handle, native.array, native.count))
+
+    def instructions(self, args: Sequence[Any]) -> str:
+        """What the interpreter runs for inputs like these, a line each."""
+        native = Native(args)
+        return text_of(lib.uh_function_code(self.handle, native.array, native.count))
+
+    def tell(self, how: str, file: str, facts: dict[str, Any]) -> None:
+        """Where it comes from, for a recording."""
+        lib.uh_function_tell(
+            self.handle, how.encode(), file.encode(), json.dumps(facts).encode()
+        )
+
+
+class ScriptFunction:
+    """What `jit.script(fn)` and `jit.trace(fn, inputs)` return.
+
+    >>> import engine
+    >>> @engine.jit.script
+    ... def double(x):
+    ...     return x + x
+    >>> double(engine.ones(2))
+    tensor([2., 2.])
+    """
+
+    def __init__(
+        self, native: NativeFunction, signature: inspect.Signature, fn: Callable[..., Any] | None
+    ) -> None:
+        self._native = native
+        self.__signature__ = signature
+        self._count = len(signature.parameters)
+        self._simple = all(
+            p.default is p.empty and p.kind is not p.KEYWORD_ONLY
+            for p in signature.parameters.values()
+        )
+        self.__name__ = self.__qualname__ = native.name
+        self.__doc__ = fn.__doc__ if fn is not None else None
+        self.__wrapped__ = fn
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        if not kwargs and self._simple and len(args) == self._count:
+            return args
+        try:
+            bound = self.__signature__.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}() {error}; declared as {self.schema}") from None
+        bound.apply_defaults()
+        return list(bound.arguments.values())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._native.call(self._bound(args, kwargs))
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._native.name
+
+    @property
+    def qualified_name(self) -> str:
+        """The name as PyTorch gives it: `__torch__.f`."""
+        return f"__torch__.{self.name}"
+
+    @property
+    def schema(self) -> str:
+        """Parameters and result with their types."""
+        return self._native.schema
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it was compiled; calls of other functions are still calls."""
+        return self._native.graph
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The same with what it calls in it."""
+        graph = self._native.graph.copy()
+        number_of(lib.uh_pass_run(graph._handle, b"inline_calls"))
+        return graph
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        return self._native.graph_for(self._bound(args, kwargs))
+
+    def instructions(self, *args: Any, **kwargs: Any) -> str:
+        """What the interpreter runs for inputs like these, a line each."""
+        return self._native.instructions(self._bound(args, kwargs))
+
+    @property
+    def code(self) -> str:
+        """The graph as Python source again."""
+        from engine.jit.source_again import python_of
+
+        return python_of(self.graph, self.name)
+
+    def save(self, f: Any) -> None:
+        """Writes it to one file: see `jit.save`."""
+        from engine.jit.saving import save
+
+        save(self, f)
+
+    def __repr__(self) -> str:
+        return f"<engine.jit.ScriptFunction {self.schema}>"

@@ -1,0 +1,92 @@
+"""Classes and objects of the JIT: what a module is, once it is scripted, traced or loaded.
+
+An object holds the module's own tensors, so an optimizer's step and `load_state_dict` are seen by both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine._native import lib
+from engine._native.errors import raise_last
+from engine.jit.function import NativeFunction
+from engine.jit.graph import number_of, text_of
+from engine.jit.values import ObjectBox
+
+KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
+_mangled = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One attribute of a class. kind: attribute, module, parameter or buffer."""
+
+    name: str
+    type: str
+    kind: str = "attribute"
+
+
+class NativeClass:
+    """One reference on a class: attributes, then methods."""
+
+    def __init__(self, handle: int) -> None:
+        if not handle:
+            raise_last()
+        self.handle = handle
+
+    @classmethod
+    def new(cls, name: str, slots: Iterable[Slot]) -> NativeClass:
+        """A class of this name; one that is taken is made unique, as PyTorch does it."""
+        found = lib.uh_class_find(name.encode())
+        if found:
+            lib.uh_class_release(found)
+            head, _, last = name.rpartition(".")
+            return cls.new(f"{head}.___torch_mangle_{next(_mangled)}.{last}", slots)
+        made = cls(lib.uh_class_new(name.encode()))
+        for slot in slots:
+            kind = KINDS[slot.kind]
+            number_of(
+                lib.uh_class_add_attribute(
+                    made.handle, slot.name.encode(), slot.type.encode(), kind
+                )
+            )
+        return made
+
+    @classmethod
+    def of(cls, box: ObjectBox) -> NativeClass:
+        """The class of an object."""
+        return cls(lib.uh_object_class(box.handle))
+
+    def __del__(self) -> None:
+        lib.uh_class_release(getattr(self, "handle", 0))
+
+    def add_method(self, name: str, function: NativeFunction) -> None:
+        """Adds a method; its first parameter is the object."""
+        number_of(lib.uh_class_add_method(self.handle, name.encode(), function.handle))
+
+    def method(self, name: str) -> NativeFunction | None:
+        """The function of a method; None when there is none."""
+        found = lib.uh_class_method(self.handle, name.encode())
+        return NativeFunction(found) if found else None
+
+    def describe(self) -> dict[str, Any]:
+        """name, attributes (name, type, kind) and the names of the methods."""
+        found: dict[str, Any] = json.loads(text_of(lib.uh_class_describe(self.handle)))
+        return found
+
+    def instance(self, values: dict[str, Any]) -> ObjectBox:
+        """An object with these attributes. Raises: TypeError for a value of another type."""
+        box = ObjectBox(lib.uh_object_new(self.handle))
+        for name, value in values.items():
+            box.set(name, value)
+        return box
+
+
+def class_name(module: Any) -> str:
+    """PyTorch's name for the class of a module: `__torch__.package.Name`."""
+    kind = type(module)
+    return f"__torch__.{kind.__module__}.{kind.__qualname__}".replace("<locals>.", "")
