@@ -28,6 +28,8 @@ class Parser {
   }
 
  private:
+  static constexpr int kMostDepth = 50;
+
   void arguments(std::vector<Argument>& out) {
     bool keyword_only = false;
     while (!eat(')')) {
@@ -63,7 +65,7 @@ class Parser {
     Argument a;
     a.keyword_only = keyword_only;
     type(a);
-    a.name = word("an argument name");
+    a.name = a.type == "..." ? a.type : word("an argument name");
     if (eat('=')) {
       a.has_default = true;
       a.fallback = default_text();
@@ -71,24 +73,62 @@ class Parser {
     return a;
   }
 
-  // Tensor(a!)?[]? : base, alias mark, optional items, list, optional.
-  void type(Argument& a) {
-    a.type = word("a type");
+  // Tensor(a!)?[]? : base, alias mark, and whatever makes a list or an optional of it. Builtins of
+  // the JIT also have lists that are written, `t[](a!)`, tuples and dictionaries.
+  void type(Argument& a, int depth = 0) {
+    if (depth > kMostDepth) wrong("less nesting");
     if (eat('(')) {
+      a.type = "(" + types(depth) + ")";
+    } else if (eat('.')) {
+      if (!(eat('.') && eat('.'))) wrong("'...'");
+      a.type = "...";  // as many more as are given
+      return;
+    } else {
+      a.type = word("a type");
+      if (a.type == "Dict") {
+        expect('(');
+        a.type += "(" + types(depth) + ")";
+      }
+    }
+    for (;;) {
+      if (eat('?')) {
+        a.type += "?";
+      } else if (eat('[')) {
+        while (std::isdigit(static_cast<unsigned char>(peek()))) ++at_;
+        expect(']');
+        a.type += "[]";
+      } else if (eat('(')) {
+        alias(a);
+      } else {
+        return;
+      }
+    }
+  }
+
+  // Up to the ')': types that stand within another.
+  std::string types(int depth) {
+    std::string all;
+    while (!eat(')')) {
+      Argument inner;
+      type(inner, depth + 1);
+      all += (all.empty() ? "" : ", ") + inner.type;
+      if (!eat(',') && peek() != ')') wrong("',' or ')'");
+    }
+    return all;
+  }
+
+  // (a!) is written; (a), (a|b) and (*), which is anything in a container, are viewed; what goes
+  // into a container, (a -> *), is neither.
+  void alias(Argument& a) {
+    if (!eat('*')) {
       word("an alias set");
-      a.written = eat('!');
-      a.viewed = !a.written;
-      expect(')');
+      while (eat('|')) word("an alias set");
     }
-    if (eat('?')) a.type += "?";  // of the items: Tensor?[]
-    const bool optional_items = eat('?');
-    if (optional_items) a.type += "?";
-    if (eat('[')) {
-      while (std::isdigit(static_cast<unsigned char>(peek()))) ++at_;
-      expect(']');
-      a.type += "[]";
-      if (eat('?')) a.type += "?";
-    }
+    a.written = eat('!');
+    const bool kept = eat('-');
+    if (kept && !(eat('>') && eat('*'))) wrong("'-> *'");
+    a.viewed = !a.written && !kept;
+    expect(')');
   }
 
   // Up to the ',' or ')' that ends the argument; brackets and quotes nest.

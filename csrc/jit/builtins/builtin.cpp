@@ -1,0 +1,117 @@
+#include "jit/builtins/builtin.h"
+
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "jit/builtins/define.h"
+
+namespace uh::jit {
+namespace {
+
+struct Registry {
+  std::vector<const Builtin*> all;
+  std::map<std::string, std::vector<const Builtin*>, std::less<>> by_name;
+  std::map<std::string, const Builtin*, std::less<>> by_full_name;
+};
+
+Registry*& being_filled() {
+  static Registry* registry = nullptr;
+  return registry;
+}
+
+// Filled at the first question; what is in it lives as long as the process.
+const Registry& registry() {
+  static const Registry* filled = [] {
+    being_filled() = new Registry;
+    define_arithmetic();
+    define_comparisons();
+    define_math();
+    define_conversions();
+    define_lists();
+    define_dicts();
+    define_texts();
+    define_text_tests();
+    define_formats();
+    define_tensors();
+    define_effects();
+    return std::exchange(being_filled(), nullptr);
+  }();
+  return *filled;
+}
+
+const char* kept(std::string text) {
+  static auto* texts = new std::deque<std::string>;
+  return texts->emplace_back(std::move(text)).c_str();
+}
+
+template <class Items>
+IValue listed(const Items& items) {
+  return new_list(std::vector<IValue>(items.begin(), items.end()));
+}
+
+}  // namespace
+
+bool Builtin::is_variadic() const {
+  return !schema().arguments.empty() && schema().arguments.back().type == "...";
+}
+
+void Builtin::call_boxed(Stack& stack) {
+  call(stack, is_variadic() ? stack.size() : schema().arguments.size());
+}
+
+const std::vector<const Builtin*>& builtins_named(std::string_view qualified_name) {
+  static const auto* none = new std::vector<const Builtin*>;
+  const auto it = registry().by_name.find(qualified_name);
+  return it == registry().by_name.end() ? *none : it->second;
+}
+
+const Builtin* find_builtin(std::string_view full_name) {
+  const auto it = registry().by_full_name.find(full_name);
+  return it == registry().by_full_name.end() ? nullptr : it->second;
+}
+
+const std::vector<const Builtin*>& all_builtins() { return registry().all; }
+
+const Builtin* as_builtin(const OperatorInfo* op) { return dynamic_cast<const Builtin*>(op); }
+
+void define(std::string schema, Builtin::Function function, bool has_effect) {
+  const bool prim = schema.starts_with("prim::");
+  const char* text = kept(prim ? schema.substr(6) : std::move(schema));
+  const auto* builtin = new Builtin(text, prim ? "prim" : "aten", function, has_effect);
+  Registry& all = *being_filled();
+  all.all.push_back(builtin);
+  all.by_name[builtin->qualified_name()].push_back(builtin);
+  const std::string name = std::string(builtin->name_space()) + "::" + builtin->full_name();
+  check_kind(all.by_full_name.emplace(name, builtin).second, ErrorKind::kInternal,
+             "builtins: two are called ", name);
+}
+
+void define_each(std::string_view schema, const std::vector<std::string_view>& words,
+                 Builtin::Function function) {
+  for (const std::string_view word : words) {
+    std::string text;
+    for (const char c : schema) c == '$' ? text += word : text += c;
+    define(std::move(text), function);
+  }
+}
+
+IValue with_lists(IValue value) {
+  if (const Dims* dims = value.get_if<Dims>()) return listed(*dims);
+  if (const auto* tensors = value.get_if<std::vector<Tensor>>()) return listed(*tensors);
+  if (const auto* floats = value.get_if<std::vector<double>>()) return listed(*floats);
+  return value;
+}
+
+Complex128 complex_of(const IValue& value) { return from_value<Scalar>(value).to_complex(); }
+
+void wrong_argument(const IValue& value, std::string_view wanted) {
+  fail(ErrorKind::kType, "builtin: expected ", wanted, ", got ", value.type_name());
+}
+
+void check_count(const Stack& stack, size_t n, size_t wanted) {
+  check_kind(n == wanted && stack.size() >= n, ErrorKind::kType, "builtin: expected ", wanted,
+             " arguments, got ", stack.size() < n ? stack.size() : n);
+}
+
+}  // namespace uh::jit

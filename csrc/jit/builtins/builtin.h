@@ -1,0 +1,59 @@
+// Builtin: what scripted programs call that is no tensor operator: arithmetic of numbers, lists,
+// dictionaries, texts, conversions, sizes of tensors.
+//
+// What: an OperatorInfo with PyTorch's name and schema, called on boxed values. Nodes of graphs
+// hold it like an operator's. Builtins are in a registry of their own: the dispatcher could hold
+// neither two `len` nor a `t[]`.
+// A list or dictionary is changed in place where the schema says (a!), and shared by reference.
+// Invariant: a builtin that neither writes nor has_effect() gives the same results for equal
+// arguments, and nothing else: constant propagation runs it. If violated: it is run at another time
+// than the program says.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dispatch/operator.h"
+
+namespace uh::jit {
+
+class Builtin final : public OperatorInfo {
+ public:
+  // Takes the last `n` values off the stack and leaves the results.
+  using Function = void (*)(Stack& stack, size_t n);
+
+  Builtin(const char* schema, const char* name_space, Function function, bool has_effect)
+      : OperatorInfo(schema), function_(function), has_effect_(has_effect) {
+    set_name_space(name_space);
+  }
+
+  // With `...` in its schema it takes as many as there are: tell call() how many.
+  bool is_variadic() const;
+  // Prints, warns, raises or seeds: neither dropped, nor moved, nor run ahead of time.
+  bool has_effect() const { return has_effect_; }
+  bool is_pure() const { return !has_effect_ && !schema().writes(); }
+
+  void call(Stack& stack, size_t n) const { function_(stack, n); }
+  // All of the stack for a variadic one, else as many values as the schema has arguments.
+  void call_boxed(Stack& stack) override;
+
+ private:
+  const Function function_;
+  const bool has_effect_;
+};
+
+// Those of a name ("aten::add"), in the order in which they are tried; empty when there are none.
+const std::vector<const Builtin*>& builtins_named(std::string_view qualified_name);
+// By full name, "aten::add.int"; null when there is none.
+const Builtin* find_builtin(std::string_view full_name);
+const std::vector<const Builtin*>& all_builtins();
+// Null when the operator is none.
+const Builtin* as_builtin(const OperatorInfo* op);
+
+// A value that a list may be asked of, as a List: what operators return as plain arrays (sizes,
+// Tensor[]) is copied into one. Who keeps results of operators in registers calls this, so that
+// append() reaches the list that the program holds.
+IValue with_lists(IValue value);
+
+}  // namespace uh::jit

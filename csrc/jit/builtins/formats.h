@@ -1,0 +1,16 @@
+// Texts of values as Python writes them, and its format specifications.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dispatch/ivalue.h"
+
+namespace uh::jit {
+
+// repr(float): the fewest digits that give it back.
+std::string float_text(double value);
+// format(value, spec): "[[fill]align][sign][#][0][width][,][.precision][type]".
+std::string formatted(const IValue& value, std::string_view spec);
+
+}  // namespace uh::jit

@@ -1,0 +1,18 @@
+// Where scripted programs print and warn.
+//
+// Invariant: a handler is called on the thread that runs the program, and throws nothing.
+#pragma once
+
+#include <string>
+
+namespace uh::jit {
+
+// Text as print gives it, with the end of its line. Null: standard output and standard error.
+using TextHandler = void (*)(const char* text, size_t size);
+void set_print_handler(TextHandler handler);
+void set_warn_handler(TextHandler handler);
+
+void print_out(const std::string& text);
+void warn_out(const std::string& text);
+
+}  // namespace uh::jit

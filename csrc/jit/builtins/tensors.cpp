@@ -1,0 +1,255 @@
+// Questions about tensors, and tensors made of numbers: what PyTorch has as operators without
+// kernels, and as attributes (prim::dtype).
+#include "jit/builtins/tensors.h"
+
+#include "autograd/meta.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/creation.h"
+#include "jit/builtins/define.h"
+#include "ops/copy/copy.h"
+
+namespace uh::jit {
+namespace {
+
+using Int = int64_t;
+using Items = std::vector<IValue>;
+
+IValue listed(const Dims& dims) { return new_list(Items(dims.begin(), dims.end())); }
+
+size_t dimension(const Tensor& t, Int dim) {
+  const Int n = t.ndim();
+  const Int at = dim < 0 ? dim + n : dim;
+  if (at < 0 || at >= n) {
+    if (n == 0)
+      fail(ErrorKind::kIndex, "Dimension specified as ", dim, " but tensor has no dimensions");
+    fail(ErrorKind::kIndex, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1,
+         "], but got ", dim, ")");
+  }
+  return static_cast<size_t>(at);
+}
+
+void define_sizes() {
+  define("size(Tensor self) -> int[]", boxed<[](const Tensor& t) { return listed(t.sizes()); }>);
+  define("size.int(Tensor self, int dim) -> int",
+         boxed<[](const Tensor& t, Int dim) { return t.sizes()[dimension(t, dim)]; }>);
+  define("stride(Tensor self) -> int[]",
+         boxed<[](const Tensor& t) { return listed(t.strides()); }>);
+  define("stride.int(Tensor self, int dim) -> int",
+         boxed<[](const Tensor& t, Int dim) { return t.strides()[dimension(t, dim)]; }>);
+  define("dim(Tensor self) -> int", boxed<[](const Tensor& t) { return t.ndim(); }>);
+  define("ndimension(Tensor self) -> int", boxed<[](const Tensor& t) { return t.ndim(); }>);
+  define("numel(Tensor self) -> int", boxed<[](const Tensor& t) { return t.numel(); }>);
+  define("nelement(Tensor self) -> int", boxed<[](const Tensor& t) { return t.numel(); }>);
+  define("len.Tensor(Tensor t) -> int", boxed<[](const Tensor& t) {
+           if (t.ndim() == 0) fail(ErrorKind::kType, "len() of a 0-d tensor");
+           return t.size(0);
+         }>);
+  define("storage_offset(Tensor self) -> int", boxed<[](const Tensor& t) { return t.offset(); }>);
+  define("is_contiguous(Tensor self) -> bool",
+         boxed<[](const Tensor& t) { return t.is_contiguous(); }>);
+  define("is_same_size(Tensor self, Tensor other) -> bool",
+         boxed<[](const Tensor& a, const Tensor& b) {
+           return std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(),
+                             b.sizes().end());
+         }>);
+}
+
+void define_kinds() {
+  define("prim::dtype(Tensor a) -> int",
+         boxed<[](const Tensor& t) { return pytorch_code(t.dtype()); }>);
+  define("prim::device(Tensor a) -> Device", boxed<[](const Tensor& t) { return t.device(); }>);
+  define("prim::layout(Tensor a) -> Layout", boxed<[](const Tensor&) { return Int{0}; }>);
+  define("prim::itemsize(Tensor a) -> int",
+         boxed<[](const Tensor& t) { return info(t.dtype()).itemsize; }>);
+  define("prim::nbytes(Tensor a) -> int",
+         boxed<[](const Tensor& t) { return t.numel() * info(t.dtype()).itemsize; }>);
+  define("element_size(Tensor self) -> int",
+         boxed<[](const Tensor& t) { return info(t.dtype()).itemsize; }>);
+  define("prim::is_meta(Tensor a) -> bool", boxed<[](const Tensor& t) { return t.is_meta(); }>);
+  for (const char* never : {"prim::is_cuda", "prim::is_sparse", "prim::is_quantized"})
+    define(std::string(never) + "(Tensor a) -> bool", boxed<[](const Tensor&) { return false; }>);
+  define("get_device(Tensor self) -> int", boxed<[](const Tensor&) { return Int{-1}; }>);
+  define("is_floating_point(Tensor self) -> bool",
+         boxed<[](const Tensor& t) { return is_floating(t.dtype()); }>);
+  define("is_complex(Tensor self) -> bool",
+         boxed<[](const Tensor& t) { return is_complex(t.dtype()); }>);
+  define("is_signed(Tensor self) -> bool", boxed<[](const Tensor& t) {
+           const DType d = t.dtype();
+           return d != DType::kBool && info(d).name.find("uint") == std::string_view::npos;
+         }>);
+  define("is_nonzero(Tensor self) -> bool", boxed<[](const Tensor& t) {
+           check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+           check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+           return number_in(t).to_bool();
+         }>);
+  define("prim::type(Device self) -> str",
+         boxed<[](Device device) { return std::string(name(device)); }>);
+  define("prim::index(Device self) -> int?", boxed<[](Device) { return IValue(); }>);
+}
+
+void define_gradients() {
+  define("prim::requires_grad(Tensor a) -> bool",
+         boxed<[](const Tensor& t) { return autograd::requires_grad(t); }>);
+  define("is_leaf(Tensor self) -> bool",
+         boxed<[](const Tensor& t) { return autograd::is_leaf(t); }>);
+  define("requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
+         boxed<[](const Tensor& t, bool on) {
+           autograd::set_requires_grad(t, on);
+           return t;
+         }>);
+  define("prim::grad(Tensor a) -> Tensor(*)", boxed<[](const Tensor& t) {
+           const auto* meta = autograd::maybe_meta(t.impl());
+           return meta && meta->grad ? IValue(meta->grad) : IValue();
+         }>);
+}
+
+// ---- another dtype or device: itself where nothing changes and no copy is asked for
+
+Tensor converted(const Tensor& t, DType dtype, Device device, bool copy, MemoryFormat format) {
+  const bool same = (dtype == DType::kUndefined || dtype == t.dtype()) &&
+                    (device == Device::kUndefined || device == t.device()) &&
+                    format == MemoryFormat::kUndefined;
+  return same && !copy ? t : ops::_to_copy(t, dtype, device, format);
+}
+
+void define_to() {
+  define(
+      "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool "
+      "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+      boxed<[](const Tensor& t, Device device, DType dtype, bool, bool copy, MemoryFormat format) {
+        return converted(t, dtype, device, copy, format);
+      }>);
+  define(
+      "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+      "MemoryFormat? memory_format=None) -> Tensor(a)",
+      boxed<[](const Tensor& t, DType dtype, bool, bool copy, MemoryFormat format) {
+        return converted(t, dtype, Device::kUndefined, copy, format);
+      }>);
+  define(
+      "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
+      "MemoryFormat? memory_format=None) -> Tensor(a)",
+      boxed<[](const Tensor& t, const Tensor& other, bool, bool copy, MemoryFormat format) {
+        return converted(t, other.dtype(), other.device(), copy, format);
+      }>);
+  define(
+      "to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, "
+      "bool copy=False) -> Tensor(a)",
+      boxed<[](const Tensor& t, Device device, DType dtype, bool, bool copy) {
+        return converted(t, dtype, device, copy, MemoryFormat::kUndefined);
+      }>);
+  define(
+      "to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool copy=False) -> "
+      "Tensor(a)",
+      boxed<[](const Tensor& t, DType dtype, bool, bool copy) {
+        return converted(t, dtype, Device::kUndefined, copy, MemoryFormat::kUndefined);
+      }>);
+  define("type_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+         boxed<[](const Tensor& t, const Tensor& other) {
+           return converted(t, other.dtype(), other.device(), false, MemoryFormat::kUndefined);
+         }>);
+  define("cpu(Tensor(a) self) -> Tensor(a)", boxed<[](const Tensor& t) {
+           return converted(t, DType::kUndefined, Device::kCPU, false, MemoryFormat::kUndefined);
+         }>);
+}
+
+// ---- tensors of numbers and nested lists
+
+struct Nested {
+  Dims sizes;
+  Items numbers;
+  Scalar widest = false;
+
+  void read(const IValue& value, size_t dim) {
+    const IValue items = with_lists(value);
+    const List* list = items.list();
+    if (!list) {
+      check(dim == sizes.size(), "tensor: expected a list at dim ", dim, ", got ",
+            value.type_name());
+      const auto* t = value.get_if<Tensor>();
+      numbers.push_back(t ? number_value(*t) : value);
+      const auto number = from_value<Scalar>(numbers.back());
+      if (number.kind() > widest.kind()) widest = number;
+      return;
+    }
+    const auto n = static_cast<Int>(list->items.size());
+    if (dim == sizes.size() && numbers.empty() && !closed_) {
+      sizes.push_back(n);
+    } else {
+      check_kind(dim < sizes.size() && sizes[dim] == n, ErrorKind::kValue,
+                 "expected sequence of length ", dim < sizes.size() ? sizes[dim] : 0, " at dim ",
+                 dim, " (got ", n, ")");
+    }
+    for (const IValue& item : list->items) {
+      read(item, dim + 1);
+      closed_ = true;
+    }
+    closed_ = true;
+  }
+
+ private:
+  bool closed_ = false;  // how deep it is is known
+};
+
+Tensor tensor_of(const IValue& data, DType dtype, Device device) {
+  Nested nested;
+  nested.read(data, 0);
+  if (dtype == DType::kUndefined)
+    dtype = nested.numbers.empty() ? default_dtype() : nested.widest.dtype(default_dtype());
+  if (device == Device::kUndefined) device = Device::kCPU;
+  const Tensor made = empty(nested.sizes, dtype, device);
+  if (made.is_meta()) return made;
+  std::byte* at = made.data();
+  for (const IValue& number : nested.numbers) {
+    const ElementBytes bytes = element_bytes(from_value<Scalar>(number), dtype);
+    std::copy_n(bytes.begin(), itemsize(dtype), at);
+    at += itemsize(dtype);
+  }
+  return made;
+}
+
+void define_made_of_numbers() {
+  constexpr auto tensor = &boxed<[](const IValue& data, DType dtype, Device device, bool grad) {
+    const Tensor made = tensor_of(data, dtype, device);
+    if (grad) autograd::set_requires_grad(made, true);
+    return made;
+  }>;
+  constexpr auto as_tensor = &boxed<[](const IValue& data, DType dtype, Device device) {
+    return tensor_of(data, dtype, device);
+  }>;
+  for (const char* type : {"float", "int", "bool", "complex"}) {
+    const std::string of(type);
+    define("tensor." + of + "(" + of +
+               " t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> "
+               "Tensor",
+           tensor);
+    define("as_tensor." + of + "(" + of +
+               " t, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+           as_tensor);
+  }
+  define(
+      "tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool "
+      "requires_grad=False) -> Tensor",
+      tensor);
+  define("as_tensor(Tensor(a) data, *, ScalarType? dtype=None, Device? device=None) -> Tensor(a)",
+         boxed<[](const Tensor& t, DType dtype, Device device) {
+           return converted(t, dtype, device, false, MemoryFormat::kUndefined);
+         }>);
+  define("as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+         as_tensor);
+  constexpr auto number =
+      &boxed<[](const IValue& v) { return tensor_of(v, DType::kUndefined, Device::kUndefined); }>;
+  define("prim::NumToTensor.Scalar(Scalar a) -> Tensor", number);
+  define("prim::NumToTensor.bool(bool a) -> Tensor", number);
+}
+
+}  // namespace
+
+void define_tensors() {
+  define_sizes();
+  define_kinds();
+  define_gradients();
+  define_to();
+  define_made_of_numbers();
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,14 @@
+// What builtins ask of tensors.
+#pragma once
+
+#include "dispatch/ivalue.h"
+#include "tensor/tensor.h"
+
+namespace uh::jit {
+
+// Tensor.item(): throws unless there is exactly one element, with bytes.
+Scalar number_in(const Tensor& t);
+// The same as the bool, int, float or complex that it is.
+IValue number_value(const Tensor& t);
+
+}  // namespace uh::jit
