@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 
+import machine
 from model import Operator
-from pointwise import PARAMETERS, expression, operands, rows
+from pointwise import PARAMETERS, RESULT_BOOL, expression, operands, params, rows
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/fused.py. Do not edit.\n"
 
@@ -28,6 +29,16 @@ def refuses_zero(op: Operator) -> bool:
     return any(text.endswith(", q)") for text in (expression(op, "int"), expression(op, "bool")))
 
 
+def words(op: Operator) -> str:
+    """Its expression for machine code (machine.py): floats in, floats out, and the plain loop."""
+    assert op.pointwise
+    if op.pointwise.loop != "loop" or op.pointwise.promotion in RESULT_BOOL | {"where"}:
+        return ""
+    names = {name: f"o{i}" for i, name in enumerate(operands(op))}
+    names |= {p.name: f"p{i}" for i, p in enumerate(params(op)) if p.type.startswith("Scalar")}
+    return machine.postfix(expression(op, "float"), names)
+
+
 def table_cpp(ops: list[Operator]) -> str:
     """step_operators() of csrc/jit/fused/table.h."""
     steps = sorted(rows(ops), key=lambda op: op.full_name.encode())
@@ -39,6 +50,7 @@ def table_cpp(ops: list[Operator]) -> str:
     for op in steps:
         text = json.dumps(expression(op, "float") or expression(op, "int"))
         zero = "true" if refuses_zero(op) else "false"
-        lines.append(f'    {{"{op.full_name}", &k_{op.cpp_name}, "{roles(op)}", {text}, {zero}}},')
+        row = f'"{op.full_name}", &k_{op.cpp_name}, "{roles(op)}", {text}, "{words(op)}", {zero}'
+        lines.append(f"    {{{row}}},")
     lines.append("  };\n  return table;\n}\n\n}  // namespace uh::jit::fused\n")
     return "\n".join(lines)
