@@ -96,6 +96,24 @@ bool any_inside(const Node& node, bool (*holds)(const Node&)) {
 
 bool writes_itself(const Node& node) { return !written_inputs(node).empty(); }
 
+bool is_number(const Type& type) {
+  return type.is(TypeKind::kInt) || type.is(TypeKind::kFloat) || type.is(TypeKind::kBool) ||
+         type.is(TypeKind::kComplex) || type.is(TypeKind::kNumber);
+}
+
+// Where two tensors are laid out in different orders, the result is laid out as the first.
+bool same_layout(const Type& a, const Type& b) {
+  const TensorFacts &x = a.facts(), &y = b.facts();
+  const auto known = [](const std::optional<Dims>& dims) {
+    return dims && std::all_of(dims->begin(), dims->end(), [](int64_t n) { return n >= 0; });
+  };
+  const auto equal = [](const Dims& p, const Dims& q) {
+    return std::equal(p.begin(), p.end(), q.begin(), q.end());
+  };
+  return known(x.sizes) && known(y.sizes) && known(x.strides) && known(y.strides) &&
+         equal(*x.sizes, *y.sizes) && equal(*x.strides, *y.strides);
+}
+
 }  // namespace
 
 bool Node::has_side_effects() const { return any_inside(*this, effect_itself); }
@@ -160,6 +178,20 @@ std::vector<Value*> written_inputs(const Node& node) {
         all.push_back(input);
   }
   return all;
+}
+
+bool commutes(const Node& node) {
+  static const Names names = {"aten::add",         "aten::mul",        "aten::eq",
+                              "aten::ne",          "aten::maximum",    "aten::minimum",
+                              "aten::logical_and", "aten::logical_or", "aten::logical_xor",
+                              "aten::bitwise_and", "aten::bitwise_or", "aten::bitwise_xor",
+                              "aten::__and__",     "aten::__or__",     "aten::__xor__"};
+  if (node.inputs().size() < 2 || names.count(node.kind().text()) == 0) return false;
+  const Type &a = *node.input(0)->type(), &b = *node.input(1)->type();
+  if (is_number(a) && is_number(b)) return same_type(a, b);  // add.int_float has its order
+  if (!a.is(TypeKind::kTensor) || !b.is(TypeKind::kTensor) || !same_layout(a, b)) return false;
+  const Value* alpha = node.input("alpha");
+  return !alpha || is_constant(alpha, int64_t{1});
 }
 
 }  // namespace uh::jit

@@ -32,4 +32,8 @@ bool writes_items(const Node& node);
 // Whether what it writes may have another shape afterwards.
 bool changes_shape(const Node& node);
 
+// Whether the first two inputs may stand in either order, and nothing changes, not even the layout
+// of the result.
+bool commutes(const Node& node);
+
 }  // namespace uh::jit

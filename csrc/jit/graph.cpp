@@ -253,4 +253,45 @@ void Graph::each_node(const std::function<void(Node*)>& visit) const {
   visit_block(*block_, visit);
 }
 
+void Graph::renumber() {
+  std::vector<Value*> order(inputs());
+  each_node([&](Node* node) {
+    order.insert(order.end(), node->outputs_.begin(), node->outputs_.end());
+    for (const Block* block : node->blocks())
+      order.insert(order.end(), block->params().begin(), block->params().end());
+  });
+  std::unordered_map<const Value*, std::string> before;
+  for (Value* value : order) before[value] = value->name_;
+  names_.clear();
+  suffixes_.clear();
+  next_number_ = 0;
+  for (Value* value : order) {
+    if (!value->named_) continue;
+    // "x.7" is an x; which of them, the text says.
+    const std::string& name = before[value];
+    const size_t dot = name.find_last_of('.');
+    const bool counted =
+        dot != std::string::npos && dot + 1 < name.size() &&
+        name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+    const std::string stem = counted ? name.substr(0, dot) : name;
+    std::string full = counted ? stem + "." + std::to_string(++suffixes_[stem]) : name;
+    while (names_.count(full) != 0) full = stem + "." + std::to_string(++suffixes_[stem]);
+    value->name_ = full;
+    names_[full] = value;
+  }
+  for (Value* value : order) {
+    if (value->named_) continue;
+    value->name_ = std::to_string(next_number_++);
+    names_[value->name_] = value;
+  }
+  for (Value* value : order) {
+    if (value->name_ == before[value]) continue;
+    edited(EditKind::kSetName);
+    if (Edit* edit = log(EditKind::kSetName)) {
+      edit->a = value->id_;
+      edit->text = value->name_;
+    }
+  }
+}
+
 }  // namespace uh::jit

@@ -317,6 +317,8 @@ class Graph final : public RefCounted {
   // Every node in order, also inside of blocks.
   void each_node(const std::function<void(Node*)>& visit) const;
   Value* value_named(std::string_view name) const;
+  // Names and numbers as a graph has them that was built in the order of the text.
+  void renumber();
 
   std::string text(bool with_source = true) const;  // print.cpp
 

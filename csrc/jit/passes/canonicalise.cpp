@@ -1,0 +1,53 @@
+// canonicalise: programs that are equal but for names and the order of operands print equally.
+#include <unordered_map>
+
+#include "jit/effects.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+// In a sum or product: what is no constant before what is one, and what is made earlier first.
+class Order {
+ public:
+  explicit Order(const Graph& graph) {
+    for (const Value* input : graph.inputs()) place(input);
+    graph.each_node([this](const Node* node) {
+      for (const Value* output : node->outputs()) place(output);
+      for (const Block* block : node->blocks())
+        for (const Value* param : block->params()) place(param);
+    });
+  }
+
+  bool in_order(const Value* a, const Value* b) const {
+    const bool a_constant = a->constant(), b_constant = b->constant();
+    if (a_constant != b_constant) return b_constant;
+    return places_.at(a) <= places_.at(b);
+  }
+
+ private:
+  void place(const Value* value) { places_.emplace(value, places_.size()); }
+
+  std::unordered_map<const Value*, size_t> places_;
+};
+
+void run(Graph& graph) {
+  const Order order(graph);
+  graph.each_node([&](Node* node) {
+    if (!commutes(*node) || order.in_order(node->input(0), node->input(1))) return;
+    Rewrite r(graph, "1 + x -> x + 1", {node});
+    Value* first = node->input(0);
+    node->set_input(0, node->input(1));
+    node->set_input(1, first);
+  });
+  Rewrite r(graph, "Values are numbered from the top", {});
+  graph.renumber();
+}
+
+}  // namespace
+
+extern const Pass pass_canonicalise;
+const Pass pass_canonicalise{"canonicalise",
+                             "Numbers Values from the top and puts operands in one order.", run};
+
+}  // namespace uh::jit

@@ -1,0 +1,115 @@
+// constant_conditions: what an If or a Loop decides is known before the program runs.
+//
+// An If with a constant condition becomes the nodes of the block that is taken. An output that both
+// blocks return alike, and a bool that only says which block was taken, do not need the If. A Loop
+// whose condition is false at the start never runs.
+#include "jit/builtins/builtin.h"
+#include "jit/constants.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+void take_block(Node* node, bool condition) {
+  Rewrite r(node->graph(), condition ? "if True: a; else: b -> a" : "if False: a; else: b -> b",
+            {node});
+  Block* taken = node->block(condition ? 0 : 1);
+  for (Node* inner : taken->nodes()) inner->move_before(node);
+  for (size_t i = 0; i < node->outputs().size(); ++i)
+    node->output(i)->replace_uses_with(taken->returns()[i]);
+  node->destroy();
+}
+
+void skip_loop(Node* node) {
+  Rewrite r(node->graph(), "while False: ... -> nothing", {node});
+  for (size_t i = 0; i < node->outputs().size(); ++i)
+    node->output(i)->replace_uses_with(node->input(i + 2));
+  node->destroy();
+}
+
+void drop_output(Node* node, size_t i) {
+  node->drop_output(i);
+  for (Block* block : node->blocks()) block->drop_return(i);
+}
+
+// An output that both blocks return: the same Value from outside, or equal constants.
+bool share_output(Node* node, size_t i) {
+  Value* a = node->block(0)->returns()[i];
+  Value* b = node->block(1)->returns()[i];
+  Value* output = node->output(i);
+  if (a == b) {
+    Rewrite r(node->graph(), "x if c else x -> x", {node});
+    output->replace_uses_with(a);
+    drop_output(node, i);
+    return true;
+  }
+  const IValue* first = a->constant();
+  const IValue* second = b->constant();
+  if (!first || !second || !is_immutable(*first) || !same_constant(*first, *second)) return false;
+  if (!same_type(*a->type(), *b->type())) return false;
+  Rewrite r(node->graph(), "1 if c else 1 -> 1", {node, a->node(), b->node()});
+  Node* constant = node->graph().create_constant(*first);
+  constant->output()->set_type(a->type());
+  constant->insert_before(node);
+  output->replace_uses_with(constant->output());
+  drop_output(node, i);
+  return true;
+}
+
+// True in one block and False in the other: the condition itself, or its opposite.
+bool take_condition(Node* node, size_t i) {
+  const std::optional<bool> a = constant_bool(node->block(0)->returns()[i]);
+  const std::optional<bool> b = constant_bool(node->block(1)->returns()[i]);
+  if (!a || !b || *a == *b || !node->output(i)->type()->is(TypeKind::kBool)) return false;
+  Value* condition = node->input(0);
+  const Builtin* opposite = *a ? nullptr : find_builtin("aten::__not__");
+  if (!*a && !opposite) return false;
+  Rewrite r(node->graph(), *a ? "True if c else False -> c" : "False if c else True -> not c",
+            {node});
+  if (!*a)
+    condition = node->graph().create_call(*opposite, {condition})->insert_before(node)->output();
+  node->output(i)->replace_uses_with(condition);
+  drop_output(node, i);
+  return true;
+}
+
+bool visit(Block* block) {
+  bool changed = false;
+  for (Node* node = block->first(); node != block->return_node();) {
+    if (node->is("prim::If")) {
+      if (const std::optional<bool> condition = constant_bool(node->input(0))) {
+        Node* before = node->prev();
+        take_block(node, *condition);
+        changed = true;
+        node = before->next();  // the nodes that came in its place are looked at too
+        continue;
+      }
+      for (size_t i = node->outputs().size(); i-- > 0;)
+        changed |= share_output(node, i) || take_condition(node, i);
+    } else if (node->is("prim::Loop") && constant_bool(node->input(1)) == false) {
+      Node* next = node->next();
+      skip_loop(node);
+      changed = true;
+      node = next;
+      continue;
+    }
+    for (Block* inner : node->blocks()) changed |= visit(inner);
+    node = node->next();
+  }
+  return changed;
+}
+
+void run(Graph& graph) {
+  // What an If returned may be the condition of one before it: around a loop.
+  while (visit(graph.block())) {
+  }
+}
+
+}  // namespace
+
+extern const Pass pass_constant_conditions;
+const Pass pass_constant_conditions{
+    "constant_conditions", "Replaces branches and loops whose way is known by the nodes that run.",
+    run};
+
+}  // namespace uh::jit

@@ -1,0 +1,215 @@
+// constant_propagation: what depends on nothing but constants is computed now, once.
+//
+// Pure operators run as they would at run time; one that raises stays, and raises then. Results are
+// kept only where they are small, and where nobody can write to them: the constant is the same
+// object in every run. What is made of tensors is asked for its shape first, on the meta device.
+#include <algorithm>
+
+#include "generated/ops/copy.h"
+#include "jit/alias.h"
+#include "jit/builtins/builtin.h"
+#include "jit/constants.h"
+#include "jit/pass.h"
+#include "tensor/thread_state.h"
+
+namespace uh::jit {
+namespace {
+
+constexpr int64_t kMostElements = 4096;  // of a tensor, list or text that becomes a constant
+
+// The calls made here belong to nobody's trace and nobody's gradient.
+class Apart {
+ public:
+  Apart() : found_(t_state), grad_(false) { t_state.included = t_state.included - Key::kTracer; }
+  ~Apart() { t_state.included = found_.included; }
+
+ private:
+  const ThreadState found_;
+  const GradMode grad_;
+};
+
+bool is_small(const IValue& value) {
+  if (const Tensor* t = value.get_if<Tensor>()) return !*t || t->numel() <= kMostElements;
+  if (const auto* s = value.get_if<std::string>())
+    return static_cast<int64_t>(s->size()) <= kMostElements;
+  const auto all = [](const auto& items) {
+    return static_cast<int64_t>(items.size()) <= kMostElements &&
+           std::all_of(items.begin(), items.end(), [](const auto& v) { return is_small(v); });
+  };
+  if (const List* list = value.list()) return all(list->items);
+  if (const Tuple* tuple = value.tuple()) return all(tuple->items);
+  if (const auto* tensors = value.get_if<std::vector<Tensor>>()) return all(*tensors);
+  return !value.dict() && !value.object();
+}
+
+IValue on_meta(const IValue& value) {
+  if (const Tensor* t = value.get_if<Tensor>(); t && *t)
+    return ops::_to_copy(*t, DType::kUndefined, Device::kMeta, MemoryFormat::kUndefined);
+  const List* list = value.list();
+  if (!list) return value;
+  std::vector<IValue> items;
+  for (const IValue& item : list->items) items.push_back(on_meta(item));
+  return make_container<List>(std::move(items));
+}
+
+// Runs the operator; nothing when it raises or makes something large.
+std::optional<Stack> results_of(const Node& node, Stack arguments) {
+  OperatorInfo& op = const_cast<OperatorInfo&>(*node.op());
+  if (!std::all_of(arguments.begin(), arguments.end(), is_small)) return std::nullopt;
+  Stack stack = arguments;
+  try {
+    const Apart apart;
+    if (!as_builtin(&op)) {
+      for (size_t i = 0; i < stack.size(); ++i) {
+        stack[i] = on_meta(stack[i]);
+        if (op.schema().arguments[i].name == "device") stack[i] = Device::kMeta;
+      }
+      op.call_boxed(stack);
+      if (!std::all_of(stack.begin(), stack.end(), is_small)) return std::nullopt;
+      stack = std::move(arguments);
+    }
+    op.call_boxed(stack);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (!std::all_of(stack.begin(), stack.end(), is_small)) return std::nullopt;
+  return stack;
+}
+
+// "a" * 10**12: what makes a text or list as long as a number says is not tried.
+bool may_be_endless(const Node& node) {
+  bool container = node.is("prim::rangelist") || node.is("aten::factorial");
+  int64_t most = 0;
+  for (const Value* input : node.inputs()) {
+    const TypeRef& type = input->type();
+    container = container || type->is(TypeKind::kString) || type->is(TypeKind::kList);
+    if (const std::optional<int64_t> n = constant_int(input)) most = std::max(most, *n);
+  }
+  return as_builtin(node.op()) && container && most > kMostElements && !node.is("aten::slice") &&
+         !node.is("aten::__getitem__");
+}
+
+class Propagation {
+ public:
+  explicit Propagation(Graph& graph) : graph_(graph), alias_(graph) {}
+
+  void visit(Block* block) {
+    for (Node* node : block->nodes()) {
+      if (node->is("prim::Loop")) {
+        drop_unchanged(node);
+        if (skip_loop(node)) continue;
+      }
+      for (Block* inner : node->blocks()) visit(inner);
+      if (node->blocks().empty()) fold(node);
+    }
+  }
+
+ private:
+  // A value that the body returns as it got it is the value before the loop.
+  void drop_unchanged(Node* loop) {
+    Block* body = loop->block(0);
+    for (size_t i = loop->outputs().size(); i-- > 0;) {
+      if (body->returns()[i + 1] != body->params()[i + 1]) continue;
+      Rewrite r(graph_, "a value that a loop carries and does not change is the value before it",
+                {loop});
+      Value* before = loop->input(i + 2);
+      loop->output(i)->replace_uses_with(before);
+      loop->drop_output(i);
+      body->drop_return(i + 1);
+      body->params()[i + 1]->replace_uses_with(before);
+      body->drop_param(i + 1);
+      loop->drop_input(i + 2);
+    }
+  }
+
+  bool skip_loop(Node* loop) {
+    const std::optional<int64_t> trips = constant_int(loop->input(0));
+    if (!trips || *trips > 0) return false;
+    Rewrite r(graph_, "for _ in range(0): ... -> nothing", {loop});
+    for (size_t i = 0; i < loop->outputs().size(); ++i)
+      loop->output(i)->replace_uses_with(loop->input(i + 2));
+    loop->destroy();
+    return true;
+  }
+
+  void fold(Node* node) {
+    if (node->is("prim::Constant") || node->outputs().empty()) return;
+    Stack arguments;
+    for (const Value* input : node->inputs()) {
+      const IValue* constant = input->constant();
+      if (!constant) return;
+      arguments.push_back(*constant);
+    }
+    for (const Value* output : node->outputs()) {
+      // A constant is one object in every run, and whoever writes to it would change the next.
+      if (holds_memory(*output->type()) && (alias_.is_written(output) || alias_.escapes(output)))
+        return;
+    }
+    if (std::optional<Stack> results = values_of(*node, std::move(arguments)))
+      replace(node, *results);
+  }
+
+  std::optional<Stack> values_of(const Node& node, Stack arguments) {
+    if (node.is("prim::ListConstruct")) {
+      const TypeRef& element = node.output()->type()->element();
+      if (holds_memory(*element)) return std::nullopt;
+      return Stack{make_container<List>(std::move(arguments))};
+    }
+    if (node.is("prim::TupleConstruct")) return Stack{make_container<Tuple>(std::move(arguments))};
+    if (node.is("prim::unchecked_cast")) return arguments;
+    if (node.is("prim::TupleUnpack") || node.is("prim::ListUnpack")) {
+      const Tuple* tuple = arguments[0].tuple();
+      const List* list = arguments[0].list();
+      if (!tuple && !list) return std::nullopt;
+      return tuple ? tuple->items : list->items;
+    }
+    if (node.is("prim::TupleIndex")) return item_of(arguments);
+    const OperatorInfo* op = node.op();
+    if (!op || !is_pure(node) || may_be_endless(node)) return std::nullopt;
+    if (!as_builtin(op) && (op->name_space() != "aten" || op->schema().name.starts_with("empty")))
+      return std::nullopt;
+    return results_of(node, std::move(arguments));
+  }
+
+  static std::optional<Stack> item_of(const Stack& arguments) {
+    const Tuple* tuple = arguments[0].tuple();
+    const int64_t* index = arguments[1].get_if<int64_t>();
+    if (!tuple || !index) return std::nullopt;
+    const int64_t n = static_cast<int64_t>(tuple->items.size());
+    const int64_t i = *index < 0 ? *index + n : *index;
+    if (i < 0 || i >= n) return std::nullopt;
+    return Stack{tuple->items[static_cast<size_t>(i)]};
+  }
+
+  void replace(Node* node, const Stack& results) {
+    if (results.size() != node->outputs().size()) return;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].dict() || results[i].object()) return;
+      if (!is_instance(results[i], *without_facts(node->output(i)->type()))) return;
+    }
+    std::vector<const Node*> concerned{node};
+    for (const Value* input : node->inputs()) concerned.push_back(input->node());
+    Rewrite r(graph_, "made of constants -> a constant", concerned);
+    for (size_t i = 0; i < results.size(); ++i) {
+      Node* constant = graph_.create_constant(results[i])->insert_before(node);
+      // A list of no items does not tell its type, and one of optionals looks like another.
+      if (results[i].list() || results[i].tuple())
+        constant->output()->set_type(node->output(i)->type());
+      node->output(i)->replace_uses_with(constant->output());
+    }
+    node->destroy();
+  }
+
+  Graph& graph_;
+  const AliasInfo alias_;
+};
+
+void run(Graph& graph) { Propagation(graph).visit(graph.block()); }
+
+}  // namespace
+
+extern const Pass pass_constant_propagation;
+const Pass pass_constant_propagation{
+    "constant_propagation", "Computes what is made of constants, before the program runs.", run};
+
+}  // namespace uh::jit

@@ -1,0 +1,176 @@
+// Dead code elimination: what nobody uses and nobody would miss goes.
+//
+// A node lives when it does something that is seen (prints, raises, draws random numbers), when it
+// writes memory that is looked at, or when a living node uses what it makes. Outputs of an If and
+// values carried by a Loop live one by one: a node around them may live and they may not.
+#include <unordered_set>
+
+#include "jit/alias.h"
+#include "jit/effects.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+class Liveness {
+ public:
+  explicit Liveness(const Graph& graph) : alias_(graph) {
+    for (const Value* output : graph.outputs()) need(output);
+    graph.each_node([&](const Node* node) {
+      if (!node->blocks().empty()) return;  // as alive as what is in them
+      if (node->has_side_effects()) {
+        need(node);
+      } else if (!alias_.access(*node).written.empty()) {
+        writers_.push_back(node);
+      }
+    });
+    do {
+      settle();
+    } while (wake_writers());
+  }
+
+  bool lives(const Node* node) const { return nodes_.count(node) != 0; }
+  bool lives(const Value* value) const { return values_.count(value) != 0; }
+
+ private:
+  void need(const Value* value) {
+    if (values_.insert(value).second) new_values_.push_back(value);
+  }
+
+  void need(const Node* node) {
+    if (!nodes_.insert(node).second) return;
+    for (const AliasInfo::Place place : alias_.access(*node).read) read_.insert(place);
+    if (node->is("prim::If")) {
+      need(node->input(0));
+    } else if (node->is("prim::Loop")) {
+      need(node->input(0));
+      need(node->input(1));
+      need(node->block(0)->returns()[0]);
+    } else {
+      for (const Value* input : node->inputs()) need(input);
+    }
+    if (Node* around = node->owner()->owner()) need(around);
+  }
+
+  // From each value to what it is made from.
+  void settle() {
+    while (!new_values_.empty()) {
+      const Value* value = new_values_.back();
+      new_values_.pop_back();
+      const Node* node = value->node();
+      const size_t i = value->offset();
+      if (value->is_param()) {
+        const Node* loop = value->block()->owner();
+        if (!loop) continue;
+        need(loop);
+        if (i > 0) need_carried(loop, i - 1);
+        continue;
+      }
+      need(node);
+      if (node->is("prim::If")) {
+        for (const Block* block : node->blocks()) need(block->returns()[i]);
+      } else if (node->is("prim::Loop")) {
+        need_carried(node, i);
+      }
+    }
+  }
+
+  void need_carried(const Node* loop, size_t i) {
+    need(loop->input(i + 2));
+    need(loop->block(0)->returns()[i + 1]);
+  }
+
+  // Writes live when what they write is seen outside, or read by a node that lives.
+  bool wake_writers() {
+    bool any = false;
+    for (const Node*& writer : writers_) {
+      if (!writer) continue;
+      const AliasInfo::Places& written = alias_.access(*writer).written;
+      bool seen = lives(writer) || alias_.escape(written);
+      for (const AliasInfo::Place place : written) seen = seen || read_.count(place) != 0;
+      if (!seen) continue;
+      need(writer);
+      writer = nullptr;
+      any = true;
+    }
+    return any;
+  }
+
+  AliasInfo alias_;
+  std::unordered_set<const Node*> nodes_;
+  std::unordered_set<const Value*> values_;
+  std::unordered_set<AliasInfo::Place> read_;
+  std::vector<const Value*> new_values_;
+  std::vector<const Node*> writers_;
+};
+
+class Sweep {
+ public:
+  explicit Sweep(Graph& graph) : graph_(graph), live_(graph) {}
+
+  // From the end: who uses a dead value is dead too, and gone already.
+  void block(Block* block) {
+    for (Node* node = block->last(); node != block->param_node();) {
+      Node* before = node->prev();
+      if (!live_.lives(node)) {
+        remove(node);
+      } else if (node->is("prim::If")) {
+        trim_if(node);
+      } else if (node->is("prim::Loop")) {
+        trim_loop(node);
+      }
+      node = before;
+    }
+  }
+
+ private:
+  void remove(Node* node) {
+    Rewrite r(graph_, "a node that nobody uses", {node});
+    r.because(is_pure(*node) ? "none of its outputs is used, and it has no side effects"
+                             : "what it writes is read by nobody afterwards");
+    node->destroy();
+  }
+
+  void trim_if(Node* node) {
+    for (size_t i = node->outputs().size(); i-- > 0;) {
+      if (live_.lives(node->output(i))) continue;
+      Rewrite r(graph_, "an output of an If that nobody uses", {node});
+      node->drop_output(i);
+      for (Block* inner : node->blocks()) inner->drop_return(i);
+    }
+    for (Block* inner : node->blocks()) block(inner);
+  }
+
+  void trim_loop(Node* node) {
+    Block* body = node->block(0);
+    std::vector<size_t> dead;
+    for (size_t i = node->outputs().size(); i-- > 0;) {
+      if (live_.lives(node->output(i)) || live_.lives(body->params()[i + 1])) continue;
+      dead.push_back(i);
+      if (body->returns()[i + 1] == body->params()[i + 1]) continue;
+      // First it is carried as it is: then what made it in the body is not used any more.
+      Rewrite r(graph_, "a carried value that nobody uses stays as it is", {node});
+      body->set_return(i + 1, body->params()[i + 1]);
+    }
+    block(body);
+    for (const size_t i : dead) {
+      Rewrite r(graph_, "a carried value that nobody uses", {node});
+      node->drop_output(i);
+      body->drop_return(i + 1);
+      body->drop_param(i + 1);
+      node->drop_input(i + 2);
+    }
+  }
+
+  Graph& graph_;
+  const Liveness live_;
+};
+
+void run(Graph& graph) { Sweep(graph).block(graph.block()); }
+
+}  // namespace
+
+extern const Pass pass_dce;
+const Pass pass_dce{"dce", "Removes nodes and carried values that nobody uses or sees.", run};
+
+}  // namespace uh::jit

@@ -1,0 +1,179 @@
+// lower_tuples: a tuple that is built here and taken apart here does not need to be there.
+//
+// Taking apart what was just built gives the parts. A tuple that an If returns, or that a Loop
+// carries, becomes its parts one by one, and is built again behind it for who wants it whole. What
+// the graph takes and returns stays as it is.
+#include "jit/constants.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+class Lowering {
+ public:
+  explicit Lowering(Graph& graph) : graph_(graph) {}
+
+  bool visit(Block* block) {
+    bool changed = false;
+    for (Node* node = block->first(); node != block->return_node();) {
+      for (Block* inner : node->blocks()) changed |= visit(inner);
+      if (node->is("prim::If")) changed |= lower_if(node);
+      if (node->is("prim::Loop")) changed |= lower_loop(node);
+      Node* next = node->next();
+      changed |= take_apart(node);
+      node = next;
+    }
+    return changed;
+  }
+
+ private:
+  static Node* built(const Value* value) {
+    return value->node()->is("prim::TupleConstruct") ? value->node() : nullptr;
+  }
+
+  static void drop_unused(Node* construct) {
+    if (!construct->output()->has_uses()) construct->destroy();
+  }
+
+  static void drop_unused(Node* const (&constructs)[2]) {
+    const bool once = constructs[0] == constructs[1];
+    if (constructs[0]) drop_unused(constructs[0]);
+    if (constructs[1] && !once) drop_unused(constructs[1]);
+  }
+
+  // TupleUnpack, TupleIndex and TupleSlice of a TupleConstruct; true when the node is gone.
+  bool take_apart(Node* node) {
+    if (node->is("prim::TupleUnpack")) return unpack(node);
+    if (node->is("prim::TupleIndex")) return index(node);
+    return node->is("prim::TupleSlice") && slice(node);
+  }
+
+  bool unpack(Node* node) {
+    Node* tuple = built(node->input(0));
+    if (!tuple) return false;
+    Rewrite r(graph_, "a, b = (x, y) -> x, y", {node, tuple});
+    for (size_t i = 0; i < node->outputs().size(); ++i)
+      node->output(i)->replace_uses_with(tuple->input(i));
+    node->destroy();
+    drop_unused(tuple);
+    return true;
+  }
+
+  bool index(Node* node) {
+    Node* tuple = built(node->input(0));
+    const std::optional<int64_t> i = constant_int(node->input(1));
+    if (!tuple || !i) return false;
+    const int64_t n = static_cast<int64_t>(tuple->inputs().size());
+    if (*i < -n || *i >= n) return false;
+    Rewrite r(graph_, "(x, y)[0] -> x", {node, tuple});
+    node->output()->replace_uses_with(tuple->input(static_cast<size_t>(*i < 0 ? *i + n : *i)));
+    node->destroy();
+    drop_unused(tuple);
+    return true;
+  }
+
+  bool slice(Node* node) {
+    Node* tuple = built(node->input(0));
+    const Attribute* beg = node->attribute("beg");
+    const Attribute* end = node->attribute("end");
+    const int64_t* from = beg ? beg->value.get_if<int64_t>() : nullptr;
+    const int64_t* to = end ? end->value.get_if<int64_t>() : nullptr;
+    if (!tuple || !from || !to) return false;
+    const int64_t n = static_cast<int64_t>(tuple->inputs().size());
+    if (*from < 0 || *to < *from || *to > n) return false;
+    Rewrite r(graph_, "(x, y, z)[1:] -> (y, z)", {node, tuple});
+    const std::vector<Value*> parts(tuple->inputs().begin() + *from, tuple->inputs().begin() + *to);
+    Node* part = graph_.create("prim::TupleConstruct", parts, 0)->insert_before(node);
+    part->add_output(node->output()->type());
+    node->output()->replace_uses_with(part->output());
+    node->destroy();
+    drop_unused(tuple);
+    return true;
+  }
+
+  // The parts of a tuple, where it is there: those that it was built of, or taken out before
+  // `before`.
+  std::vector<Value*> parts_of(Value* tuple, Node* before) {
+    if (Node* node = built(tuple)) return node->inputs();
+    Node* node = graph_.create("prim::TupleUnpack", {tuple}, 0)->insert_before(before);
+    for (const TypeRef& type : tuple->type()->inner()) node->add_output(type);
+    return node->outputs();
+  }
+
+  // A tuple of these that stands for `whole`.
+  Value* build(const std::vector<Value*>& parts, const Value* whole, Node* before) {
+    Node* node = graph_.create("prim::TupleConstruct", parts, 0)->insert_before(before);
+    return node->add_output(whole->type());
+  }
+
+  bool lower_if(Node* node) {
+    bool changed = false;
+    for (size_t i = node->outputs().size(); i-- > 0;) {
+      Value* output = node->output(i);
+      Node* tuples[2] = {built(node->block(0)->returns()[i]), built(node->block(1)->returns()[i])};
+      if (!output->type()->is(TypeKind::kTuple) || (!tuples[0] && !tuples[1])) continue;
+      changed = true;
+      Rewrite r(graph_, "an If that returns a tuple returns its parts", {node});
+      const size_t n = output->type()->inner().size();
+      for (Block* block : node->blocks()) {
+        const std::vector<Value*> parts = parts_of(block->returns()[i], block->return_node());
+        block->drop_return(i);
+        for (Value* part : parts) block->add_return(part);
+      }
+      std::vector<Value*> parts;
+      for (size_t k = 0; k < n; ++k) parts.push_back(node->add_output(output->type()->inner()[k]));
+      if (output->has_uses()) output->replace_uses_with(build(parts, output, node->next()));
+      node->drop_output(i);
+      drop_unused(tuples);
+    }
+    return changed;
+  }
+
+  bool lower_loop(Node* node) {
+    bool changed = false;
+    Block* body = node->block(0);
+    for (size_t i = node->outputs().size(); i-- > 0;) {
+      Value* output = node->output(i);
+      Node* tuples[2] = {built(node->input(i + 2)), built(body->returns()[i + 1])};
+      if (!output->type()->is(TypeKind::kTuple) || (!tuples[0] && !tuples[1])) continue;
+      changed = true;
+      Rewrite r(graph_, "a Loop that carries a tuple carries its parts", {node});
+      Value* param = body->params()[i + 1];
+      const std::vector<Value*> before = parts_of(node->input(i + 2), node);
+      const std::vector<Value*> after = parts_of(body->returns()[i + 1], body->return_node());
+      std::vector<Value*> params, outputs;
+      for (size_t k = 0; k < before.size(); ++k) {
+        const TypeRef& type = output->type()->inner()[k];
+        node->add_input(before[k]);
+        params.push_back(body->add_param(type));
+        body->add_return(after[k]);
+        outputs.push_back(node->add_output(type));
+      }
+      if (param->has_uses()) param->replace_uses_with(build(params, param, body->first()));
+      if (output->has_uses()) output->replace_uses_with(build(outputs, output, node->next()));
+      node->drop_input(i + 2);
+      body->drop_return(i + 1);
+      body->drop_param(i + 1);
+      node->drop_output(i);
+      drop_unused(tuples);
+    }
+    return changed;
+  }
+
+  Graph& graph_;
+};
+
+void run(Graph& graph) {
+  Lowering lowering(graph);
+  while (lowering.visit(graph.block())) {
+  }
+}
+
+}  // namespace
+
+extern const Pass pass_lower_tuples;
+const Pass pass_lower_tuples{
+    "lower_tuples", "Removes tuples that are built and taken apart again, also across blocks.",
+    run};
+
+}  // namespace uh::jit
