@@ -187,9 +187,22 @@ def to_engine_word(value: Any) -> Any:
         return getattr(engine, name)
     if isinstance(value, torch.Generator):
         return engine.Generator().manual_seed(value.initial_seed())
-    if callable(value) and not isinstance(value, type):
+    if isinstance(value, torch.nn.Module):
+        return _module(value)
+    if hasattr(value, "__name__") and callable(value) and not isinstance(value, type):
         return counterpart(value)
     return value
+
+
+def _module(value: torch.nn.Module) -> Any:
+    """The engine's module of the same class and settings. Raises: Unsupported if it has tensors."""
+    if any(True for _ in (*value.parameters(), *value.buffers())):
+        raise Unsupported(f"a {type(value).__name__} with tensors of its own")
+    made = find(f"nn.{type(value).__name__}")()
+    for name, setting in vars(value).items():
+        if not name.startswith("_"):
+            setattr(made, name, to_engine_word(setting))
+    return made
 
 
 # ---- functions
@@ -230,6 +243,8 @@ def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
             counterpart(f.func, name), *arguments.copy(f.args), **arguments.copy(f.keywords)
         )
     module, own = getattr(f, "__module__", None) or "", getattr(f, "__name__", "")
+    if own == "wrapper_set_seed":
+        return _seeded
     if getattr(torch.Tensor, own, None) is f:
         return find(own, engine.Tensor)
     if isinstance(f, types.FunctionType) and module.startswith("torch.testing"):

@@ -9,7 +9,7 @@ import torch
 from bridge import Arguments, Missing, counterpart, to_torch
 from checks import seed
 from compare import value_difference
-from tables import RANDOM
+from tables import CHANCES, RANDOM
 
 import engine
 
@@ -25,7 +25,7 @@ class GradientSample:
         self.sample = sample
         self.compared = False
         self.name = ""  # "SinBackward0, PyTorch's is CosBackward0" where the grad_fn differ
-        self.random = op.name in RANDOM
+        self.random = op.name in RANDOM or sample.kwargs.get(CHANCES.get(op.name, ""), 0) > 0
 
     def difference(self, twice: bool) -> str | None:
         """The first difference in words."""
