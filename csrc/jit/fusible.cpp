@@ -8,6 +8,12 @@ using fused::Builder;
 using fused::Term;
 using fused::TermKind;
 
+const IValue* constant_of(const Value& value) {
+  static const auto* none = new IValue;
+  if (const IValue* constant = value.constant()) return constant;
+  return value.node()->is("prim::Constant") && value.type()->is(TypeKind::kNone) ? none : nullptr;
+}
+
 std::optional<TermKind> kind_of(const Type& type) {
   if (!type.is(TypeKind::kTensor)) return std::nullopt;
   const TensorFacts& facts = type.facts();
@@ -68,13 +74,11 @@ std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
   std::vector<fused::StepArgument> arguments;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     Value* input = node.input(i);
-    const IValue* constant = input->constant();
+    const IValue* constant = constant_of(*input);
     if (constant && !constant->get_if<Tensor>()) {
       auto argument = constant_argument(*constant, type_of_argument(node, i));
       if (!argument) return std::nullopt;
       arguments.push_back(std::move(*argument));
-    } else if (input->type()->is(TypeKind::kNone)) {
-      arguments.emplace_back();
     } else {
       const auto found = term(input);
       if (!found) return std::nullopt;
@@ -119,10 +123,10 @@ std::optional<std::vector<int64_t>> dims_of(const Value& value, int64_t rank) {
   };
   if (value.node()->is("prim::ListConstruct")) {
     for (const Value* item : value.node()->inputs())
-      if (!item->constant() || !add(*item->constant())) return std::nullopt;
+      if (const IValue* held = item->constant(); !held || !add(*held)) return std::nullopt;
     return dims;
   }
-  const IValue* constant = value.constant();
+  const IValue* constant = constant_of(value);
   if (!constant) return std::nullopt;
   if (constant->is_none()) return dims;
   if (const Dims* all = constant->get_if<Dims>()) {
@@ -153,7 +157,7 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
   const auto& arguments = node.op()->schema().arguments;
   for (size_t i = 1; i < arguments.size(); ++i) {
     const Value& value = *node.input(i);
-    const IValue* constant = value.constant();
+    const IValue* constant = constant_of(value);
     if (arguments[i].name == "dim") {
       auto dims = dims_of(value, rank);
       if (!dims) return std::nullopt;

@@ -13,6 +13,8 @@
 
 namespace uh::jit {
 
+// The constant that the Value is, None included; null where it is none.
+const IValue* constant_of(const Value& value);
 // Dtype and whether it has no dimensions, where the type says both.
 std::optional<fused::TermKind> kind_of(const Type& type);
 // Of a number that is no constant: what it will be. Nothing for other types.

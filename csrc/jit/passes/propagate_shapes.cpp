@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "dispatch/dispatcher.h"
+#include "jit/alias.h"
+#include "jit/effects.h"
 #include "jit/fusible.h"
 #include "jit/pass.h"
 
@@ -20,18 +22,6 @@ bool complete(const TensorFacts& facts) {
     return dims && std::none_of(dims->begin(), dims->end(), [](int64_t n) { return n < 0; });
   };
   return facts.dtype != DType::kUndefined && known(facts.sizes);
-}
-
-bool may_change_sizes(const Node& node) {
-  static constexpr std::string_view kNames[] = {
-      "resize_",   "resize_as_",     "set_",     "t_",         "transpose_",
-      "swapaxes_", "swapdims_",      "squeeze_", "unsqueeze_", "as_strided_",
-      "set_data",  "requires_grad_", "detach_",  "moveaxis_",  "resize_as_sparse_"};
-  if (!node.op()) return false;
-  const Schema& schema = node.op()->schema();
-  if (std::find(std::begin(kNames), std::end(kNames), schema.name) != std::end(kNames)) return true;
-  return std::any_of(schema.arguments.begin(), schema.arguments.end(),
-                     [](const Argument& a) { return a.written && a.keyword_only; });
 }
 
 // How sizes that are partly unknown broadcast; nothing where they cannot.
@@ -195,7 +185,7 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
   };
   const TypeRef t = type(&input);
   if (argument.type.starts_with("Device")) {
-    const IValue* constant = input.constant();
+    const IValue* constant = constant_of(input);
     if (!constant) return std::nullopt;
     if (const auto* device = constant->get_if<Device>()) device_ = *device;
     return IValue(Device::kMeta);
@@ -204,7 +194,7 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
     const Tensor made = tensor(t);
     return made ? std::optional<IValue>(made) : std::nullopt;
   }
-  if (const IValue* constant = input.constant()) {
+  if (const IValue* constant = constant_of(input)) {
     if (argument.type.starts_with("ScalarType") && !constant->is_none()) typed_ = true;
     if (constant->get_if<std::vector<Tensor>>() || constant->get_if<Ref<Container>>())
       return constant->list() && t->element()->is(TypeKind::kInt) ? std::optional(*constant)
@@ -367,8 +357,8 @@ void run(Graph& graph) {
   Propagation propagation;
   bool resized = false, written = false;
   graph.each_node([&](Node* node) {
-    resized = resized || may_change_sizes(*node);
-    written = written || node->writes();
+    resized = resized || changes_shape(*node);
+    written = written || !written_inputs(*node).empty();
   });
   if (resized) return;
   if (written) propagation.forbid_gradients();  // x.add_(y) requires what y requires
