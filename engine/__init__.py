@@ -81,9 +81,9 @@ _LAZY = {
     "save": "engine.serialization",
     "load": "engine.serialization",
     **dict.fromkeys(
-        ("autograd", "backends", "fft", "inspect", "linalg", "nn", "ops", "optim", "return_types")
+        ("autograd", "backends", "fft", "inspect", "jit", "linalg", "nn", "ops", "optim")
     ),
-    **dict.fromkeys(("special", "utils")),
+    **dict.fromkeys(("return_types", "special", "utils")),
 }
 
 
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         backends,
         fft,
         inspect,
+        jit,
         linalg,
         nn,
         ops,

@@ -115,6 +115,7 @@ const std::vector<Phase>& phases(bool of_specialised) {
 }
 
 int64_t optimise(Graph& graph, bool specialised, int64_t function) {
+  tell_graph(graph, function, specialised ? "types of the inputs" : "as compiled");
   Run run(graph, function);
   int64_t changes = 0;
   for (const Phase& phase : phases(specialised)) changes += run.phase(phase);

@@ -21,6 +21,8 @@ class Selection:
     call: int = 0
     node: int = 0
     """A node of the autograd graph."""
+    value: int = 0
+    """A Value of a graph of the JIT: its family is lit in every pass, and in the source."""
 
     def select(self, **changes: Any) -> Selection:
         """This selection with some parts changed."""
@@ -45,6 +47,9 @@ class Selection:
 
     def select_node(self, node: int) -> Selection:
         return replace(self, node=node)
+
+    def select_value(self, value: int) -> Selection:
+        return replace(self, value=value)
 
     def __bool__(self) -> bool:
         """Whether anything is selected."""

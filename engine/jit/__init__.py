@@ -13,8 +13,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from engine.jit.function import ScriptFunction
-from engine.jit.graph import Block, Graph, Node, Use, Value
 from engine.jit.frontend.marks import (
     Attribute,
     Final,
@@ -24,6 +22,8 @@ from engine.jit.frontend.marks import (
     is_scripting,
     unused,
 )
+from engine.jit.function import ScriptFunction
+from engine.jit.graph import Block, Graph, Node, Use, Value
 from engine.jit.module import ScriptModule
 from engine.jit.tracing import TracerWarning, TracingCheckError
 from engine.nn import Module

@@ -30,9 +30,7 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
     if compiled.defaults:
         native.set_defaults(list(compiled.defaults))
     source = compiled.source
-    native.tell(
-        "script", source.file, {"first_line": source.first_line, "source": source.text}
-    )
+    native.tell("script", source.file, {"first_line": source.first_line, "source": source.text})
     tell_syntax(native, source)
     _functions[compiled.name] = native
     return native

@@ -70,9 +70,7 @@ class NativeFunction:
 
     def tell(self, how: str, file: str, facts: dict[str, Any]) -> None:
         """Where it comes from, for a recording."""
-        lib.uh_function_tell(
-            self.handle, how.encode(), file.encode(), json.dumps(facts).encode()
-        )
+        lib.uh_function_tell(self.handle, how.encode(), file.encode(), json.dumps(facts).encode())
 
 
 class ScriptFunction:

@@ -71,7 +71,7 @@ class Graph:
 
     __repr__ = __str__
 
-    def str(self, print_source_ranges: bool = True) -> str:  # noqa: A003
+    def str(self, print_source_ranges: bool = True) -> str:
         """The text, with or without the source comments."""
         return text_of(lib.uh_graph_text(self._handle, print_source_ranges))
 
@@ -112,7 +112,12 @@ class Graph:
         self._blocks[block["id"]] = block
         ends = (
             {"id": block["param"], "kind": "prim::Param", "inputs": [], "outputs": block["params"]},
-            {"id": block["return"], "kind": "prim::Return", "inputs": block["returns"], "outputs": []},
+            {
+                "id": block["return"],
+                "kind": "prim::Return",
+                "inputs": block["returns"],
+                "outputs": [],
+            },
         )
         for node in (ends[0], *block["nodes"], ends[1]):
             node.setdefault("attributes", {})
@@ -154,11 +159,11 @@ class Graph:
         """The node whose inputs are the graph's outputs."""
         return self.block().return_node()
 
-    def findNode(self, kind: str, recurse: bool = True) -> Node | None:  # noqa: N802
+    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind, or None."""
         return next(iter(self.findAllNodes(kind, recurse)), None)
 
-    def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:  # noqa: N802
+    def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
         """All nodes of a kind."""
         nodes = self.all_nodes() if recurse else self.nodes()
         return [node for node in nodes if node.kind() == kind]
@@ -188,18 +193,20 @@ class Graph:
             if lib.uh_rewrite_end(self._handle) != 0:
                 raise_last()
 
-    def addInput(self, name: str = "", type: str = "Tensor") -> Value:  # noqa: N802
+    def addInput(self, name: str = "", type: str = "Tensor") -> Value:
         """A new input."""
         made = lib.uh_graph_add_input(self._handle, name.encode(), type.encode())
         return Value(self, number_of(made))
 
-    def registerOutput(self, value: Value) -> None:  # noqa: N802
+    def registerOutput(self, value: Value) -> None:
         """The graph returns this Value, too."""
         number_of(lib.uh_graph_add_output(self._handle, value._id))
 
-    def setInsertPoint(self, where: Node | Block) -> None:  # noqa: N802
+    def setInsertPoint(self, where: Node | Block) -> None:
         """New nodes go before this node, or to the end of this block."""
-        set_point = lib.uh_graph_insert_before if isinstance(where, Node) else lib.uh_graph_insert_at_end
+        set_point = (
+            lib.uh_graph_insert_before if isinstance(where, Node) else lib.uh_graph_insert_at_end
+        )
         number_of(set_point(self._handle, where._id))
 
     def create(self, kind: str, inputs: Sequence[Value] = (), outputs: int = 1) -> Node:
@@ -221,7 +228,7 @@ class Graph:
         )
         return Node(self, number_of(made))
 
-    def insertConstant(self, value: Any) -> Value:  # noqa: N802
+    def insertConstant(self, value: Any) -> Value:
         """A constant at the insertion point."""
         native = Native([value])
         return Value(self, number_of(lib.uh_graph_constant(self._handle, native.array)))
@@ -260,7 +267,7 @@ class Value(_Part):
     __slots__ = ()
     _table = "_values"
 
-    def debugName(self) -> str:  # noqa: N802
+    def debugName(self) -> str:
         """What the text says behind %."""
         return str(self._data()["name"])
 
@@ -289,27 +296,27 @@ class Value(_Part):
         """Its number: no other Value of the process has it."""
         return self._id
 
-    def toIValue(self) -> Any:  # noqa: N802
+    def toIValue(self) -> Any:
         """The value of a constant; None for what is none (and for None)."""
         slot = ffi.new("uh_value *")
         found = number_of(lib.uh_value_constant(self._graph._handle, self._id, slot))
         return to_python(slot) if found else None
 
-    def setType(self, type: str) -> Value:  # noqa: N802
+    def setType(self, type: str) -> Value:
         """Gives it another type, by its text."""
         number_of(lib.uh_value_set_type(self._graph._handle, self._id, type.encode()))
         return self
 
-    def setDebugName(self, name: str) -> Value:  # noqa: N802
+    def setDebugName(self, name: str) -> Value:
         """Gives it a name, made unique within the graph."""
         number_of(lib.uh_value_set_name(self._graph._handle, self._id, name.encode()))
         return self
 
-    def replaceAllUsesWith(self, other: Value) -> None:  # noqa: N802
+    def replaceAllUsesWith(self, other: Value) -> None:
         """Every use becomes one of `other`."""
         number_of(lib.uh_value_replace(self._graph._handle, self._id, other._id))
 
-    def replaceAllUsesAfterNodeWith(self, node: Node, other: Value) -> None:  # noqa: N802
+    def replaceAllUsesAfterNodeWith(self, node: Node, other: Value) -> None:
         """Every use behind `node` becomes one of `other`."""
         number_of(lib.uh_value_replace_after(self._graph._handle, self._id, node._id, other._id))
 
@@ -351,7 +358,7 @@ class Node(_Part):
         """The blocks of an If or Loop."""
         return [Block(self._graph, block["id"]) for block in self._data()["blocks"]]
 
-    def owningBlock(self) -> Block:  # noqa: N802
+    def owningBlock(self) -> Block:
         """The block that it stands in."""
         return Block(self._graph, self._data()["block"])
 
@@ -359,48 +366,48 @@ class Node(_Part):
         """The attributes as the graph's text writes them."""
         return dict(self._data()["attributes"])
 
-    def hasAttribute(self, name: str) -> bool:  # noqa: N802
+    def hasAttribute(self, name: str) -> bool:
         """Whether it has an attribute of that name."""
         return name in self._data()["attributes"]
 
-    def sourceRange(self) -> str:  # noqa: N802
-        """"file:line:column" of the source that it comes from; "" when there is none."""
+    def sourceRange(self) -> str:
+        """ "file:line:column" of the source that it comes from; "" when there is none."""
         span = self._data()["span"]
         return f"{span[0]}:{span[1]}:{span[2]}" if span else ""
 
-    def moveBefore(self, other: Node) -> None:  # noqa: N802
+    def moveBefore(self, other: Node) -> None:
         """Moves it before another node."""
         number_of(lib.uh_node_move(self._graph._handle, self._id, other._id))
 
-    def replaceInput(self, i: int, value: Value) -> None:  # noqa: N802
+    def replaceInput(self, i: int, value: Value) -> None:
         """Another Value as an input."""
         number_of(lib.uh_node_set_input(self._graph._handle, self._id, i, value._id))
 
-    def addInput(self, value: Value) -> Value:  # noqa: N802
+    def addInput(self, value: Value) -> Value:
         """One more input, as the last."""
         at = len(self._data()["inputs"])
         number_of(lib.uh_node_insert_input(self._graph._handle, self._id, at, value._id))
         return value
 
-    def removeInput(self, i: int) -> None:  # noqa: N802
+    def removeInput(self, i: int) -> None:
         """One input less."""
         number_of(lib.uh_node_drop_input(self._graph._handle, self._id, i))
 
-    def addOutput(self, type: str = "Tensor") -> Value:  # noqa: N802
+    def addOutput(self, type: str = "Tensor") -> Value:
         """One more output."""
         made = lib.uh_node_add_output(self._graph._handle, self._id, type.encode())
         return Value(self._graph, number_of(made))
 
-    def addBlock(self) -> Block:  # noqa: N802
+    def addBlock(self) -> Block:
         """One more block."""
-        return Block(
-            self._graph, number_of(lib.uh_node_add_block(self._graph._handle, self._id))
-        )
+        return Block(self._graph, number_of(lib.uh_node_add_block(self._graph._handle, self._id)))
 
-    def setAttribute(self, name: str, value: Any) -> Node:  # noqa: N802
+    def setAttribute(self, name: str, value: Any) -> Node:
         """Sets an attribute to a number, text, list, tensor... or a Graph."""
         if isinstance(value, Graph):
-            done = lib.uh_node_set_graph(self._graph._handle, self._id, name.encode(), value._handle)
+            done = lib.uh_node_set_graph(
+                self._graph._handle, self._id, name.encode(), value._handle
+            )
         else:
             native = Native([value])
             done = lib.uh_node_set_attribute(
@@ -409,7 +416,7 @@ class Node(_Part):
         number_of(done)
         return self
 
-    def removeAttribute(self, name: str) -> Node:  # noqa: N802
+    def removeAttribute(self, name: str) -> Node:
         """Drops an attribute, if it is there."""
         number_of(lib.uh_node_drop_attribute(self._graph._handle, self._id, name.encode()))
         return self
@@ -454,16 +461,16 @@ class Block(_Part):
         """The node whose inputs it returns."""
         return Node(self._graph, self._data()["return"])
 
-    def owningNode(self) -> Node | None:  # noqa: N802
+    def owningNode(self) -> Node | None:
         """The If or Loop around it; None for a graph's own."""
         owner = self._data()["owner"]
         return None if owner is None else Node(self._graph, owner)
 
-    def addInput(self, name: str = "", type: str = "Tensor") -> Value:  # noqa: N802
+    def addInput(self, name: str = "", type: str = "Tensor") -> Value:
         """One more parameter."""
         made = lib.uh_block_add_param(self._graph._handle, self._id, name.encode(), type.encode())
         return Value(self._graph, number_of(made))
 
-    def registerOutput(self, value: Value) -> None:  # noqa: N802
+    def registerOutput(self, value: Value) -> None:
         """One more Value that it returns."""
         number_of(lib.uh_block_add_return(self._graph._handle, self._id, value._id))

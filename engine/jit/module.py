@@ -26,7 +26,9 @@ class ScriptMethod:
         self.__signature__ = owner._signatures.get(name)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        if self.__signature__ is None or (not kwargs and len(args) == len(self.__signature__.parameters)):
+        if self.__signature__ is None or (
+            not kwargs and len(args) == len(self.__signature__.parameters)
+        ):
             if kwargs:
                 raise TypeError(f"{self.__name__}() takes no keyword arguments; {self.schema}")
             return [self._owner, *args]
@@ -208,4 +210,3 @@ class ScriptModule(Module):
     def extra_repr(self) -> str:
         """What the printed module says behind its name."""
         return f"original_name={self.original_name}"
-

@@ -126,7 +126,10 @@ def check(
     with no_grad():
         ours, theirs = traced(*_fresh(args)), fn(*_fresh(args))
     for place, (a, b) in enumerate(zip(_tensors(ours), _tensors(theirs), strict=False)):
-        if a.shape != b.shape or not a.to(b.dtype).isclose(b, rtol=tolerance, atol=tolerance, equal_nan=True).all():
+        if (
+            a.shape != b.shape
+            or not a.to(b.dtype).isclose(b, rtol=tolerance, atol=tolerance, equal_nan=True).all()
+        ):
             raise TracingCheckError(
                 f"trace: result {place} of the traced function differs from the Python function's "
                 f"for the same inputs, shapes {tuple(a.shape)} and {tuple(b.shape)}. It draws random "

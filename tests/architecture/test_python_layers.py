@@ -9,10 +9,11 @@ import pytest
 
 from tests.architecture.sources import Use, imports, module_of, told, under
 
-# engine: _native < { dtypes, tensor, creation, ... } < { autograd, jit } < nn < optim
-ENGINE = {"_native": 0, "autograd": 2, "utils": 2, "jit": 2, "nn": 3, "optim": 4}
+# engine: _native < { dtypes, tensor, creation, ... } < autograd < nn < { jit, optim }; jit.script and
+# jit.trace take modules and give modules
+ENGINE = {"_native": 0, "autograd": 2, "utils": 2, "nn": 3, "jit": 4, "optim": 4}
 PLAIN = 1  # every other module of engine
-SIBLINGS = {frozenset(("autograd", "jit"))}
+SIBLINGS = {frozenset(("jit", "optim"))}
 
 TUI = {"render": 0, "widgets": 1, "views": 2, "screens": 3, "app": 4, "cli": 4, "__main__": 4}
 
@@ -70,7 +71,7 @@ def test_engine_layers() -> None:
             continue  # what the build writes: raw calls, below engine.tensor's users
         if engine_rank(use.target) > engine_rank(me) or frozenset((mine, other)) in SIBLINGS:
             found.append(use)
-    order = "_native < dtypes, tensor, creation... < autograd, jit < nn < optim"
+    order = "_native < dtypes, tensor, creation... < autograd < nn < { jit, optim }"
     assert not found, offences(found, order)
 
 
@@ -110,7 +111,7 @@ def test_tui_uses_engine_through_inspect() -> None:
 
 
 def test_lessons_use_engine_only() -> None:
-    known = {"", "inspect", "autograd", "nn", "optim", "utils"}  # what a user's script imports
+    known = {"", "inspect", "autograd", "jit", "nn", "optim", "utils"}  # what a user's script imports
     found = [
         use
         for use in uses("lessons")

@@ -31,6 +31,7 @@ from engine.inspect.history.facts import (
     VersionFact,
     WriteFact,
 )
+from engine.inspect.history.jit import Jit
 from engine.inspect.history.rows import Rows, each
 from engine.inspect.history.search import Search
 from engine.inspect.history.tables import Tables
@@ -113,6 +114,11 @@ class History:
     def autograd(self) -> Autograd:
         """What can be asked about nodes, saved tensors and backward passes."""
         return Autograd(self)
+
+    @cached_property
+    def jit(self) -> Jit:
+        """What can be asked about graphs, passes and the interpreter."""
+        return Jit(self)
 
     # Tensors and storages
 

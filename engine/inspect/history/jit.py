@@ -1,0 +1,260 @@
+"""What can be asked about the JIT: which graph is this, what did a pass do, where does a value come from.
+
+A graph at any rewrite is the last snapshot before it, with the recorded edits since. `Links` follows a
+Value backwards to lines of source and forwards to instructions, through copies, inlining and merging.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from engine.inspect.events import FOREVER
+from engine.inspect.history.ir import IrGraph, Json
+from engine.inspect.history.jit_links import Links
+from engine.inspect.history.jit_tables import JitTables
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFact:
+    """A function that came to the compiler. how: script, trace or load."""
+
+    moment: int
+    id: int
+    name: str
+    how: str
+    file: str
+    first_line: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteFact:
+    """One rewrite of a run. `file`, `line`: where its rule stands in our own source."""
+
+    moment: int
+    run: int
+    index: int
+    rule: str
+    reason: str
+    file: str
+    line: int
+    nodes: tuple[int, ...]
+    edits: list[list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFact:
+    """One run of a pass. changes -1: it has not ended."""
+
+    since: int
+    until: int
+    id: int
+    function: int
+    graph: int
+    name: str
+    index: int
+    changes: int
+    ns: int
+    failed: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFact:
+    """Instructions that a graph became."""
+
+    moment: int
+    id: int
+    function: int
+    graph: int
+    name: str
+    registers: int
+    instructions: tuple[Json, ...]
+    constants: tuple[str, ...]
+    guards: tuple[Json, ...]
+
+
+class Jit:
+    """The answers about one history."""
+
+    def __init__(self, history: History):
+        self.history = history
+        self.tables = JitTables(history.tables)
+        self._function = lru_cache(maxsize=4096)(self._function_fact)
+        self._rewrite = lru_cache(maxsize=65536)(self._rewrite_fact)
+        self._state = lru_cache(maxsize=256)(self._state_after)
+        self._code = lru_cache(maxsize=1024)(self._code_fact)
+
+    def json(self, moment: int) -> Json:
+        """The JSON that an event carries; {} where it was not kept whole."""
+        try:
+            found = json.loads(self.history.text(moment))
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    # Functions and graphs
+
+    def functions(self, m: int) -> tuple[FunctionFact, ...]:
+        """Every function that came to the compiler up to the moment."""
+        return tuple(self._function(row) for row in range(self.tables.functions.begun(m)))
+
+    def function(self, number: int, m: int = FOREVER - 1) -> FunctionFact | None:
+        """The function with this number."""
+        row = self.tables.functions.last("id", number, m)
+        return self._function(row) if row >= 0 else None
+
+    def _function_fact(self, row: int) -> FunctionFact:
+        table = self.tables.functions
+        moment = int(table.since[row])
+        facts = self.json(moment)
+        return FunctionFact(
+            moment,
+            int(table.id[row]),
+            self.history.string(int(table.name[row])),
+            self.history.string(int(table.how[row])),
+            self.history.string(int(table.file[row])),
+            int(facts.get("first_line", 0)),
+            str(facts.get("source", "")),
+        )
+
+    def syntax(self, function: int) -> Json:
+        """Tokens and tree of a function that was scripted; {} for others."""
+        row = self.tables.syntax.last("function", function, FOREVER - 1)
+        return self.json(int(self.tables.syntax.since[row])) if row >= 0 else {}
+
+    # Passes
+
+    def runs(self, graph: int, m: int) -> tuple[RunFact, ...]:
+        """The runs of passes on a graph that began up to the moment, in order."""
+        rows = self.tables.runs.until_now("graph", graph, m)
+        return tuple(self.run_fact(int(row)) for row in rows)
+
+    def run_fact(self, row: int) -> RunFact:
+        table, ends = self.tables.runs, self.tables.ends
+        number = int(table.id[row])
+        found = ends.where("run", number)
+        over = int(found[-1]) if len(found) else -1
+        return RunFact(
+            int(table.since[row]),
+            int(table.until[row]),
+            number,
+            int(table.function[row]),
+            int(table.graph[row]),
+            self.history.string(int(table.name[row])),
+            int(table.index[row]),
+            int(ends.changes[over]) if over >= 0 else -1,
+            int(ends.ns[over]) if over >= 0 else 0,
+            self.history.text(int(ends.since[over])) if over >= 0 and ends.failed[over] else "",
+        )
+
+    def rewrites(self, run: int, m: int = FOREVER - 1) -> tuple[RewriteFact, ...]:
+        """The rewrites of a run up to the moment, in order."""
+        rows = self.tables.rewrites.until_now("run", run, m)
+        return tuple(self._rewrite(int(row)) for row in rows)
+
+    def _rewrite_fact(self, row: int) -> RewriteFact:
+        table = self.tables.rewrites
+        moment = int(table.since[row])
+        facts = self.json(moment)
+        return RewriteFact(
+            moment,
+            int(table.run[row]),
+            int(table.index[row]),
+            self.history.string(int(table.rule[row])),
+            str(facts.get("reason", "")),
+            str(facts.get("file", "")),
+            int(table.line[row]),
+            tuple(facts.get("nodes", ())),
+            list(facts.get("edits", ())),
+        )
+
+    # Graphs at a moment
+
+    @cached_property
+    def _changes(self) -> dict[int, list[tuple[int, int]]]:
+        """graph -> (moment, row) of its snapshots (row -1 - r) and rewrites (row r), in order."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for row, (moment, graph) in enumerate(
+            zip(self.tables.graphs.since, self.tables.graphs.id, strict=True)
+        ):
+            found.setdefault(int(graph), []).append((int(moment), -1 - row))
+        graph_of = dict(
+            zip(self.tables.runs.id.tolist(), self.tables.runs.graph.tolist(), strict=True)
+        )
+        for row, (moment, run) in enumerate(
+            zip(self.tables.rewrites.since, self.tables.rewrites.run, strict=True)
+        ):
+            if int(run) in graph_of:
+                found.setdefault(graph_of[int(run)], []).append((int(moment), row))
+        return {graph: sorted(changes) for graph, changes in found.items()}
+
+    def graph_at(self, graph: int, m: int) -> IrGraph | None:
+        """The graph as it was at the moment; None before it was first told, or when edits are lost."""
+        changes = self._changes.get(graph, [])
+        place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
+        return self._state(graph, place) if place >= 0 else None
+
+    def _state_after(self, graph: int, place: int) -> IrGraph | None:
+        changes = self._changes[graph]
+        start = next((i for i in range(place, -1, -1) if changes[i][1] < 0), None)
+        if start is None:
+            return None
+        state = None
+        if place > start:  # from the state before, as far as it is remembered
+            before = self._state(graph, place - 1) if place - start < 64 else None
+            if before is not None:
+                state, start = before.copy(), place - 1
+        if state is None:
+            snapshot = self.json(changes[start][0])
+            if "block" not in snapshot:
+                return None
+            state = IrGraph(snapshot)
+        try:
+            for _, row in changes[start + 1 : place + 1]:
+                state.apply(self._rewrite(row).edits)
+        except (KeyError, ValueError, IndexError, StopIteration):
+            return None  # an event of it was not kept whole
+        return state
+
+    def last_change(self, graph: int, m: int) -> int:
+        """The moment at which the graph was told or rewritten last; -1 before that."""
+        changes = self._changes.get(graph, [])
+        place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
+        return changes[place][0] if place >= 0 else -1
+
+    # Code
+
+    def code(self, number: int) -> CodeFact | None:
+        """The instructions with this number."""
+        row = self.tables.codes.last("id", number, FOREVER - 1)
+        return self._code(row) if row >= 0 else None
+
+    def _code_fact(self, row: int) -> CodeFact:
+        table = self.tables.codes
+        moment = int(table.since[row])
+        facts = self.json(moment)
+        return CodeFact(
+            moment,
+            int(table.id[row]),
+            int(table.function[row]),
+            int(table.graph[row]),
+            str(facts.get("name", "")),
+            int(facts.get("registers", 0)),
+            tuple(facts.get("instructions", ())),
+            tuple(facts.get("constants", ())),
+            tuple(facts.get("guards", ())),
+        )
+
+    # Where things come from
+
+    @cached_property
+    def links(self) -> Links:
+        """Every Value of the trace, with what it was made from and what it became."""
+        return Links(self)
