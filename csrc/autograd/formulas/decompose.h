@@ -24,5 +24,10 @@ std::tuple<Tensor, Tensor> lstsq_gradients(const Tensor& grad_solution,
                                            const Tensor& grad_residuals, const Tensor& a,
                                            const Tensor& b, const Tensor& solution, bool wants_a,
                                            bool wants_b);
+std::tuple<Tensor, Tensor> householder_product_gradients(const Tensor& grad, const Tensor& input,
+                                                         const Tensor& tau);
+std::tuple<Tensor, Tensor, Tensor> ormqr_gradients(const Tensor& grad, const Tensor& self,
+                                                   const Tensor& tau, const Tensor& other,
+                                                   bool left, bool transpose, bool wants_factors);
 
 }  // namespace uh::autograd

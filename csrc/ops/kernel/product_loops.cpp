@@ -38,13 +38,6 @@ struct Block {
   T alpha, beta;
 };
 
-// x - 0 is x even for x = -0, so it costs nothing; 0 + x would be an addition.
-template <class T>
-inline auto all(T x) {
-  typedef T Vector __attribute__((vector_size(kRegisterBytes)));
-  return x - Vector{};
-}
-
 // The first n lanes in memory, n from 1 to all.
 inline auto load_some(const float* from, int64_t n) {
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), from);
