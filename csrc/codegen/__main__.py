@@ -73,19 +73,18 @@ def main() -> int:
         write(path, text)
     for stale in {p for p in out.rglob("*") if p.is_file()} - set(kept):
         stale.unlink()  # CMake collects what is there
+    parts = sorted((args.source / "capi").glob("underhood_*.h"))
     headers = [
         args.source / "capi" / "underhood.h",
-        args.source / "capi" / "underhood_autograd.h",
-        args.source / "capi" / "underhood_archive.h",
+        *parts,
         out / "underhood_ops.h",
         *sorted(args.native.glob("*.h")),
     ]
     blocks = [capi.cdef_block(h.read_text()) for h in headers]
     blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # what cffi alone reads
     write(args.out / "ffi.cdef.h", "\n".join(blocks))
-    native = [h.name for h in headers[4:] if "cdef begin" in h.read_text()]
-    includes = ["generated/underhood_ops.h", "capi/underhood_autograd.h"]
-    includes += ["capi/underhood_archive.h", *native]
+    native = [h.name for h in args.native.glob("*.h") if "cdef begin" in h.read_text()]
+    includes = ["generated/underhood_ops.h", *(f"capi/{h.name}" for h in parts), *sorted(native)]
     write(args.out / "ffi.csrc.c", "".join(f'#include "{name}"\n' for name in includes))
     write(
         args.out / "python" / "__init__.py",

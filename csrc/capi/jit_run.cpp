@@ -1,0 +1,362 @@
+// Functions, classes, boxes and tracing across the C ABI: see underhood_jit_run.h.
+#include "base/json.h"
+#include "capi/convert.h"
+#include "capi/underhood_jit_run.h"
+#include "events/recorder.h"
+#include "jit/archive.h"
+#include "jit/executor.h"
+#include "jit/function.h"
+#include "jit/model_file.h"
+#include "jit/trace.h"
+
+using namespace uh;       // NOLINT: this file is nothing but calls into uh
+using namespace uh::jit;  // NOLINT
+
+namespace {
+
+template <class F>
+const char* text_of(std::string& kept, F&& f) {
+  return guard(static_cast<const char*>(nullptr), [&] {
+    kept = f();
+    return kept.c_str();
+  });
+}
+template <class F>
+int done(F&& f) {
+  return guard(-1, [&] {
+    f();
+    return 0;
+  });
+}
+
+template <class T>
+uint64_t give_ref(Ref<T> ref) {
+  return reinterpret_cast<uint64_t>(ref.leak());
+}
+Container& box_of(uh_box handle) {
+  check(handle != 0, "box: the handle is 0");
+  return *reinterpret_cast<Container*>(handle);
+}
+IValue value_of_box(uh_box handle) { return Ref<Container>::share(&box_of(handle)); }
+uh_box give_box(const IValue& value) {
+  return give_ref(Ref<Container>(*value.get_if<Ref<Container>>()));
+}
+ClassType& class_of(uh_class handle) {
+  check(handle != 0, "class: the handle is 0");
+  return *reinterpret_cast<ClassType*>(handle);
+}
+Function& function_of(uh_function handle) {
+  check(handle != 0, "function: the handle is 0");
+  return *reinterpret_cast<Function*>(handle);
+}
+Object& object_of(uh_box handle) {
+  Container& box = box_of(handle);
+  check_kind(box.kind == Container::Kind::kObject, ErrorKind::kType, "box: it is no object");
+  return static_cast<Object&>(box);
+}
+ClassType& class_of_object(const Object& object) {
+  return static_cast<ClassType&>(*object.type.get());
+}
+
+std::vector<IValue> values_of(const uh_value* values, int64_t n) {
+  std::vector<IValue> all;
+  for (int64_t i = 0; i < n; ++i) all.push_back(read_value(values[i]));
+  return all;
+}
+
+IValue& slot_of(uh_box self, const char* name) {
+  Object& object = object_of(self);
+  const ClassType& type = class_of_object(object);
+  const int64_t slot = type.slot(name);
+  check(slot >= 0, type.name(), " has no attribute '", name, "'");
+  if (object.slots.size() <= static_cast<size_t>(slot))
+    object.slots.resize(type.attributes().size());
+  return object.slots[static_cast<size_t>(slot)];
+}
+
+IValue called(Function& function, Stack stack) {
+  function.call(stack);
+  return stack.empty() ? IValue() : std::move(stack.back());
+}
+
+}  // namespace
+
+uh_box uh_box_list(const uh_value* items, int64_t n) {
+  return guard(0, [&] { return give_box(make_container<List>(values_of(items, n))); });
+}
+uh_box uh_box_tuple(const uh_value* items, int64_t n) {
+  return guard(0, [&] { return give_box(make_container<Tuple>(values_of(items, n))); });
+}
+uh_box uh_box_dict(const uh_value* keys, const uh_value* values, int64_t n) {
+  return guard(0, [&] {
+    IValue made = make_container<Dict>();
+    for (int64_t i = 0; i < n; ++i) made.dict()->put(read_value(keys[i]), read_value(values[i]));
+    return give_box(made);
+  });
+}
+uh_box uh_box_retain(uh_box self) {
+  return guard(0, [&] { return give_box(value_of_box(self)); });
+}
+void uh_box_release(uh_box self) {
+  if (self) Ref<Container>::adopt(reinterpret_cast<Container*>(self));
+}
+int uh_box_kind(uh_box self) {
+  return guard(-1, [&] { return static_cast<int>(box_of(self).kind); });
+}
+int64_t uh_box_size(uh_box self) {
+  return guard(-1, [&] {
+    const IValue value = value_of_box(self);
+    size_t n = 0;
+    if (const List* list = value.list()) n = list->items.size();
+    if (const Tuple* tuple = value.tuple()) n = tuple->items.size();
+    if (const Dict* dict = value.dict()) n = dict->size();
+    if (const Object* object = value.object()) n = object->slots.size();
+    return static_cast<int64_t>(n);
+  });
+}
+int uh_box_item(uh_box self, int64_t i, uh_value* ret_value) {
+  return done([&] {
+    const IValue value = value_of_box(self);
+    check_kind(i >= 0 && i < uh_box_size(self), ErrorKind::kIndex, "box: item ", i, " of ",
+               uh_box_size(self));
+    const auto at = static_cast<size_t>(i);
+    if (const List* list = value.list()) *ret_value = write_value(list->items[at]);
+    if (const Tuple* tuple = value.tuple()) *ret_value = write_value(tuple->items[at]);
+    if (const Dict* dict = value.dict()) *ret_value = write_value(dict->items()[at].second);
+    if (const Object* object = value.object()) *ret_value = write_value(object->slots[at]);
+  });
+}
+int uh_box_key(uh_box self, int64_t i, uh_value* ret_key) {
+  return done([&] {
+    const IValue value = value_of_box(self);
+    const Dict* dict = value.dict();
+    check_kind(dict && i >= 0 && static_cast<size_t>(i) < dict->size(), ErrorKind::kIndex,
+               "box: key ", i, " of a ", value.type_name());
+    *ret_key = write_value(dict->items()[static_cast<size_t>(i)].first);
+  });
+}
+
+uh_class uh_class_new(const char* name) {
+  return guard(0, [&] { return give_ref(make_ref<ClassType>(std::string(name))); });
+}
+uh_class uh_class_find(const char* name) {
+  return guard(0, [&] { return give_ref(find_class(name)); });
+}
+void uh_class_release(uh_class self) {
+  if (self) Ref<Type>::adopt(reinterpret_cast<ClassType*>(self));
+}
+int64_t uh_class_add_attribute(uh_class self, const char* name, const char* type, int kind) {
+  return guard(-1, [&] {
+    ClassType& made = class_of(self);
+    made.add_attribute({name, parse_type(type), kind == 1, kind == 2});
+    return made.slot(name);
+  });
+}
+int uh_class_add_method(uh_class self, const char* name, uh_function function) {
+  return done(
+      [&] { class_of(self).add_method(name, Ref<Function>::share(&function_of(function))); });
+}
+const char* uh_class_describe(uh_class self) {
+  thread_local std::string kept;
+  return text_of(kept, [&] {
+    const ClassType& type = class_of(self);
+    JsonWriter w;
+    w.begin_object().member("name", type.name()).key("attributes").begin_array();
+    for (const auto& a : type.attributes()) {
+      w.begin_object().member("name", a.name).member("type", a.type->text());
+      w.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
+    }
+    w.end_array().key("methods").begin_array();
+    for (const auto& [name, function] : type.methods()) w.value(name);
+    w.end_array().end_object();
+    return w.take();
+  });
+}
+uh_function uh_class_method(uh_class self, const char* name) {
+  return guard(0, [&] { return give_ref(Ref<Function>::share(class_of(self).method(name))); });
+}
+uh_box uh_object_new(uh_class type) {
+  return guard(0, [&] {
+    ClassType& made = class_of(type);
+    return give_box(
+        make_container<Object>(Ref<RefCounted>::share(&made), made.attributes().size()));
+  });
+}
+uh_class uh_object_class(uh_box self) {
+  return guard(0, [&] { return give_ref(Ref<RefCounted>(object_of(self).type)); });
+}
+int uh_object_get(uh_box self, const char* name, uh_value* ret_value) {
+  return done([&] { *ret_value = write_value(slot_of(self, name)); });
+}
+int uh_object_set(uh_box self, const char* name, const uh_value* value) {
+  return done([&] {
+    IValue& slot = slot_of(self, name);
+    const ClassType& type = class_of_object(object_of(self));
+    IValue given = read_value(*value);
+    const auto& attribute = type.attributes()[static_cast<size_t>(type.slot(name))];
+    check_kind(is_instance(given, *attribute.type), ErrorKind::kType, type.name(), ".", name,
+               ": expected a ", attribute.type->annotation(), ", got a ",
+               type_of(given)->annotation());
+    slot = std::move(given);
+  });
+}
+
+uh_function uh_function_new(const char* name, uh_graph graph) {
+  return guard(0, [&] {
+    check(graph != 0, "function ", std::string(name), ": the graph is 0");
+    return give_ref(
+        make_ref<Function>(std::string(name), GraphRef::share(reinterpret_cast<Graph*>(graph))));
+  });
+}
+uh_function uh_function_retain(uh_function self) {
+  return guard(0, [&] { return give_ref(Ref<Function>::share(&function_of(self))); });
+}
+void uh_function_release(uh_function self) {
+  if (self) Ref<Function>::adopt(reinterpret_cast<Function*>(self));
+}
+int64_t uh_function_id(uh_function self) {
+  return guard(-1, [&] { return function_of(self).id(); });
+}
+const char* uh_function_name(uh_function self) {
+  thread_local std::string kept;
+  return text_of(kept, [&] { return function_of(self).name(); });
+}
+const char* uh_function_schema(uh_function self) {
+  thread_local std::string kept;
+  return text_of(kept, [&] { return function_of(self).schema_text(); });
+}
+int uh_function_set_defaults(uh_function self, const uh_value* values, int64_t n) {
+  return done([&] { function_of(self).set_defaults(values_of(values, n)); });
+}
+uh_graph uh_function_graph(uh_function self) {
+  return guard(0, [&] { return give_ref(GraphRef(function_of(self).graph_ref())); });
+}
+int64_t uh_graph_function(uh_graph self, uh_function function) {
+  return guard(-1, [&] {
+    Graph& graph = *reinterpret_cast<Graph*>(self);
+    Function& called = function_of(function);
+    Node* node = graph.create("prim::Constant", {}, 0);
+    Attribute name;
+    name.value = IValue(called.name());
+    name.object = Ref<RefCounted>::share(&called);
+    node->set_attribute("name", std::move(name));
+    node->add_output(make_type(TypeKind::kFunction));
+    return graph.insert(node)->output()->id();
+  });
+}
+int uh_function_call(uh_function self, const uh_value* args, int64_t n, uh_value* ret_value) {
+  return done([&] { *ret_value = write_value(called(function_of(self), values_of(args, n))); });
+}
+uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n) {
+  return guard(
+      0, [&] { return give_ref(function_of(self).executor().graph_for(values_of(args, n))); });
+}
+const char* uh_function_code(uh_function self, const uh_value* args, int64_t n) {
+  thread_local std::string kept;
+  return text_of(
+      kept, [&] { return function_of(self).executor().code_for(values_of(args, n), true).text(); });
+}
+void uh_function_tell(uh_function self, const char* how, const char* file, const char* json) {
+  if (!events::on()) return;
+  const Function& f = function_of(self);
+  events::emit_blob(events::Kind::kFUNCTION_NEW, f.id(), events::intern(f.name()),
+                    events::intern(how), events::intern(file), json,
+                    std::char_traits<char>::length(json));
+}
+
+int uh_trace_begin(const char* name) {
+  return done([&] { Tracing::begin(name); });
+}
+int64_t uh_trace_input(const char* name, const uh_value* value) {
+  return guard(-1, [&] { return Tracing::current().add_input(name, read_value(*value))->id(); });
+}
+int64_t uh_trace_self(uh_box module) {
+  return guard(-1, [&] { return Tracing::current().add_self(value_of_box(module))->id(); });
+}
+uh_graph uh_trace_end(const uh_value* result) {
+  return guard(0, [&] { return give_ref(Tracing::current().end(read_value(*result))); });
+}
+const char* uh_trace_warnings(void) {
+  thread_local std::string kept;
+  return text_of(kept, [&] {
+    JsonWriter w;
+    w.begin_array();
+    for (const Tracing::Warning& warning : Tracing::current().warnings()) {
+      w.begin_object().member("text", warning.text).member("file", warning.file);
+      w.member("line", warning.line).end_object();
+    }
+    w.end_array();
+    return w.take();
+  });
+}
+void uh_trace_abort(void) { Tracing::abort(); }
+int uh_tracing(void) { return Tracing::on() ? 1 : 0; }
+void uh_trace_span(uh_source source, int line, int column, int end_line, int end_column) {
+  if (!Tracing::on()) return;
+  Span span;
+  span.source = Ref<Source>::share(reinterpret_cast<Source*>(source));
+  span.line = line;
+  span.column = column;
+  span.end_line = end_line;
+  span.end_column = end_column;
+  Tracing::current().graph().set_span(std::move(span));
+}
+
+int uh_graph_bind(uh_graph self, const char* name, uh_function function) {
+  return done([&] {
+    Function& called = function_of(function);
+    reinterpret_cast<Graph*>(self)->each_node([&](Node* node) {
+      const Attribute* held = node->attribute("name");
+      if (!node->is("prim::Constant") || !held || node->text_attribute("name") != name) return;
+      Attribute bound = *held;
+      bound.object = Ref<RefCounted>::share(&called);
+      node->set_attribute("name", std::move(bound));
+    });
+  });
+}
+
+int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64_t n_extra) {
+  return done([&] {
+    std::map<std::string, std::string> texts;
+    for (int64_t i = 0; i < n_extra; ++i) texts[extra[2 * i]] = extra[2 * i + 1];
+    save_model(value_of_box(module), path, texts);
+  });
+}
+uh_box uh_jit_load(const char* path) {
+  return guard(0, [&] {
+    initialise();
+    return give_box(load_model(path));
+  });
+}
+const char* uh_jit_extra(const char* path) {
+  thread_local std::string kept;
+  return text_of(kept, [&] {
+    const SafetensorsReader file{std::string(path)};
+    JsonWriter w;
+    w.begin_object();
+    for (const auto& [key, text] : file.metadata())
+      if (key.starts_with("extra.")) w.member(key.substr(6), text);
+    w.end_object();
+    return w.take();
+  });
+}
+uh_box uh_function_module(uh_function self) {
+  return guard(0, [&] { return give_box(module_of(function_of(self))); });
+}
+uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n) {
+  return guard(0, [&] {
+    return give_box(freeze(value_of_box(self), std::vector<std::string>(preserved, preserved + n)));
+  });
+}
+
+int uh_jit_call(uh_box self, const char* method, const uh_value* args, int64_t n,
+                uh_value* ret_value) {
+  return done([&] {
+    const ClassType& type = class_of_object(object_of(self));
+    Function* function = type.method(method);
+    check(function != nullptr, type.name(), " has no method '", method, "'");
+    Stack stack{value_of_box(self)};
+    for (int64_t i = 0; i < n; ++i) stack.push_back(read_value(args[i]));
+    *ret_value = write_value(called(*function, std::move(stack)));
+  });
+}
