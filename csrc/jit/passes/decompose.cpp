@@ -195,6 +195,7 @@ void run(Graph& graph) { decompose_in(*graph.block()); }
 
 }  // namespace
 
+extern const Pass pass_decompose;
 const Pass pass_decompose{"decompose", "Writes operators that are made of pointwise ones as those.",
                           run};
 

@@ -258,6 +258,7 @@ void run(Graph& graph) { fuse_in(*graph.block()); }
 
 }  // namespace
 
+extern const Pass pass_fuse;
 const Pass pass_fuse{"fuse", "Makes groups of pointwise operators that run as one.", run};
 
 }  // namespace uh::jit

@@ -192,6 +192,7 @@ void run(Graph& graph) {
 
 }  // namespace
 
+extern const Pass pass_group_products;
 const Pass pass_group_products{
     "group_products", "Makes one product of several, and adds a bias within the product.", run};
 

@@ -119,6 +119,7 @@ void run(Graph& graph) { Hoist(graph).in(*graph.block()); }
 
 }  // namespace
 
+extern const Pass pass_hoist_invariants;
 const Pass pass_hoist_invariants{"hoist_invariants",
                                  "Moves what a loop computes alike in every round out of it.", run};
 

@@ -88,6 +88,7 @@ void run(Graph& graph) {
 
 }  // namespace
 
+extern const Pass pass_inline_calls;
 const Pass pass_inline_calls{
     "inline_calls", "Replaces calls of functions and methods by the nodes of what they call.", run};
 

@@ -368,6 +368,7 @@ void run(Graph& graph) {
 
 }  // namespace
 
+extern const Pass pass_propagate_shapes;
 const Pass pass_propagate_shapes{
     "propagate_shapes", "Finds dtype, sizes and strides of every tensor from those of the inputs.",
     run};

@@ -134,6 +134,7 @@ void run(Graph& graph) { unroll_in(*graph.block()); }
 
 }  // namespace
 
+extern const Pass pass_unroll_loops;
 const Pass pass_unroll_loops{
     "unroll_loops", "Replaces loops of few rounds, known in number, by copies of their bodies.",
     run};
