@@ -264,19 +264,19 @@ void uh_function_tell(uh_function self, const char* how, const char* file, const
                     std::char_traits<char>::length(json));
 }
 
-int uh_trace_begin(const char* name) {
+int uh_jit_trace_begin(const char* name) {
   return done([&] { Tracing::begin(name); });
 }
-int64_t uh_trace_input(const char* name, const uh_value* value) {
+int64_t uh_jit_trace_input(const char* name, const uh_value* value) {
   return guard(-1, [&] { return Tracing::current().add_input(name, read_value(*value))->id(); });
 }
-int64_t uh_trace_self(uh_box module) {
+int64_t uh_jit_trace_self(uh_box module) {
   return guard(-1, [&] { return Tracing::current().add_self(value_of_box(module))->id(); });
 }
-uh_graph uh_trace_end(const uh_value* result) {
+uh_graph uh_jit_trace_end(const uh_value* result) {
   return guard(0, [&] { return give_ref(Tracing::current().end(read_value(*result))); });
 }
-const char* uh_trace_warnings(void) {
+const char* uh_jit_trace_warnings(void) {
   thread_local std::string kept;
   return text_of(kept, [&] {
     JsonWriter w;
@@ -289,9 +289,9 @@ const char* uh_trace_warnings(void) {
     return w.take();
   });
 }
-void uh_trace_abort(void) { Tracing::abort(); }
-int uh_tracing(void) { return Tracing::on() ? 1 : 0; }
-void uh_trace_span(uh_source source, int line, int column, int end_line, int end_column) {
+void uh_jit_trace_abort(void) { Tracing::abort(); }
+int uh_jit_tracing(void) { return Tracing::on() ? 1 : 0; }
+void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int end_column) {
   if (!Tracing::on()) return;
   Span span;
   span.source = Ref<Source>::share(reinterpret_cast<Source*>(source));

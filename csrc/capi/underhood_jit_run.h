@@ -60,17 +60,17 @@ const char* uh_function_code(uh_function self, const uh_value* args, int64_t n);
 void uh_function_tell(uh_function self, const char* how, const char* file, const char* json);
 
 /* ---- tracing: from begin to end, every operator that this thread calls becomes a node */
-int uh_trace_begin(const char* name);
-int64_t uh_trace_input(const char* name, const uh_value* value); /* a tensor, tuple, list, dict */
+int uh_jit_trace_begin(const char* name);
+int64_t uh_jit_trace_input(const char* name, const uh_value* value); /* a tensor, tuple, list, dict */
 /* The module being traced: its tensors are read from it by attribute. */
-int64_t uh_trace_self(uh_box module);
-uh_graph uh_trace_end(const uh_value* result); /* the traced graph, returning this */
-void uh_trace_abort(void);
+int64_t uh_jit_trace_self(uh_box module);
+uh_graph uh_jit_trace_end(const uh_value* result); /* the traced graph, returning this */
+void uh_jit_trace_abort(void);
 /* What Python read of tensors while the trace was made: JSON [{text, file, line}]. */
-const char* uh_trace_warnings(void);
-int uh_tracing(void);
+const char* uh_jit_trace_warnings(void);
+int uh_jit_tracing(void);
 /* Says where the next nodes come from. */
-void uh_trace_span(uh_source source, int line, int column, int end_line, int end_column);
+void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int end_column);
 
 /* Gives `prim::Constant[name=...]` nodes of that name their function. */
 int uh_graph_bind(uh_graph self, const char* name, uh_function function);

@@ -150,7 +150,7 @@ def is_tracing() -> bool:
     """Whether this thread is making a trace."""
     from engine._native import lib
 
-    return bool(lib.uh_tracing())
+    return bool(lib.uh_jit_tracing())
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, str] | None = None) -> None:

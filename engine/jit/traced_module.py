@@ -93,7 +93,7 @@ def if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not lib.uh_tracing():
+        if not lib.uh_jit_tracing():
             return fn(*args, **kwargs)
         from engine.jit import script
 

@@ -67,7 +67,7 @@ class _Lines:
         if file not in self._sources:
             text = _file_text(file)
             self._sources[file] = lib.uh_source_new(file.encode(), 1, text.encode())
-        lib.uh_trace_span(self._sources[file], frame.f_lineno, 0, frame.f_lineno, 0)
+        lib.uh_jit_trace_span(self._sources[file], frame.f_lineno, 0, frame.f_lineno, 0)
 
 
 def _file_text(file: str) -> str:
@@ -92,23 +92,23 @@ def record(
 
     Raises: what `fn` raises, and RuntimeError within another trace.
     """
-    if lib.uh_trace_begin(name.encode()) != 0:
+    if lib.uh_jit_trace_begin(name.encode()) != 0:
         raise_last()
     try:
         if module:
-            number_of(lib.uh_trace_self(module))
+            number_of(lib.uh_jit_trace_self(module))
         for parameter, value in zip(_parameter_names(fn, len(args)), args, strict=True):
             native = Native([value])
-            number_of(lib.uh_trace_input(parameter.encode(), native.array))
+            number_of(lib.uh_jit_trace_input(parameter.encode(), native.array))
         with _Lines():
             result = fn(*args)
-        said = json.loads(text_of(lib.uh_trace_warnings()))
+        said = json.loads(text_of(lib.uh_jit_trace_warnings()))
         native = Native([result])
-        graph = lib.uh_trace_end(native.array)
+        graph = lib.uh_jit_trace_end(native.array)
         if not graph:
             raise_last()
     except BaseException:
-        lib.uh_trace_abort()
+        lib.uh_jit_trace_abort()
         raise
     for warning in said:
         warnings.warn_explicit(
