@@ -89,5 +89,6 @@ class Cursor {
 // A type at the cursor, as parse_type reads it. `variables`: a word that is no type (`t`, `tVal`)
 // is a type variable, of kind Any, whose text is its name; else it is plain Any.
 TypeRef read_type(Cursor& cursor, bool variables = false);
+bool is_type_variable(const Type& type);
 
 }  // namespace uh::jit

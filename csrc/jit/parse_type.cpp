@@ -192,6 +192,10 @@ TypeRef read_type(Cursor& cursor, bool variables) {
   }
 }
 
+bool is_type_variable(const Type& type) {
+  return type.is(TypeKind::kAny) && dynamic_cast<const TypeVariable*>(&type);
+}
+
 TypeRef parse_type(std::string_view text) {
   Cursor cursor(text, "type");
   TypeRef type = read_type(cursor);
