@@ -48,6 +48,8 @@ class AliasInfo {
   bool writes_to(const Node* node, const Value* value) const;
   // Whether any node of the graph may.
   bool is_written(const Value* value) const;
+  // The same of a list or dictionary itself, whoever writes to its items.
+  bool is_list_written(const Value* value) const { return any(places(value), &Memory::written); }
   // Whether any node may change the shape of this very tensor: t_(), resize_(), out=.
   bool is_reshaped(const Value* value) const;
   const Access& access(const Node& node) const;

@@ -1,0 +1,58 @@
+// peephole: a Node and the few that it is made from become less. The rules are in jit/peephole/.
+#include <unordered_map>
+
+#include "jit/pass.h"
+#include "jit/peephole/rules.h"
+
+namespace uh::jit {
+namespace {
+
+using Table = std::unordered_map<std::string, std::vector<bool (*)(Peephole&, Node*)>>;
+
+const Table& table() {
+  static const auto* all = [] {
+    auto* made = new Table;
+    for (const PeepholeRules* rules :
+         {&view_rules(), &cast_rules(), &tensor_arithmetic_rules(), &number_rules(),
+          &container_rules(), &fact_rules()}) {
+      for (const PeepholeRule& rule : *rules)
+        for (const char* kind : rule.kinds) (*made)[kind].push_back(rule.apply);
+    }
+    return made;
+  }();
+  return *all;
+}
+
+// In the order of the program: what a node is made from has become as little as it can before it.
+bool visit(Peephole& peephole, Block* block) {
+  bool changed = false;
+  for (Node* node = block->first(); node != block->return_node();) {
+    for (Block* inner : node->blocks()) changed |= visit(peephole, inner);
+    // Rules remove the node, or nodes before it.
+    Node* next = node->next();
+    if (const auto rules = table().find(node->kind().text()); rules != table().end()) {
+      for (const auto rule : rules->second) {
+        if (!rule(peephole, node)) continue;
+        changed = true;
+        break;
+      }
+    }
+    node = next;
+  }
+  return changed;
+}
+
+void run(Graph& graph) {
+  // What a rule makes is looked at in the next round, with what is known of it.
+  for (bool changed = true; changed;) {
+    Peephole peephole(graph);
+    changed = visit(peephole, graph.block());
+  }
+}
+
+}  // namespace
+
+extern const Pass pass_peephole;
+const Pass pass_peephole{"peephole", "Replaces a few nodes that do little by fewer.", run};
+
+}  // namespace uh::jit

@@ -1,0 +1,94 @@
+// Rules of the peephole pass: each looks at a Node and the few it is made from, and says which
+// Value may stand for its output.
+//
+// What: a rule is a function that returns whether it applied; families of them are in the files
+// beside this one, each with its table. A rule changes the graph only through Peephole's `same`,
+// `constant` and `instead`, which look at aliases, open the Rewrite with the rule's text and place,
+// and remove what is not used any more.
+// Invariant: a rule is exact: same bits, same shape and layout, same error where a correct program
+// has one. Floats are no reals: x * 0 is not 0, and x + 0 is not x (-0.0 + 0 is 0.0).
+// If violated: a program gives other numbers when it is compiled.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "jit/alias.h"
+#include "jit/constants.h"
+#include "jit/graph.h"
+
+namespace uh::jit {
+
+class Peephole {
+ public:
+  using Where = std::source_location;
+
+  explicit Peephole(Graph& graph) : graph_(graph), alias_(graph) {}
+
+  Graph& graph() const { return graph_; }
+  const AliasInfo& alias() const { return alias_; }
+
+  // `with`, which was there before, stands for the node's output; `concerned`: the other nodes that
+  // the rule looked at. Refuses, and returns false, where the two could be told apart by a write:
+  // unless `same_object`, where the operator itself gives its argument back.
+  bool same(Node* node, Value* with, const char* rule, std::vector<Node*> concerned = {},
+            std::string because = "", Where where = Where::current());
+  bool same_object(Node* node, Value* with, const char* rule, std::vector<Node*> concerned = {},
+                   std::string because = "", Where where = Where::current());
+  // The same of a node with several outputs.
+  bool same_parts(Node* node, const std::vector<Value*>& with, const char* rule,
+                  std::vector<Node*> concerned, std::string because = "",
+                  Where where = Where::current());
+  // A constant stands for it. A list only where nobody writes to it or gets hold of it; no tensor.
+  bool constant(Node* node, IValue value, const char* rule, std::vector<Node*> concerned = {},
+                std::string because = "", Where where = Where::current());
+  // What `make` inserts before the node stands for it; it gets and gives Values.
+  using Make = std::function<Value*(Graph& graph)>;
+  bool instead(Node* node, const char* rule, std::vector<Node*> concerned, const Make& make,
+               std::string because = "", Where where = Where::current());
+  // Input i becomes another Value: the node reaches through what lies between.
+  bool reach_through(Node* node, size_t i, Value* value, const char* rule,
+                     std::vector<Node*> concerned, std::string because = "",
+                     Where where = Where::current());
+
+  // A list's items where it is built here and nobody writes to it.
+  const std::vector<Value*>* items(const Value* list) const;
+  // constant_ints() of a list that nobody writes to.
+  std::optional<std::vector<int64_t>> ints(const Value* value) const;
+
+ private:
+  void clean(Node* node, const std::vector<Node*>& concerned);
+
+  Graph& graph_;
+  AliasInfo alias_;
+};
+
+struct PeepholeRule {
+  std::vector<const char*> kinds;  // "aten::t"
+  bool (*apply)(Peephole& peephole, Node* node);
+};
+using PeepholeRules = std::vector<PeepholeRule>;
+
+const PeepholeRules& view_rules();
+const PeepholeRules& cast_rules();
+const PeepholeRules& tensor_arithmetic_rules();
+const PeepholeRules& number_rules();
+const PeepholeRules& container_rules();
+const PeepholeRules& fact_rules();
+
+// What is known of a tensor; nothing where the Value is none.
+const TensorFacts* facts_of(const Value* value);
+std::optional<int64_t> known_rank(const Value* value);
+// All sizes; nothing where one is not known.
+std::optional<std::vector<int64_t>> known_sizes(const Value* value);
+DType known_dtype(const Value* value);
+// Whether the elements lie without gaps, in whatever order of dimensions: what a pointwise
+// operator gives from such a tensor is laid out as it is.
+bool is_dense(const Value* value);
+// Whether the tensor is known to be row-major.
+bool is_row_major(const Value* value);
+
+}  // namespace uh::jit
