@@ -1,4 +1,4 @@
-// Which steps are needed, and where their results live.
+// Which steps are needed, and where the results of units live.
 #include <algorithm>
 
 #include "jit/fused/steps.h"
@@ -65,59 +65,79 @@ const FusedProgram& FusedProgram::with_outputs(const std::vector<int>& chosen) c
 }
 
 void FusedProgram::plan() {
-  const auto item = [&](int id) -> Item& { return items[static_cast<size_t>(id)]; };
-  const auto after = static_cast<int>(steps.size());
-  for (Item& each : items) each.output = each.reg = each.last_use = -1;
-  for (Step& step : steps) step.live = false;
+  mark_live();
+  schedule();
+  allocate();
+}
+
+void FusedProgram::mark_live() {
   std::vector<bool> wanted(items.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Output& output = outputs[i];
-    output.same_as = -1;
-    wanted[static_cast<size_t>(output.item)] = true;
-    Item& made = item(output.item);
-    made.last_use = after;
-    if (output.fold) continue;
-    if (made.output >= 0)
-      output.same_as = made.output;
-    else
-      made.output = static_cast<int>(i);
-  }
+  for (size_t i = 0; i < outputs.size(); ++i) wanted[static_cast<size_t>(outputs[i].item)] = true;
   live_steps = 0;
   for (size_t s = steps.size(); s-- > 0;) {
     Step& step = steps[s];
     step.live = wanted[static_cast<size_t>(step.result)];
-    if (!step.live) continue;
-    ++live_steps;
-    for (size_t k = 0; k < step.arity; ++k) {
+    live_steps += step.live;
+    for (size_t k = 0; step.live && k < step.arity; ++k)
       wanted[static_cast<size_t>(step.operands[k])] = true;
-      Item& read = item(step.operands[k]);
-      if (read.last_use < 0) read.last_use = static_cast<int>(s);
-    }
+  }
+}
+
+void FusedProgram::allocate() {
+  const auto item = [&](int id) -> Item& { return items[static_cast<size_t>(id)]; };
+  for (Item& each : items) each.output = each.reg = each.last_use = -1;
+  for (size_t u = 0; u < units.size(); ++u) {
+    for (const int id : units[u].reads(*this)) item(id).last_use = static_cast<int>(u);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Output& output = outputs[i];
+    Item& made = item(output.item);
+    made.last_use = static_cast<int>(units.size());
+    output.same_as = output.fold ? -1 : made.output;
+    if (!output.fold && made.output < 0) made.output = static_cast<int>(i);
   }
   all_inputs_used =
       std::all_of(inputs.begin(), inputs.end(), [&](int id) { return item(id).last_use >= 0; });
   registers.clear();
   Free free(registers);
-  for (size_t s = 0; s < steps.size(); ++s) {
-    const Step& step = steps[s];
-    if (!step.live) continue;
-    Item& made = item(step.result);
-    // A result may take the place of an operand of the same width: a loop reads an element before
-    // it writes the one of that index. Conversions promise no such thing.
-    const auto release = [&](bool same_width) {
-      for (size_t k = 0; k < step.arity; ++k) {
-        const Item& read = item(step.operands[k]);
-        const bool again = std::find(step.operands.begin(), step.operands.begin() + k,
-                                     step.operands[k]) != step.operands.begin() + k;
-        const bool same = step.op && itemsize(read.kind.dtype) == itemsize(made.kind.dtype);
-        if (read.reg >= 0 && read.last_use == static_cast<int>(s) && !again && same == same_width)
+  for (size_t u = 0; u < units.size(); ++u) {
+    const Unit& unit = units[u];
+    // A loop's result may take the place of an operand of the same width: an element is read before
+    // the one of that index is written. Conversions and blocks promise no such thing.
+    const auto release = [&](bool before) {
+      for (const int id : unit.reads(*this)) {
+        const Item& read = item(id);
+        if (read.reg >= 0 && read.last_use == static_cast<int>(u) && before == in_place(unit, id))
           free.give(read.reg);
       }
     };
     release(true);
-    if (made.output < 0) made.reg = free.take(itemsize(made.kind.dtype));
+    for (const int id : unit.writes(*this)) {
+      if (item(id).output < 0) item(id).reg = free.take(itemsize(item(id).kind.dtype));
+    }
     release(false);
   }
+}
+
+bool FusedProgram::in_place(const Unit& unit, int id) const {
+  const Step& step = steps[static_cast<size_t>(unit.steps[0])];
+  return !unit.block && step.op && itemsize(kind(id).dtype) == itemsize(kind(step.result).dtype);
+}
+
+std::vector<int> Unit::reads(const FusedProgram& program) const {
+  if (block) return block->reads;
+  const Step& step = program.steps[static_cast<size_t>(steps[0])];
+  std::vector<int> items;
+  for (size_t k = 0; k < step.arity; ++k) {
+    if (std::find(items.begin(), items.end(), step.operands[k]) == items.end())
+      items.push_back(step.operands[k]);
+  }
+  return items;
+}
+
+std::vector<int> Unit::writes(const FusedProgram& program) const {
+  if (block) return block->writes;
+  return {program.steps[static_cast<size_t>(steps[0])].result};
 }
 
 }  // namespace uh::jit::fused

@@ -1,7 +1,7 @@
 // What a FusedProgram is made of: items, steps that read and make them, and registers.
 //
-// Invariant: a step reads items that come before its own result; register r holds one item from the
-// step that makes it to the last step that reads it. An item that is an output lies in the output's
+// Invariant: a unit reads what earlier units have made; register r holds one item from the unit
+// that makes it to the last unit that reads it. An item that is an output lies in the output's
 // own memory and needs no register. If violated: a step reads what another has written.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jit/fused/block.h"
 #include "jit/fused/program.h"
 #include "jit/fused/table.h"
 #include "ops/kernel/reduce_loops.h"
@@ -22,7 +23,7 @@ inline constexpr size_t kMaxNumbers = 32;  // in all their dtypes
 inline constexpr size_t kMaxOutputs = 16;
 inline constexpr size_t kMaxSteps = 128;
 inline constexpr size_t kMaxOperands = 3;
-inline constexpr int64_t kTile = 512;  // elements; see Note [Tiles] in launch.cpp
+inline constexpr int64_t kTile = 256;  // elements; see Note [Tiles] in launch.cpp
 
 // What a Term stands for.
 struct Item {
@@ -36,8 +37,8 @@ struct Item {
   TermKind kind;
   int index;
   int output = -1;    // of a step: the output that it is
-  int reg = -1;       // of a step that is none: its register
-  int last_use = -1;  // the last step that reads it
+  int reg = -1;       // of a step that others read, and that is none: its register
+  int last_use = -1;  // the last unit that reads it; the number of units for an output
 };
 
 // One value in the dtype that a step reads: a constant, or one of the numbers of a launch.
@@ -60,6 +61,15 @@ struct Step {
   int result = -1;                           // item
   int like = -1;      // the operand whose memory order the result keeps; -1: all have a say
   bool live = false;  // leads to an output
+};
+
+// What is called once per tile: a step's loop, or a block of steps.
+struct Unit {
+  std::vector<int> steps;
+  std::unique_ptr<Block> block;  // null: the loop of the only step
+
+  std::vector<int> reads(const FusedProgram& program) const;  // items, each once
+  std::vector<int> writes(const FusedProgram& program) const;
 };
 
 struct Output {
@@ -94,8 +104,10 @@ class FusedProgram {
   int converted(int id, DType dtype, bool copy = false);
   int add(Step step, TermKind made);
 
-  // Finds the live steps and gives their results registers. Called once, by build().
+  // Finds the live steps, makes units of them and gives their results registers. Called once, by
+  // build().
   void plan();
+  std::vector<Unit> units;         // in the order in which they run
   std::vector<int64_t> registers;  // bytes per element
   size_t live_steps = 0;
   bool all_inputs_used = false;
@@ -106,6 +118,11 @@ class FusedProgram {
   const FusedProgram& with_outputs(const std::vector<int>& chosen) const;
 
  private:
+  void mark_live();
+  void schedule();
+  void allocate();
+  bool in_place(const Unit& unit, int id) const;
+
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<std::vector<int>, std::unique_ptr<FusedProgram>>> parts_;
 };

@@ -83,9 +83,10 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
   const Space space(first, program.reduces());
   elements = numel_of(first.sizes);
   std::vector<Run> runs, written;
-  std::vector<bool> folded(program.items.size());
-  for (const Output& output : program.outputs)
-    folded[static_cast<size_t>(output.item)] = output.fold != nullptr;
+  // Only of a tensor without dimensions every reader knows that it is one value.
+  const auto single = [&](const Run& run, size_t id) {
+    return run.uniform() && program.items[id].kind.zero_dim;
+  };
   int64_t bytes = register_bytes(program);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto id = static_cast<size_t>(program.inputs[i]);
@@ -95,7 +96,7 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
     }
     const int64_t width = itemsize(inputs[i].dtype());
     const Run& run = runs.emplace_back(space, shapes[id], inputs[i].data(), width);
-    if (!run.dense() && (!run.uniform() || folded[id])) bytes += width;
+    if (!run.dense() && !single(run, id)) bytes += width;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
@@ -112,7 +113,7 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
     const auto id = static_cast<size_t>(program.inputs[i]);
     if (program.items[id].last_use < 0) continue;
     const Run& run = runs[i];
-    if (run.dense() || (run.uniform() && !folded[id])) {
+    if (run.dense() || single(run, id)) {
       places[id] = {run.data(), run.dense() ? run.item() : 0, -1};
     } else {
       places[id] = {nullptr, 0, reserve(run.item())};
@@ -133,15 +134,15 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
   run_uniform();
 }
 
-// Steps whose operands are single values make one: once, and not for every element.
+// Steps of tensors without dimensions make a single value: once, and not for every element.
 void Walk::run_uniform() {
   const auto uniform = [&](int id) { return at(id).arena < 0 && at(id).step == 0; };
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     done[s] = false;
     const Item& made = program.items[static_cast<size_t>(step.result)];
-    const bool kept = made.last_use < static_cast<int>(program.steps.size());
-    if (!step.live || !kept ||
+    const bool kept = made.last_use < static_cast<int>(program.units.size());
+    if (!step.live || !kept || !made.kind.zero_dim ||
         !std::all_of(step.operands.begin(), step.operands.begin() + step.arity, uniform))
       continue;
     std::array<char*, 1 + kMaxOperands> data{reinterpret_cast<char*>(uniform_[s].data())};
@@ -175,23 +176,37 @@ Tiles::Tiles(const Walk& walk, int64_t position, std::byte* arena)
   scattered_ = walk.scattered;
   for (Walk::Copied& each : gathered_) each.run.seek(position);
   for (Walk::Copied& each : scattered_) each.run.seek(position);
-  for (size_t s = 0; s < walk.program.steps.size(); ++s) {
-    const Step& step = walk.program.steps[s];
-    if (!step.live || walk.done[s]) continue;
+  for (const Unit& unit : walk.program.units) {
+    const auto first = static_cast<size_t>(unit.steps[0]);
+    const Step& step = walk.program.steps[first];
+    if (!unit.block && walk.done[first]) continue;
     Call& call = calls_[calls_used_++];
-    call.loop = step.loop;
-    call.params = step.params.get();
-    for (size_t k = 0; k <= step.arity; ++k) {
-      const int id = k == 0 ? step.result : step.operands[k - 1];
-      const Walk::Place& place = walk.at(id);
-      call.data[k] = begin(place, position);
-      if (place.arena >= 0) {
-        call.strides[k] = itemsize(walk.program.items[static_cast<size_t>(id)].kind.dtype);
-        continue;
-      }
-      call.strides[k] = place.step;
-      if (place.step != 0) moves_[moves_used_++] = {&call.data[k], place.step * walk.tile};
+    call.data = &pointers_[pointers_used_];
+    call.strides = &strides_[pointers_used_];
+    if (unit.block) {
+      call.loop = nullptr;
+      call.what = unit.block.get();
+      for (const int id : unit.block->reads) add_pointer(id);
+      for (const int id : unit.block->writes) add_pointer(id);
+    } else {
+      call.loop = step.loop;
+      call.what = step.params.get();
+      add_pointer(step.result);
+      for (size_t k = 0; k < step.arity; ++k) add_pointer(step.operands[k]);
     }
+  }
+}
+
+void Tiles::add_pointer(int id) {
+  const Walk::Place& place = walk_.at(id);
+  char*& pointer = pointers_[pointers_used_];
+  int64_t& stride = strides_[pointers_used_++];
+  pointer = begin(place, position_);
+  if (place.arena >= 0) {
+    stride = itemsize(walk_.program.kind(id).dtype);
+  } else {
+    stride = place.step;
+    if (stride != 0) moves_[moves_used_++] = {&pointer, stride * walk_.tile};
   }
 }
 
@@ -208,7 +223,10 @@ void Tiles::run(int64_t n) {
   for (Walk::Copied& each : gathered_) each.run.read(arena_ + each.arena, n);
   for (size_t i = 0; i < calls_used_; ++i) {
     const Call& call = calls_[i];
-    call.loop(call.data.data(), call.strides.data(), n, *call.params);
+    if (call.loop)
+      call.loop(call.data, call.strides, n, *static_cast<const Params*>(call.what));
+    else
+      static_cast<const Block*>(call.what)->run(call.data, n);
   }
   for (Walk::Copied& each : scattered_) each.run.write(arena_ + each.arena, n);
   for (size_t i = 0; i < moves_used_; ++i) *moves_[i].pointer += moves_[i].bytes;

@@ -69,23 +69,27 @@ class Tiles {
 
  private:
   struct Call {
-    LoopFn loop;
-    const Params* params;
-    std::array<char*, 1 + kMaxOperands> data;
-    std::array<int64_t, 1 + kMaxOperands> strides;
+    LoopFn loop;       // null: a block
+    const void* what;  // its Params, or the Block
+    char** data;
+    const int64_t* strides;
   };
   struct Move {
     char** pointer;
     int64_t bytes;  // per tile
   };
+  static constexpr size_t kMaxPointers = kMaxSteps * (1 + kMaxOperands);
+  void add_pointer(int id);
   char* begin(const Walk::Place& place, int64_t position) const;
 
   const Walk& walk_;
   std::byte* arena_;
   int64_t position_;
-  size_t calls_used_ = 0, moves_used_ = 0;
+  size_t calls_used_ = 0, pointers_used_ = 0, moves_used_ = 0;
   std::array<Call, kMaxSteps> calls_;
-  std::array<Move, kMaxSteps * (1 + kMaxOperands)> moves_;
+  std::array<char*, kMaxPointers> pointers_;
+  std::array<int64_t, kMaxPointers> strides_;
+  std::array<Move, kMaxPointers> moves_;
   std::vector<Walk::Copied> gathered_, scattered_;  // with places of their own in the walk
 };
 
