@@ -33,6 +33,7 @@ class Target:
     line: int = 0
     call: int = 0
     node: int = 0
+    value: int = 0
     event: int = -1
 
 
