@@ -198,10 +198,20 @@ int64_t uh_graph_constant(uh_graph self, const uh_value* value) {
 int64_t uh_graph_call(uh_graph self, const char* name, const int64_t* args, int64_t n,
                       const char* const* kw_names, const int64_t* kw_values, int64_t n_kw) {
   return guard(-1, [&] {
-    std::vector<std::pair<std::string, Value*>> keywords;
+    std::vector<NamedValue> keywords;
     for (int64_t i = 0; i < n_kw; ++i)
-      keywords.emplace_back(kw_names[i], value_of(self, kw_values[i]));
+      keywords.push_back({kw_names[i], value_of(self, kw_values[i])});
     return emit_call(graph_of(self), name, values_of(self, args, n), keywords)->id();
+  });
+}
+int64_t uh_graph_call_result(uh_graph self, const char* name, const int64_t* args, int64_t n,
+                             const char* const* kw_names, const int64_t* kw_values, int64_t n_kw) {
+  return guard(-1, [&]() -> int64_t {
+    std::vector<NamedValue> keywords;
+    for (int64_t i = 0; i < n_kw; ++i)
+      keywords.push_back({kw_names[i], value_of(self, kw_values[i])});
+    const Value* result = emit_value(graph_of(self), name, values_of(self, args, n), keywords);
+    return result ? result->id() : 0;
   });
 }
 

@@ -51,6 +51,10 @@ int64_t uh_graph_constant(uh_graph self, const uh_value* value); /* a value */
  * and conversions added: kw_names[i] names kw_values[i]. Fails with the list of what was tried. */
 int64_t uh_graph_call(uh_graph self, const char* name, const int64_t* args, int64_t n,
                       const char* const* kw_names, const int64_t* kw_values, int64_t n_kw);
+/* The same; returns what a program gets of the call, a value: its output, a tuple of several, what
+ * an operator in place wrote; 0 for None. */
+int64_t uh_graph_call_result(uh_graph self, const char* name, const int64_t* args, int64_t n,
+                             const char* const* kw_names, const int64_t* kw_values, int64_t n_kw);
 
 /* ---- changing nodes */
 int uh_node_move(uh_graph self, int64_t node, int64_t before);
