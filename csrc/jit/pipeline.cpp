@@ -14,7 +14,7 @@ std::vector<UserPass>& registered() {
 
 const std::vector<Phase>& general() {
   static const auto* all = new std::vector<Phase>{
-      {"inline", "calls become what they call", {"inline_calls"}, 1},
+      {"inline", "calls become what they call", {"inline_calls", "erase_shapes"}, 1},
       {"simplify",
        "what is known before any input comes",
        {"lower_tuples", "constant_propagation", "constant_conditions", "peephole", "cse",
@@ -30,7 +30,7 @@ const std::vector<Phase>& general() {
 
 const std::vector<Phase>& specialised() {
   static const auto* all = new std::vector<Phase>{
-      {"inline", "calls become what they call", {"inline_calls"}, 1},
+      {"inline", "calls become what they call", {"inline_calls", "erase_shapes"}, 1},
       {"simplify",
        "what is known before any input comes",
        {"lower_tuples", "constant_propagation", "constant_conditions", "peephole", "cse",
@@ -54,6 +54,18 @@ const std::vector<Phase>& specialised() {
 class Run {
  public:
   Run(Graph& graph, int64_t function) : graph_(graph), function_(function), users_(user_passes()) {}
+
+  // General code takes any input: nothing is promised.
+  int64_t forget_inputs() {
+    PassRun run("forget_inputs", graph_, function_, index_++);
+    for (Value* input : graph_.inputs()) {
+      const TypeRef plain = without_facts(input->type());
+      if (same_type(*plain, *input->type())) continue;
+      Rewrite r(graph_, "general code takes any tensor", {graph_.block()->param_node()});
+      input->set_type(plain);
+    }
+    return told("forget_inputs", run.end());
+  }
 
   int64_t phase(const Phase& phase) {
     int64_t all = 0;

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -23,8 +22,14 @@ from engine.jit.graph import number_of, text_of
 from engine.jit.values import Native
 from engine.tensor import Tensor
 
-_ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_LAYERS = os.path.join(_ENGINE, "nn", "modules")  # of our own files, those that users read
+_LAYERS = "engine.nn.modules"  # of our own modules, those that users read
+
+
+def _is_users(frame: FrameType) -> bool:
+    """Whether the nodes that a frame makes are from its lines: not the engine's inner ones."""
+    module = str(frame.f_globals.get("__name__", ""))
+    inner = module == "engine" or (module.startswith("engine.") and not module.startswith(_LAYERS))
+    return not inner and not frame.f_code.co_filename.startswith("<frozen ")
 
 
 class TracerWarning(Warning):
@@ -51,19 +56,20 @@ class _Lines:
             lib.uh_source_release(handle)
 
     def _event(self, frame: FrameType, event: str, argument: Any) -> Any:
-        file = frame.f_code.co_filename
-        if file.startswith(_ENGINE) and not file.startswith(_LAYERS):
+        if event == "return":
+            back = frame.f_back
+            while back is not None and not _is_users(back):
+                back = back.f_back
+            if back is not None:
+                self._at(back)
+            return self._event
+        if not _is_users(frame):
             return None
-        if event in ("call", "line"):
-            self._at(frame)
-        elif event == "return" and frame.f_back is not None:
-            self._at(frame.f_back)
+        self._at(frame)
         return self._event
 
     def _at(self, frame: FrameType) -> None:
         file = frame.f_code.co_filename
-        if file.startswith(_ENGINE) and not file.startswith(_LAYERS):
-            return
         if file not in self._sources:
             text = _file_text(file)
             self._sources[file] = lib.uh_source_new(file.encode(), 1, text.encode())

@@ -36,3 +36,24 @@ file, the line, a caret under the expression and what to write instead.
 
 Reading order: `source`, `types`, `environment`, `expressions`, `calls`, `control`, `modules`.
 """
+
+from __future__ import annotations
+
+from engine.jit.frontend import (  # noqa: F401  (each registers what it compiles)
+    attributes,
+    builtins,
+    calls,
+    expressions,
+    indexing,
+    loops,
+    statements,
+)
+from engine.jit.frontend.errors import CompileError as CompileError
+from engine.jit.frontend.errors import NotSupportedError as NotSupportedError
+from engine.jit.frontend.functions import CompiledFunction as CompiledFunction
+from engine.jit.frontend.functions import Parameter as Parameter
+from engine.jit.frontend.functions import compile_function as compile_function
+from engine.jit.frontend.modules import CompiledModule as CompiledModule
+from engine.jit.frontend.modules import ModuleClass as ModuleClass
+from engine.jit.frontend.modules import class_of as class_of
+from engine.jit.frontend.modules import compile_module as compile_module
