@@ -10,7 +10,7 @@ from engine.jit.frontend import CompiledFunction, CompiledModule
 from engine.jit.function import NativeFunction, ScriptFunction
 from engine.jit.graph import number_of
 from engine.jit.module import ScriptModule
-from engine.jit.objects import NativeClass, Slot
+from engine.jit.objects import NativeClass
 from engine.jit.values import ObjectBox
 
 # Each is made once: what calls it later finds it here, as does a second module of the same class.
@@ -89,12 +89,12 @@ def _module(compiled: CompiledModule, made: dict[int, ScriptModule]) -> ScriptMo
 
 
 def native_class(compiled: CompiledModule) -> NativeClass:
-    """The class of a compiled module, made at its first instance."""
-    found = _classes.get(compiled.class_name)
-    if found is not None:
-        return found
-    slots = [Slot(one.name, one.type, one.kind) for one in compiled.attributes]
-    native = _classes[compiled.class_name] = NativeClass.new(compiled.class_name, slots)
-    for name, method in compiled.methods.items():
-        native.add_method(name, native_function(method))
+    """The class of a compiled module, with all methods that are compiled by now."""
+    native = _classes.get(compiled.class_name)
+    if native is None:  # the front end made it: graphs of methods name it
+        native = NativeClass(lib.uh_class_find(compiled.class_name.encode()))
+        _classes[compiled.class_name] = native
+    for name, method in compiled.methods.items():  # some are compiled when another module calls them
+        if native.method(name) is None:
+            native.add_method(name, native_function(method))
     return native

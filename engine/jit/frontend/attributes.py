@@ -1,0 +1,75 @@
+"""`x.name`: of Tensors, named tuples, modules, Python modules and classes."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from engine.jit.frontend.dispatch import compiles, expression
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.operators import PROPERTIES
+from engine.jit.frontend.types import Type
+from engine.jit.frontend.values import Bound, Expression, Items, Known, Submodule, Value
+from engine.tensor import Tensor
+
+_METHODS = {
+    "List": "append clear copy count extend index insert pop remove reverse sort",
+    "Dict": "clear copy get items keys pop popitem setdefault update values",
+    "str": (
+        "capitalize center count endswith expandtabs find format index isalnum isalpha isdecimal "
+        "isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower "
+        "lstrip partition replace rfind rindex rjust rpartition rsplit rstrip split splitlines "
+        "startswith strip swapcase title upper zfill"
+    ),
+}
+METHODS = {kind: frozenset(names.split()) for kind, names in _METHODS.items()}
+
+
+@compiles(ast.Attribute)
+def _attribute(c: Context, tree: ast.Attribute, hint: Type | None) -> Expression:
+    owner = expression(c, tree.value)
+    if isinstance(owner, Known):
+        return Known(known_attribute(c, tree, owner.object), True)
+    if isinstance(owner, Submodule):
+        return owner.made.attribute(c, tree, owner, tree.attr)
+    if isinstance(owner, Items):
+        owner = c.as_value(tree.value, owner)
+    if not isinstance(owner, Value):
+        raise c.fail(tree, f"object has no attribute {tree.attr}")
+    return value_attribute(c, tree, owner, tree.attr)
+
+
+def known_attribute(c: Context, tree: ast.Attribute, owner: Any) -> Any:
+    """Of a Python object that exists only in the compiler."""
+    try:
+        return getattr(owner, tree.attr)
+    except AttributeError:
+        name = getattr(owner, "__name__", "object")
+        raise c.fail(tree, f"{name} object has no attribute {tree.attr}") from None
+
+
+def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expression:
+    """Of a value of the graph."""
+    kind = owner.type.kind
+    if kind == "Tensor":
+        if name in PROPERTIES:
+            return c.builder.call(tree, PROPERTIES[name], [owner])
+        if hasattr(Tensor, name) and not name.startswith("__"):
+            return Bound(name, owner)
+    elif kind == "Tuple" and name in owner.type.fields:
+        index = owner.type.fields.index(name)
+        position = c.builder.constant(tree, index)
+        inner = owner.type.inner[index]
+        return c.builder.prim(tree, "prim::TupleIndex", [owner, position], inner)
+    elif name in METHODS.get(kind, ()):
+        return Bound(name, owner)
+    elif kind == "Device" and name in ("type", "index"):
+        return c.builder.call(tree, f"prim::{name}", [owner])
+    elif kind in ("complex", "Scalar") and name in ("real", "imag"):
+        return c.builder.call(tree, f"aten::{name}", [owner])
+    hint = ""
+    if kind == "Optional":
+        hint = "Instead: ask first whether it is None"
+    elif kind == "Tensor" and name.startswith("__"):
+        hint = "Instead: use the operator"
+    raise c.fail(tree, f"'{owner.type}' object has no attribute or method '{name}'.", hint)

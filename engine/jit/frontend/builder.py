@@ -1,0 +1,269 @@
+"""The graph that is being made: nodes put at the end of a block, each with its place in the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine._native import ffi, lib
+from engine._native.errors import last_error, raise_last
+from engine.boxed import BOOL as BOOL_TAG
+from engine.boxed import COMPLEX as COMPLEX_TAG
+from engine.boxed import DEVICE as DEVICE_TAG
+from engine.boxed import DTYPE as DTYPE_TAG
+from engine.boxed import FLOAT as FLOAT_TAG
+from engine.boxed import INT as INT_TAG
+from engine.boxed import NONE as NONE_TAG
+from engine.boxed import STRING as STRING_TAG
+from engine.convert import complex_number
+from engine.dtypes import device as device_class
+from engine.dtypes import dtype as dtype_class
+from engine.jit.frontend.errors import CallError, fail
+from engine.jit.frontend.source import Source
+from engine.jit.frontend.types import FUNCTION, Type, from_text
+from engine.jit.frontend.values import MISSING, Value
+
+
+def constant_value(value: Any) -> tuple[Any, Any]:
+    """A Python constant as a `uh_value *`, and what must stay alive with it. Raises: TypeError."""
+    slot = ffi.new("uh_value *")
+    alive = None
+    if value is None:
+        slot.tag = NONE_TAG
+    elif isinstance(value, bool):
+        slot.tag, slot.i = BOOL_TAG, value
+    elif isinstance(value, int):
+        slot.tag, slot.i = INT_TAG, value
+    elif isinstance(value, float):
+        slot.tag, slot.d = FLOAT_TAG, value
+    elif isinstance(value, complex):
+        _, slot.i, slot.d = complex_number(value)
+        slot.tag = COMPLEX_TAG
+    elif isinstance(value, str):
+        raw = value.encode()
+        alive = ffi.new("char[]", raw)
+        slot.tag, slot.i, slot.p = STRING_TAG, len(raw), alive
+    elif isinstance(value, dtype_class):
+        slot.tag, slot.i = DTYPE_TAG, value.code
+    elif isinstance(value, device_class):
+        slot.tag, slot.i = DEVICE_TAG, value.code
+    else:
+        raise TypeError(f"a {type(value).__name__} is no constant of a graph")
+    return slot, alive
+
+
+def can_be_constant(value: object) -> bool:
+    """Whether the graph can hold this Python object as a prim::Constant."""
+    plain = (bool, int, float, complex, str, dtype_class, device_class)
+    return value is None or isinstance(value, plain)
+
+
+class Builder:
+    """One graph, written from its first line to its last."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        self.handle = lib.uh_graph_new(name.encode())
+        if not self.handle:
+            raise_last()
+        self.source = source
+        self.outermost = self.block = self._number(lib.uh_graph_block(self.handle))
+        self._counts: dict[str, int] = {}
+
+    # ---- where
+
+    @contextmanager
+    def inside(self, block: int) -> Iterator[None]:
+        """New nodes go to the end of this block."""
+        before, self.block = self.block, block
+        self._done(lib.uh_graph_insert_at_end(self.handle, block))
+        try:
+            yield
+        finally:
+            self.block = before
+            self._done(lib.uh_graph_insert_at_end(self.handle, before))
+
+    def at(self, tree: ast.AST) -> None:
+        """New nodes come from this part of the source."""
+        span = self.source.span(tree)
+        self._done(lib.uh_graph_set_span(self.handle, self.source.handle, *span))
+
+    # ---- nodes
+
+    def input(self, name: str, type: Type) -> Value:
+        """A parameter of the graph."""
+        found = lib.uh_graph_add_input(self.handle, self._fresh(name).encode(), type.text.encode())
+        value = self._value(self._number(found), type)
+        value.named = True
+        return value
+
+    def constant(self, tree: ast.AST, value: Any) -> Value:
+        """prim::Constant."""
+        self.at(tree)
+        slot, alive = constant_value(value)
+        found = self._number(lib.uh_graph_constant(self.handle, slot))
+        del alive
+        return self._value(found, self._type(found), value)
+
+    def call(
+        self,
+        tree: ast.AST,
+        name: str,
+        args: Sequence[Value] = (),
+        options: dict[str, Value] | None = None,
+    ) -> Value:
+        """The operator or builtin of this name that takes these arguments."""
+        self.at(tree)
+        options = options or {}
+        names = [ffi.new("char[]", one.encode()) for one in options]
+        found = lib.uh_graph_call_result(
+            self.handle,
+            name.encode(),
+            [one.id for one in args],
+            len(args),
+            ffi.new("char *[]", names),
+            [one.id for one in options.values()],
+            len(options),
+        )
+        if found < 0:
+            fail(self.source, tree, str(last_error()), kind=CallError)
+        if found == 0:  # nothing comes back: None to the program
+            return self.constant(tree, None)
+        return self._value(found, self._type(found))
+
+    def node(
+        self, tree: ast.AST, kind: str, inputs: Sequence[Value], types: Sequence[Type]
+    ) -> Node:
+        """Any other node."""
+        self.at(tree)
+        ids = [one.id for one in inputs]
+        made = self._number(lib.uh_graph_node(self.handle, kind.encode(), ids, len(ids), 0))
+        node = Node(self, made)
+        node.outputs = [node.add_output(one) for one in types]
+        return node
+
+    def prim(self, tree: ast.AST, kind: str, inputs: Sequence[Value], type: Type) -> Value:
+        """A node with one result."""
+        return self.node(tree, kind, inputs, [type]).outputs[0]
+
+    def uninitialized(self, tree: ast.AST, type: Type) -> Value:
+        """A value that nobody reads."""
+        made = self.prim(tree, "prim::Uninitialized", (), type)
+        made.nothing = []
+        return made
+
+    def retype_nothing(self, value: Value, type: Type) -> None:
+        """Gives a value that nobody reads the type of what stands there on other paths."""
+        if value.nothing is None or value.type == type:
+            return
+        self.retype(value, type)
+        for one in value.nothing:
+            self.retype_nothing(one, type)
+
+    def function(self, tree: ast.AST, name: str) -> Value:
+        """A function as a value, for prim::CallFunction."""
+        node = self.node(tree, "prim::Constant", (), [FUNCTION]).set("name", name)
+        return node.outputs[0]
+
+    # ---- values and blocks
+
+    def returns(self, block: int, values: Sequence[Value]) -> None:
+        """What a block ends with."""
+        for one in values:
+            self._done(lib.uh_block_add_return(self.handle, block, one.id))
+
+    def param(self, block: int, name: str, type: Type) -> Value:
+        """A parameter of a block."""
+        named = self._fresh(name) if name else ""
+        found = lib.uh_block_add_param(self.handle, block, named.encode(), type.text.encode())
+        value = Value(self._number(found), type, block)
+        value.named = bool(name)
+        return value
+
+    def name(self, value: Value, name: str) -> None:
+        """Names a value that has none yet, as PyTorch does: x.1, x.2, ..."""
+        if (
+            value.named
+            or value.block != self.block
+            or not name.isidentifier()
+            or not name.isascii()
+        ):
+            return
+        value.named = True
+        fresh = self._fresh(name)
+        self._done(lib.uh_value_set_name(self.handle, value.id, fresh.encode()))
+
+    def retype(self, value: Value, type: Type) -> None:
+        """Changes the type of a value (of a list whose elements are known by now)."""
+        value.type = type
+        self._done(lib.uh_value_set_type(self.handle, value.id, type.text.encode()))
+
+    def _fresh(self, name: str) -> str:
+        if name == "self" or name.startswith("_"):
+            return name
+        self._counts[name] = count = self._counts.get(name, 0) + 1
+        return f"{name}.{count}"
+
+    def _value(self, number: int, type: Type, constant: Any = MISSING) -> Value:
+        return Value(number, type, self.block, constant)
+
+    def _type(self, number: int) -> Type:
+        text = lib.uh_value_type(self.handle, number)
+        if text == ffi.NULL:
+            raise_last()
+        return from_text(ffi.string(text).decode())
+
+    def text(self, with_source: bool = False) -> str:
+        """The graph as text."""
+        found = lib.uh_graph_text(self.handle, with_source)
+        if found == ffi.NULL:
+            raise_last()
+        return str(ffi.string(found).decode())
+
+    @staticmethod
+    def _number(found: int) -> int:
+        if found < 0:
+            raise_last()
+        return found
+
+    @staticmethod
+    def _done(result: int) -> None:
+        if result < 0:
+            raise_last()
+
+
+class Node:
+    """A node of the graph, while it is made."""
+
+    def __init__(self, builder: Builder, number: int) -> None:
+        self.builder = builder
+        self.id = number
+        self.outputs: list[Value] = []
+
+    def add_output(self, type: Type, name: str = "") -> Value:
+        """One more result."""
+        builder = self.builder
+        made = lib.uh_node_add_output(builder.handle, self.id, type.text.encode())
+        value = Value(builder._number(made), type, builder.block)
+        if name:
+            builder.name(value, name)
+        return value
+
+    def add_input(self, index: int, value: Value) -> None:
+        """One more argument."""
+        builder = self.builder
+        builder._done(lib.uh_node_insert_input(builder.handle, self.id, index, value.id))
+
+    def add_block(self) -> int:
+        """A block within."""
+        return self.builder._number(lib.uh_node_add_block(self.builder.handle, self.id))
+
+    def set(self, name: str, value: Any) -> Node:
+        """An attribute."""
+        slot, alive = constant_value(value)
+        builder = self.builder
+        done = lib.uh_node_set_attribute(builder.handle, self.id, name.encode(), slot)
+        builder._done(done)
+        del alive
+        return self

@@ -1,0 +1,353 @@
+"""Python's own functions, and the words of `engine.jit`, as the compiler knows them."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from engine.dtypes import device
+from engine.jit.frontend import marks
+from engine.jit.frontend.arguments import Arguments
+from engine.jit.frontend.attributes import METHODS
+from engine.jit.frontend.calls import RULES, call_operator, cast
+from engine.jit.frontend.conditions import CALLS, Condition, is_instance
+from engine.jit.frontend.dispatch import expression, value
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.expressions import make_list
+from engine.jit.frontend.types import (
+    NONE,
+    STR,
+    TENSOR,
+    Type,
+    UnknownType,
+    dict_of,
+    from_object,
+    is_subtype,
+)
+from engine.jit.frontend.values import (
+    MISSING,
+    Expression,
+    Items,
+    Known,
+    Range,
+    Submodule,
+    Together,
+    Value,
+)
+from engine.tensor import Tensor
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def rule(*objects: Any) -> Callable[[Made], Made]:
+    """Registers how a call of these Python objects is compiled."""
+
+    def register(made: Made) -> Made:
+        for one in objects:
+            RULES[one] = made
+        return made
+
+    return register
+
+
+def _count(c: Context, tree: ast.Call, low: int, high: int, name: str) -> None:
+    if not low <= len(tree.args) <= high:
+        wanted = f"{low}" if low == high else f"{low} to {high}"
+        c.fail(tree, f"{name} takes {wanted} arguments, got {len(tree.args)}")
+
+
+@rule(len)
+def _len(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 1, 1, "len")
+    found = expression(c, tree.args[0])
+    if isinstance(found, Submodule):
+        found = found.made.items_of(c, tree, found)
+    if isinstance(found, Items):
+        return c.builder.constant(tree, len(found.items))
+    if isinstance(found, Known) and isinstance(found.object, (tuple, list)):
+        return c.builder.constant(tree, len(found.object))
+    one = c.as_value(tree.args[0], found)
+    if one.type.kind == "Tuple":
+        return c.builder.constant(tree, len(one.type.inner))
+    return c.builder.call(tree, "aten::len", [one])
+
+
+@rule(range)
+def _range(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 1, 3, "range")
+    parts = [value(c, one) for one in tree.args]
+    for one, part in zip(parts, tree.args, strict=True):
+        if one.type.kind != "int":
+            c.fail(part, f"range() takes ints, not a value of type {one.type}")
+    if len(parts) == 1:
+        return Range(None, parts[0], None)
+    return Range(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
+
+
+@rule(enumerate)
+def _enumerate(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 1, 2, "enumerate")
+    over = expression(c, tree.args[0])
+    begins = tree.args[1:] + [one.value for one in tree.keywords if one.arg == "start"]
+    return Together((Range(value(c, begins[0]) if begins else None, None, None), over))
+
+
+@rule(zip)
+def _zip(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    if not tree.args or tree.keywords:
+        c.fail(tree, "zip takes one or more things to go through, and no keywords")
+    return Together(tuple(expression(c, one) for one in tree.args))
+
+
+@rule(print)
+def _print(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    if tree.keywords:
+        c.fail(tree, "print takes no keywords in compiled code", "Instead: print one text")
+    c.builder.node(tree, "prim::Print", [value(c, one) for one in tree.args], [])
+    return Known(None, True)
+
+
+@rule(min, max)
+def _extreme(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    name = "prim::" + (tree.func.id if isinstance(tree.func, ast.Name) else "min")
+    args = [value(c, one) for one in tree.args]
+    if len(args) == 1:
+        return c.builder.call(tree, name, args)
+    found = args[0]
+    for one in args[1:]:
+        found = c.builder.call(tree, name, [found, one])
+    return found
+
+
+@rule(abs)
+def _abs(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 1, 1, "abs")
+    found = value(c, tree.args[0])
+    return c.builder.call(tree, "aten::abs" if found.type == TENSOR else "prim::abs", [found])
+
+
+_PLAIN = (all, any, bin, chr, divmod, hash, hex, oct, ord, pow, round, sorted, sum)
+
+
+def _plain(name: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
+    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+        return call_operator(c, tree, f"aten::{name}", Arguments.of(c, tree))
+
+    return compile_call
+
+
+for _function in _PLAIN:
+    RULES[_function] = _plain(_function.__name__)
+for _name in ("fabs", "floor", "ceil"):
+    RULES[getattr(math, _name)] = _plain(_name)
+
+
+@rule(int, float, bool, str, complex)
+def _cast(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    func = expression(c, tree.func)
+    assert isinstance(func, Known)
+    return cast(c, tree, func.object)
+
+
+# ---- containers
+
+
+@rule(list)
+def _list(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 0, 1, "list")
+    if not tree.args:
+        element = hint.element if hint is not None and hint.kind == "List" else TENSOR
+        return make_list(c, tree, [], element)
+    found = expression(c, tree.args[0])
+    if isinstance(found, Value) and found.type.kind in ("List", "str"):
+        return c.builder.call(tree, "aten::list", [found])
+    if isinstance(found, Items):
+        return make_list(c, tree, [c.as_value(tree, one) for one in found.items])
+    name = ast.copy_location(ast.Name("_element", ast.Store()), tree)
+    read = ast.copy_location(ast.Name("_element", ast.Load()), tree)
+    made = ast.ListComp(read, [ast.comprehension(name, tree.args[0], [], 0)])
+    return expression(c, ast.copy_location(made, tree), hint)
+
+
+@rule(tuple)
+def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    if not tree.args:
+        return Items([])
+    found = expression(c, tree.args[0])
+    if isinstance(found, Items) or (isinstance(found, Value) and found.type.kind == "Tuple"):
+        return found
+    raise c.fail(
+        tree,
+        "tuple() of a value whose length is not known",
+        "Instead: keep the list, or name the elements: (x[0], x[1])",
+    )
+
+
+@rule(dict)
+def _dict(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    if tree.args:
+        return c.builder.call(tree, "aten::dict", [value(c, tree.args[0])])
+    if tree.keywords:
+        pairs = [(c.builder.constant(tree, one.arg), value(c, one.value)) for one in tree.keywords]
+        item = pairs[0][1].type
+        for _, one in pairs:
+            if one.type != item:
+                c.fail(tree, f"the values of a Dict have one type, not {item} and {one.type}")
+        inputs = [one for pair in pairs for one in pair]
+        return c.builder.prim(tree, "prim::DictConstruct", inputs, dict_of(STR, item))
+    known = hint is not None and hint.kind == "Dict"
+    type = hint if known and hint is not None else dict_of(STR, TENSOR)
+    return c.builder.prim(tree, "prim::DictConstruct", [], type)
+
+
+@rule(device)
+def _device(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    given = []
+    for one in tree.args:
+        found = value(c, one)
+        if found.constant is MISSING:
+            c.fail(one, "a device is named by a constant", 'Instead: write device("cpu")')
+        given.append(found.constant)
+    return Known(device(*given), True)
+
+
+# ---- words of engine.jit
+
+
+@rule(marks.annotate)
+def _annotate(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 2, 2, "annotate")
+    wanted = c.annotation(tree.args[0])
+    found = value(c, tree.args[1], wanted)
+    if not is_subtype(found.type, wanted):
+        c.fail(tree, f"expected an expression of type {wanted} but found {found.type}")
+    if found.type != wanted:
+        return c.builder.prim(tree, "prim::unchecked_cast", [found], wanted)
+    return found
+
+
+def _is_scripting(c: Context, tree: ast.Call) -> Condition:
+    return Condition(tree, None, True)
+
+
+def _isinstance(c: Context, tree: ast.Call) -> Condition:
+    _count(c, tree, 2, 2, "isinstance")
+    asked = expression(c, tree.args[0])
+    wanted = [_class(c, one) for one in _classes(tree.args[1])]
+    if isinstance(asked, Submodule):
+        names = [one for one in wanted if isinstance(one, type)]
+        return Condition(tree, None, isinstance(asked.made.module, tuple(names)))
+    found = c.as_value(tree.args[0], asked)
+    return is_instance(c, tree, found, [one for one in wanted if isinstance(one, Type)])
+
+
+def _classes(tree: ast.expr) -> list[ast.expr]:
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitOr):
+        return [*_classes(tree.left), *_classes(tree.right)]
+    return list(tree.elts) if isinstance(tree, ast.Tuple) else [tree]
+
+
+def _class(c: Context, tree: ast.expr) -> Type | type:
+    """One class of an isinstance: a type of the language, or any other class."""
+    found = expression(c, tree) if isinstance(tree, (ast.Name, ast.Attribute)) else None
+    if isinstance(found, Known):
+        if found.object in (list, tuple, dict):
+            return Type({list: "List", tuple: "Tuple", dict: "Dict"}[found.object])
+        try:
+            return from_object(found.object)
+        except UnknownType:
+            if isinstance(found.object, type):
+                return found.object
+    if isinstance(tree, ast.Constant) and tree.value is None:
+        return NONE
+    return c.annotation(tree)
+
+
+def _hasattr(c: Context, tree: ast.Call) -> Condition:
+    _count(c, tree, 2, 2, "hasattr")
+    name = value(c, tree.args[1]).constant
+    if not isinstance(name, str):
+        c.fail(tree.args[1], "hasattr takes a constant text")
+    asked = expression(c, tree.args[0])
+    if isinstance(asked, Submodule):
+        return Condition(tree, None, hasattr(asked.made.module, str(name)))
+    if isinstance(asked, Known):
+        return Condition(tree, None, hasattr(asked.object, str(name)))
+    type = c.as_value(tree.args[0], asked).type
+    there = name in type.fields or name in METHODS.get(type.kind, ())
+    return Condition(tree, None, there or (type == TENSOR and hasattr(Tensor, str(name))))
+
+
+@rule(getattr)
+def _getattr(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 2, 3, "getattr")
+    name = value(c, tree.args[1]).constant
+    if not isinstance(name, str):
+        raise c.fail(tree.args[1], "getattr takes a constant text")
+    if len(tree.args) == 3 and not _hasattr(c, _two(tree)).static:
+        return expression(c, tree.args[2], hint)
+    made = ast.Attribute(tree.args[0], name, ast.Load())
+    return expression(c, ast.copy_location(made, tree), hint)
+
+
+def _two(tree: ast.Call) -> ast.Call:
+    return ast.copy_location(ast.Call(tree.func, tree.args[:2], []), tree)
+
+
+CALLS.update(
+    isinstance=_isinstance,
+    hasattr=_hasattr,
+    is_scripting=_is_scripting,
+)
+
+
+def _as_condition(name: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
+    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+        return CALLS[name](c, tree).as_value(c)
+
+    return compile_call
+
+
+RULES[isinstance] = _as_condition("isinstance")
+RULES[hasattr] = _as_condition("hasattr")
+RULES[marks.is_scripting] = _as_condition("is_scripting")
+
+_REFUSED = {
+    super: "name the class: Base.method(self, x)",
+    open: "read the file outside, and pass what is in it",
+    input: "pass the text as an argument",
+    eval: "write the expression",
+    exec: "write the statements",
+    map: "write a list: [f(x) for x in xs]",
+    filter: "write a list: [x for x in xs if f(x)]",
+    reversed: "x[::-1], or range(len(x) - 1, -1, -1)",
+    iter: "a `for` loop",
+    next: "x[0]",
+    set: "a Dict whose values are True",
+    frozenset: "a Dict whose values are True",
+    type: "isinstance(x, T)",
+    setattr: "self.name = value",
+    globals: "pass values as arguments",
+    locals: "name the values",
+    vars: "name the values",
+    repr: "str(x)",
+    format: '"{}".format(x)',
+    slice: "x[a:b]",
+    callable: "call it",
+    object: "use a NamedTuple",
+    bytes: "use a str",
+}
+
+
+def _refuses(name: str, instead: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
+    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+        refuse(c.source, tree, f"Python's {name}() isn't supported", instead)
+
+    return compile_call
+
+
+for _object, _instead in _REFUSED.items():
+    RULES[_object] = _refuses(_object.__name__, _instead)

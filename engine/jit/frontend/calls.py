@@ -1,0 +1,282 @@
+"""Calls: which thing is called, and its arguments matched with its parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from engine.jit.frontend import marks, operators
+from engine.jit.frontend.arguments import Arguments, match
+from engine.jit.frontend.builder import can_be_constant
+from engine.jit.frontend.conditions import as_bool
+from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.environment import Context, type_word
+from engine.jit.frontend.errors import CallError, CompileError, refuse
+from engine.jit.frontend.functions import CompiledFunction, Parameter
+from engine.jit.frontend.generic import compile_called
+from engine.jit.frontend.types import (
+    COMPLEX,
+    FLOAT,
+    INT,
+    STR,
+    TENSOR,
+    Type,
+    from_object,
+    named_tuple,
+)
+from engine.jit.frontend.values import (
+    Bound,
+    Either,
+    Expression,
+    Known,
+    ModuleMethod,
+    Submodule,
+    Value,
+)
+from engine.tensor import Tensor
+
+Rule = Callable[[Context, ast.Call, Type | None], Expression]
+RULES: dict[Any, Rule] = {}  # by the object that is called: builtins.py
+
+
+@compiles(ast.Call)
+def _call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    callee = _callee(c, tree.func)
+    return call(c, tree, callee, hint)
+
+
+def _callee(c: Context, tree: ast.expr) -> Expression:
+    if isinstance(tree, ast.IfExp):
+        return Either(tree.test, tree.body, tree.orelse)
+    return expression(c, tree)
+
+
+def call(c: Context, tree: ast.Call, callee: Expression, hint: Type | None = None) -> Expression:
+    """The result of calling something."""
+    match callee:
+        case Either():
+            return _call_either(c, tree, callee)
+        case Bound():
+            return call_method(c, tree, callee)
+        case Submodule():
+            return callee.made.call(c, tree, callee, "forward", Arguments.of(c, tree))
+        case ModuleMethod():
+            owner = callee.owner
+            return owner.made.call(c, tree, owner, callee.name, Arguments.of(c, tree))
+        case Known():
+            return _call_known(c, tree, callee.object, hint)
+    raise c.fail(tree.func, f"{type_word(callee)} cannot be called")
+
+
+def _call_either(c: Context, tree: ast.Call, callee: Either) -> Expression:
+    """`(f if test else g)(x)` as `f(x) if test else g(x)`."""
+    first = ast.copy_location(ast.Call(callee.body, tree.args, tree.keywords), tree)
+    second = ast.copy_location(ast.Call(callee.orelse, tree.args, tree.keywords), tree)
+    return expression(c, ast.copy_location(ast.IfExp(callee.test, first, second), tree))
+
+
+def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> Expression:
+    rule = RULES.get(found) if _hashable(found) else None
+    if rule is not None:
+        return rule(c, tree, hint)
+    compiled = getattr(found, "compiled", None)
+    if isinstance(compiled, CompiledFunction):  # a scripted or traced function
+        return call_compiled(c, tree, compiled, Arguments.of(c, tree))
+    if isinstance(found, type):
+        return _construct(c, tree, found)
+    if not callable(found):
+        raise c.fail(tree.func, f"python value of type '{type(found).__name__}' cannot be called")
+    name = getattr(found, "__module__", "")
+    if name == "math":
+        return call_operator(c, tree, f"aten::{found.__name__}", Arguments.of(c, tree))
+    return call_python(c, tree, found, Arguments.of(c, tree))
+
+
+def _hashable(found: Any) -> bool:
+    return getattr(type(found), "__hash__", None) is not None
+
+
+def call_operator(c: Context, tree: ast.AST, name: str, arguments: Arguments) -> Value:
+    """An operator or builtin by name."""
+    args, options = arguments.values(tree)
+    return c.builder.call(tree, name, args, options)
+
+
+def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> Expression:
+    """A Python function: an operator of the engine, or compiled from its source."""
+    mark = marks.mark_of(fn)
+    if mark in ("ignore", "unused"):
+        return call_ignored(c, tree, fn, mark, arguments)
+    operator = operators.operator_of(fn)
+    if operator is None:
+        return call_compiled(c, tree, fn, arguments)
+    args, options = arguments.values(tree)
+    try:
+        return c.builder.call(tree, operator, args, options)
+    except CallError:
+        if fn.__module__.startswith("engine._generated"):
+            raise
+        try:
+            return call_compiled(c, tree, fn, Arguments(c, args, dict(options)))
+        except CompileError:
+            pass  # what is told is that no operator fits
+        raise
+
+
+def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
+    """A method of a value: an operator or builtin of that name."""
+    owner, name = callee.owner, callee.name
+    if owner.type.kind == "str" and name == "format":
+        arguments = Arguments.of(c, tree, [owner])
+        return call_operator(c, tree, "aten::format", arguments)
+    arguments = Arguments.of(c, tree, [owner])
+    if owner.type.kind in ("List", "Dict"):
+        _hint_arguments(arguments, owner.type)
+    args, options = arguments.values(tree)
+    try:
+        return c.builder.call(tree, f"aten::{name}", args, options)
+    except CallError:
+        fallback = getattr(Tensor, name, None) if owner.type == TENSOR else None
+        if fallback is not None and hasattr(fallback, "__code__"):
+            try:
+                return call_compiled(c, tree, fallback, Arguments(c, args, dict(options)))
+            except CompileError:
+                pass  # what is told is that no operator fits
+        raise
+
+
+def _hint_arguments(arguments: Arguments, owner: Type) -> None:
+    """`xs.append([])`: what is put into a container has its type."""
+    for i, one in enumerate(arguments.args):
+        if isinstance(one, (ast.List, ast.Dict)) and owner.inner:
+            arguments.args[i] = value(arguments.c, one, owner.inner[-1])
+
+
+def call_ignored(c: Context, tree: ast.AST, fn: Any, mark: str, arguments: Arguments) -> Value:
+    """A function that stays Python; one that is `unused` raises."""
+    parameters, returns = c.signature(fn)
+    inputs = match(c, tree, fn.__name__, parameters, arguments)
+    if mark == "unused":
+        message = c.builder.constant(
+            tree, f"{fn.__name__} is marked @jit.unused: compiled code does not call it"
+        )
+        nothing = c.builder.constant(tree, None)
+        c.builder.node(tree, "prim::RaiseException", [message, nothing], [])
+        return c.builder.uninitialized(tree, returns)
+    c.ignored[fn.__qualname__] = fn
+    node = c.builder.node(tree, "prim::PythonOp", inputs, [returns])
+    node.set("name", fn.__qualname__)
+    return node.outputs[0]
+
+
+def call_compiled(
+    c: Context, tree: ast.AST, fn: CompiledFunction | Any, arguments: Arguments
+) -> Expression:
+    """prim::CallFunction."""
+    if isinstance(fn, CompiledFunction):
+        compiled, inputs = fn, match(c, tree, fn.display_name, fn.parameters, arguments)
+    else:
+        constant = _at_compile_time(c, fn, arguments)
+        if constant is not None:
+            return constant
+        compiled, inputs = compile_called(c, tree, fn, arguments)
+    c.calls[compiled.name] = compiled
+    function = c.builder.function(tree, compiled.name)
+    return c.builder.prim(tree, "prim::CallFunction", [function, *inputs], compiled.type)
+
+
+def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> Expression | None:
+    """A helper of the engine that is asked about constants (`reduction="mean"`): its answer."""
+    if not (c.inside_engine and operators.in_engine(fn)):
+        return None
+    given = [*arguments.args, *arguments.options.values()]
+    found = [expression(c, x) if isinstance(x, ast.expr) else x for x in given]
+    count = len(arguments.args)
+    arguments.args = found[:count]  # type: ignore[assignment]
+    arguments.options = dict(zip(arguments.options, found[count:], strict=True))  # type: ignore[arg-type]
+    constants = []
+    for one in found:
+        known = one.constant if isinstance(one, Value) else getattr(one, "object", ...)
+        if not can_be_constant(known):
+            return None
+        constants.append(known)
+    if not constants:
+        return None
+    answer = fn(*constants[:count], **dict(zip(arguments.options, constants[count:], strict=True)))
+    plain = isinstance(answer, (tuple, list)) and all(map(can_be_constant, answer))
+    return Known(answer, True) if plain or can_be_constant(answer) else None
+
+
+# ---- classes
+
+
+def _construct(c: Context, tree: ast.Call, found: type) -> Expression:
+    if issubclass(found, tuple) and hasattr(found, "_fields"):
+        type = named_tuple(found)
+        given = getattr(found, "_field_defaults", {})
+        parameters = [
+            Parameter(name, one, given.get(name), name in given)
+            for name, one in zip(found._fields, type.inner, strict=True)
+        ]
+        inputs = match(c, tree, found.__name__, parameters, Arguments.of(c, tree))
+        return c.builder.prim(tree, "prim::TupleConstruct", inputs, type)
+    if found in (int, float, bool, str, complex):
+        return cast(c, tree, found)
+    refuse(
+        c.source,
+        tree,
+        f"objects of the class {found.__name__} aren't supported",
+        "use a NamedTuple, or a Module made outside and held as an attribute",
+    )
+
+
+_CASTS = {
+    int: ("aten::Int", INT),
+    float: ("aten::Float", FLOAT),
+    complex: ("aten::Complex", COMPLEX),
+}
+
+
+def cast(c: Context, tree: ast.Call, to: type) -> Value:
+    """`int(x)`, `float(x)`, `bool(x)`, `str(x)`."""
+    if not tree.args:
+        return c.builder.constant(tree, to())
+    if len(tree.args) > 1 and to is not complex:
+        c.fail(tree, f"{to.__name__}() takes one argument")
+    found = value(c, tree.args[0])
+    if to is bool:
+        return as_bool(c, tree, found)
+    if to is str:
+        return found if found.type == STR else c.builder.call(tree, "aten::str", [found])
+    name, type = _CASTS[to]
+    rest = [value(c, one) for one in tree.args[1:]]
+    return found if found.type == type else c.builder.call(tree, name, [found, *rest])
+
+
+def exception_of(c: Context, tree: ast.expr) -> tuple[Value, str]:
+    """The message of a raised exception, and its class's name."""
+    made = tree.func if isinstance(tree, ast.Call) else tree
+    found = expression(c, made)
+    given = found.object if isinstance(found, Known) else None
+    if not (isinstance(given, type) and issubclass(given, BaseException)):
+        c.fail(tree, "exceptions must derive from BaseException")
+        raise AssertionError
+    name = f"{given.__module__}.{given.__qualname__}"
+    args = tree.args if isinstance(tree, ast.Call) else []
+    if not args:
+        return c.builder.constant(tree, ""), name
+    if len(args) > 1:
+        refuse(c.source, tree, "exceptions of several arguments aren't supported", "one text")
+    message = value(c, args[0])
+    if message.type != STR:
+        message = c.builder.call(args[0], "aten::str", [message])
+    return message, name
+
+
+def annotated(c: Context, tree: ast.expr, given: Any) -> Type:
+    """The type that an expression of the program names."""
+    try:
+        return from_object(given)
+    except TypeError as error:
+        raise c.fail(tree, str(error)) from None

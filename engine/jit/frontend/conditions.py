@@ -1,0 +1,265 @@
+"""Conditions: what is known of them before the program runs, and what they tell about types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.environment import Context, Refinements
+from engine.jit.frontend.types import BOOL, NONE, SCALAR, TENSOR, Type, is_subtype
+from engine.jit.frontend.values import Expression, Value
+
+# Calls that are conditions (isinstance, hasattr, ...): calls.py adds them.
+CALLS: dict[Any, Callable[[Context, ast.Call], Condition]] = {}
+
+_COMPARISONS = {
+    ast.Lt: "aten::lt",
+    ast.LtE: "aten::le",
+    ast.Gt: "aten::gt",
+    ast.GtE: "aten::ge",
+    ast.Eq: "aten::eq",
+    ast.NotEq: "aten::ne",
+}
+
+
+@dataclass
+class Condition:
+    """`static` is what it is when that is known; `true` and `false` what follows for types."""
+
+    tree: ast.AST
+    value: Value | None = None
+    static: bool | None = None
+    true: Refinements = field(default_factory=dict)
+    false: Refinements = field(default_factory=dict)
+
+    def as_value(self, c: Context) -> Value:
+        """A bool of the graph."""
+        if self.value is None:
+            self.value = c.builder.constant(self.tree, bool(self.static))
+        return self.value
+
+
+def as_bool(c: Context, tree: ast.AST, found: Value) -> Value:
+    """The truth of a value: of a bool, a number or a Tensor of one element."""
+    if found.type == BOOL:
+        return found
+    if found.type.kind in ("Tensor", "int", "float", "complex", "Scalar"):
+        return c.builder.call(tree, "aten::Bool", [found])
+    way = "`is not None`" if found.type.kind in ("Optional", "NoneType") else "`len(...) > 0`"
+    raise c.fail(
+        tree,
+        f"Could not cast value of type {found.type} to bool",
+        f"Instead: ask what is meant, such as {way}",
+    )
+
+
+def condition(c: Context, tree: ast.expr) -> Condition:
+    """Compiles an expression whose truth is asked for."""
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return _negated(c, tree)
+    if isinstance(tree, ast.BoolOp):
+        return _short_circuit(c, tree, tree.values)
+    if isinstance(tree, ast.Compare):
+        return _comparison(c, tree)
+    if isinstance(tree, ast.Call):
+        special = _called(c, tree)
+        if special is not None:
+            return special
+    found = value(c, tree)
+    if found.is_constant and isinstance(found.constant, (bool, int, float)):
+        made = found if found.type == BOOL else None
+        return Condition(tree, made, bool(found.constant))
+    return Condition(tree, as_bool(c, tree, found))
+
+
+def _called(c: Context, tree: ast.Call) -> Condition | None:
+    """Conditions that are calls of words of the language."""
+    if not isinstance(tree.func, (ast.Name, ast.Attribute)):
+        return None
+    name = tree.func.id if isinstance(tree.func, ast.Name) else tree.func.attr
+    if name not in CALLS or c.frame.find(name) is not None:
+        return None
+    return CALLS[name](c, tree)
+
+
+def _negated(c: Context, tree: ast.UnaryOp) -> Condition:
+    inner = condition(c, tree.operand)
+    if inner.static is not None:
+        return Condition(tree, None, not inner.static, inner.false, inner.true)
+    assert inner.value is not None
+    made = c.builder.call(tree, "aten::__not__", [inner.value])
+    return Condition(tree, made, None, inner.false, inner.true)
+
+
+def _short_circuit(c: Context, tree: ast.BoolOp, parts: list[ast.expr]) -> Condition:
+    """`a and b and c` as `(a and b) and c`: the right side only where the left does not decide."""
+    is_and = isinstance(tree.op, ast.And)
+    if len(parts) == 1:
+        return condition(c, parts[0])
+    left = _short_circuit(c, tree, parts[:-1])
+    if left.static is not None and left.static is not is_and:
+        return left  # decided: Python does not look at the right side either
+    if left.static is not None:
+        return condition(c, parts[-1])
+
+    def right() -> Condition:
+        return condition(c, parts[-1])
+
+    return both(c, tree, left, right, is_and)
+
+
+def both(
+    c: Context,
+    tree: ast.AST,
+    left: Condition,
+    compile_right: Callable[[], Condition],
+    is_and: bool,
+) -> Condition:
+    """`left and right` (or `or`), the right side compiled into a block of its own."""
+    builder = c.builder
+    node = builder.node(tree, "prim::If", [left.as_value(c)], [])
+    first, second = node.add_block(), node.add_block()
+    with c.frame_in(first if is_and else second) as frame:
+        c.refine(tree, left.true if is_and else left.false)
+        right = compile_right()
+        builder.returns(frame.block, [right.as_value(c)])
+    with builder.inside(second if is_and else first):
+        builder.returns(builder.block, [builder.constant(tree, not is_and)])
+    made = node.add_output(BOOL)
+    if is_and:
+        true = {**left.true, **right.true}
+        false = _common(left.false, right.false)
+        return Condition(tree, made, None, true, false)
+    true = _common(left.true, right.true)
+    return Condition(tree, made, None, true, {**left.false, **right.false})
+
+
+def _common(a: Refinements, b: Refinements) -> Refinements:
+    return {name: type for name, type in a.items() if b.get(name) == type}
+
+
+def _comparison(c: Context, tree: ast.Compare) -> Condition:
+    """`a < b`, and chains of them: `a < b < c` compiles b once."""
+    first = expression(c, tree.left)
+    return _chain(c, tree, tree.left, first, 0)
+
+
+def _chain(
+    c: Context, tree: ast.Compare, left_tree: ast.expr, left: Expression, i: int
+) -> Condition:
+    op, right_tree = tree.ops[i], tree.comparators[i]
+    last = i + 1 == len(tree.ops)
+    place = tree if last and i == 0 else _between(left_tree, right_tree)
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        right = expression(c, right_tree)
+        made = _identity(c, place, left_tree, left, right_tree, right, isinstance(op, ast.IsNot))
+    else:
+        left = c.as_value(left_tree, left)
+        right = value(c, right_tree)
+        made = Condition(tree, as_bool(c, place, _compare(c, place, op, left, right)))
+    if last:
+        return made
+    if made.static is not None and not made.static:
+        return made
+    return both(c, tree, made, lambda: _chain(c, tree, right_tree, right, i + 1), True)
+
+
+def _between(left: ast.expr, right: ast.expr) -> ast.AST:
+    """The source from the start of one expression to the end of another."""
+    made = ast.copy_location(ast.Pass(), left)
+    made.end_lineno, made.end_col_offset = right.end_lineno, right.end_col_offset
+    return made
+
+
+def _compare(c: Context, tree: ast.AST, op: ast.cmpop, left: Value, right: Value) -> Value:
+    if isinstance(op, (ast.In, ast.NotIn)):
+        found = c.builder.call(tree, "aten::__contains__", [right, left])
+        if isinstance(op, ast.NotIn):
+            return c.builder.call(tree, "aten::__not__", [found])
+        return found
+    found = c.builder.call(tree, _COMPARISONS[type(op)], [left, right])
+    return found
+
+
+def _may_be_none(type: Type) -> bool:
+    return type.kind in ("Optional", "NoneType", "Any")
+
+
+def _identity(
+    c: Context,
+    tree: ast.AST,
+    left_tree: ast.expr,
+    left: Expression,
+    right_tree: ast.expr,
+    right: Expression,
+    negated: bool,
+) -> Condition:
+    """`x is None` and `x is not None`, known when the type tells."""
+    left_none, right_none = _is_none(left), _is_none(right)
+    if not left_none and not right_none:
+        a, b = c.as_value(left_tree, left), c.as_value(right_tree, right)
+        return Condition(tree, c.builder.call(tree, f"aten::__is{'not' * negated}__", [a, b]))
+    if left_none and right_none:
+        return Condition(tree, None, not negated)
+    asked, asked_tree = (right, right_tree) if left_none else (left, left_tree)
+    if not isinstance(asked, Value) or not _may_be_none(asked.type):
+        return Condition(tree, None, negated)
+    none = c.builder.constant(left_tree if left_none else right_tree, None)
+    word = "aten::__isnot__" if negated else "aten::__is__"
+    pair = [none, asked] if left_none else [asked, none]
+    made = Condition(tree, c.builder.call(tree, word, pair))
+    if isinstance(asked_tree, ast.Name) and asked.type.kind == "Optional":
+        there, absent = {asked_tree.id: asked.type.element}, {asked_tree.id: NONE}
+        made.true, made.false = (there, absent) if negated else (absent, there)
+    return made
+
+
+def _is_none(found: Expression) -> bool:
+    if isinstance(found, Value):
+        return found.type == NONE
+    return getattr(found, "object", found) is None
+
+
+def is_instance(c: Context, tree: ast.Call, found: Value, wanted: list[Type]) -> Condition:
+    """`isinstance(x, T)`: known from the type, except whether an Optional holds something."""
+    if found.type.kind == "Optional":
+        inside = any(_matches(found.type.element, one) for one in wanted)
+        none = any(one == NONE for one in wanted)
+        if inside and none:
+            return Condition(tree, None, True)
+        if not inside and not none:
+            return Condition(tree, None, False)
+        nothing = c.builder.constant(tree, None)
+        word = "aten::__is__" if none else "aten::__isnot__"
+        made = Condition(tree, c.builder.call(tree, word, [found, nothing]))
+        if isinstance(tree.args[0], ast.Name):
+            name = tree.args[0].id
+            there, absent = {name: found.type.element}, {name: NONE}
+            made.true, made.false = (absent, there) if none else (there, absent)
+        return made
+    return Condition(tree, None, any(_matches(found.type, one) for one in wanted))
+
+
+def _matches(type: Type, wanted: Type) -> bool:
+    if wanted.kind in ("List", "Tuple", "Dict") and not wanted.inner:
+        return type.kind == wanted.kind
+    if type == SCALAR:
+        return wanted == SCALAR
+    return is_subtype(type, wanted) and not (wanted == TENSOR and type != TENSOR)
+
+
+@compiles(ast.BoolOp, ast.Compare)
+def _as_value(c: Context, tree: ast.expr, hint: Type | None) -> Expression:
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+        op = tree.ops[0]
+        if not isinstance(op, (ast.Is, ast.IsNot)):  # of Tensors: a Tensor
+            left, right = value(c, tree.left), value(c, tree.comparators[0])
+            return _compare(c, tree, op, left, right)
+    return _chained_value(c, tree)
+
+
+def _chained_value(c: Context, tree: ast.expr) -> Value:
+    return condition(c, tree).as_value(c)

@@ -1,0 +1,275 @@
+"""Names of the function that is being compiled: what each stands for, block by block.
+
+A block of an `if` or a loop has a frame of its own. A name that an outer frame has keeps that
+frame's type; one that is new in the block is known outside only when every path made it, with one
+type. Refinement (`x is not None`) puts the name into the block's frame with the narrower type.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.jit.frontend.builder import Builder, can_be_constant
+from engine.jit.frontend.errors import CompileError, fail
+from engine.jit.frontend.source import Source
+from engine.jit.frontend.types import Type, is_subtype, tuple_of
+from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
+
+if TYPE_CHECKING:
+    from engine.jit.frontend.functions import CompiledFunction, Parameter
+
+Refinements = dict[str, Type]
+
+
+@dataclass
+class Variable:
+    """What a name stands for, and the type that it may be assigned."""
+
+    value: Expression
+    type: Type | None  # None: not a value of the graph
+    refined: bool = False  # put there by a condition, not by the program
+
+
+class Frame:
+    """The names of one block."""
+
+    def __init__(self, parent: Frame | None, block: int) -> None:
+        self.parent = parent
+        self.block = block
+        self.names: dict[str, Variable] = {}
+        self.lost: dict[str, str] = {}  # names that not every path made, and why
+
+    def find(self, name: str) -> Variable | None:
+        """The variable of a name, from here outwards."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.names:
+                return frame.names[name]
+            frame = frame.parent
+        return None
+
+    def why_lost(self, name: str) -> str:
+        """Why a name that the program assigned is not known here; "" when it did not."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.lost:
+                return frame.lost[name]
+            frame = frame.parent
+        return ""
+
+
+@dataclass
+class Target:
+    """What `return`, `break` and `continue` leave: a function (`loop` is None) or a loop's body."""
+
+    parent: Target | None = None
+    loop: Any = None  # loops.Body
+
+
+@dataclass
+class Exit:
+    """How a block ends. `way`: falls, exits, throws, or might (then `flag` says whether it did).
+
+    `values` are what the target gets, made in this block.
+    """
+
+    way: str
+    values: list[Value] = field(default_factory=list)
+    flag: Value | None = None
+
+
+FALLS = Exit("falls")
+THROWS = Exit("throws")
+
+
+class Context:
+    """One function on its way to a graph."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        source: Source,
+        resolve: Callable[[str], Any],
+        inside_engine: bool,
+        name: str,
+    ) -> None:
+        self.builder = builder
+        self.source = source
+        self.resolve = resolve  # a global or a variable of an enclosing function; MISSING
+        self.inside_engine = inside_engine  # the engine's own source: its globals are constants
+        self.name = name
+        self.frame = Frame(None, builder.block)
+        self.returns: Type | None = None  # declared, or of the first `return`
+        self.declared = False
+        self.target = Target()
+        self.calls: dict[str, CompiledFunction] = {}
+        self.ignored: dict[str, Callable[..., Any]] = {}
+
+    def annotation(self, tree: ast.expr) -> Type:
+        """The type that an annotation names."""
+        raise NotImplementedError
+
+    def comment_type(self, tree: ast.stmt) -> Type | None:
+        """The type of a `# type:` comment behind an assignment."""
+        raise NotImplementedError
+
+    def signature(self, fn: Callable[..., Any]) -> tuple[tuple[Parameter, ...], Type]:
+        """Of another function, which is not compiled."""
+        raise NotImplementedError
+
+    def fail(self, tree: ast.AST, message: str, instead: str = "") -> Any:
+        """Raises CompileError with the place."""
+        fail(self.source, tree, message, instead)
+
+    @contextmanager
+    def frame_in(self, block: int) -> Iterator[Frame]:
+        """Compiles into a block, with names of its own."""
+        self.frame = frame = Frame(self.frame, block)
+        try:
+            with self.builder.inside(block):
+                yield frame
+        finally:
+            assert frame.parent is not None
+            self.frame = frame.parent
+
+    # ---- names
+
+    def assign(
+        self, tree: ast.AST, name: str, value: Expression, declared: Type | None = None
+    ) -> None:
+        """`name = value`."""
+        if not isinstance(value, Value):
+            value = self._storable(tree, value)
+        if not isinstance(value, Value):
+            self.frame.names[name] = Variable(value, None)
+            return
+        outer = self.frame.parent.find(name) if self.frame.parent else None
+        if outer is not None and declared is not None and name not in self.frame.names:
+            self.fail(
+                tree,
+                f"Attempting to declare and annotate the type of variable '{name}' that is already "
+                "defined in an outer block",
+            )
+        here = self.frame.names.get(name)
+        kept = declared or value.type
+        if outer is not None and outer.type is not None:
+            if not is_subtype(value.type, outer.type):
+                self._wrong_type(tree, name, outer.type, value.type)
+            kept = outer.type
+        elif here is not None and here.type is not None and declared is None and not here.refined:
+            kept = here.type if is_subtype(value.type, here.type) else kept
+        self.builder.name(value, name)
+        self.frame.names[name] = Variable(value, kept)
+
+    def _storable(self, tree: ast.AST, value: Expression) -> Expression:
+        """Constants and tuples become values of the graph; functions and modules stay what they are."""
+        if isinstance(value, Known) and value.constant and can_be_constant(value.object):
+            return self.builder.constant(tree, value.object)
+        if isinstance(value, Items) and all(isinstance(one, Value) for one in value.items):
+            return self.as_value(tree, value)
+        return value
+
+    def _wrong_type(self, tree: ast.AST, name: str, had: Type, given: Type) -> None:
+        self.fail(
+            tree,
+            f"Variable '{name}' previously had type {had} but is now being assigned to a value of "
+            f"type {given}",
+            f"Instead: use another name, or annotate the first assignment ({name}: Optional[...])",
+        )
+
+    def refine(self, tree: ast.AST, refinements: Refinements) -> None:
+        """Names whose type a condition has made narrower, from here on."""
+        for name, type in refinements.items():
+            found = self.frame.find(name)
+            if found is None or not isinstance(found.value, Value) or found.value.type == type:
+                continue
+            cast = self.builder.prim(tree, "prim::unchecked_cast", [found.value], type)
+            self.builder.name(cast, name)
+            self.frame.names[name] = Variable(cast, type, refined=True)
+
+    def declared_type(self, name: str) -> Type | None:
+        """The widest type that a name may be assigned: before the refinements."""
+        found, frame = None, self.frame
+        here: Frame | None = frame
+        while here is not None:
+            if name in here.names:
+                found = here.names[name].type
+                if not here.names[name].refined:
+                    return found
+            here = here.parent
+        return found
+
+    # ---- expressions as values
+
+    def as_value(self, tree: ast.AST, found: Expression) -> Value:
+        """A value of the graph. Raises: CompileError for what is none."""
+        if isinstance(found, Value):
+            return found
+        if isinstance(found, Known):
+            constant = found.constant or self.inside_engine
+            if constant and can_be_constant(found.object):
+                return self.builder.constant(tree, found.object)
+            if constant and isinstance(found.object, (tuple, list)):
+                items = Items([Known(one, True) for one in found.object])
+                return self.as_value(tree, items)
+            self._no_value(tree, found.object)
+        if isinstance(found, Items):
+            values = [self.as_value(tree, one) for one in found.items]
+            type = tuple_of(*[one.type for one in values])
+            return self.builder.prim(tree, "prim::TupleConstruct", values, type)
+        if isinstance(found, Submodule):
+            return found.value
+        word = type_word(found)
+        raise self.fail(tree, f"{word} cannot be used as a value")
+
+    def _no_value(self, tree: ast.AST, given: Any) -> None:
+        kind = type(given).__name__
+        if isinstance(given, type) or callable(given):
+            name = getattr(given, "__name__", kind)
+            self.fail(
+                tree,
+                f"python value of type '{kind}' ({name}) cannot be used as a value",
+                "Instead: call it here; functions and classes cannot be stored or passed",
+            )
+        self.fail(
+            tree,
+            f"python value of type '{kind}' cannot be used as a value. Perhaps it is a closed over "
+            "global variable? If so, please consider passing it in as an argument or use a local "
+            "variable instead.",
+        )
+
+
+def type_word(found: Expression) -> str:
+    """What an expression is, in words, for messages."""
+    if isinstance(found, Value):
+        return f"a value of type {found.type}"
+    if isinstance(found, Known):
+        return f"the Python object {getattr(found.object, '__name__', found.object)!r}"
+    return {
+        "Bound": "a method",
+        "ModuleMethod": "a method",
+        "Submodule": "a module",
+        "Items": "a container",
+        "Range": "range(...)",
+        "Together": "zip(...) or enumerate(...)",
+        "Either": "a choice between functions",
+        "Special": "a function of the language",
+    }[type(found).__name__]
+
+
+__all__ = [
+    "FALLS",
+    "THROWS",
+    "CompileError",
+    "Context",
+    "Exit",
+    "Frame",
+    "Refinements",
+    "Target",
+    "Variable",
+    "type_word",
+]

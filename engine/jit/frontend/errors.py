@@ -1,0 +1,57 @@
+"""What the compiler says when it refuses a program: the reason, the place with a caret, a way out."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from engine.jit.frontend.source import Source
+
+_CONTEXT = 3  # lines of the program shown above the one that is meant
+
+
+class CompileError(RuntimeError):
+    """The program is in the language, but wrong: types that do not fit, names that are not there."""
+
+
+class NotSupportedError(CompileError):
+    """The program is Python that `jit.script` does not compile."""
+
+
+class CallError(CompileError):
+    """No operator of that name takes these arguments."""
+
+
+def place(source: Source, tree: ast.AST) -> str:
+    """The file, the line and the lines before it, with carets under the expression."""
+    span = source.span(tree)
+    lines = source.lines
+    at = span.line - source.first_line
+    out = [f'  File "{source.file}", line {span.line}']
+    shown = lines[max(0, at - _CONTEXT) : at + 1]
+    indent = min((len(one) - len(one.lstrip()) for one in shown if one.strip()), default=0)
+    margin = "    "
+    out += [margin + one[indent:] for one in shown]
+    last = len(lines[at]) if at < len(lines) else span.column + 1
+    end = span.end_column if span.end_line == span.line else last
+    carets = "~" * max(1, end - span.column)
+    out.append(margin + " " * (span.column - indent) + carets + " <--- HERE")
+    return "\n".join(out)
+
+
+def fail(
+    source: Source,
+    tree: ast.AST,
+    message: str,
+    instead: str = "",
+    kind: type[CompileError] = CompileError,
+) -> NoReturn:
+    """Raises `kind` with the message, the place in the program, and what to write instead."""
+    hint = f"\n{instead}" if instead else ""
+    raise kind(f"\n{message}:\n{place(source, tree)}{hint}")
+
+
+def refuse(source: Source, tree: ast.AST, message: str, instead: str) -> NoReturn:
+    """Raises NotSupportedError: this is Python, but not of the subset."""
+    fail(source, tree, message, f"Instead: {instead}", NotSupportedError)

@@ -1,0 +1,249 @@
+"""Expressions: names, constants, arithmetic, containers, `a if c else b`, f-strings."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from engine.jit.frontend.conditions import as_bool, condition
+from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.types import (
+    STR,
+    TENSOR,
+    Type,
+    dict_of,
+    is_subtype,
+    list_of,
+    unify,
+)
+from engine.jit.frontend.values import MISSING, Expression, Items, Known, Value
+
+BINARY = {
+    ast.Add: "aten::add",
+    ast.Sub: "aten::sub",
+    ast.Mult: "aten::mul",
+    ast.Div: "aten::div",
+    ast.FloorDiv: "aten::floordiv",
+    ast.Mod: "aten::remainder",
+    ast.Pow: "aten::pow",
+    ast.MatMult: "aten::matmul",
+    ast.BitAnd: "aten::__and__",
+    ast.BitOr: "aten::__or__",
+    ast.BitXor: "aten::__xor__",
+    ast.LShift: "aten::__lshift__",
+    ast.RShift: "aten::__rshift__",
+}
+
+
+@compiles(ast.Constant)
+def _constant(c: Context, tree: ast.Constant, hint: Type | None) -> Expression:
+    if tree.value is Ellipsis:
+        return Known(Ellipsis)
+    if isinstance(tree.value, bytes):
+        refuse(c.source, tree, "bytes aren't supported", "use a str")
+    return c.builder.constant(tree, tree.value)
+
+
+@compiles(ast.Name)
+def _name(c: Context, tree: ast.Name, hint: Type | None) -> Expression:
+    found = c.frame.find(tree.id)
+    if found is not None:
+        return found.value
+    lost = c.frame.why_lost(tree.id)
+    if lost:
+        raise c.fail(tree, lost)
+    outside = c.resolve(tree.id)
+    if outside is MISSING:
+        raise c.fail(tree, f"undefined value {tree.id}")
+    return Known(outside, c.inside_engine)
+
+
+@compiles(ast.UnaryOp)
+def _unary(c: Context, tree: ast.UnaryOp, hint: Type | None) -> Expression:
+    if isinstance(tree.op, ast.Not):
+        return condition(c, tree).as_value(c)
+    inner = tree.operand
+    if isinstance(inner, ast.Constant) and type(inner.value) in (int, float, complex):
+        if isinstance(tree.op, ast.USub):
+            return c.builder.constant(tree, -inner.value)
+        if isinstance(tree.op, ast.UAdd):
+            return c.builder.constant(tree, inner.value)
+    found = value(c, inner)
+    if isinstance(tree.op, ast.UAdd):
+        return found
+    name = "aten::neg" if isinstance(tree.op, ast.USub) else "aten::bitwise_not"
+    return c.builder.call(tree, name, [found])
+
+
+@compiles(ast.BinOp)
+def _binary(c: Context, tree: ast.BinOp, hint: Type | None) -> Expression:
+    left_hint = hint if hint is not None and hint.kind == "List" else None
+    left, right = value(c, tree.left, left_hint), value(c, tree.right, left_hint)
+    return binary(c, tree, tree.op, left, right)
+
+
+def binary(c: Context, tree: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
+    """`left op right`, by the types of the two."""
+    name = BINARY[type(op)]
+    if isinstance(op, ast.Mod) and left.type == STR:
+        return _percent(c, tree, left, right)
+    if isinstance(op, ast.FloorDiv) and TENSOR in (left.type, right.type):
+        name = "aten::floor_divide"
+    if right.type == TENSOR and left.type != TENSOR and left.type.kind != "List":
+        return _number_and_tensor(c, tree, op, name, left, right)
+    return c.builder.call(tree, name, [left, right])
+
+
+def _percent(c: Context, tree: ast.AST, left: Value, right: Value) -> Value:
+    """ "%d of %d" % (a, b)."""
+    args = [right]
+    if right.type.kind == "Tuple":
+        args = c.builder.node(tree, "prim::TupleUnpack", [right], right.type.inner).outputs
+    return c.builder.call(tree, "aten::percentFormat", [left, *args])
+
+
+def _number_and_tensor(
+    c: Context, tree: ast.AST, op: ast.operator, name: str, number: Value, tensor: Value
+) -> Value:
+    """`2 - x` as PyTorch does it: operators take the Tensor first."""
+    builder = c.builder
+    if isinstance(op, (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)):
+        return builder.call(tree, name, [tensor, number])
+    if isinstance(op, ast.Sub):
+        return builder.call(tree, "aten::add", [builder.call(tree, "aten::neg", [tensor]), number])
+    if isinstance(op, ast.Div):
+        inverse = builder.call(tree, "aten::reciprocal", [tensor])
+        return builder.call(tree, "aten::mul", [inverse, number])
+    return builder.call(tree, name, [number, tensor])
+
+
+@compiles(ast.IfExp)
+def _if_expression(c: Context, tree: ast.IfExp, hint: Type | None) -> Expression:
+    asked = condition(c, tree.test)
+    if asked.static is not None:
+        c.refine(tree, asked.true if asked.static else asked.false)
+        return expression(c, tree.body if asked.static else tree.orelse, hint)
+    builder = c.builder
+    node = builder.node(tree, "prim::If", [asked.as_value(c)], [])
+    found: list[Value] = []
+    blocks = [node.add_block(), node.add_block()]
+    parts = ((tree.body, asked.true), (tree.orelse, asked.false))
+    for block, (part, refinements) in zip(blocks, parts, strict=True):
+        with c.frame_in(block):
+            c.refine(part, refinements)
+            made = value(c, part, hint)
+            builder.returns(block, [made])
+            found.append(made)
+    type = unify(found[0].type, found[1].type)
+    if hint is not None and all(is_subtype(one.type, hint) for one in found):
+        type = hint
+    if type is None:
+        raise c.fail(
+            tree,
+            f"if-expression's true branch has type {found[0].type} but false branch has type "
+            f"{found[1].type}",
+            "Instead: give both the same type, such as 0.0 for a float",
+        )
+    return node.add_output(type)
+
+
+# ---- containers
+
+
+@compiles(ast.Tuple)
+def _tuple(c: Context, tree: ast.Tuple, hint: Type | None) -> Expression:
+    hints: list[Type | None] = [None] * len(tree.elts)
+    if hint is not None and hint.kind == "Tuple" and len(hint.inner) == len(tree.elts):
+        hints = list(hint.inner)
+    return Items([expression(c, one, inner) for one, inner in zip(tree.elts, hints, strict=True)])
+
+
+@compiles(ast.List)
+def _list(c: Context, tree: ast.List, hint: Type | None) -> Expression:
+    if hint is not None and hint.kind == "Optional":
+        hint = hint.element
+    element = hint.element if hint is not None and hint.kind == "List" else None
+    values = [value(c, one, element) for one in tree.elts]
+    return make_list(c, tree, values, element)
+
+
+def make_list(c: Context, tree: ast.AST, values: list[Value], element: Type | None = None) -> Value:
+    """prim::ListConstruct; the elements have one type."""
+    found = element or (values[0].type if values else TENSOR)
+    for one in values:
+        both = unify(found, one.type) if element is None else found
+        if both is None or not is_subtype(one.type, both):
+            raise c.fail(
+                tree,
+                "Lists must contain only a single type; expected elements of type "
+                f"{found} but found {one.type} instead",
+                "Instead: use a tuple, or make all of one type",
+            )
+        found = both
+    return c.builder.prim(tree, "prim::ListConstruct", values, list_of(found))
+
+
+@compiles(ast.Dict)
+def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> Expression:
+    if hint is not None and hint.kind == "Optional":
+        hint = hint.element
+    pair = hint.inner if hint is not None and hint.kind == "Dict" else (None, None)
+    inputs: list[Value] = []
+    key, item = pair
+    for key_tree, value_tree in zip(tree.keys, tree.values, strict=True):
+        if key_tree is None:
+            refuse(c.source, value_tree, "Dict unpacking aren't supported", "use .update(...)")
+        one, other = value(c, key_tree, pair[0]), value(c, value_tree, pair[1])
+        key = key or one.type
+        both = other.type if item is None else unify(item, other.type)
+        if both is None or one.type != key:
+            raise c.fail(
+                tree,
+                "Dict keys and values must each contain only a single type; found "
+                f"{one.type} and {other.type} beside {key} and {item}",
+            )
+        item = both if pair[1] is None else pair[1]
+        inputs += [one, other]
+    type = dict_of(key or STR, item or TENSOR)
+    return c.builder.prim(tree, "prim::DictConstruct", inputs, type)
+
+
+# ---- texts
+
+
+@compiles(ast.JoinedStr)
+def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> Expression:
+    text, args = "", []
+    for part in tree.values:
+        if isinstance(part, ast.Constant):
+            text += str(part.value)
+            continue
+        assert isinstance(part, ast.FormattedValue)
+        if part.conversion not in (-1, ord("s")) or part.format_spec is not None:
+            refuse(
+                c.source,
+                part.value,
+                "f-strings with a conversion or a format aren't supported",
+                'write {x} alone, or "%.2f" % x',
+            )
+        args.append(value(c, part.value))
+        text += "{}"
+    form = c.builder.constant(tree, text)
+    return c.builder.call(tree, "aten::format", [form, *args]) if args else form
+
+
+def truth(c: Context, tree: ast.expr) -> Value:
+    """`bool(x)`."""
+    return as_bool(c, tree, value(c, tree))
+
+
+def python_constant(c: Context, tree: ast.expr) -> Any:
+    """What an expression is when that is known without running; MISSING."""
+    found = expression(c, tree)
+    if isinstance(found, Value):
+        return found.constant
+    if isinstance(found, Known):
+        return found.object
+    return MISSING

@@ -1,0 +1,444 @@
+"""A Python function as a graph: its signature, its body, its place among the functions compiled."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.jit.frontend import operators
+from engine.jit.frontend.builder import Builder
+from engine.jit.frontend.control import Step, leaves, run
+from engine.jit.frontend.environment import Context, Exit, Variable
+from engine.jit.frontend.errors import CompileError, fail, place, refuse
+from engine.jit.frontend.source import Source, source_of
+from engine.jit.frontend.types import NONE, TENSOR, Type, from_object, is_subtype
+from engine.jit.frontend.values import MISSING, Submodule
+from engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from engine.jit.frontend.modules import ModuleClass
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a compiled function."""
+
+    name: str
+    of: Type
+    default: Any = MISSING
+    has_default: bool = False
+    keyword_only: bool = False
+    open: bool = False  # of the engine's functions: any type that it is called with
+
+    @property
+    def type(self) -> str:
+        """Its type, as graphs write it."""
+        return self.of.text
+
+    def __str__(self) -> str:
+        default = f"={self.default!r}" if self.has_default else ""
+        return f"{self.of} {self.name}{default}"
+
+
+@dataclass
+class CompiledFunction:
+    """A function as a graph; see the package's documentation."""
+
+    name: str
+    display_name: str  # without what makes `name` unique
+    graph: int
+    parameters: tuple[Parameter, ...]
+    type: Type  # of the result
+    source: Source
+    fn: Callable[..., Any]
+    calls: dict[str, CompiledFunction] = field(default_factory=dict)
+    ignored: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+    @property
+    def returns(self) -> str:
+        """The type of the result, as graphs write it."""
+        return self.type.text
+
+    @property
+    def defaults(self) -> tuple[Any, ...]:
+        """Values of the parameters from the end that need not be given."""
+        found: list[Any] = []
+        for one in reversed(self.parameters):
+            if not one.has_default:
+                break
+            found.append(one.default)
+        return tuple(reversed(found))
+
+    def text(self, with_source: bool = False) -> str:
+        """The graph as text."""
+        found = lib.uh_graph_text(self.graph, with_source)
+        if found == ffi.NULL:
+            raise_last()
+        return str(ffi.string(found).decode())
+
+    def __del__(self) -> None:
+        if lib is not None:  # while Python ends, modules are cleared first
+            lib.uh_graph_release(self.graph)
+
+
+_compiled: WeakKeyDictionary[Callable[..., Any], dict[Any, CompiledFunction]] = WeakKeyDictionary()
+_compiling: list[Any] = []
+_taken: dict[str, int] = {}
+
+
+def unique_name(name: str) -> str:
+    """The name, or the name with a number when another function has it."""
+    _taken[name] = count = _taken.get(name, -1) + 1
+    return f"{name}_{count}" if count else name
+
+
+# ---- names of the surroundings
+
+
+class Surroundings(Mapping[str, Any]):
+    """Variables of enclosing functions, globals, builtins: what names of a function mean."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        fn = inspect.unwrap(fn)
+        code = fn.__code__
+        self._closure = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
+        self._globals: dict[str, Any] = fn.__globals__
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._closure:
+            try:
+                return self._closure[name].cell_contents
+            except ValueError:
+                raise KeyError(name) from None  # assigned later than here
+        if name in self._globals:
+            return self._globals[name]
+        return vars(builtins)[name]
+
+    def __iter__(self) -> typing.Iterator[str]:
+        return iter({**vars(builtins), **self._globals, **self._closure})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+_WORDS = {
+    **{
+        name: getattr(typing, name)
+        for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")
+    },
+    "Tensor": Tensor,
+}
+
+
+class _Names(dict[str, Any]):
+    """What annotations are evaluated with."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__()
+        self.surroundings = surroundings
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.surroundings:
+            return self.surroundings[name]
+        return _WORDS[name]
+
+
+def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) -> Type:
+    """The type that an annotation names. Raises: CompileError."""
+    inner = tree
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        try:
+            inner = ast.parse(tree.value, mode="eval").body
+        except SyntaxError:
+            fail(source, tree, f"Unknown type name '{tree.value}'")
+    code = compile(ast.Expression(ast.fix_missing_locations(inner)), source.file, "eval")
+    try:
+        return from_object(eval(code, {"__builtins__": {}}, _Names(surroundings)))
+    except KeyError as error:
+        fail(source, tree, f"Unknown type name {error}")
+    except (TypeError, AttributeError) as error:
+        fail(source, tree, str(error))
+
+
+# ---- signatures
+
+
+def signature(
+    fn: Callable[..., Any], source: Source, surroundings: Surroundings, skip_self: bool = False
+) -> tuple[tuple[Parameter, ...], Type | None]:
+    """Parameters and the declared result: annotations, or a `# type: (...) -> ...` comment."""
+    tree = source.function
+    args = tree.args
+    for starred in (args.vararg, args.kwarg):
+        if starred is not None:
+            refuse(
+                source,
+                starred,
+                "Compiled functions can't take variable number of arguments or use keyword-only "
+                "arguments with defaults",
+                "name every parameter, or take a List",
+            )
+    named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    if skip_self:
+        named = named[1:]
+    notes, returns = _comment_signature(source, surroundings, tree, len(named))
+    given = {k: v.default for k, v in inspect.signature(fn).parameters.items()}
+    found = []
+    for i, one in enumerate(named):
+        open_type = False
+        if notes is not None:
+            type = notes[i]
+        elif one.annotation is None:
+            type = TENSOR
+        else:
+            try:
+                type = annotation_type(source, surroundings, one.annotation)
+            except CompileError:
+                if not operators.in_engine(fn):
+                    raise
+                type, open_type = TENSOR, True
+        open_type = open_type or (operators.in_engine(fn) and type.kind in ("Any", "Scalar"))
+        default = given.get(one.arg, inspect.Parameter.empty)
+        has = default is not inspect.Parameter.empty
+        only = one in args.kwonlyargs
+        found.append(Parameter(one.arg, type, default if has else MISSING, has, only, open_type))
+    if returns is None and tree.returns is not None:
+        try:
+            returns = annotation_type(source, surroundings, tree.returns)
+        except CompileError:
+            if not operators.in_engine(fn):
+                raise
+        if returns is not None and operators.in_engine(fn) and returns.kind == "Any":
+            returns = None
+    return tuple(found), returns
+
+
+def _comment_signature(
+    source: Source, surroundings: Surroundings, tree: ast.FunctionDef, count: int
+) -> tuple[list[Type] | None, Type | None]:
+    for line in range(tree.lineno, tree.body[0].lineno + 1):
+        comment = source.comment_of(line)
+        if not comment.startswith("type:") or "->" not in comment:
+            continue
+        try:
+            parsed = ast.parse(comment[5:].strip(), mode="func_type")
+        except SyntaxError:
+            fail(source, tree.body[0], f"cannot read the type comment {comment!r}")
+        parts = [annotation_type(source, surroundings, _placed(x, tree)) for x in parsed.argtypes]
+        if len(parts) != count:
+            fail(
+                source,
+                tree.args,
+                f"the type comment names {len(parts)} types for {count} parameters",
+            )
+        return parts, annotation_type(source, surroundings, _placed(parsed.returns, tree))
+    return None, None
+
+
+def _placed(tree: ast.expr, at: ast.FunctionDef) -> ast.expr:
+    """A tree read from a comment, placed at the function for messages."""
+    for one in ast.walk(tree):
+        ast.copy_location(one, at.body[0])
+    return tree
+
+
+class FunctionContext(Context):
+    """A Context that knows the surroundings of its function."""
+
+    surroundings: Surroundings
+
+    def annotation(self, tree: ast.expr) -> Type:
+        """The type that an annotation names."""
+        return annotation_type(self.source, self.surroundings, tree)
+
+    def comment_type(self, tree: ast.stmt) -> Type | None:
+        """The type of a `# type:` comment behind an assignment."""
+        comment = self.source.comment_of(tree.end_lineno or tree.lineno)
+        if not comment.startswith("type:") or comment.startswith("type: ignore"):
+            return None
+        try:
+            parsed = ast.parse(comment[5:].strip(), mode="eval").body
+        except SyntaxError:
+            raise self.fail(tree, f"cannot read the type comment {comment!r}") from None
+        for one in ast.walk(parsed):
+            ast.copy_location(one, tree)
+        return self.annotation(parsed)
+
+    def signature(self, fn: Callable[..., Any]) -> tuple[tuple[Parameter, ...], Type]:
+        """Of another function, which is not compiled."""
+        parameters, returns = signature(fn, source_of(fn), Surroundings(fn))
+        return parameters, returns or TENSOR
+
+
+# ---- compiling
+
+
+def compile_function(fn: Callable[..., Any]) -> CompiledFunction:
+    """Compiles a Python function, once. Raises: CompileError, NotSupportedError."""
+    fn = inspect.unwrap(fn)
+    found = _compiled.setdefault(fn, {})
+    if None not in found:
+        source, surroundings = source_of(fn), Surroundings(fn)
+        parameters, returns = signature(fn, source, surroundings)
+        found[None] = build(fn, fn.__name__, source, surroundings, parameters, returns)
+    return found[None]
+
+
+def compile_special(
+    fn: Callable[..., Any], types: Sequence[Type], constants: Mapping[str, Any]
+) -> CompiledFunction:
+    """Compiles a function of the engine for these types of its parameters, some of them known."""
+    fn = inspect.unwrap(fn)
+    key = (tuple(types), tuple((name, type(one), one) for name, one in sorted(constants.items())))
+    found = _compiled.setdefault(fn, {})
+    if key not in found:
+        source, surroundings = source_of(fn), Surroundings(fn)
+        declared, returns = signature(fn, source, surroundings)
+        parameters = tuple(
+            Parameter(one.name, type, one.default, one.has_default, one.keyword_only)
+            for one, type in zip(declared, types, strict=True)
+        )
+        found[key] = build(fn, fn.__name__, source, surroundings, parameters, returns, constants)
+    return found[key]
+
+
+def build(
+    fn: Callable[..., Any],
+    name: str,
+    source: Source,
+    surroundings: Surroundings,
+    parameters: tuple[Parameter, ...],
+    returns: Type | None,
+    constants: Mapping[str, Any] | None = None,
+    owner: ModuleClass | None = None,
+    full_name: str = "",
+) -> CompiledFunction:
+    """The graph of a function, or of a method of `owner`."""
+    key = (fn, owner.name if owner else None, tuple(one.of for one in parameters))
+    tree = source.function
+    if key in _compiling:
+        refuse(
+            source,
+            tree.args if tree.args.args else tree.body[0],
+            f"function '{name}' is called recursively. Recursive calls are not supported",
+            "write a loop with a List as its stack",
+        )
+    _compiling.append(key)
+    builder = Builder(name, source)
+    try:
+        c = FunctionContext(
+            builder,
+            source,
+            lambda word: surroundings.get(word, MISSING),
+            operators.in_engine(fn),
+            name,
+        )
+        c.surroundings = surroundings
+        c.returns, c.declared = returns, returns is not None
+        _enter(c, tree, parameters, constants or {}, owner)
+        _body(c, tree)
+        return _finish(c, fn, name, full_name or unique_name(name), parameters, owner)
+    except BaseException:
+        lib.uh_graph_release(builder.handle)
+        raise
+    finally:
+        _compiling.pop()
+
+
+def _enter(
+    c: Context,
+    tree: ast.FunctionDef,
+    parameters: tuple[Parameter, ...],
+    constants: Mapping[str, Any],
+    owner: ModuleClass | None,
+) -> None:
+    named = {
+        one.arg: one for one in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
+    }
+    c.builder.at(tree.args if tree.args.args else tree)
+    if owner is not None:
+        first = (*tree.args.posonlyargs, *tree.args.args)[0]
+        c.builder.at(first)
+        value = c.builder.input("self", owner.type)
+        c.frame.names[first.arg] = Variable(Submodule(value, owner), None)
+    for one in parameters:
+        c.builder.at(named[one.name])
+        value = c.builder.input(one.name, one.of)
+        c.frame.names[one.name] = Variable(value, one.of)
+        if one.name in constants:
+            known = c.builder.constant(named[one.name], constants[one.name])
+            c.frame.names[one.name] = Variable(known, one.of)
+
+
+def _body(c: Context, tree: ast.FunctionDef) -> None:
+    steps: list[Step] = list(tree.body)
+    builder = c.builder
+    way = leaves(steps)
+    if way in ("falls", "might"):
+        steps.append(_return_nothing(c, tree))
+    ended = run(c, steps)
+    if ended.way == "exits":
+        returned = ended.values[0]
+    else:  # it always raises
+        type = c.returns or NONE
+        if type == NONE:
+            returned = builder.constant(tree.body[-1], None)
+        else:
+            returned = builder.uninitialized(tree.body[-1], type)
+    c.returns = c.returns if c.declared and c.returns else returned.type
+    builder.returns(builder.outermost, [returned])
+
+
+def _return_nothing(c: Context, tree: ast.FunctionDef) -> Step:
+    def step() -> Exit:
+        if c.returns is not None and not is_subtype(NONE, c.returns):
+            c.fail(
+                tree,
+                "Function was not annotated as having type None, but does not return along all paths",
+                "Instead: end with a `return` or a `raise`",
+            )
+        c.returns = c.returns or NONE
+        return Exit("exits", [c.builder.constant(tree.body[-1], None)])
+
+    step.way = "exits"  # type: ignore[attr-defined]
+    return step
+
+
+def _finish(
+    c: Context,
+    fn: Callable[..., Any],
+    display_name: str,
+    name: str,
+    parameters: tuple[Parameter, ...],
+    owner: ModuleClass | None,
+) -> CompiledFunction:
+    graph = c.builder.handle
+    if lib.uh_graph_verify(graph) < 0:
+        raise_last()
+    for one in CLEANUP:
+        if lib.uh_pass_run(graph, one.encode()) < 0:
+            raise_last()
+    assert c.returns is not None
+    if owner is not None:
+        parameters = (Parameter("self", owner.type), *parameters)
+    return CompiledFunction(
+        name, display_name, graph, parameters, c.returns, c.source, fn, c.calls, c.ignored
+    )
+
+
+# What runs over every new graph, as PyTorch does before it shows one.
+CLEANUP: tuple[str, ...] = ()
+
+
+def called_from(c: Context, tree: ast.AST, name: str, error: CompileError) -> CompileError:
+    """The same error, with the call that led to it."""
+    text = f"{error}\n'{name}' is being compiled since it was called from '{c.name}'\n"
+    return type(error)(text + place(c.source, tree))

@@ -1,0 +1,254 @@
+"""`x[...]`, read and assigned: of Tensors as the view operators it stands for, of containers."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.types import (
+    FLOAT,
+    INT,
+    NONE,
+    TENSOR,
+    Type,
+    list_of,
+    optional,
+    tuple_of,
+)
+from engine.jit.frontend.values import MISSING, Expression, Items, Known, Submodule, Value
+
+
+@dataclass
+class Place:
+    """A part of a Tensor: a view, and Tensors that index it further (none: the view itself)."""
+
+    view: Value
+    indices: Value | None
+
+    def read(self, c: Context, tree: ast.AST) -> Value:
+        """The elements."""
+        if self.indices is None:
+            return self.view
+        return c.builder.call(tree, "aten::index", [self.view, self.indices])
+
+    def write(self, c: Context, tree: ast.AST, given: Value) -> None:
+        """Sets the elements."""
+        builder = c.builder
+        if given.type != TENSOR:
+            dtype = builder.call(tree, "prim::dtype", [self.view])
+            device = builder.call(tree, "prim::device", [self.view])
+            options = {"dtype": dtype, "device": device}
+            given = builder.call(tree, "aten::tensor", [given], options)
+        if self.indices is None:
+            builder.call(tree, "aten::copy_", [self.view, given])
+        else:
+            builder.call(tree, "aten::index_put_", [self.view, self.indices, given])
+
+
+@compiles(ast.Subscript)
+def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression:
+    owner = expression(c, tree.value)
+    if isinstance(owner, Submodule):
+        return owner.made.item(c, tree, owner)
+    if isinstance(owner, Items):
+        return _of_items(c, tree, list(owner.items))
+    if isinstance(owner, Known) and not c.inside_engine and not isinstance(owner.object, tuple):
+        c.as_value(tree.value, owner)
+    if isinstance(owner, Known) and isinstance(owner.object, (tuple, list)):
+        return _of_items(c, tree, [Known(one, owner.constant) for one in owner.object])
+    found = c.as_value(tree.value, owner)
+    match found.type.kind:
+        case "Tensor":
+            return tensor_place(c, tree, found).read(c, tree)
+        case "Tuple":
+            return _of_tuple(c, tree, found)
+        case "List" | "str":
+            return _of_list(c, tree, found)
+        case "Dict":
+            key = value(c, tree.slice)
+            return c.builder.call(tree, "aten::__getitem__", [found, key])
+    raise c.fail(
+        tree,
+        f"'{found.type}' object is not subscriptable",
+        "Instead: ask first whether it is None" if found.type.kind == "Optional" else "",
+    )
+
+
+# ---- containers
+
+
+def static_int(c: Context, tree: ast.expr) -> int:
+    """An index that has to be known without running."""
+    found = expression(c, tree)
+    constant = found.constant if isinstance(found, Value) else getattr(found, "object", MISSING)
+    if isinstance(constant, int):
+        return constant
+    raise c.fail(
+        tree,
+        "tuple index must be a compile time constant",
+        "Instead: use a number here, or a List, whose elements have one type",
+    )
+
+
+def static_slice(c: Context, tree: ast.Slice, count: int) -> range:
+    """The positions of a slice that has to be known without running."""
+    parts = [
+        None if one is None else static_int(c, one) for one in (tree.lower, tree.upper, tree.step)
+    ]
+    return range(*slice(*parts).indices(count))
+
+
+def _of_items(c: Context, tree: ast.Subscript, items: list[Expression]) -> Expression:
+    if isinstance(tree.slice, ast.Slice):
+        return Items([items[i] for i in static_slice(c, tree.slice, len(items))])
+    return items[_in_range(c, tree, static_int(c, tree.slice), len(items))]
+
+
+def _in_range(c: Context, tree: ast.AST, index: int, count: int) -> int:
+    if not -count <= index < count:
+        raise c.fail(tree, f"Tuple index out of range: {index} of {count} elements")
+    return index % count
+
+
+def _of_tuple(c: Context, tree: ast.Subscript, found: Value) -> Expression:
+    inner = found.type.inner
+    builder = c.builder
+    if isinstance(tree.slice, ast.Slice):
+        picked = [tuple_item(c, tree, found, i) for i in static_slice(c, tree.slice, len(inner))]
+        return builder.prim(
+            tree, "prim::TupleConstruct", picked, tuple_of(*[x.type for x in picked])
+        )
+    index = static_int(c, tree.slice)
+    return tuple_item(c, tree, found, _in_range(c, tree, index, len(inner)))
+
+
+def tuple_item(c: Context, tree: ast.AST, found: Value, index: int) -> Value:
+    """prim::TupleIndex."""
+    position = c.builder.constant(tree, index)
+    return c.builder.prim(tree, "prim::TupleIndex", [found, position], found.type.inner[index])
+
+
+def _bounds(c: Context, tree: ast.Slice) -> list[Value]:
+    builder = c.builder
+    made = [
+        value(c, one) if one is not None else builder.constant(tree, None)
+        for one in (tree.lower, tree.upper)
+    ]
+    return [*made, value(c, tree.step) if tree.step is not None else builder.constant(tree, 1)]
+
+
+def _of_list(c: Context, tree: ast.Subscript, found: Value) -> Value:
+    if isinstance(tree.slice, ast.Slice):
+        return c.builder.call(tree, "aten::slice", [found, *_bounds(c, tree.slice)])
+    return c.builder.call(tree, "aten::__getitem__", [found, value(c, tree.slice)])
+
+
+# ---- Tensors
+
+
+def _parts(tree: ast.Subscript) -> list[ast.expr]:
+    return list(tree.slice.elts) if isinstance(tree.slice, ast.Tuple) else [tree.slice]
+
+
+def tensor_place(c: Context, tree: ast.Subscript, found: Value) -> Place:
+    """The part of a Tensor that an index names; dimensions count from the end behind `...`."""
+    builder = c.builder
+    parts = _parts(tree)
+    dots = [i for i, one in enumerate(parts) if _is_dots(one)]
+    if len(dots) > 1:
+        raise c.fail(tree, "An index can only have a single ellipsis ('...')")
+    indices: dict[int, Value] = {}
+    dim = 0
+    for i, part in enumerate(parts):
+        if dots and i == dots[0]:
+            continue
+        behind = bool(dots) and i > dots[0]
+        if behind:
+            dim = i - len(parts)
+        if isinstance(part, ast.Slice):
+            at = builder.constant(tree, dim)
+            found = builder.call(tree, "aten::slice", [found, at, *_bounds(c, part)])
+            dim += 1
+            continue
+        index = value(c, part)
+        if index.type == INT:
+            found = builder.call(tree, "aten::select", [found, builder.constant(tree, dim), index])
+            continue
+        if index.type == NONE:
+            found = builder.call(tree, "aten::unsqueeze", [found, builder.constant(tree, dim)])
+        elif index.type == TENSOR or (index.type.kind == "List" and not behind):
+            if behind:
+                refuse(
+                    c.source,
+                    tree,
+                    "Ellipses followed by tensor indexing is currently not supported",
+                    "write a `:` for each dimension instead of `...`",
+                )
+            indices[dim] = _as_index(c, part, index)
+        elif index.type == optional(TENSOR):
+            raise c.fail(
+                part, "an index of type Optional[Tensor]", "Instead: ask whether it is None"
+            )
+        else:
+            raise c.fail(
+                tree,
+                f"Unsupported operation: indexing tensor with unsupported index type '{index.type}'. "
+                "Only ints, slices, lists and tensors are supported",
+            )
+        dim += 1
+    if not indices:
+        return Place(found, None)
+    filled = [
+        indices[i] if i in indices else builder.constant(tree, None)
+        for i in range(max(indices) + 1)
+    ]
+    listed = builder.prim(tree, "prim::ListConstruct", filled, list_of(optional(TENSOR)))
+    return Place(found, listed)
+
+
+def _as_index(c: Context, tree: ast.AST, index: Value) -> Value:
+    if index.type == TENSOR:
+        return index
+    if index.type.element.kind not in ("int", "bool", "List"):
+        word = "int and bool" if index.type.element == FLOAT else "numbers"
+        raise c.fail(tree, f"a list that indexes a Tensor holds {word}, not {index.type.element}")
+    return c.builder.call(tree, "aten::tensor", [index])
+
+
+def _is_dots(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Constant) and tree.value is Ellipsis
+
+
+# ---- assigned
+
+
+def assign_item(c: Context, tree: ast.Subscript, given: Value) -> None:
+    """`x[...] = given`."""
+    found = value(c, tree.value)
+    match found.type.kind:
+        case "Tensor":
+            tensor_place(c, tree, found).write(c, tree, given)
+        case "List":
+            if isinstance(tree.slice, ast.Slice):
+                refuse(
+                    c.source,
+                    tree,
+                    "slice assignments of lists aren't supported",
+                    "assign one by one in a loop",
+                )
+            c.builder.call(tree, "aten::_set_item", [found, value(c, tree.slice), given])
+        case "Dict":
+            c.builder.call(tree, "aten::_set_item", [found, value(c, tree.slice), given])
+        case kind:
+            raise c.fail(tree, f"'{kind}' object does not support item assignment")
+
+
+def delete_item(c: Context, tree: ast.Subscript) -> None:
+    """`del x[...]`, of a list or dictionary."""
+    found = value(c, tree.value)
+    if found.type.kind not in ("List", "Dict") or isinstance(tree.slice, ast.Slice):
+        raise c.fail(tree, f"del of a part of a value of type {found.type} is not supported")
+    c.builder.call(tree, "aten::Delete", [found, value(c, tree.slice)])

@@ -1,0 +1,457 @@
+"""`for` and `while`, and comprehensions: prim::Loop with what the body assigns carried along.
+
+What is known one by one (tuples, the modules of a ModuleList) is gone through by compiling the
+body once for each.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.jit.frontend.conditions import condition
+from engine.jit.frontend.control import Step, leaves, run
+from engine.jit.frontend.dispatch import Keyword, compiles, expression, value
+from engine.jit.frontend.environment import FALLS, Context, Exit, Frame, Target, Variable
+from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.expressions import make_list
+from engine.jit.frontend.statements import assign_target
+from engine.jit.frontend.types import BOOL, INT, TENSOR, Type, dict_of, list_of
+from engine.jit.frontend.values import (
+    Expression,
+    Items,
+    Known,
+    Range,
+    Submodule,
+    Together,
+    Value,
+)
+
+
+@dataclass
+class Walk:
+    """How something is gone through: `count` elements known one by one, or `length` in a loop.
+
+    `at` gives the element of a position, which is an int in the first case. Both None: no end.
+    """
+
+    count: int | None
+    length: Value | None
+    at: Callable[[Value | int], Expression]
+    start: int = 0
+
+
+def walk(c: Context, tree: ast.expr, found: Expression) -> Walk:
+    """How an expression is gone through. Raises: CompileError for what is not iterable."""
+    if isinstance(found, Known) and found.constant and isinstance(found.object, (tuple, list)):
+        found = Items([Known(one, True) for one in found.object])
+    if isinstance(found, Submodule):
+        found = found.made.items_of(c, tree, found)
+    if isinstance(found, Items):
+        items = list(found.items)
+        return Walk(len(items), None, lambda i: items[int(i)])  # type: ignore[arg-type]
+    if isinstance(found, Range):
+        return _walk_range(c, tree, found)
+    if isinstance(found, Together):
+        return _walk_together(c, tree, found)
+    one = c.as_value(tree, found)
+    if one.type.kind == "Tuple":
+        from engine.jit.frontend.indexing import tuple_item
+
+        inner = one.type.inner
+        return Walk(len(inner), None, lambda i: tuple_item(c, tree, one, int(i)))  # type: ignore[arg-type]
+    if one.type.kind == "Dict":
+        one = c.builder.call(tree, "aten::keys", [one])
+    if one.type.kind not in ("List", "str", "Tensor"):
+        raise c.fail(tree, f"'{one.type}' object is not iterable")
+    length = c.builder.call(tree, "aten::len", [one])
+
+    def element(i: Value | int) -> Expression:
+        assert isinstance(i, Value)
+        if one.type == TENSOR:
+            return c.builder.call(tree, "aten::select", [one, c.builder.constant(tree, 0), i])
+        return c.builder.call(tree, "aten::__getitem__", [one, i])
+
+    return Walk(None, length, element)
+
+
+def _walk_range(c: Context, tree: ast.expr, found: Range) -> Walk:
+    builder = c.builder
+    if found.stop is None:  # of enumerate: from `start` on without end
+        start = found.start
+        first = start.constant if start is not None and isinstance(start.constant, int) else 0
+
+        def counted(i: Value | int) -> Expression:
+            if isinstance(i, int):
+                if start is None or start.is_constant:
+                    return builder.constant(tree, first + i)
+                return builder.call(tree, "aten::add", [start, builder.constant(tree, i)])
+            if start is None or (start.is_constant and first == 0):
+                return i
+            one = builder.constant(tree, 1)
+            return builder.call(tree, "aten::__derive_index", [i, start, one])
+
+        return Walk(None, None, counted, first)
+    if found.start is None and found.step is None:
+        return Walk(None, found.stop, lambda i: i)  # type: ignore[arg-type, return-value]
+    start = found.start or builder.constant(tree, 0)
+    step = found.step or builder.constant(tree, 1)
+    length = builder.call(tree, "aten::__range_length", [start, found.stop, step])
+    derive = "aten::__derive_index"
+    return Walk(None, length, lambda i: builder.call(tree, derive, [i, start, step]))  # type: ignore[list-item]
+
+
+def _walk_together(c: Context, tree: ast.expr, found: Together) -> Walk:
+    walks = [walk(c, tree, part) for part in found.parts]
+
+    def together(i: Value | int) -> Expression:
+        return Items([one.at(i) for one in walks])
+
+    counts = [one.count for one in walks if one.count is not None]
+    lengths = [one for one in walks if one.length is not None]
+    if counts and lengths:
+        raise c.fail(
+            tree,
+            "zip and enumerate go through tuples and modules, or through lists, but not both at once",
+            "Instead: make a list of the tuple",
+        )
+    if counts:
+        return Walk(min(counts), None, together)
+    made = [
+        one.length if one.length is not None else c.builder.constant(tree, sys.maxsize - one.start)
+        for one in walks
+    ]
+    if len(made) == 1:
+        return Walk(None, made[0], together)
+    listed = c.builder.prim(tree, "prim::ListConstruct", made, list_of(INT))
+    return Walk(None, c.builder.call(tree, "prim::min", [listed]), together)
+
+
+# ---- loops
+
+
+@dataclass
+class Body:
+    """A loop's body as what `continue`, `break` and `return` leave."""
+
+    c: Context
+    names: list[str]  # carried along
+    has_return: bool
+    go_on: Callable[[], Value]  # whether there is another round
+
+    def values(self, tree: ast.AST, go_on: Value, returned: Value | None) -> list[Value]:
+        """What the body ends with."""
+        found = [go_on, *self.current(tree)]
+        if self.has_return:
+            builder = self.c.builder
+            found.append(builder.constant(tree, returned is not None))
+            found.append(returned or builder.uninitialized(tree, self.c.returns or TENSOR))
+        return found
+
+    def current(self, tree: ast.AST) -> list[Value]:
+        """The values of the carried names here."""
+        found = []
+        for name in self.names:
+            variable = self.c.frame.find(name)
+            assert variable is not None
+            found.append(self.c.as_value(tree, variable.value))
+        return found
+
+
+def exit_return(c: Context, tree: ast.AST, target: Target, returned: Value) -> list[Value]:
+    """What a `return` inside of a target hands to it."""
+    if target.loop is None:
+        return [returned]
+    stop = c.builder.constant(tree, False)
+    values: list[Value] = target.loop.values(tree, stop, returned)
+    return values
+
+
+def assigned(statements: Sequence[ast.AST]) -> list[str]:
+    """The names that statements assign, sorted."""
+    found = set()
+    for one in statements:
+        for node in ast.walk(one):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+        for node in ast.walk(one):
+            if isinstance(node, (ast.ListComp, ast.DictComp)):
+                own = {
+                    x.id
+                    for g in node.generators
+                    for x in ast.walk(g.target)
+                    if isinstance(x, ast.Name)
+                }
+                outside = _stored_outside(one, node)
+                found -= own - outside
+    return sorted(found)
+
+
+def _stored_outside(tree: ast.AST, inside: ast.AST) -> set[str]:
+    within = {id(node) for node in ast.walk(inside)}
+    return {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in within
+    }
+
+
+def _loop(
+    c: Context,
+    tree: ast.For | ast.While,
+    trips: Value,
+    first: Callable[[], Value],
+    start: Callable[[Value], None],
+    go_on: Callable[[], Value],
+    names: list[str],
+) -> Exit:
+    """prim::Loop. `start` begins a round with its number; `go_on` asks for another one."""
+    builder = c.builder
+    way = leaves(tree.body)
+    has_return = any(isinstance(one, ast.Return) for one in ast.walk(tree))
+    carried: list[tuple[str, Value, Type]] = []
+    for name in names:
+        variable = c.frame.find(name)
+        if variable is not None and isinstance(variable.value, Value):
+            carried.append((name, variable.value, variable.type or variable.value.type))
+    names = [name for name, _, _ in carried]
+    inputs = [trips, first(), *[one for _, one, _ in carried]]
+    returned_type = c.returns or TENSOR
+    if has_return:
+        inputs.append(builder.constant(tree, False))
+        inputs.append(builder.uninitialized(tree, returned_type))
+    node = builder.node(tree, "prim::Loop", inputs, [])
+    block = node.add_block()
+    body = Body(c, names, has_return, go_on)
+    extra: list[Value] = []
+    with c.frame_in(block) as frame:
+        round_number = builder.param(block, "", INT)
+        for name, _, type in carried:
+            frame.names[name] = Variable(builder.param(block, name, type), type)
+        if has_return:
+            extra = [builder.param(block, "", BOOL), builder.param(block, "", returned_type)]
+        before, c.target = c.target, Target(c.target, body)
+        start(round_number)
+        steps: list[Step] = list(tree.body)
+        if way in ("might", "exits") or has_return:
+            steps.append(_continue_step(c, tree, body))
+        ended = run(c, steps)
+        c.target = before
+        values = ended.values
+        if ended.way != "exits":
+            values = body.values(
+                tree, go_on() if ended.way == "falls" else first_true(c, tree), None
+            )
+        builder.returns(block, values)
+    for name in assigned(tree.body):
+        if c.frame.find(name) is None:
+            why = f"{name} is not defined here: it was first assigned in a loop, which may not have run"
+            c.frame.lost[name] = why
+    for name, _, type in carried:
+        c.frame.names[name] = Variable(node.add_output(type, name), type)
+        c.frame.lost.pop(name, None)
+    if not has_return:
+        return FALLS
+    returned_type = c.returns or returned_type
+    for one in (values[-1], inputs[-1]):
+        builder.retype_nothing(one, returned_type)
+    flag, returned = node.add_output(BOOL), node.add_output(returned_type)
+    builder.retype(extra[1], returned_type)
+    return Exit("might", exit_return(c, tree, c.target, returned), flag)
+
+
+def first_true(c: Context, tree: ast.AST) -> Value:
+    """True, of the graph."""
+    return c.builder.constant(tree, True)
+
+
+def _continue_step(c: Context, tree: ast.AST, body: Body) -> Step:
+    def step() -> Exit:
+        return Exit("exits", body.values(tree, body.go_on(), None))
+
+    step.way = "exits"  # type: ignore[attr-defined]
+    return step
+
+
+@compiles(ast.While)
+def _while(c: Context, tree: ast.While) -> Exit:
+    if tree.orelse:
+        _refuse_else(c, tree, "while")
+    before = condition(c, tree.test)
+    if before.static is False:
+        return FALLS
+
+    def go_on() -> Value:
+        return condition(c, tree.test).as_value(c)
+
+    def start(_: Value) -> None:
+        c.refine(tree.test, before.true)
+
+    trips = c.builder.constant(tree, sys.maxsize)
+    return _loop(c, tree, trips, lambda: before.as_value(c), start, go_on, assigned(tree.body))
+
+
+def _refuse_else(c: Context, tree: ast.For | ast.While, word: str) -> None:
+    refuse(
+        c.source,
+        Keyword(tree),
+        f"else branches of {word} loops aren't supported",
+        "set a flag before `break` and ask for it behind the loop",
+    )
+
+
+@compiles(ast.For)
+def _for(c: Context, tree: ast.For) -> Exit:
+    if tree.orelse:
+        _refuse_else(c, tree, "for")
+    how = walk(c, tree.iter, expression(c, tree.iter))
+    if how.count is not None:
+        return _unrolled(c, tree, how, how.count)
+    length = how.length if how.length is not None else c.builder.constant(tree, sys.maxsize)
+
+    def true() -> Value:
+        return first_true(c, tree)
+
+    def start(i: Value) -> None:
+        assign_target(c, tree.target, how.at(i))
+
+    return _loop(c, tree, length, true, start, true, assigned([tree.target, *tree.body]))
+
+
+def _unrolled(c: Context, tree: ast.For, how: Walk, count: int) -> Exit:
+    """The body once for each element."""
+    for one in _own_statements(tree.body):
+        if isinstance(one, (ast.Break, ast.Continue)):
+            refuse(
+                c.source,
+                one,
+                "Because we emit iteration over modulelists or tuples as unrolled loops, we do not "
+                "support break or continue inside the body of these loops",
+                "put the rest of the body into an `if`",
+            )
+    steps: list[Step] = []
+    for i in range(count):
+
+        def bind(i: int = i) -> Exit:
+            assign_target(c, tree.target, how.at(i))
+            return FALLS
+
+        steps += [bind, *tree.body]
+    return run(c, steps)
+
+
+def _own_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Statements and those within, but not within loops of their own."""
+    found = []
+    for one in body:
+        found.append(one)
+        if isinstance(one, ast.If):
+            found += _own_statements(one.body) + _own_statements(one.orelse)
+    return found
+
+
+@compiles(ast.Break)
+def _break(c: Context, tree: ast.Break) -> Exit:
+    if c.target.loop is None:
+        raise c.fail(tree, "Syntax Error: loop break outside of a loop")
+    stop = c.builder.constant(tree, False)
+    return Exit("exits", c.target.loop.values(tree, stop, None))
+
+
+@compiles(ast.Continue)
+def _continue(c: Context, tree: ast.Continue) -> Exit:
+    if c.target.loop is None:
+        raise c.fail(tree, "Syntax Error: loop continue outside of a loop")
+    return Exit("exits", c.target.loop.values(tree, c.target.loop.go_on(), None))
+
+
+# ---- comprehensions
+
+
+def _go_through(
+    c: Context,
+    generators: Sequence[ast.comprehension],
+    tree: ast.AST,
+    each: Callable[[], None],
+) -> None:
+    """Calls `each` with the names of the generators bound, in the innermost loop."""
+    if not generators:
+        each()
+        return
+    generator = generators[0]
+    if generator.is_async:
+        refuse(c.source, generator.iter, "async comprehensions aren't supported", "a plain `for`")
+    how = walk(c, generator.iter, expression(c, generator.iter))
+    builder = c.builder
+
+    def inside(i: Value | int) -> None:
+        assign_target(c, generator.target, how.at(i))
+        _filtered(c, list(generator.ifs), lambda: _go_through(c, generators[1:], tree, each))
+
+    if how.count is not None:
+        for i in range(how.count):
+            before, c.frame = c.frame, Frame(c.frame, builder.block)
+            inside(i)
+            c.frame = before
+        return
+    length = how.length if how.length is not None else builder.constant(tree, sys.maxsize)
+    node = builder.node(tree, "prim::Loop", [length, first_true(c, tree)], [])
+    block = node.add_block()
+    with c.frame_in(block):
+        inside(builder.param(block, "", INT))
+        builder.returns(block, [first_true(c, tree)])
+
+
+def _filtered(c: Context, tests: list[ast.expr], each: Callable[[], None]) -> None:
+    if not tests:
+        each()
+        return
+    asked = condition(c, tests[0])
+    if asked.static is not None:
+        if asked.static:
+            _filtered(c, tests[1:], each)
+        return
+    node = c.builder.node(tests[0], "prim::If", [asked.as_value(c)], [])
+    first = node.add_block()
+    node.add_block()
+    with c.frame_in(first):
+        c.refine(tests[0], asked.true)
+        _filtered(c, tests[1:], each)
+
+
+@compiles(ast.ListComp)
+def _list_comprehension(c: Context, tree: ast.ListComp, hint: Type | None) -> Expression:
+    element = hint.element if hint is not None and hint.kind == "List" else None
+    made: list[Value] = []
+    found: list[Type] = []
+    listed = make_list(c, tree, [], element)
+
+    def each() -> None:
+        one = value(c, tree.elt, element)
+        if not found:
+            found.append(element or one.type)
+            c.builder.retype(listed, list_of(found[0]))
+        made.append(c.builder.call(tree, "aten::append", [listed, one]))
+
+    _go_through(c, tree.generators, tree, each)
+    return listed
+
+
+@compiles(ast.DictComp)
+def _dict_comprehension(c: Context, tree: ast.DictComp, hint: Type | None) -> Expression:
+    pair = hint.inner if hint is not None and hint.kind == "Dict" else (None, None)
+    made = c.builder.prim(tree, "prim::DictConstruct", [], hint or dict_of(INT, TENSOR))
+    found = hint is not None and hint.kind == "Dict"
+
+    def each() -> None:
+        nonlocal found
+        key, item = value(c, tree.key, pair[0]), value(c, tree.value, pair[1])
+        if not found:
+            found = True
+            c.builder.retype(made, dict_of(key.type, item.type))
+        c.builder.call(tree, "aten::_set_item", [made, key, item])
+
+    _go_through(c, tree.generators, tree, each)
+    return made

@@ -1,0 +1,62 @@
+"""What programs say to the compiler: decorators and words of `engine.jit`.
+
+In eager Python all of them do nothing but mark; `mark_of` is how the compiler reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, overload
+
+__all__ = ["Attribute", "Final", "annotate", "export", "ignore", "is_scripting", "unused"]
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+T = TypeVar("T")
+_NAME = "__jit_mark__"
+
+
+def export(fn: Made) -> Made:
+    """Marks a method that is compiled although `forward` does not call it."""
+    setattr(fn, _NAME, "export")
+    return fn
+
+
+@overload
+def ignore(fn: Made) -> Made: ...
+@overload
+def ignore(fn: None = None, *, drop: bool = False) -> Callable[[Made], Made]: ...
+def ignore(fn: Any = None, *, drop: bool = False) -> Any:
+    """Marks a function that stays Python: compiled code calls it; with `drop` it is `unused`."""
+    if fn is None:
+        return unused if drop else ignore
+    setattr(fn, _NAME, "ignore")
+    return fn
+
+
+def unused(fn: Made) -> Made:
+    """Marks a function that compiled code never reaches: a call of it raises."""
+    setattr(fn, _NAME, "unused")
+    return fn
+
+
+def mark_of(fn: object) -> str:
+    """ "export", "ignore", "unused" or "": what a function was marked as."""
+    return getattr(fn, _NAME, "")
+
+
+def annotate(the_type: Any, value: T) -> T:
+    """`value`, which compiled code takes to be of `the_type`: `annotate(List[int], [])`."""
+    return value
+
+
+def is_scripting() -> bool:
+    """True in compiled code, False in Python."""
+    return False
+
+
+class Attribute:
+    """A value of a module's attribute together with the type that compiled code gives it."""
+
+    def __init__(self, value: Any, type: Any) -> None:
+        self.value = value
+        self.type = type

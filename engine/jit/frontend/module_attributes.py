@@ -1,0 +1,190 @@
+"""What a module holds, with types: parameters, buffers, constants, plain attributes, functions."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.dtypes import device as device_class
+from engine.dtypes import dtype as dtype_class
+from engine.jit.frontend import marks
+from engine.jit.frontend.types import (
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    TENSOR,
+    Type,
+    dict_of,
+    from_object,
+    list_of,
+    named_tuple,
+    tuple_of,
+    unify,
+)
+from engine.nn.module import Module
+from engine.tensor import Tensor
+
+# What every module has for itself; `training` is an attribute of compiled modules too.
+_OWN = frozenset(vars(Module())) - {"training"}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of a compiled module. kind: parameter, buffer, module or attribute."""
+
+    name: str
+    of: Type
+    kind: str
+    value: Any = None
+
+    @property
+    def type(self) -> str:
+        """Its type, as graphs write it."""
+        return self.of.text
+
+
+@dataclass
+class Described:
+    """A module's attributes; `key` is the same for modules that can share a class."""
+
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)  # name -> why it has no type
+    key: Any = None
+
+
+class NoType(TypeError):
+    """A value that is of no type of the language."""
+
+
+def infer(value: Any) -> Type:
+    """The type of a Python value. Raises: NoType."""
+    plain = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STR, type(None): NONE}
+    if type(value) in plain:
+        return plain[type(value)]
+    if isinstance(value, Tensor):
+        return TENSOR
+    if isinstance(value, device_class):
+        return DEVICE
+    if isinstance(value, dtype_class):
+        return INT
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return named_tuple(type(value))
+    if isinstance(value, tuple):
+        return tuple_of(*map(infer, value))
+    if isinstance(value, list):
+        return list_of(_common(value, "list"))
+    if isinstance(value, dict):
+        return dict_of(_common(list(value), "dict"), _common(list(value.values()), "dict"))
+    raise NoType(f"objects of the class {type(value).__name__} have no type in compiled code")
+
+
+def _common(values: list[Any], word: str) -> Type:
+    if not values:
+        raise NoType(
+            f"it is an empty {word}; say what it holds with an annotation of the class, such as "
+            "names: List[str]"
+        )
+    found: Type | None = infer(values[0])
+    for one in values[1:]:
+        found = found and unify(found, infer(one))
+    if found is None:
+        raise NoType(f"the elements of the {word} have different types")
+    return found
+
+
+def _annotations(module: Module) -> tuple[dict[str, Type], set[str]]:
+    """Types that classes of the module declare, and the names declared Final."""
+    types: dict[str, Type] = {}
+    final: set[str] = set()
+    for kind in reversed(type(module).__mro__):
+        if kind is Module or not issubclass(kind, Module):
+            continue
+        for name, note in inspect.get_annotations(kind).items():
+            found = _evaluated(note, kind)
+            if found is typing.Final or typing.get_origin(found) is typing.Final:
+                final.add(name)
+                continue
+            try:
+                types[name] = from_object(found)
+            except TypeError:
+                types.pop(name, None)  # of no type of the language: the value tells
+    return types, final
+
+
+def _evaluated(note: Any, kind: type) -> Any:
+    if not isinstance(note, str):
+        return note
+    module = inspect.getmodule(kind)
+    try:
+        return eval(note, {**vars(typing), **(vars(module) if module else {})})
+    except Exception:  # whatever the annotation of a class does when it is evaluated
+        return None if note == "None" else ...
+
+
+def describe(module: Module) -> Described:
+    """The attributes of a module with their types."""
+    found = Described()
+    declared, final = _annotations(module)
+    constants = set(getattr(module, "__constants__", ())) | final
+    for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
+        for name, value in table.items():
+            type = declared.get(name, infer(value)) if declared.get(name) != NONE else infer(value)
+            if type.kind not in ("Tensor", "Optional"):
+                type = infer(value)
+            found.attributes[name] = Attribute(
+                name, type, kind if value is not None else "attribute"
+            )
+    for name, value in vars(module).items():
+        if name in _OWN or name in found.attributes or name in module._modules:
+            continue
+        _plain(found, name, value, declared, constants)
+    for name in constants - set(found.constants) - set(found.attributes) - set(module._modules):
+        if hasattr(module, name):
+            found.constants[name] = getattr(module, name)
+    if "training" not in found.attributes:
+        found.attributes["training"] = Attribute("training", BOOL, "attribute")
+    ignored = any(
+        marks.mark_of(inspect.getattr_static(type_of(module), name, None)) == "ignore"
+        for name in dir(type_of(module))
+    )
+    found.key = (
+        type_of(module),
+        tuple((one.name, one.of, one.kind) for one in found.attributes.values()),
+        tuple((name, repr(value)) for name, value in sorted(found.constants.items())),
+        tuple((name, id(value)) for name, value in found.functions.items()),
+        id(module) if ignored else 0,
+    )
+    return found
+
+
+def type_of(module: Module) -> type:
+    """The Python class of a module."""
+    return module.__class__
+
+
+def _plain(
+    found: Described, name: str, value: Any, declared: dict[str, Type], constants: set[str]
+) -> None:
+    if name in constants:
+        found.constants[name] = tuple(value) if isinstance(value, list) else value
+        return
+    if isinstance(value, marks.Attribute):
+        found.attributes[name] = Attribute(name, from_object(value.type), "attribute")
+        return
+    if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "compiled"):
+        found.functions[name] = value
+        return
+    try:
+        type = declared[name] if name in declared else infer(value)
+    except NoType as error:
+        found.failed[name] = str(error)
+        return
+    found.attributes[name] = Attribute(name, type, "attribute")

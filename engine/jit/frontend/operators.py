@@ -1,0 +1,72 @@
+"""Which operator a function of the engine stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+_SCHEMA = re.compile(r"Schema: ``(\w+)")
+
+# Attributes of Tensors that are read by an operator or builtin.
+PROPERTIES = {
+    "shape": "aten::size",
+    "dtype": "prim::dtype",
+    "device": "prim::device",
+    "layout": "prim::layout",
+    "requires_grad": "prim::requires_grad",
+    "grad": "prim::grad",
+    "data": "prim::data",
+    "ndim": "aten::dim",
+    "T": "aten::numpy_T",
+    "H": "aten::matrix_H",
+    "mT": "aten::mT",
+    "mH": "aten::mH",
+    "real": "aten::real",
+    "imag": "aten::imag",
+    "is_leaf": "aten::is_leaf",
+    "itemsize": "prim::itemsize",
+    "nbytes": "prim::nbytes",
+    "is_meta": "prim::is_meta",
+    "is_sparse": "prim::is_sparse",
+    "is_quantized": "prim::is_quantized",
+    "is_cuda": "prim::is_cuda",
+    "is_nested": "prim::is_nested",
+    "is_mkldnn": "prim::is_mkldnn",
+}
+
+
+@lru_cache(maxsize=1)
+def names() -> frozenset[str]:
+    """The names of all operators, without overloads."""
+    from engine.ops import schemas
+
+    return frozenset(one.partition(".")[0] for one in schemas())
+
+
+def in_engine(fn: object) -> bool:
+    """Whether a function is the engine's own."""
+    module = getattr(fn, "__module__", None) or ""
+    return module == "engine" or module.startswith("engine.")
+
+
+def operator_of(fn: Callable[..., Any]) -> str | None:
+    """ "aten::add" for `engine.add`; None for a function that is written in Python.
+
+    Functions that choose between operators of one name (`engine.max`) are that name: the compiler
+    chooses by the types of the arguments.
+    """
+    if not in_engine(fn):
+        return None
+    name: str = getattr(fn, "__name__", "")
+    if fn.__module__.startswith("engine._generated"):
+        found = _SCHEMA.search(fn.__doc__ or "")
+        return f"aten::{found[1] if found else name}"
+    if fn.__module__.startswith("engine.nn."):
+        return None
+    return f"aten::{name}" if name in names() or name in _BUILTIN else None
+
+
+# Names that have schemas of their own for compiled code, beside the engine's operators.
+_BUILTIN = frozenset(("arange", "tensor", "as_tensor", "is_tensor", "numel", "is_floating_point"))

@@ -1,0 +1,323 @@
+"""Statements other than `if` and loops."""
+
+from __future__ import annotations
+
+import ast
+
+from engine.jit.frontend.calls import exception_of
+from engine.jit.frontend.conditions import condition
+from engine.jit.frontend.control import decided
+from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.environment import FALLS, THROWS, Context, Exit
+from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.expressions import binary
+from engine.jit.frontend.indexing import assign_item, delete_item, tensor_place
+from engine.jit.frontend.types import STR, TENSOR, Type, is_subtype, unify
+from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
+
+_IN_PLACE = {
+    ast.Add: "aten::add_",
+    ast.Sub: "aten::sub_",
+    ast.Mult: "aten::mul_",
+    ast.Div: "aten::div_",
+    ast.FloorDiv: "aten::floor_divide_",
+    ast.Mod: "aten::remainder_",
+    ast.Pow: "aten::pow_",
+    ast.BitAnd: "aten::bitwise_and_",
+    ast.BitOr: "aten::bitwise_or_",
+    ast.BitXor: "aten::bitwise_xor_",
+}
+
+
+@compiles(ast.Expr)
+def _expression_statement(c: Context, tree: ast.Expr) -> Exit:
+    if not (
+        isinstance(tree.value, ast.Constant) and isinstance(tree.value.value, (str, type(...)))
+    ):
+        expression(c, tree.value)
+    return FALLS
+
+
+@compiles(ast.Pass)
+def _pass(c: Context, tree: ast.Pass) -> Exit:
+    return FALLS
+
+
+# ---- assignments
+
+
+@compiles(ast.Assign)
+def _assign(c: Context, tree: ast.Assign) -> Exit:
+    declared = c.comment_type(tree)
+    hint = declared
+    first = tree.targets[0]
+    if hint is None and len(tree.targets) == 1 and _is_empty(tree.value):
+        hint = target_type(c, first)
+    found = expression(c, tree.value, hint)
+    if len(tree.targets) > 1 or declared is not None:
+        found = c.as_value(tree.value, found)
+        if declared is not None:
+            _check_declared(c, tree, declared, found)
+    for target in tree.targets:
+        assign_target(c, target, found, declared)
+    return FALLS
+
+
+def _is_empty(tree: ast.expr) -> bool:
+    """`[]` or `{}`, whose type is not told by what is in it."""
+    return not getattr(tree, "elts", True) or not getattr(tree, "keys", True)
+
+
+@compiles(ast.AnnAssign)
+def _annotated(c: Context, tree: ast.AnnAssign) -> Exit:
+    declared = c.annotation(tree.annotation)
+    if tree.value is None:
+        refuse(
+            c.source, tree, "annotations without a value aren't supported", "assign a value here"
+        )
+    found = value(c, tree.value, declared)
+    _check_declared(c, tree, declared, found)
+    assign_target(c, tree.target, found, declared)
+    return FALLS
+
+
+def _check_declared(c: Context, tree: ast.AST, declared: Type, found: Value) -> None:
+    if not is_subtype(found.type, declared):
+        c.fail(
+            tree,
+            f"Variable is annotated with type {declared} but is being assigned to a value of type "
+            f"{found.type}",
+        )
+
+
+def target_type(c: Context, target: ast.expr) -> Type | None:
+    """The type that an assignment's right side should have, when the target has one already."""
+    if isinstance(target, ast.Name):
+        outer = c.frame.find(target.id)
+        return outer.type if outer is not None else None
+    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        owner = target_type(c, target.value)
+        if owner is not None and owner.kind in ("List", "Dict"):
+            return owner.inner[-1]
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+        found = c.frame.find(target.value.id)
+        if found is not None and isinstance(found.value, Submodule):
+            return found.value.made.attribute_type(target.attr)
+    return None
+
+
+def assign_target(
+    c: Context, target: ast.expr, found: Expression, declared: Type | None = None
+) -> None:
+    """`target = found`."""
+    if isinstance(target, ast.Name):
+        c.assign(target, target.id, found, declared)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(c, target, found)
+    elif isinstance(target, ast.Subscript):
+        assign_item(c, target, c.as_value(target, found))
+    elif isinstance(target, ast.Attribute):
+        _set_attribute(c, target, c.as_value(target, found))
+    else:
+        refuse(c.source, target, "Starred aren't supported", "name every element: a, b, c = x")
+
+
+def _unpack(c: Context, target: ast.Tuple | ast.List, found: Expression) -> None:
+    for one in target.elts:
+        if isinstance(one, ast.Starred):
+            refuse(c.source, one, "Starred aren't supported", "take a slice: a, rest = x[0], x[1:]")
+    for one, part in zip(target.elts, unpacked(c, target, found, len(target.elts)), strict=True):
+        assign_target(c, one, part)
+
+
+def unpacked(c: Context, tree: ast.AST, found: Expression, count: int) -> list[Expression]:
+    """The parts of a tuple or list, `count` of them."""
+    if isinstance(found, Submodule):
+        found = found.made.items_of(c, tree, found)
+    if isinstance(found, Known) and isinstance(found.object, (tuple, list)):
+        found = Items([Known(one, found.constant) for one in found.object])
+    if isinstance(found, Items):
+        _check_count(c, tree, len(found.items), count)
+        return list(found.items)
+    one = c.as_value(tree, found)
+    if one.type.kind == "List":
+        types = [one.type.element] * count
+        return [*c.builder.node(tree, "prim::ListUnpack", [one], types).outputs]
+    if one.type == TENSOR:
+        listed = c.builder.call(tree, "aten::unbind", [one, c.builder.constant(tree, 0)])
+        types = [TENSOR] * count
+        return [*c.builder.node(tree, "prim::ListUnpack", [listed], types).outputs]
+    if one.type.kind != "Tuple":
+        c.fail(tree, f"{one.type} cannot be used as a tuple")
+    _check_count(c, tree, len(one.type.inner), count)
+    return [*c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs]
+
+
+def _check_count(c: Context, tree: ast.AST, there: int, wanted: int) -> None:
+    if there < wanted:
+        c.fail(tree, f"need {wanted} values to unpack but found only {there}")
+    if there > wanted:
+        c.fail(tree, f"too many values to unpack: need {wanted} but found {there}")
+
+
+def _set_attribute(c: Context, target: ast.Attribute, given: Value) -> None:
+    owner = expression(c, target.value)
+    if not isinstance(owner, Submodule):
+        found = c.as_value(target.value, owner)
+        c.fail(target, f"Tried to set an attribute: {target.attr} on a non-class: {found.type}")
+        return
+    owner.made.set_attribute(c, target, owner, given)
+
+
+@compiles(ast.AugAssign)
+def _augmented(c: Context, tree: ast.AugAssign) -> Exit:
+    target = tree.target
+    if isinstance(target, ast.Subscript):
+        _augmented_item(c, tree, target)
+        return FALLS
+    before = value(c, _loaded(target))
+    given = value(c, tree.value, before.type if before.type.kind == "List" else None)
+    after = _changed(c, tree, before, given)
+    if isinstance(target, ast.Attribute):
+        if before.type != TENSOR:
+            _set_attribute(c, target, after)
+    else:
+        assign_target(c, target, after)
+    return FALLS
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """The target of an assignment as an expression."""
+    return ast.copy_location(
+        ast.Attribute(target.value, target.attr, ast.Load())
+        if isinstance(target, ast.Attribute)
+        else ast.Name(target.id if isinstance(target, ast.Name) else "", ast.Load()),
+        target,
+    )
+
+
+def _changed(c: Context, tree: ast.AugAssign, before: Value, given: Value) -> Value:
+    """`before op= given`: in place for Tensors and for lists."""
+    name = _IN_PLACE.get(type(tree.op))
+    if before.type == TENSOR and name is not None:
+        return c.builder.call(tree, name, [before, given])
+    if before.type.kind == "List" and isinstance(tree.op, (ast.Add, ast.Mult)) and name is not None:
+        return c.builder.call(tree, name, [before, given])
+    return binary(c, tree, tree.op, before, given)
+
+
+def _augmented_item(c: Context, tree: ast.AugAssign, target: ast.Subscript) -> None:
+    owner = value(c, target.value)
+    builder = c.builder
+    if owner.type == TENSOR:
+        place = tensor_place(c, target, owner)
+        before = place.read(c, target)
+        given = value(c, tree.value)
+        after = _changed(c, tree, before, given)
+        if place.indices is not None:
+            place.write(c, tree, after)
+        return
+    if owner.type.kind not in ("List", "Dict") or isinstance(target.slice, ast.Slice):
+        c.fail(
+            tree, f"augmented assignment to a part of a value of type {owner.type} is not supported"
+        )
+    key = value(c, target.slice)
+    before = builder.call(tree, "aten::__getitem__", [owner, key])
+    after = _changed(c, tree, before, value(c, tree.value))
+    builder.call(tree, "aten::_set_item", [owner, key, after])
+
+
+@compiles(ast.Delete)
+def _delete(c: Context, tree: ast.Delete) -> Exit:
+    for target in tree.targets:
+        if isinstance(target, ast.Subscript):
+            delete_item(c, target)
+        elif isinstance(target, ast.Name):
+            if c.frame.find(target.id) is None:
+                c.fail(target, f"undefined value {target.id}")
+            c.frame.names.pop(target.id, None)
+            c.frame.lost[target.id] = f"undefined value {target.id}"
+        else:
+            refuse(c.source, target, "del of attributes aren't supported", "assign another value")
+    return FALLS
+
+
+# ---- leaving
+
+
+@compiles(ast.Return)
+def _return(c: Context, tree: ast.Return) -> Exit:
+    from engine.jit.frontend.loops import exit_return
+
+    hint = c.returns if c.declared else None
+    found = c.builder.constant(tree, None) if tree.value is None else value(c, tree.value, hint)
+    check_return(c, tree, found)
+    return Exit("exits", exit_return(c, tree, c.target, found))
+
+
+def check_return(c: Context, tree: ast.AST, found: Value) -> None:
+    """Whether a returned value fits the declared type, or what was returned before."""
+    if c.returns is None:
+        c.returns = found.type
+        return
+    if c.declared:
+        if not is_subtype(found.type, c.returns):
+            c.fail(
+                tree,
+                f"Return value was annotated as having type {c.returns} but is actually of type "
+                f"{found.type}",
+            )
+        return
+    both = unify(c.returns, found.type)
+    if both is None:
+        c.fail(
+            tree,
+            f"Previous return statement returned a value of type {c.returns} but this return "
+            f"statement returns a value of type {found.type}",
+        )
+    c.returns = both
+
+
+@compiles(ast.Raise)
+def _raise(c: Context, tree: ast.Raise) -> Exit:
+    if tree.exc is None:
+        refuse(
+            c.source,
+            tree,
+            "raise without an exception aren't supported",
+            'raise RuntimeError("...")',
+        )
+    message, name = exception_of(c, tree.exc)
+    kind = c.builder.constant(tree.exc, name)
+    c.builder.node(tree, "prim::RaiseException", [message, kind], [])
+    return THROWS
+
+
+@compiles(ast.Assert)
+def _assert(c: Context, tree: ast.Assert) -> Exit:
+    asked = condition(c, tree.test)
+    if asked.static:
+        c.refine(tree, asked.true)
+        return FALLS
+
+    def wrong() -> Exit:
+        message = _assert_message(c, tree)
+        nothing = c.builder.constant(tree, None)
+        c.builder.node(tree, "prim::RaiseException", [message, nothing], [])
+        return THROWS
+
+    if asked.static is False:
+        return wrong()
+    return decided(c, tree, asked, lambda: FALLS, wrong)
+
+
+def _assert_message(c: Context, tree: ast.Assert) -> Value:
+    word = "AssertionError: "
+    if tree.msg is None:
+        return c.builder.constant(tree, word)
+    found = value(c, tree.msg)
+    if found.type == STR and isinstance(found.constant, str):
+        return c.builder.constant(tree.msg, word + found.constant)
+    if found.type != STR:
+        found = c.builder.call(tree.msg, "aten::str", [found])
+    return c.builder.call(tree, "aten::add", [c.builder.constant(tree, word), found])

@@ -1,0 +1,282 @@
+"""Types of the language: read from annotations and from graphs, printed as PyTorch prints them."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any
+
+from engine.dtypes import Size
+from engine.dtypes import device as device_class
+from engine.dtypes import dtype as dtype_class
+from engine.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Type:
+    """One type. kind: Tensor, int, float, complex, bool, str, NoneType, Scalar, Device, Any,
+    Function, Optional, List, Tuple, Dict or class; `inner` the types within."""
+
+    kind: str
+    inner: tuple[Type, ...] = ()
+    name: str = ""  # of a class
+    fields: tuple[str, ...] = ()  # of a named tuple
+
+    @property
+    def element(self) -> Type:
+        """What a list or an Optional holds."""
+        return self.inner[0]
+
+    @property
+    def text(self) -> str:
+        """As graphs write it: `int[]`, `Tensor?`, `Dict(str, int)`."""
+        match self.kind:
+            case "Optional":
+                return f"{self.element.text}?"
+            case "List":
+                return f"{self.element.text}[]"
+            case "Dict":
+                return f"Dict({self.inner[0].text}, {self.inner[1].text})"
+            case "Tuple" if self.fields:
+                pairs = zip(self.fields, self.inner, strict=True)
+                return f"NamedTuple({', '.join(f'{name} : {one.text}' for name, one in pairs)})"
+            case "Tuple":
+                return f"({', '.join(one.text for one in self.inner)})"
+            case "class":
+                return self.name
+        return self.kind
+
+    def __str__(self) -> str:
+        """As Python's annotations write it, for messages: `List[int]`."""
+        inner = ", ".join(map(str, self.inner))
+        match self.kind:
+            case "Optional" | "List" | "Dict" | "Tuple":
+                return f"{self.kind}[{inner}]"
+            case "class":
+                return self.name
+            case "Scalar":
+                return "number"
+        return self.kind
+
+
+TENSOR, INT, FLOAT, BOOL = Type("Tensor"), Type("int"), Type("float"), Type("bool")
+STR, NONE, ANY, SCALAR = Type("str"), Type("NoneType"), Type("Any"), Type("Scalar")
+COMPLEX, DEVICE, FUNCTION = Type("complex"), Type("Device"), Type("Function")
+_NUMBERS = frozenset((INT, FLOAT, COMPLEX, BOOL))
+
+
+def optional(inner: Type) -> Type:
+    """`inner` or None."""
+    return inner if inner.kind in ("Optional", "NoneType", "Any") else Type("Optional", (inner,))
+
+
+def list_of(inner: Type) -> Type:
+    """A list."""
+    return Type("List", (inner,))
+
+
+def dict_of(key: Type, value: Type) -> Type:
+    """A dictionary."""
+    return Type("Dict", (key, value))
+
+
+def tuple_of(*inner: Type, fields: tuple[str, ...] = ()) -> Type:
+    """A tuple, with names when it is a named one."""
+    return Type("Tuple", inner, "", fields)
+
+
+def is_subtype(one: Type, wanted: Type) -> bool:
+    """Whether every value of `one` may stand where `wanted` is asked for."""
+    if one == wanted or wanted is ANY or wanted.kind == "Any":
+        return True
+    if wanted.kind == "Optional":
+        if one.kind == "Optional":
+            return is_subtype(one.element, wanted.element)
+        return one == NONE or is_subtype(one, wanted.element)
+    if wanted == SCALAR:
+        return one in _NUMBERS
+    if one.kind == "Tuple" and wanted.kind == "Tuple":
+        same = len(one.inner) == len(wanted.inner)
+        named = not wanted.fields or wanted.fields == one.fields
+        return same and named and all(map(is_subtype, one.inner, wanted.inner))
+    return False
+
+
+def unify(a: Type, b: Type) -> Type | None:
+    """The most special type that both are; None where only Any would do."""
+    if is_subtype(a, b):
+        return b
+    if is_subtype(b, a):
+        return a
+    if a == NONE or b == NONE:
+        return optional(b if a == NONE else a)
+    if a.kind == "Optional" or b.kind == "Optional":
+        inner = unify(
+            a.element if a.kind == "Optional" else a, b.element if b.kind == "Optional" else b
+        )
+        return inner and optional(inner)
+    if a.kind == b.kind == "Tuple" and len(a.inner) == len(b.inner):
+        inner_types = [unify(x, y) for x, y in zip(a.inner, b.inner, strict=True)]
+        found = [one for one in inner_types if one is not None]
+        return tuple_of(*found) if len(found) == len(inner_types) else None
+    return None
+
+
+# ---- from annotations
+
+_PLAIN: dict[Any, Type] = {
+    Tensor: TENSOR,
+    int: INT,
+    float: FLOAT,
+    complex: COMPLEX,
+    bool: BOOL,
+    str: STR,
+    None: NONE,
+    NoneType: NONE,
+    device_class: DEVICE,
+    dtype_class: INT,
+    Size: list_of(INT),
+    Any: ANY,
+    typing.Any: ANY,
+}
+
+
+class UnknownType(TypeError):
+    """An annotation that names no type of the language."""
+
+
+def from_object(given: Any) -> Type:
+    """The type that an annotation, evaluated, stands for. Raises: UnknownType."""
+    try:
+        if given in _PLAIN:
+            return _PLAIN[given]
+    except TypeError:
+        pass  # not hashable: no type of the table
+    if isinstance(given, Type):
+        return given
+    origin, args = typing.get_origin(given), typing.get_args(given)
+    if origin in (typing.Final, typing.Annotated) or origin is typing.ClassVar:
+        return from_object(args[0])
+    if origin is list and len(args) == 1:
+        return list_of(from_object(args[0]))
+    if origin is dict and len(args) == 2:
+        key = from_object(args[0])
+        if key.kind not in ("str", "int", "float", "bool", "complex", "Tensor"):
+            raise UnknownType(
+                f"keys of a Dict are str, int, float, bool, complex or Tensor, not {key}"
+            )
+        return dict_of(key, from_object(args[1]))
+    if origin is tuple:
+        if Ellipsis in args:
+            raise UnknownType("Tuple[T, ...] has no fixed length; write List[T]")
+        return tuple_of(*[from_object(one) for one in args if one != ()])
+    if origin in (typing.Union, UnionType):
+        return _union(args)
+    if isinstance(given, type) and issubclass(given, tuple) and hasattr(given, "_fields"):
+        return named_tuple(given)
+    if given in (list, dict, tuple, typing.List, typing.Dict, typing.Tuple):  # noqa: UP006
+        name = getattr(given, "__name__", str(given))
+        raise UnknownType(f"{name} needs the types of what it holds: List[int], Dict[str, int]")
+    raise UnknownType(f"Unknown type name '{getattr(given, '__name__', given)}'")
+
+
+def _union(args: tuple[Any, ...]) -> Type:
+    inner = [one for one in args if one is not NoneType]
+    if len(inner) == 1 and len(args) == 2:
+        return optional(from_object(inner[0]))
+    kinds = {from_object(one) for one in inner}
+    if kinds <= {INT, FLOAT, BOOL, COMPLEX}:  # a number is a number
+        return optional(SCALAR) if len(inner) < len(args) else SCALAR
+    raise UnknownType("a Union other than Optional is not supported; write two functions")
+
+
+def named_tuple(given: Any) -> Type:
+    """The type of a NamedTuple class; fields without annotation are Tensors."""
+    notes = typing.get_type_hints(given) if hasattr(given, "__annotations__") else {}
+    inner = [from_object(notes.get(name, Tensor)) for name in given._fields]
+    return tuple_of(*inner, fields=tuple(given._fields))
+
+
+# ---- from the text of graphs
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def eat(self, word: str) -> bool:
+        while self.text[self.at : self.at + 1] == " ":
+            self.at += 1
+        if self.text.startswith(word, self.at):
+            self.at += len(word)
+            return True
+        return False
+
+    def word(self) -> str:
+        start = self.at
+        while self.at < len(self.text) and (
+            self.text[self.at].isalnum() or self.text[self.at] in "_."
+        ):
+            self.at += 1
+        return self.text[start : self.at]
+
+    def until_closed(self) -> None:
+        depth = 1
+        while depth:
+            depth += {"(": 1, ")": -1}.get(self.text[self.at], 0)
+            self.at += 1
+
+    def type(self) -> Type:
+        found = self.base()
+        while True:
+            if self.eat("[]"):
+                found = list_of(found)
+            elif self.eat("?"):
+                found = optional(found)
+            else:
+                return found
+
+    def types(self) -> list[Type]:
+        found = []
+        while not self.eat(")"):
+            found.append(self.type())
+            self.eat(",")
+        return found
+
+    def base(self) -> Type:
+        if self.eat("("):
+            return tuple_of(*self.types())
+        word = self.word()
+        if word == "Dict" and self.eat("("):
+            return dict_of(*self.types())
+        if word == "NamedTuple" and self.eat("("):
+            names, inner = [], []
+            while not self.eat(")"):
+                self.eat(" ")
+                names.append(self.word())
+                self.eat(":")
+                self.eat(" ")
+                inner.append(self.type())
+                self.eat(",")
+            return tuple_of(*inner, fields=tuple(names))
+        if word.startswith("__torch__"):
+            return Type("class", (), word)
+        if word in _WORDS:
+            return _WORDS[word]
+        if self.eat("("):  # Float(2, 3): a Tensor of which more is known
+            self.until_closed()
+        return TENSOR
+
+
+_WORDS = {
+    one.kind: one
+    for one in (INT, FLOAT, BOOL, STR, NONE, ANY, SCALAR, COMPLEX, DEVICE, FUNCTION, TENSOR)
+} | {"number": SCALAR, "None": NONE}
+
+
+@lru_cache(maxsize=4096)
+def from_text(text: str) -> Type:
+    """The type that a graph writes so; what it knows of a tensor is left out."""
+    return _Reader(text).type()

@@ -1,0 +1,115 @@
+"""What an expression stands for while a function is compiled.
+
+A `Value` is a value of the graph. The others exist only in the compiler: they disappear when they
+are called, indexed, or gone through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from engine.jit.frontend.types import Type
+
+if TYPE_CHECKING:
+    from engine.jit.frontend.modules import ModuleClass
+
+MISSING: Any = object()
+
+
+class Value:
+    """A value of the graph: its number, its type, and the constant that it is, if any."""
+
+    __slots__ = ("block", "constant", "id", "named", "nothing", "type")
+
+    def __init__(self, id: int, type: Type, block: int, constant: Any = MISSING) -> None:
+        self.id = id
+        self.type = type
+        self.block = block  # that it was made in
+        self.constant = constant
+        self.named = False
+        # Of a value that nobody reads: those that it is made of, whose type follows its own.
+        self.nothing: list[Value] | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the compiler knows what it is."""
+        return self.constant is not MISSING
+
+
+@dataclass(frozen=True)
+class Known:
+    """A Python object: a module, a function, a type, a constant that is not in the graph yet."""
+
+    object: Any
+    constant: bool = False  # may become a constant of the graph
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A method of a value of the graph: `x.add`."""
+
+    name: str
+    owner: Value
+
+
+@dataclass(frozen=True)
+class Submodule:
+    """A module: the value that holds it (None: a container gone through) and its class."""
+
+    value: Value
+    made: ModuleClass
+
+
+@dataclass(frozen=True)
+class ModuleMethod:
+    """A method of a module."""
+
+    name: str
+    owner: Submodule
+
+
+@dataclass(frozen=True)
+class Items:
+    """Some expressions in a row, known one by one: a tuple, what a ModuleList holds."""
+
+    items: Sequence[Expression]
+
+
+@dataclass(frozen=True)
+class Range:
+    """`range(...)`, not yet gone through; `stop` None is without end."""
+
+    start: Value | None
+    stop: Value | None
+    step: Value | None
+
+
+@dataclass(frozen=True)
+class Together:
+    """`zip(...)` and `enumerate(...)`: several gone through at once."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Either:
+    """A choice between two things that are called: `(f if c else g)(x)`."""
+
+    test: Any
+    body: Any
+    orelse: Any
+
+
+@dataclass(frozen=True)
+class Special:
+    """A word of the language with its own rule: `rule(context, tree)` compiles the call."""
+
+    name: str
+    rule: Callable[..., Any]
+
+
+Expression: TypeAlias = (
+    Value | Known | Bound | Submodule | ModuleMethod | Items | Range | Together | Either | Special
+)
