@@ -7,8 +7,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jit/graph.h"
@@ -33,16 +35,26 @@ class Function final : public RefCounted {
   // "forward(self, Tensor x, int n=2) -> Tensor"
   std::string schema_text() const;
 
-  // Takes the arguments off the stack (all of them, defaults added by the caller or here) and
-  // leaves the one result on it.
+  // The `given` arguments at the end of the stack, and keywords, become all of them: keywords go to
+  // their places, defaults are added, numbers and lists converted to the types of the parameters.
+  // Throws a RuntimeError as PyTorch words it where one is missing, unknown, or of another type.
+  using Keywords = std::vector<std::pair<std::string, IValue>>;
+  void bind(Stack& stack, size_t given, Keywords keywords = {}) const;
+
+  // Takes the arguments off the stack, which is nothing but them, and leaves the one result on it.
   void call(Stack& stack);
   Executor& executor();
 
  private:
+  std::string unqualified_name() const;
+  std::string parameter_name(size_t i) const;
+  void convert(IValue& value, size_t i) const;
+
   const int64_t id_;
   const std::string name_;
   const GraphRef graph_;
   std::vector<IValue> defaults_;
+  std::once_flag prepared_;
   std::unique_ptr<Executor> executor_;
 };
 
