@@ -17,6 +17,7 @@ class Describer {
     kinds("numbers", p_.given);
     outputs();
     steps();
+    units();
     w_.key("registers").values(p_.registers);
     memory();
     if (launch) {
@@ -43,7 +44,7 @@ class Describer {
     w_.end_array();
   }
 
-  // "x0", "0.5", "r2", "out1": how an operand is called in a list of steps.
+  // "in0", "0.5", "r2", "v7", "out1": how an operand is called in a list of steps.
   std::string called(int id) const {
     const Item& i = item(id);
     switch (i.is) {
@@ -58,7 +59,9 @@ class Describer {
       }
       case Item::Is::kStep: break;
     }
-    return i.output >= 0 ? "out" + std::to_string(i.output) : "r" + std::to_string(i.reg);
+    if (i.output >= 0) return "out" + std::to_string(i.output);
+    // What only its own block reads lies in no register of the first cache.
+    return i.reg >= 0 ? "r" + std::to_string(i.reg) : "v" + std::to_string(i.index);
   }
   static std::string op_name(const Step& step) {
     return step.op ? std::string("aten::") + step.op->name : "aten::_to_copy";
@@ -88,7 +91,7 @@ class Describer {
   void outputs() {
     number_.resize(p_.steps.size());
     int64_t next = 0;
-    for (size_t s = 0; s < p_.steps.size(); ++s) number_[s] = p_.steps[s].live ? next++ : -1;
+    for (const auto& [s, unit] : in_order()) number_[static_cast<size_t>(s)] = next++;
     std::vector<bool> told(p_.steps.size());
     w_.key("outputs").begin_array();
     for (const Output& output : p_.outputs) {
@@ -104,12 +107,38 @@ class Describer {
     w_.end_array();
   }
 
+  // Live steps with the number of their unit, as they run.
+  std::vector<std::pair<int, size_t>> in_order() const {
+    std::vector<std::pair<int, size_t>> steps;
+    for (size_t u = 0; u < p_.units.size(); ++u) {
+      for (const int s : p_.units[u].steps) steps.emplace_back(s, u);
+    }
+    return steps;
+  }
+
+  void units() {
+    w_.key("units").begin_array();
+    for (const Unit& unit : p_.units) {
+      w_.begin_object().member("kind", unit.block ? "block" : "loop");
+      const auto names = [&](std::string_view key, const std::vector<int>& ids) {
+        w_.key(key).begin_array();
+        for (const int id : ids) w_.value(called(id));
+        w_.end_array();
+      };
+      names("reads", unit.reads(p_));
+      names("writes", unit.writes(p_));
+      if (unit.block) w_.member("code_bytes", unit.block->code.size());
+      w_.end_object();
+    }
+    w_.end_array();
+  }
+
   void steps() {
     w_.key("steps").begin_array();
-    for (const Step& step : p_.steps) {
-      if (!step.live) continue;
+    for (const auto& [s, unit] : in_order()) {
+      const Step& step = p_.steps[static_cast<size_t>(s)];
       const Item& made = item(step.result);
-      w_.begin_object().member("op", op_name(step));
+      w_.begin_object().member("unit", unit).member("op", op_name(step));
       w_.member("computes", uh::name(step.dtype)).member("dtype", uh::name(made.kind.dtype));
       w_.key("operands").begin_array();
       for (size_t k = 0; k < step.arity; ++k) w_.value(called(step.operands[k]));

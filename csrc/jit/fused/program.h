@@ -120,9 +120,10 @@ size_t output_count(const FusedProgram& program);
 // JSON for the explorer: {"inputs": [{"dtype", "zero_dim", "used"}], "numbers", "outputs":
 // [{"dtype", "tree": {"step", "op", "dtype", "operands": [tree or {"leaf"}]}; of reductions
 // "reduce", "dims"}], "steps": [{"op", "computes", "dtype", "operands", "parameters", "to",
-// "expr"}], "registers": [bytes per element], "tile", "l1_bytes", and per element "read_bytes",
-// "written_bytes", "eager_bytes"}; with a launch also {"launch": {"elements", "tile", "tiles",
-// "threads", "gathered", "l1_bytes"}}.
+// "expr"}], "units": [{"kind": "loop" | "block", "reads", "writes", "code_bytes"}], "registers":
+// [bytes per element], "tile", "l1_bytes", and per element "read_bytes", "written_bytes",
+// "eager_bytes"}; with a launch also {"launch": {"elements", "tile", "tiles", "threads",
+// "gathered", "l1_bytes"}}.
 std::string describe(const FusedProgram& program, const Launch* launch = nullptr);
 
 }  // namespace uh::jit::fused

@@ -23,7 +23,6 @@ inline constexpr size_t kMaxNumbers = 32;  // in all their dtypes
 inline constexpr size_t kMaxOutputs = 16;
 inline constexpr size_t kMaxSteps = 128;
 inline constexpr size_t kMaxOperands = 3;
-inline constexpr int64_t kTile = 256;  // elements; see Note [Tiles] in launch.cpp
 
 // What a Term stands for.
 struct Item {

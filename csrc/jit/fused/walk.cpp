@@ -11,9 +11,11 @@ namespace {
 constexpr int64_t kLine = 64;       // bytes of a line of the cache
 constexpr int64_t kWork = 1 << 17;  // elements times steps that are worth a thread
 
-int64_t tile_for(int64_t bytes_per_element) {
+int64_t tile_for(const FusedProgram& program, int64_t bytes_per_element) {
+  const bool blocks = std::any_of(program.units.begin(), program.units.end(),
+                                  [](const Unit& unit) { return unit.block != nullptr; });
   const int64_t fits = kArenaWanted / std::max<int64_t>(bytes_per_element, 1);
-  const int64_t wanted = std::clamp<int64_t>(fits & -kLine, kLine, kTile);
+  const int64_t wanted = std::clamp<int64_t>(fits & -kLine, kLine, blocks ? kBlockTile : kTile);
   return wanted * bytes_per_element <= kArena / 2 ? wanted : 16;
 }
 
@@ -28,7 +30,7 @@ int64_t register_bytes(const FusedProgram& program) {
 
 }  // namespace
 
-int64_t tile_of(const FusedProgram& program) { return tile_for(register_bytes(program)); }
+int64_t tile_of(const FusedProgram& program) { return tile_for(program, register_bytes(program)); }
 
 int64_t arena_of(const FusedProgram& program) {
   int64_t bytes = 0;
@@ -107,7 +109,7 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
         written.emplace_back(plain ? Run(space, shape, outputs[i].data(), width) : Run());
     if (plain && !run.dense()) bytes += width;
   }
-  tile = tile_for(bytes);
+  tile = tile_for(program, bytes);
   place_registers();
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto id = static_cast<size_t>(program.inputs[i]);
