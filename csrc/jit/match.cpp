@@ -138,10 +138,12 @@ bool Match::plan(const Parameter& parameter, Value* value) {
   const bool list = formal->is(TypeKind::kList);
   if (list && given.is(TypeKind::kTuple))
     return plan_list(parameter, std::vector<Value*>(given.inner().size(), value));
-  // One int for int[2].
-  if (list && parameter.fixed_size && is_subtype(given, *formal->element())) {
-    plans_.push_back({How::kList,
-                      std::vector<Item>(static_cast<size_t>(parameter.fixed_size), Item{value}),
+  // One int for int[2]; operators take one for every int[], as dimensions and sizes: x.sum(1).
+  const bool one = parameter.fixed_size != 0 ||
+                   (list && !signature_.builtin && formal->element()->is(TypeKind::kInt));
+  if (list && one && is_subtype(given, *formal->element())) {
+    const int64_t n = std::max<int64_t>(1, parameter.fixed_size);
+    plans_.push_back({How::kList, std::vector<Item>(static_cast<size_t>(n), Item{value}),
                       formal->element(), &parameter});
     return true;
   }
