@@ -247,6 +247,18 @@ int64_t uh_graph_function(uh_graph self, uh_function function) {
 int uh_function_call(uh_function self, const uh_value* args, int64_t n, uh_value* ret_value) {
   return done([&] { *ret_value = write_value(called(function_of(self), values_of(args, n))); });
 }
+uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int64_t n) {
+  return guard(0, [&] {
+    Stack stack;
+    stack.reserve(static_cast<size_t>(n) + 4);
+    for (int64_t i = 0; i < n; ++i) stack.emplace_back(take(args[i]));
+    Function& function = function_of(self);
+    function.call(stack);
+    const Tensor* result = stack.empty() ? nullptr : stack.back().get_if<Tensor>();
+    check(result && *result, "function ", function.name(), ": its result is no tensor");
+    return give(*result);
+  });
+}
 uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n) {
   return guard(
       0, [&] { return give_ref(function_of(self).executor().graph_for(values_of(args, n))); });

@@ -53,6 +53,8 @@ uh_graph uh_function_graph(uh_function self);
 /* `prim::Constant[name=...]`, at the insertion point; a value. */
 int64_t uh_graph_function(uh_graph self, uh_function function);
 int uh_function_call(uh_function self, const uh_value* args, int64_t n, uh_value* ret_value);
+/* The same from tensors to one tensor, for the usual call: 0 where it fails. */
+uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int64_t n);
 /* The graph that runs for inputs like these, optimised and specialised, and its instructions. */
 uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n);
 const char* uh_function_code(uh_function self, const uh_value* args, int64_t n);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "autograd/meta.h"
 #include "generated/ops.h"
 #include "jit/model_file.h"
 #include "jit/pass.h"
@@ -62,7 +63,7 @@ class Freezer {
     Rewrite rewrite(graph, "an attribute of a frozen module -> its value", {node});
     rewrite.because("the module is in eval mode and nothing sets " + node->text_attribute("name"));
     const Tensor* tensor = value.get_if<Tensor>();
-    const bool detached = tensor && *tensor && (*tensor).keys().has(Key::kAutograd);
+    const bool detached = tensor && *tensor && autograd::requires_grad(*tensor);
     Node* constant = graph.create_constant(detached ? IValue(ops::detach(*tensor)) : value);
     constant->insert_before(node);
     constant->output()->set_name("self." + node->text_attribute("name"));

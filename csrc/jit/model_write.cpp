@@ -1,6 +1,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autograd/meta.h"
 #include "base/json.h"
 #include "jit/archive.h"
 #include "jit/model_file.h"
@@ -85,7 +86,7 @@ class ModelWriter {
     };
     if (const Tensor* t = value.get_if<Tensor>(); t && *t) {
       w.member("tensor", file.add(path, *t));
-      w.member("requires_grad", t->keys().has(Key::kAutograd));
+      w.member("requires_grad", autograd::requires_grad(*t));
     } else if (const auto* list = value.get_if<std::vector<Tensor>>()) {
       items("list", std::vector<IValue>(list->begin(), list->end()));
     } else if (const Object* object = value.object()) {

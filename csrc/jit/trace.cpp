@@ -1,4 +1,5 @@
 #include "jit/trace.h"
+#include "autograd/meta.h"
 
 #include <memory>
 
@@ -141,7 +142,7 @@ Value* Tracing::value_of(const IValue& value) {
       know(*t, value);
       return value;
     }
-    check(!t->keys().has(Key::kAutograd) || !grad_enabled(),
+    check(!autograd::requires_grad(*t) || !grad_enabled(),
           "trace: a tensor that requires a gradient is neither an input of the trace nor an "
           "attribute of its module, and cannot become a constant; detach() it, or make it either");
     // A constant of its own: what Python writes to the tensor later is not in the graph.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "autograd/meta.h"
 #include "jit/function.h"
 
 namespace uh::jit {
@@ -114,7 +115,7 @@ TypeRef type_of_tensor(const Tensor& t) {
   facts.dtype = t.dtype();
   facts.sizes = t.sizes();
   facts.strides = t.strides();
-  facts.requires_grad = t.keys().has(Key::kAutograd);
+  facts.requires_grad = autograd::requires_grad(t);
   facts.device = t.device();
   return tensor_type(std::move(facts));
 }

@@ -11,8 +11,7 @@ from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.graph import Graph, number_of, text_of
 from engine.jit.values import Native, to_python
-
-_MISSING = object()
+from engine.tensor import wrap
 
 
 class NativeFunction:
@@ -68,9 +67,19 @@ class NativeFunction:
         native = Native(args)
         return text_of(lib.uh_function_code(self.handle, native.array, native.count))
 
+    def takes_tensors(self) -> bool:
+        """Whether all parameters are tensors, and the one result is."""
+        graph = self.graph
+        values = [*graph.inputs(), *graph.outputs()]
+        return len(graph.outputs()) == 1 and all(_is_tensor(one.type()) for one in values)
+
     def tell(self, how: str, file: str, facts: dict[str, Any]) -> None:
         """Where it comes from, for a recording."""
         lib.uh_function_tell(self.handle, how.encode(), file.encode(), json.dumps(facts).encode())
+
+
+def _is_tensor(type: str) -> bool:
+    return bool(lib.uh_type_is_subtype(type.encode(), b"Tensor") == 1)
 
 
 class ScriptFunction:
@@ -94,6 +103,7 @@ class ScriptFunction:
             p.default is p.empty and p.kind is not p.KEYWORD_ONLY
             for p in signature.parameters.values()
         )
+        self._plain = self._simple and native.takes_tensors()  # to one tensor: the usual call
         self.__name__ = self.__qualname__ = native.name
         self.__doc__ = fn.__doc__ if fn is not None else None
         self.__wrapped__ = fn
@@ -109,6 +119,14 @@ class ScriptFunction:
         return list(bound.arguments.values())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._plain and not kwargs and len(args) == self._count:
+            try:
+                handles = [one._h for one in args]
+            except AttributeError:
+                pass  # no tensor: the general way says what is wrong
+            else:
+                made = lib.uh_function_call_tensors(self._native.handle, handles, self._count)
+                return wrap(made) if made else raise_last()
         return self._native.call(self._bound(args, kwargs))
 
     @property
