@@ -22,8 +22,10 @@ from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
 from engine.jit.frontend.errors import CallError, fail
 from engine.jit.frontend.source import Source
-from engine.jit.frontend.types import FUNCTION, Type, from_text
+from engine.jit.frontend.types import FUNCTION, NONE, Type, from_text
 from engine.jit.frontend.values import MISSING, Value
+
+NOTHING = 0  # the number of a Value that is not in the graph
 
 
 def constant_value(value: Any) -> tuple[Any, Any]:
@@ -128,8 +130,8 @@ class Builder:
         )
         if found < 0:
             fail(self.source, tree, str(last_error()), kind=CallError)
-        if found == 0:  # nothing comes back: None to the program
-            return self.constant(tree, None)
+        if found == 0:  # nothing comes back: None to a program that looks at it
+            return Value(NOTHING, NONE, self.block, None)
         return self._value(found, self._type(found))
 
     def node(
@@ -181,7 +183,7 @@ class Builder:
         value.named = bool(name)
         return value
 
-    def name(self, value: Value, name: str) -> None:
+    def name(self, value: Value, name: str, numbered: bool = True) -> None:
         """Names a value that has none yet, as PyTorch does: x.1, x.2, ..."""
         if (
             value.named
@@ -191,7 +193,7 @@ class Builder:
         ):
             return
         value.named = True
-        fresh = self._fresh(name)
+        fresh = self._fresh(name) if numbered else name
         self._done(lib.uh_value_set_name(self.handle, value.id, fresh.encode()))
 
     def retype(self, value: Value, type: Type) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, Refinements
 from engine.jit.frontend.types import BOOL, NONE, SCALAR, TENSOR, Type, is_subtype
-from engine.jit.frontend.values import Expression, Value
+from engine.jit.frontend.values import Expression, Known, Value
 
 # Calls that are conditions (isinstance, hasattr, ...): calls.py adds them.
 CALLS: dict[Any, Callable[[Context, ast.Call], Condition]] = {}
@@ -207,7 +207,8 @@ def _identity(
     asked, asked_tree = (right, right_tree) if left_none else (left, left_tree)
     if not isinstance(asked, Value) or not _may_be_none(asked.type):
         return Condition(tree, None, negated)
-    none = c.builder.constant(left_tree if left_none else right_tree, None)
+    other, other_tree = (left, left_tree) if left_none else (right, right_tree)
+    none = c.as_value(other_tree, other if isinstance(other, Value) else Known(None, True))
     word = "aten::__isnot__" if negated else "aten::__is__"
     pair = [none, asked] if left_none else [asked, none]
     made = Condition(tree, c.builder.call(tree, word, pair))

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engine.jit.frontend.builder import Builder, can_be_constant
+from engine.jit.frontend.builder import NOTHING, Builder, can_be_constant
 from engine.jit.frontend.errors import CompileError, fail
 from engine.jit.frontend.source import Source
-from engine.jit.frontend.types import Type, is_subtype, tuple_of
+from engine.jit.frontend.types import NONE, Type, is_subtype, tuple_of
 from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ class Context:
         self, tree: ast.AST, name: str, value: Expression, declared: Type | None = None
     ) -> None:
         """`name = value`."""
-        if not isinstance(value, Value):
-            value = self._storable(tree, value)
+        value = self._storable(tree, value)
         if not isinstance(value, Value):
             self.frame.names[name] = Variable(value, None)
             return
@@ -167,6 +166,8 @@ class Context:
 
     def _storable(self, tree: ast.AST, value: Expression) -> Expression:
         """Constants and tuples become values of the graph; functions and modules stay what they are."""
+        if isinstance(value, Value):
+            return self.as_value(tree, value)
         if isinstance(value, Known) and value.constant and can_be_constant(value.object):
             return self.builder.constant(tree, value.object)
         if isinstance(value, Items) and all(isinstance(one, Value) for one in value.items):
@@ -187,7 +188,10 @@ class Context:
             found = self.frame.find(name)
             if found is None or not isinstance(found.value, Value) or found.value.type == type:
                 continue
-            cast = self.builder.prim(tree, "prim::unchecked_cast", [found.value], type)
+            if type == NONE:
+                cast = self.builder.constant(tree, None)
+            else:
+                cast = self.builder.prim(tree, "prim::unchecked_cast", [found.value], type)
             self.builder.name(cast, name)
             self.frame.names[name] = Variable(cast, type, refined=True)
 
@@ -208,7 +212,7 @@ class Context:
     def as_value(self, tree: ast.AST, found: Expression) -> Value:
         """A value of the graph. Raises: CompileError for what is none."""
         if isinstance(found, Value):
-            return found
+            return self.builder.constant(tree, None) if found.id == NOTHING else found
         if isinstance(found, Known):
             constant = found.constant or self.inside_engine
             if constant and can_be_constant(found.object):

@@ -205,7 +205,8 @@ def signature(
                 if not operators.in_engine(fn):
                     raise
                 type, open_type = TENSOR, True
-        open_type = open_type or (operators.in_engine(fn) and type.kind in ("Any", "Scalar"))
+        if operators.in_engine(fn) and type.kind in ("Any", "Scalar"):
+            type, open_type = TENSOR, True
         default = given.get(one.arg, inspect.Parameter.empty)
         has = default is not inspect.Parameter.empty
         only = one in args.kwonlyargs

@@ -18,7 +18,7 @@ from engine._native import lib
 from engine._native.errors import raise_last
 from engine.jit.frontend import marks, operators
 from engine.jit.frontend.arguments import Arguments, match
-from engine.jit.frontend.calls import call_compiled, call_ignored
+from engine.jit.frontend.calls import RULES, call_compiled, call_ignored
 from engine.jit.frontend.dispatch import expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError
@@ -37,6 +37,7 @@ from engine.jit.frontend.types import Type, is_subtype
 from engine.jit.frontend.values import Expression, Items, Known, ModuleMethod, Submodule, Value
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
+from engine.nn.modules.utils import weight_and_bias
 
 _KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
 _classes: dict[Any, ModuleClass] = {}
@@ -115,6 +116,8 @@ class ModuleClass:
             table = copy.copy(self)
             table.is_dict, table.is_list = True, False
             return Submodule(owner.value, table)
+        if name in self._table_names():
+            return ModuleMethod(name, owner)
         if name in self.described.failed:
             raise c.fail(
                 tree,
@@ -144,7 +147,7 @@ class ModuleClass:
 
     def _get(self, c: Context, tree: ast.AST, owner: Submodule, name: str, type: Type) -> Value:
         node = c.builder.node(tree, "prim::GetAttr", [owner.value], [type]).set("name", name)
-        c.builder.name(node.outputs[0], f"_{name}" if name.isdigit() else name)
+        c.builder.name(node.outputs[0], f"_{name}" if name.isdigit() else name, numbered=False)
         return node.outputs[0]
 
     def _submodule(self, c: Context, tree: ast.AST, owner: Submodule, name: str) -> Submodule:
@@ -202,13 +205,15 @@ class ModuleClass:
             "Instead: loop over them: for i, module in enumerate(self.modules)",
         )
 
+    def _table_names(self) -> frozenset[str]:
+        own = ("items", "keys", "values") if self.is_dict else ()
+        return frozenset((*own, "children", "named_children"))
+
     def _table(
         self, c: Context, tree: ast.AST, owner: Submodule, name: str, count: int
     ) -> Items | None:
         """`modules.items()` and the like."""
-        wanted = {"items", "keys", "values"} if self.is_dict else set()
-        wanted |= {"children", "named_children"}
-        if name not in wanted or count:
+        if name not in self._table_names() or count:
             return None
         made = []
         for key in self.submodules:
@@ -382,3 +387,13 @@ def _compile_exported(compiled: CompiledModule, outermost: bool) -> None:
             wanted = fn is not Module.forward and not marks.mark_of(fn)
         if wanted:
             compiled.made.method(None, None, fn, name)
+
+
+def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    """The engine's short cut to `module.weight, module.bias`."""
+    owner = expression(c, tree.args[0])
+    assert isinstance(owner, Submodule)
+    return Items([owner.made.attribute(c, tree, owner, name) for name in ("weight", "bias")])
+
+
+RULES[weight_and_bias] = _weight_and_bias

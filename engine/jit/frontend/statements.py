@@ -315,9 +315,9 @@ def _assert_message(c: Context, tree: ast.Assert) -> Value:
     word = "AssertionError: "
     if tree.msg is None:
         return c.builder.constant(tree, word)
+    if isinstance(tree.msg, ast.Constant):
+        return c.builder.constant(tree.msg, f"{word}{tree.msg.value}")
     found = value(c, tree.msg)
-    if found.type == STR and isinstance(found.constant, str):
-        return c.builder.constant(tree.msg, word + found.constant)
     if found.type != STR:
         found = c.builder.call(tree.msg, "aten::str", [found])
     return c.builder.call(tree, "aten::add", [c.builder.constant(tree, word), found])
