@@ -23,6 +23,20 @@ void Value::set_type(TypeRef type) {
 
 void Value::set_name(std::string_view name) {
   Graph& g = graph();
+  // A number, as texts that are read back have them: kept where no other has it.
+  if (!name.empty() && name.size() < 18 &&
+      name.find_first_not_of("0123456789") == std::string_view::npos) {
+    if (named_ || g.names_.count(std::string(name))) return;
+    g.names_.erase(name_);
+    name_ = name;
+    g.names_[name_] = this;
+    g.edited(EditKind::kSetName);
+    if (Edit* edit = g.log(EditKind::kSetName)) {
+      edit->a = id_;
+      edit->text = name_;
+    }
+    return;
+  }
   // "x.3" asks for another x: PyTorch counts per name, the number after the last dot.
   std::string stem(name);
   if (const size_t dot = stem.find_last_of('.');

@@ -1,16 +1,19 @@
 #include "jit/verify.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "jit/print.h"
+#include "jit/signature.h"
+#include "jit/verify_kinds.h"
 
 namespace uh::jit {
 namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph) {}
+  Verifier(const Graph& graph, bool calls) : graph_(graph), calls_(calls) {}
 
   void run() {
     block(*graph_.block());
@@ -67,10 +70,6 @@ class Verifier {
       require(listed, node, "an input does not list its use");
       ++seen_uses_[input];
     }
-    if (node.op() && node.op()->schema_text().find("...") == std::string_view::npos) {
-      require(node.inputs().size() == node.op()->schema().arguments.size(), node,
-              "an operator without all of its arguments");
-    }
   }
 
   void inside(const Node& node) {
@@ -78,41 +77,42 @@ class Verifier {
       require(b->owner() == &node, node, "a block belongs to another node");
       block(*b);
     }
-    const size_t outputs = node.outputs().size();
-    if (node.is("prim::If")) {
-      require(node.inputs().size() == 1 && node.blocks().size() == 2, node,
-              "an If has one condition and two blocks");
-      for (const Block* b : node.blocks()) {
-        require(b->params().empty(), node, "a block of an If has parameters");
-        require(b->returns().size() == outputs, node,
-                "a block of an If returns other than its outputs");
-      }
-    } else if (node.is("prim::Loop")) {
-      require(node.blocks().size() == 1 && node.inputs().size() == outputs + 2, node,
-              "a Loop has a trip count, a condition and what it carries");
-      require(node.block(0)->params().size() == outputs + 1, node,
-              "the block of a Loop has the round and what it carries as parameters");
-      require(node.block(0)->returns().size() == outputs + 1, node,
-              "the block of a Loop returns a condition and what it carries");
-    } else if (node.is("prim::Constant")) {
-      require(node.inputs().empty() && outputs == 1, node,
-              "a constant has no inputs and one output");
-      const Attribute* value = node.attribute("value");
-      const Attribute* name = node.attribute("name");
-      require(value || name || node.output()->type()->is(TypeKind::kNone) ||
-                  node.output()->type()->is(TypeKind::kOptional),
-              node, "a constant without a value");
+    const std::string why = node.op() ? call(node) : wrong_of_kind(node, calls_);
+    if (!why.empty()) wrong(node, why);
+    if (const Attribute* sub = node.attribute("Subgraph"); sub && sub->graph)
+      Verifier(*sub->graph, calls_).run();
+  }
+
+  static std::string call(const Node& node) {
+    if (node.kind().text() != node.op()->qualified_name())
+      return message("it calls ", node.op()->qualified_name());
+    if (!node.blocks().empty()) return "an operator has no blocks";
+    std::vector<TypeRef> given, results;
+    for (const Value* input : node.inputs()) given.push_back(input->type());
+    std::string why = check_arguments(*node.op(), given, &results);
+    if (!why.empty()) return message(node.op()->schema_text(), ": ", why);
+    if (node.outputs().size() != results.size())
+      return message(node.op()->schema_text(), ": it gives ", results.size(), " values, not ",
+                     node.outputs().size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      const TypeRef& claimed = node.output(i)->type();
+      if (!agree(*claimed, *results[i]) && !agree(*results[i], *claimed))
+        return message(node.op()->schema_text(), ": it gives a ", results[i]->text(), ", not a ",
+                       claimed->text());
     }
+    return "";
   }
 
   const Graph& graph_;
+  const bool calls_;
   std::unordered_set<const Value*> known_;
   std::unordered_map<const Value*, size_t> seen_uses_;
 };
 
 }  // namespace
 
-void verify(const Graph& graph) { Verifier(graph).run(); }
+void verify(const Graph& graph) { Verifier(graph, true).run(); }
+void verify_alone(const Graph& graph) { Verifier(graph, false).run(); }
 
 std::string lint_origins(const Graph& graph) {
   std::string missing;
@@ -122,7 +122,6 @@ std::string lint_origins(const Graph& graph) {
       missing += "%" + value->name() + " of " + print(node) + "\n";
     }
   };
-  // The inputs of the graph are where its Values begin: they need no origin.
   graph.each_node([&](Node* node) {
     look(*node);
     for (const Block* block : node->blocks()) look(*block->param_node());

@@ -4,7 +4,7 @@
 
 #include "autograd/meta.h"
 #include "generated/ops/copy.h"
-#include "generated/ops/creation.h"
+#include "generated/ops/view.h"
 #include "jit/builtins/define.h"
 #include "ops/copy/copy.h"
 
@@ -66,7 +66,8 @@ void define_kinds() {
   define("element_size(Tensor self) -> int",
          boxed<[](const Tensor& t) { return info(t.dtype()).itemsize; }>);
   define("prim::is_meta(Tensor a) -> bool", boxed<[](const Tensor& t) { return t.is_meta(); }>);
-  for (const char* never : {"prim::is_cuda", "prim::is_sparse", "prim::is_quantized"})
+  for (const char* never : {"prim::is_cuda", "prim::is_sparse", "prim::is_quantized",
+                            "prim::is_nested", "prim::is_mkldnn"})
     define(std::string(never) + "(Tensor a) -> bool", boxed<[](const Tensor&) { return false; }>);
   define("get_device(Tensor self) -> int", boxed<[](const Tensor&) { return Int{-1}; }>);
   define("is_floating_point(Tensor self) -> bool",
@@ -97,6 +98,8 @@ void define_gradients() {
            autograd::set_requires_grad(t, on);
            return t;
          }>);
+  define("prim::data(Tensor(a) a) -> Tensor(a)",
+         boxed<[](const Tensor& t) { return ops::detach(t); }>);
   define("prim::grad(Tensor a) -> Tensor(*)", boxed<[](const Tensor& t) {
            const auto* meta = autograd::maybe_meta(t.impl());
            return meta && meta->grad ? IValue(meta->grad) : IValue();
