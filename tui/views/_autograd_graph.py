@@ -98,6 +98,10 @@ class Window:
             self._signs[item] = item_sign(self.model, self.folded, item, self.context.glyphs)
         return self._signs[item]
 
+    def _wire(self, edge: int) -> tuple[str, str]:
+        whole = self._sign(self.folded.heads[edge])
+        return wire_sign(self.model, self.folded, edge, whole, self.context.glyphs)
+
     def _label(self, item: int) -> str:
         return translated(self.scene.labels[item], self.context.glyphs)
 
@@ -128,7 +132,7 @@ class Window:
                 low, high = min(low, link.x1), max(high, link.x1)
                 buses[link.net] = (link.edge, low, high, link.track)
                 continue
-            sign, style = wire_sign(self.model, self.folded, link.edge, self.context.glyphs)
+            sign, style = self._wire(link.edge)
             style = "path" if lit else style
             raster.net = head  # a wire is one net all the way, bends and all
             x0, x1 = link.x0 - self.x, link.x1 - self.x
@@ -143,9 +147,7 @@ class Window:
             elif link.lower < layout.count:
                 raster.text(x1, end, sign, style)
         for net, (edge, low, high, track) in buses.items():
-            style = (
-                "path" if lit else wire_sign(self.model, self.folded, edge, self.context.glyphs)[1]
-            )
+            style = "path" if lit else self._wire(edge)[1]
             raster.net = self.folded.heads[edge]
             column = layout.left[net] + layout.widths[net] // 2 - self.x
             raster.down(column, top - 1, top + track, style, lit)
@@ -237,7 +239,7 @@ class Window:
         head, tail, edges = layout.portals[item - layout.count]
         if not self._sign(head).there:
             return
-        style = wire_sign(self.model, self.folded, edges[0], glyphs)[1]
+        style = self._wire(edges[0])[1]
         text = cut(f"{glyphs.far}{self._label(tail)}", layout.widths[item], glyphs.ellipsis)
         x, y = layout.left[item] - self.x, layout.top[item] - self.y
         lit = self.focus in (head, tail)

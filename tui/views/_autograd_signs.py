@@ -149,12 +149,14 @@ def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
     )
 
 
-def wire_sign(model: Autograd, folded: Folded, edge: int, glyphs: Glyphs) -> tuple[str, str]:
-    """(sign, style) of the end of a wire: has a gradient come along it, and was it None?"""
+def wire_sign(
+    model: Autograd, folded: Folded, edge: int, whole: Sign, glyphs: Glyphs
+) -> tuple[str, str]:
+    """(sign, style) of the end of a wire: has a gradient come along it, and was it None? `whole` is the
+    sign of the item that it leaves."""
     place, number = folded.edges[edge]
     head = folded.heads[edge]
     if folded.items[head].key[1] != NODE:
-        whole = group_sign(model, folded, head, glyphs)
         return (glyphs.came, "done") if whole.style == "done" else (glyphs.to_come, "wire")
     box = model.nodes.of(folded.part.nodes[place].id)
     if box is None or number >= len(box.given):
