@@ -34,7 +34,8 @@ class Graph:
             raise_last()
 
     def without_origin(self) -> set[str]:
-        return set(_text(lib.uh_graph_lint(self.handle)).splitlines())
+        lines = _text(lib.uh_graph_lint(self.handle)).splitlines()
+        return {line.split(" of ")[0] for line in lines}  # the rest is its type and node
 
     def run(self, name: str) -> list[dict[str, Any]]:
         return list(json.loads(_text(lib.uh_pass_run_kept(self.handle, name.encode()))))

@@ -114,23 +114,33 @@ void unroll_partly(Node* loop, int64_t rounds, int64_t together) {
   graph.set_insert_point(graph.block());
 }
 
-void unroll_in(Block& block) {
+bool unroll_in(Block& block) {
+  bool changed = false;
   for (Node* node : block.nodes()) {
-    for (Block* inner : node->blocks()) unroll_in(*inner);
+    for (Block* inner : node->blocks()) changed |= unroll_in(*inner);
     if (!node->is("prim::Loop")) continue;
     const int64_t rounds = rounds_of(*node);
     if (rounds < 0) continue;
     const int64_t size = std::max<int64_t>(1, count_nodes(*node->block(0)));
     if (rounds <= 1 || (rounds <= kMostRounds && rounds * size <= kMostNodes)) {
       unroll_whole(node, rounds);
+      changed = true;
     } else if (!node->block(0)->params()[0]->has_uses()) {
       const int64_t together = rounds_together(rounds, size);
-      if (together > 1) unroll_partly(node, rounds, together);
+      if (together == 1) continue;
+      unroll_partly(node, rounds, together);
+      changed = true;
     }
   }
+  return changed;
 }
 
-void run(Graph& graph) { unroll_in(*graph.block()); }
+// An inner loop that counts up to the counter of the outer one is known when that has become
+// constants.
+void run(Graph& graph) {
+  while (unroll_in(*graph.block())) {
+  }
+}
 
 }  // namespace
 
