@@ -147,6 +147,19 @@ std::vector<TypeRef> read_types(Cursor& cursor, bool variables) {
   return types;
 }
 
+TypeRef read_named_tuple(Cursor& cursor, bool variables) {
+  std::vector<TypeRef> types;
+  std::vector<std::string> names;
+  cursor.expect("(");
+  while (!cursor.eat(')')) {
+    names.emplace_back(cursor.word("the name of a field"));
+    cursor.expect(":");
+    types.push_back(read_type(cursor, variables));
+    if (cursor.peek() != ')') cursor.expect(",");
+  }
+  return tuple_of(std::move(types), std::move(names));
+}
+
 TypeRef read_base(Cursor& cursor, bool variables) {
   if (cursor.eat('(')) return tuple_of(read_types(cursor, variables));
   const char first = cursor.peek();
@@ -163,6 +176,7 @@ TypeRef read_base(Cursor& cursor, bool variables) {
     if (inner.size() != 2) cursor.refuse(from, "Dict has a type of keys and one of values");
     return dict_of(inner[0], inner[1]);
   }
+  if (word == "NamedTuple") return read_named_tuple(cursor, variables);
   if (TypeRef type = find_class(word)) return type;
   // A type variable, as PyTorch tells them: a word that begins with a small letter.
   if (first >= 'a' && first <= 'z')

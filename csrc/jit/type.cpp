@@ -38,6 +38,15 @@ std::string joined_texts(const std::vector<TypeRef>& types, std::string (Type::*
   return all;
 }
 
+// A named tuple as PyTorch prints it: NamedTuple(values : Tensor, indices : Tensor).
+std::string named_text(const Type& type) {
+  std::string all;
+  for (size_t i = 0; i < type.inner().size(); ++i) {
+    all += (i ? ", " : "") + type.field_names()[i] + " : " + type.inner()[i]->text();
+  }
+  return "NamedTuple(" + all + ")";
+}
+
 std::mutex g_lock;
 std::map<std::string, ClassType*, std::less<>>& classes() {
   static auto* table = new std::map<std::string, ClassType*, std::less<>>;
@@ -69,7 +78,8 @@ std::string Type::text() const {
     case TypeKind::kDevice: return "Device";
     case TypeKind::kOptional: return element()->text() + "?";
     case TypeKind::kList: return element()->text() + "[]";
-    case TypeKind::kTuple: return "(" + joined_texts(inner_, &Type::text) + ")";
+    case TypeKind::kTuple:
+      return names_.empty() ? "(" + joined_texts(inner_, &Type::text) + ")" : named_text(*this);
     case TypeKind::kDict: return "Dict(" + joined_texts(inner_, &Type::text) + ")";
     case TypeKind::kFunction: return "Function";
     case TypeKind::kClass: break;

@@ -94,7 +94,8 @@ def native_class(compiled: CompiledModule) -> NativeClass:
     if native is None:  # the front end made it: graphs of methods name it
         native = NativeClass(lib.uh_class_find(compiled.class_name.encode()))
         _classes[compiled.class_name] = native
-    for name, method in compiled.methods.items():  # some are compiled when another module calls them
+    # Some are compiled when another module calls them.
+    for name, method in compiled.methods.items():
         if native.method(name) is None:
             native.add_method(name, native_function(method))
     return native
