@@ -4,6 +4,7 @@
 #include "capi/underhood_jit.h"
 #include "jit/parse.h"
 #include "jit/pass.h"
+#include "jit/pipeline.h"
 #include "jit/print.h"
 #include "jit/resolve.h"
 #include "jit/snapshot.h"
@@ -375,6 +376,33 @@ const char* uh_pass_run_kept(uh_graph self, const char* name) {
     t_rewrites = found;
     return json_of_rewrites(rewrites);
   });
+}
+const char* uh_pipeline(void) {
+  thread_local std::string kept;
+  return text_of(kept, [&] {
+    JsonWriter w;
+    w.begin_array();
+    for (const bool specialised : {false, true}) {
+      for (const Phase& phase : phases(specialised)) {
+        w.begin_object().member("name", phase.name).member("doc", phase.doc);
+        w.member("specialised", specialised).key("passes").values(phase.passes).end_object();
+      }
+    }
+    w.end_array();
+    return w.take();
+  });
+}
+int uh_pass_register(const char* name, const char* doc, const char* after, uh_pass_fn run,
+                     void* context) {
+  return done([&] {
+    add_user_pass({name, doc, after, [run, context](Graph& graph) {
+                     const int failed = run(context, reinterpret_cast<uh_graph>(&graph));
+                     if (failed != 0) throw_last_error();
+                   }});
+  });
+}
+int uh_pass_unregister(const char* name) {
+  return done([&] { remove_user_pass(name); });
 }
 int uh_rewrite_begin(uh_graph self, const char* rule, const char* reason, const char* file,
                      int line, const int64_t* nodes, int64_t n) {

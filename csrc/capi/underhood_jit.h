@@ -90,6 +90,14 @@ const char* uh_pass_doc(int64_t i);
 int64_t uh_pass_run(uh_graph self, const char* name);
 /* The same, and the rewrites as JSON: [{rule, file, line, reason, nodes, edits}]. */
 const char* uh_pass_run_kept(uh_graph self, const char* name);
+/* The phases of the pipeline: JSON [{name, doc, specialised, passes}]. */
+const char* uh_pipeline(void);
+/* A pass of the host's: `run` gets the graph, not a reference of its own, and returns 0, or -1 with
+ * an error set. It runs after the pass or at the end of the phase that `after` names. */
+typedef int (*uh_pass_fn)(void* context, uh_graph graph);
+int uh_pass_register(const char* name, const char* doc, const char* after, uh_pass_fn run,
+                     void* context);
+int uh_pass_unregister(const char* name);
 /* The scope of one rewrite of a pass written elsewhere: its rule and the place of the rule. */
 int uh_rewrite_begin(uh_graph self, const char* rule, const char* reason, const char* file,
                      int line, const int64_t* nodes, int64_t n);

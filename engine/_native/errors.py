@@ -14,6 +14,13 @@ class LinAlgError(RuntimeError):
 
 LinAlgError.__module__ = "engine.linalg"
 
+class ScriptError(RuntimeError):
+    """A scripted program raised an exception, or an assertion of it failed."""
+
+
+ScriptError.__name__ = ScriptError.__qualname__ = "Error"
+ScriptError.__module__ = "engine.jit"
+
 # The codes of csrc/base/error.h. Running out of memory is a RuntimeError in PyTorch.
 _CLASSES: dict[int, type[Exception]] = {
     1: RuntimeError,
@@ -25,6 +32,7 @@ _CLASSES: dict[int, type[Exception]] = {
     7: BufferError,
     8: SystemError,
     9: LinAlgError,
+    11: ScriptError,
 }
 _FOREIGN = 10  # a Python exception from a callback
 

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from engine._native.errors import ScriptError as Error
 from engine.jit.frontend.marks import (
     Attribute,
     Final,
@@ -26,12 +27,14 @@ from engine.jit.function import ScriptFunction
 from engine.jit.graph import Block, Graph, Node, Use, Value
 from engine.jit.module import ScriptModule
 from engine.jit.tracing import TracerWarning, TracingCheckError
+from engine.jit.user_passes import passes, pipeline, register_pass, run_pass, unregister_pass
 from engine.nn import Module
 from engine.tensor import Tensor
 
 __all__ = [
     "Attribute",
     "Block",
+    "Error",
     "Final",
     "Graph",
     "Node",
@@ -49,12 +52,15 @@ __all__ = [
     "is_tracing",
     "load",
     "passes",
+    "pipeline",
     "register_pass",
+    "run_pass",
     "save",
     "script",
     "script_if_tracing",
     "trace",
     "trace_module",
+    "unregister_pass",
     "unused",
 ]
 
@@ -174,17 +180,3 @@ def freeze(
     from engine.jit import saving
 
     return saving.freeze(mod, preserved_attrs or [], optimize_numerics)
-
-
-def passes() -> dict[str, str]:
-    """The passes by name, each with what it does."""
-    from engine.jit import user_passes
-
-    return user_passes.passes()
-
-
-def register_pass(*args: Any, **kwargs: Any) -> Any:
-    """Adds a pass written in Python to the pipeline: see engine/jit/user_passes.py."""
-    from engine.jit import user_passes
-
-    return user_passes.register_pass(*args, **kwargs)
