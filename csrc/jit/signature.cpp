@@ -221,6 +221,13 @@ std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& 
   const auto& parameters = signature.parameters;
   if (given.size() < parameters.size() || (given.size() > parameters.size() && !signature.variadic))
     return message("it takes ", parameters.size(), " arguments, not ", given.size());
+  // Operands may be numbers, but not all of them: numbers among themselves are for the builtins.
+  bool operands = false, tensors = false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    operands |= parameters[i].takes_number;
+    tensors |= given[i]->is(TypeKind::kTensor) && parameters[i].type->is(TypeKind::kTensor);
+  }
+  if (operands && !tensors) return "no argument is a Tensor";
   Bindings bindings;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i];
