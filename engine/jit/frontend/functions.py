@@ -422,6 +422,8 @@ def _finish(
     owner: ModuleClass | None,
 ) -> CompiledFunction:
     graph = c.builder.handle
+    for callee, one in c.calls.items():
+        _bind(graph, callee, one)
     if lib.uh_graph_verify(graph) < 0:
         raise_last()
     for one in CLEANUP:
@@ -433,6 +435,14 @@ def _finish(
     return CompiledFunction(
         name, display_name, graph, parameters, c.returns, c.source, fn, c.calls, c.ignored
     )
+
+
+def _bind(graph: int, name: str, callee: CompiledFunction) -> None:
+    """Gives the graph's `prim::Constant[name=...]` the function of the core."""
+    from engine.jit.compiling import native_function
+
+    if lib.uh_graph_bind(graph, name.encode(), native_function(callee).handle) < 0:
+        raise_last()
 
 
 # What runs over every new graph, as PyTorch does before it shows one.
