@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from engine._native import lib
-from engine.jit.frontend import CompiledFunction, CompiledModule
+from engine.jit.frontend import CompiledFunction, CompiledModule, Parameter
+from engine.jit.frontend.source import Source
+from engine.jit.frontend.types import from_text
 from engine.jit.function import NativeFunction, ScriptFunction
-from engine.jit.graph import number_of
+from engine.jit.graph import number_of, text_of
 from engine.jit.module import ScriptModule
 from engine.jit.objects import NativeClass
 from engine.jit.values import ObjectBox
@@ -64,7 +67,33 @@ def signature_of(compiled: CompiledFunction) -> inspect.Signature:
 
 def script_function(compiled: CompiledFunction) -> ScriptFunction:
     """What `jit.script(fn)` returns."""
-    return ScriptFunction(native_function(compiled), signature_of(compiled), compiled.fn)
+    native = native_function(compiled)
+    return ScriptFunction(native, signature_of(compiled), compiled.fn, compiled)
+
+
+def compiled_of(native: NativeFunction, fn: Callable[..., Any]) -> CompiledFunction:
+    """A traced function as if it had been compiled, for scripted functions that call it."""
+    graph = native.graph
+    parameters = tuple(
+        Parameter(one.debugName(), from_text(_plain(one.type()))) for one in graph.inputs()
+    )
+    (result,) = graph.outputs()
+    source = Source("", 1, "")
+    _functions[native.name] = native
+    return CompiledFunction(
+        native.name,
+        native.name,
+        lib.uh_function_graph(native.handle),
+        parameters,
+        from_text(_plain(result.type())),
+        source,
+        fn,
+    )
+
+
+def _plain(type: str) -> str:
+    """A type without what a trace saw of tensors."""
+    return text_of(lib.uh_type_plain(type.encode()))
 
 
 def script_module(compiled: CompiledModule) -> ScriptModule:
@@ -89,13 +118,13 @@ def _module(compiled: CompiledModule, made: dict[int, ScriptModule]) -> ScriptMo
 
 
 def native_class(compiled: CompiledModule) -> NativeClass:
-    """The class of a compiled module, with all methods that are compiled by now."""
-    native = _classes.get(compiled.class_name)
-    if native is None:  # the front end made it: graphs of methods name it
-        native = NativeClass(lib.uh_class_find(compiled.class_name.encode()))
-        _classes[compiled.class_name] = native
-    # Some are compiled when another module calls them.
+    """The class of a compiled module, which the front end has made, with its methods."""
+    found = _classes.get(compiled.class_name)
+    if found is not None:
+        return found
+    native = NativeClass(lib.uh_class_find(compiled.class_name.encode()))
     for name, method in compiled.methods.items():
         if native.method(name) is None:
             native.add_method(name, native_function(method))
+    _classes[compiled.class_name] = native
     return native

@@ -94,9 +94,14 @@ class ScriptFunction:
     """
 
     def __init__(
-        self, native: NativeFunction, signature: inspect.Signature, fn: Callable[..., Any] | None
+        self,
+        native: NativeFunction,
+        signature: inspect.Signature,
+        fn: Callable[..., Any],
+        compiled: Any = None,
     ) -> None:
         self._native = native
+        self._compiled = compiled
         self.__signature__ = signature
         self._count = len(signature.parameters)
         self._simple = all(
@@ -105,8 +110,17 @@ class ScriptFunction:
         )
         self._plain = self._simple and native.takes_tensors()  # to one tensor: the usual call
         self.__name__ = self.__qualname__ = native.name
-        self.__doc__ = fn.__doc__ if fn is not None else None
+        self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
+
+    @property
+    def compiled(self) -> Any:
+        """What the front end needs to know where another scripted function calls this one."""
+        if self._compiled is None:
+            from engine.jit.compiling import compiled_of
+
+            self._compiled = compiled_of(self._native, self.__wrapped__)
+        return self._compiled
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
         if not kwargs and self._simple and len(args) == self._count:

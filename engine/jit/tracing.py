@@ -17,6 +17,7 @@ from typing import Any
 
 from engine._native import lib
 from engine._native.errors import raise_last
+from engine.jit.frontend.functions import unique_name
 from engine.jit.function import NativeFunction, ScriptFunction
 from engine.jit.graph import number_of, text_of
 from engine.jit.values import Native
@@ -168,7 +169,7 @@ def trace_function(
 ) -> ScriptFunction:
     """The ScriptFunction of a trace of `fn(*args)`."""
     name = getattr(fn, "__name__", type(fn).__name__)
-    name = name if name.isidentifier() else "traced"
+    name = unique_name(name if name.isidentifier() else "traced")
     graph, _ = record(fn, args, name)
     try:
         native = NativeFunction.of(name, graph)
