@@ -92,9 +92,17 @@ class Lowering {
   }
 
   // The parts of a tuple, where it is there: those that it was built of, or taken out before
-  // `before`.
+  // `before`. What nobody reads has nothing to take out: its parts are not read either.
   std::vector<Value*> parts_of(Value* tuple, Node* before) {
     if (Node* node = built(tuple)) return node->inputs();
+    if (tuple->node()->is("prim::Uninitialized")) {
+      std::vector<Value*> parts;
+      for (const TypeRef& type : tuple->type()->inner()) {
+        Node* part = graph_.create("prim::Uninitialized", {}, 0)->insert_before(before);
+        parts.push_back(part->add_output(type));
+      }
+      return parts;
+    }
     Node* node = graph_.create("prim::TupleUnpack", {tuple}, 0)->insert_before(before);
     for (const TypeRef& type : tuple->type()->inner()) node->add_output(type);
     return node->outputs();
