@@ -19,14 +19,13 @@ class GroupNode final : public autograd::Node {
  public:
   GroupNode(Ref<FusionGroup> group, Stack inputs)
       : group_(std::move(group)), inputs_(std::move(inputs)) {
-    saved_.resize(inputs_.size());
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const Tensor* t = inputs_[i].get_if<Tensor>();
-      if (!t) continue;
-      saved_[i].save(*this, *t);
-      add_edge(*t);
-      edge_of_.push_back(i);
-      inputs_[i] = IValue();
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].get_if<Tensor>()) edge_of_.push_back(i);
+    saved_.resize(edge_of_.size());
+    for (size_t k = 0; k < edge_of_.size(); ++k) {
+      const Tensor t = *std::exchange(inputs_[edge_of_[k]], IValue()).get_if<Tensor>();
+      saved_[k].save(*this, t);
+      add_edge(t);
     }
   }
 
@@ -36,7 +35,7 @@ class GroupNode final : public autograd::Node {
     Stack inputs = inputs_;
     std::vector<bool> wanted(inputs.size());
     for (size_t k = 0; k < edge_of_.size(); ++k) {
-      inputs[edge_of_[k]] = saved_[edge_of_[k]].unpack(*this);
+      inputs[edge_of_[k]] = saved_[k].unpack(*this);
       wanted[edge_of_[k]] = needs(k);
     }
     std::vector<Tensor> given(group_->subgraph().outputs().size());
@@ -47,7 +46,9 @@ class GroupNode final : public autograd::Node {
     return out;
   }
 
-  void each_saved(autograd::SavedVisitor& visitor) override { visitor.tensors("inputs", saved_); }
+  void each_saved(autograd::SavedVisitor& visitor) override {
+    visitor.tensors("_saved_inputs", saved_);
+  }
 
   std::vector<size_t> outputs_;  // of the group, that are this Node's
 
@@ -55,7 +56,7 @@ class GroupNode final : public autograd::Node {
   const Ref<FusionGroup> group_;
   Stack inputs_;  // numbers; None in place of tensors
   std::vector<autograd::SavedTensor> saved_;
-  std::vector<size_t> edge_of_;  // per edge: which input it leads to
+  std::vector<size_t> edge_of_;  // per edge, and tensor saved: which input it is
 };
 
 // What decides how the formulas go: dtypes, sizes, which gradients there are and are wanted, and
@@ -63,18 +64,29 @@ class GroupNode final : public autograd::Node {
 std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
                    const std::vector<bool>& wanted) {
   std::string key;
-  const auto add = [&](const Tensor& t) {
-    key += t ? message(static_cast<int>(t.dtype()), t.sizes()) : "-";
+  const auto add = [&](const auto& number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const auto add_tensor = [&](const Tensor& t) {
+    if (!t) return add('-');
+    add(t.dtype());
+    add(t.ndim());
+    add(t.is_contiguous());
+    for (const int64_t n : t.sizes()) add(n);
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
-    key += wanted[i] ? '*' : ' ';
-    if (const Tensor* t = inputs[i].get_if<Tensor>())
-      add(*t);
-    else
-      key += message(number_of(inputs[i])->to_double());
+    add(wanted[i] ? '*' : ' ');
+    if (const Tensor* t = inputs[i].get_if<Tensor>()) {
+      add_tensor(*t);
+    } else {
+      const Complex128 z = number_of(inputs[i])->to_complex();
+      add(z.re);
+      add(z.im);
+    }
   }
-  for (const Tensor& gradient : gradients) add(gradient);
-  return key + message("/", static_cast<int>(default_dtype()));
+  for (const Tensor& gradient : gradients) add_tensor(gradient);
+  add(default_dtype());
+  return key;
 }
 
 // Whether the graph computes the same from other values: no tensor was taken for a constant, no
@@ -96,7 +108,7 @@ bool holds_for_other_values(const Graph& graph) {
 }
 
 // The gradients, returned as a tuple, as outputs of their own; facts without requires_grad, which
-// only held while the trace was made.
+// only held while the trace was made, and without strides, which the key says nothing of.
 void finish(Graph& graph) {
   Node* tuple = graph.outputs()[0]->node();
   const std::vector<Value*> gradients = tuple->inputs();
@@ -107,6 +119,7 @@ void finish(Graph& graph) {
     if (!value->type()->is(TypeKind::kTensor)) return;
     TensorFacts facts = value->type()->facts();
     facts.requires_grad = false;
+    facts.strides.reset();
     value->set_type(tensor_type(std::move(facts)));
   };
   for (Value* input : graph.inputs()) plain(input);

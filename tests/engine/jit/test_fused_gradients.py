@@ -1,0 +1,205 @@
+"""A fusion group is differentiable, with the gradients that eager gives; so are they themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import engine
+
+Fn = Callable[..., Any]
+
+
+def fused(fn: Fn, *inputs: Any) -> Any:
+    """The traced function, run until it is specialised; its graph holds a group."""
+    traced = engine.jit.trace(fn, tuple(x.detach() for x in inputs), check_trace=False)
+    for _ in range(4):
+        traced(*inputs)
+    assert "prim::FusionGroup" in str(traced.graph_for(*inputs)), traced.graph_for(*inputs)
+    return traced
+
+
+def leaves(*shapes: tuple[int, ...], seed: int = 0) -> list[Any]:
+    generator = engine.Generator().manual_seed(seed)
+    return [engine.randn(shape, generator=generator).requires_grad_() for shape in shapes]
+
+
+def exactly(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and bool((a == b).all())
+
+
+CASES: dict[str, tuple[Fn, tuple[tuple[int, ...], ...]]] = {
+    "a chain": (lambda x, y: (x * y + x).tanh().sigmoid() * y, ((5,), (5,))),
+    "a broadcast row": (lambda x, y: ((x + y).tanh() * y).exp(), ((4, 3), (3,))),
+    "a number without dimensions": (lambda x, y: (x * y).sin() + y, ((4, 3), ())),
+    "one used twice": (lambda x, y: x * x * y + x, ((6,), (6,))),
+    "a mask": (lambda x, y: engine.where(x > 0, x * y, y.exp()) * 2, ((7,), (7,))),
+    "saved results": (lambda x, y: (x.exp() / (1 + y.exp())).sqrt(), ((7,), (7,))),
+    "activations": (
+        lambda x, y: engine.nn.functional.gelu(x) * engine.nn.functional.silu(y),
+        ((3, 4), (3, 4)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_eagers(name: str) -> None:
+    fn, shapes = CASES[name]
+    inputs = leaves(*shapes)
+    traced = fused(fn, *inputs)
+    wanted = engine.autograd.grad(fn(*inputs).sum(), inputs)
+    for _ in range(3):  # traced, then fused
+        made = traced(*inputs)
+        assert type(made.grad_fn).__name__ == "FusionGroupBackward"
+        found = engine.autograd.grad(made.sum(), inputs)
+        assert all(map(exactly, found, wanted)) or all(
+            engine.allclose(a, b, rtol=1e-5, atol=1e-6)
+            for a, b in zip(found, wanted, strict=True)
+        )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_gradients(name: str) -> None:
+    fn, shapes = CASES[name]
+    inputs = leaves(*shapes)
+    traced = fused(fn, *inputs)
+
+    def twice(f: Fn) -> tuple[Any, ...]:
+        first = engine.autograd.grad(f(*inputs).sum(), inputs, create_graph=True)
+        assert all(g.requires_grad for g in first)
+        return engine.autograd.grad(sum((g * g).sum() for g in first), inputs)
+
+    for found, wanted in zip(twice(traced), twice(fn), strict=True):
+        assert engine.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_sum_at_the_end() -> None:
+    def fn(x: Any, y: Any) -> Any:
+        return ((x * y).tanh() * x).sum(-1)
+
+    inputs = leaves((4, 5), (4, 5))
+    traced = fused(fn, *inputs)
+    for _ in range(3):
+        found = engine.autograd.grad(traced(*inputs).sum(), inputs)
+    wanted = engine.autograd.grad(fn(*inputs).sum(), inputs)
+    assert all(engine.allclose(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+def test_only_what_requires_a_gradient_gets_one() -> None:
+    x, y = leaves((5,), (5,))
+    fixed = y.detach()
+    traced = fused(lambda a, b: (a * b).tanh() * b, x, fixed)
+    made = traced(x, fixed)
+    made.sum().backward()
+    assert x.grad is not None and fixed.grad is None
+    with engine.no_grad():
+        assert traced(x, fixed).grad_fn is None
+
+
+def test_results_that_no_gradient_reaches() -> None:
+    def fn(x: Any, y: Any) -> Any:
+        a = x * 2 + 1
+        b = y * 3 + 1
+        return a, b, (a > b) & (a > 0)
+
+    x, y = leaves((5,), (5,))
+    traced = fused(fn, x, y.detach())
+    a, b, mask = traced(x, y.detach())
+    assert a.requires_grad and not b.requires_grad and not mask.requires_grad
+
+
+def test_other_sizes_have_gradients_of_their_own() -> None:
+    def fn(x: Any, y: Any) -> Any:
+        return (x * y).tanh() + y
+
+    traced = fused(fn, *leaves((4, 3), (4, 3)))
+    for shapes in (((4, 3), (4, 3)), ((2, 7), (2, 7)), ((4, 1), (4, 3)), ((4, 3), (1, 3))):
+        inputs = leaves(*shapes, seed=len(shapes[0]))
+        wanted = engine.autograd.grad(fn(*inputs).sum(), inputs)
+        for _ in range(2):
+            found = engine.autograd.grad(traced(*inputs).sum(), inputs)
+            assert all(engine.allclose(a, b) for a, b in zip(found, wanted, strict=True)), shapes
+
+
+def test_other_memory_orders_have_the_same_gradients() -> None:
+    def fn(x: Any, y: Any) -> Any:
+        return (x * y).tanh() + y
+
+    traced = fused(fn, *leaves((4, 3), (4, 3)))
+    x, y = leaves((3, 4), (4, 3))
+    for _ in range(3):
+        found = engine.autograd.grad(traced(x.t(), y).sum(), (x, y))
+    wanted = engine.autograd.grad(fn(x.t(), y).sum(), (x, y))
+    assert all(map(exactly, found, wanted))
+    grad = engine.randn(3, 4).t()
+    found = engine.autograd.grad(traced(x.t(), y), (x, y), grad)
+    wanted = engine.autograd.grad(fn(x.t(), y), (x, y), grad)
+    assert all(map(exactly, found, wanted))
+
+
+def test_the_same_tensor_twice() -> None:
+    (x,) = leaves((5,))
+    traced = fused(lambda a, b: (a * b).tanh() * a, *leaves((5,), (5,)))
+    for _ in range(3):
+        (found,) = engine.autograd.grad(traced(x, x).sum(), x)
+    (wanted,) = engine.autograd.grad(((x * x).tanh() * x).sum(), x)
+    assert engine.allclose(found, wanted)
+
+
+def test_a_written_input_is_found_out() -> None:
+    x, y = leaves((5,), (5,))
+    traced = fused(lambda a, b: (a * b).tanh() * b, x, y)
+    z = y * 1
+    made = traced(x, z)
+    with engine.no_grad():
+        z.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.sum().backward()
+
+
+def test_going_back_twice_needs_the_graph() -> None:
+    x, y = leaves((5,), (5,))
+    traced = fused(lambda a, b: (a * b).tanh() * b, x, y)
+    made = traced(x, y).sum()
+    made.backward(retain_graph=True)
+    first = x.grad.clone()
+    made.backward()
+    assert exactly(x.grad, first * 2)
+    with pytest.raises(RuntimeError, match="second time"):
+        made.backward()
+
+
+def test_a_module_trains_as_it_does_eagerly() -> None:
+    def losses(run: Callable[[Any], Any]) -> list[float]:
+        engine.manual_seed(0)
+        model = engine.nn.Sequential(
+            engine.nn.Linear(6, 8), engine.nn.Tanh(), engine.nn.Linear(8, 1), engine.nn.Sigmoid()
+        )
+        call = run(model)
+        optimizer = engine.optim.SGD(model.parameters(), lr=0.5)
+        x, y = engine.randn(16, 6), engine.rand(16, 1)
+        found = []
+        for _ in range(10):
+            optimizer.zero_grad()
+            made = call(x)
+            loss = ((made * 2 - y).square() * 0.5).mean()
+            loss.backward()
+            optimizer.step()
+            found.append(float(loss))
+        return found
+
+    eager = losses(lambda model: model)
+    traced = losses(lambda model: engine.jit.trace(model, engine.ones(16, 6)))
+    assert eager == pytest.approx(traced, rel=1e-4)
+
+
+def test_saved_inputs_are_seen_and_freed() -> None:
+    x, y = leaves((5,), (5,))
+    traced = fused(lambda a, b: (a * b).tanh() * b, x, y)
+    made = traced(x, y)
+    assert [exactly(a, b) for a, b in zip(made.grad_fn._saved_inputs, (x, y), strict=True)]
+    made.sum().backward()
+    with pytest.raises(RuntimeError, match="freed"):
+        _ = made.grad_fn._saved_inputs
