@@ -307,6 +307,10 @@ class Compiler {
     for (size_t i = first; i < inputs.size(); ++i) load(inputs[i]);
     node_ = node;
     const size_t n = inputs.size() - first;
+    if (node->is("prim::RaiseException")) {
+      emit(Opcode::kRaise, 0, n);
+      return;
+    }
     if (node->op()) {
       emit(Opcode::kOp, index_of(code_->operators_, called(node->op())), n);
       return;
@@ -342,8 +346,6 @@ class Compiler {
       check(types != nullptr, "compile: prim::isinstance without types");
       code_->types_.push_back(types->types);
       emit(Opcode::kIsInstance, code_->types_.size() - 1, types->types.size());
-    } else if (kind == "prim::RaiseException") {
-      emit(Opcode::kRaise, 0, n);
     } else if (kind == "prim::FusionGroup") {
       code_->groups_.push_back(fusion_group_of(*node));
       emit(Opcode::kFused, code_->groups_.size() - 1, n);

@@ -135,9 +135,15 @@ Object& object_of(const IValue& value) {
   return *object;
 }
 
+// An object has as many slots as its class had attributes when it was made, or set.
+const IValue& attribute_of(const Object& object, size_t slot, const Node* node) {
+  check(slot < object.slots.size(), static_cast<const Type&>(*object.type).text(), ": attribute '",
+        node->text_attribute("name"), "' was not set");
+  return object.slots[slot];
+}
+
 }  // namespace
 
-// "RuntimeError: AssertionError: x", or with the class that the program names.
 void raise_exception(Stack& stack, size_t n) {
   const IValue kind = n > 1 ? popped(stack) : IValue();
   const IValue text = popped(stack);
@@ -308,13 +314,15 @@ void Interpreter::go() {
         break;
       }
       case Opcode::kGetAttr: {
-        IValue value = object_of(stack.back()).slots.at(x);
+        IValue value = attribute_of(object_of(stack.back()), x, code->node(frame->pc));
         stack.back() = std::move(value);
         break;
       }
       case Opcode::kSetAttr: {
         IValue value = popped(stack);
-        object_of(stack.back()).slots.at(x) = std::move(value);
+        std::vector<IValue>& slots = object_of(stack.back()).slots;
+        if (slots.size() <= x) slots.resize(x + 1);
+        slots[x] = std::move(value);
         stack.pop_back();
         break;
       }

@@ -26,9 +26,10 @@ int ring_file(uint64_t records, uint64_t blob_bytes) {
   return fd;
 }
 
-Recording::Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode)
+Recording::Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode, Hear hear)
     : fd_(ring_file(records, blob_bytes)),
-      mapped_(kHeaderBytes + records * sizeof(Record) + blob_bytes) {
+      mapped_(kHeaderBytes + records * sizeof(Record) + blob_bytes),
+      hear_(std::move(hear)) {
   void* at = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) throw Failure("cannot map a ring");
   header_ = static_cast<RingHeader*>(at);
@@ -82,7 +83,10 @@ void Recording::take() {
         wrong_ = "the blob of record " + std::to_string(taken_) +
                  " wraps: " + std::to_string(length) + " bytes";
       }
+      if (hear_) hear_(r, {reinterpret_cast<const char*>(blobs + at + 8), length});
       header_->blob_tail.store(static_cast<uint64_t>(r.e) + whole, std::memory_order_release);
+    } else if (hear_) {
+      hear_(r, {});
     }
     header_->tail.store(taken_ + 1, std::memory_order_release);
   }

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "check.h"
+#include "events/record.h"
 #include "events/ring.h"
 
 namespace uh::test {
@@ -13,10 +16,12 @@ namespace uh::test {
 // Makes a ring's file: capacities must be powers of two, unless a test wants it to be refused.
 int ring_file(uint64_t records, uint64_t blob_bytes);
 
-// Records what this process does until it is destroyed; the trace goes nowhere.
+// Records what this process does until it is destroyed; the trace goes nowhere but to `hear`, which
+// is called for each record, with its blob, on another thread until finish() has returned.
 class Recording {
  public:
-  Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode);
+  using Hear = std::function<void(const events::Record&, std::string_view blob)>;
+  Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode, Hear hear = {});
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -32,6 +37,7 @@ class Recording {
   size_t mapped_;
   events::RingHeader* header_;
   std::atomic<bool> stop_{false};
+  const Hear hear_;
   uint64_t taken_ = 0;
   std::string wrong_;
   std::thread thread_;
