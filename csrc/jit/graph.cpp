@@ -105,6 +105,16 @@ void Graph::edited(EditKind kind, int64_t a, int64_t b, int64_t c, int64_t d) {
   if (logging()) rewrite_->add(Edit{kind, a, b, c, d, {}, {}});
 }
 
+void Graph::log_span(const Node& node) {
+  Edit* edit = log(EditKind::kSpan);
+  if (!edit) return;
+  edit->a = node.id_;
+  if (!node.span_) return;
+  const Span& span = node.span_;
+  edit->text = span.source->file;
+  edit->words = message(span.line, ":", span.column, ":", span.end_line, ":", span.end_column);
+}
+
 Value* Graph::add_input(std::string_view name, TypeRef type) {
   Value* value = block_->add_param(std::move(type));
   if (!name.empty()) value->set_name(name);
@@ -120,10 +130,7 @@ Node* Graph::create(Symbol kind, const std::vector<Value*>& inputs, size_t outpu
   }
   node->span_ = span_;
   if (!node->span_ && rewrite_) node->span_ = rewrite_->span();
-  if (Edit* edit = log(EditKind::kSpan)) {
-    edit->a = node->id_;
-    edit->text = node->span_.text();
-  }
+  log_span(*node);
   for (Value* input : inputs) node->add_input(input);
   for (size_t i = 0; i < outputs; ++i) node->add_output();
   return node;
@@ -154,10 +161,7 @@ Node* Graph::clone(const Node* from, const ValueMap& value, bool origins) {
     edit->text = from->kind_.text();
   }
   node->span_ = from->span_;
-  if (Edit* edit = log(EditKind::kSpan)) {
-    edit->a = node->id_;
-    edit->text = node->span_.text();
-  }
+  log_span(*node);
   if (from->op_) node->set_op(from->op_);
   for (Value* input : from->inputs_) node->add_input(value(input));
   for (const auto& [name, attribute] : from->attributes_) node->set_attribute(name, attribute);

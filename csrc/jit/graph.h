@@ -258,7 +258,7 @@ enum class EditKind : int8_t {
   kSetKind,        // a = node, text = kind
   kReplaced,       // a = value, b = value that stands in its place: told beside the kSetInputs
   kOrigin,         // a = value, b = value it was made from
-  kSpan,           // a = node, text = "file:line:column" of its source
+  kSpan,         // a = node, text = file, words = "line:column:end_line:end_column"
 };
 struct Edit {
   EditKind kind;
@@ -336,6 +336,7 @@ class Graph final : public RefCounted {
   void free_block(Block* block);
   void edited(EditKind kind, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0);
   void give_origins(Value* value);
+  void log_span(const Node& node);
   bool logging() const;
   Edit* log(EditKind kind);  // null when nobody listens
 

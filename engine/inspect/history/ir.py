@@ -188,9 +188,8 @@ class IrGraph:
     def _origin(self, a: int, b: int, *_: Any) -> None:
         self.values[a]["origins"].append(b)
 
-    def _span(self, a: int, b: int, c: int, d: int, text: str, _words: str) -> None:
-        file, line, column = ([*text.rsplit(":", 2), "0", "0"])[:3] if text else ("", "0", "0")
-        self.nodes[a]["span"] = [file, int(line), int(column), 0, 0] if file else None
+    def _span(self, a: int, _b: int, _c: int, _d: int, text: str, words: str) -> None:
+        self.nodes[a]["span"] = [text, *map(int, words.split(":"))] if text else None
 
     # Text
 

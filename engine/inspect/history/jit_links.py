@@ -71,7 +71,7 @@ class Links:
         fact = jit._rewrite(row)
         replaced: dict[int, int] = {}
         gone: list[int] = []
-        for kind, a, b, _c, _d, text, _words in fact.edits:
+        for kind, a, b, _c, _d, text, words in fact.edits:
             if kind == "origin":
                 self._link(a, b)
             elif kind == "replaced":
@@ -83,8 +83,7 @@ class Links:
             elif kind == "destroy":
                 gone.append(a)
             elif kind == "span" and text:
-                file, line, column = ([*text.rsplit(":", 2), "0", "0"])[:3]
-                self.place_of.setdefault(a, Place(file, int(line), int(column)))
+                self.place_of.setdefault(a, Place(text, *map(int, words.split(":"))))
         for node in gone:
             values = self.values_of.get(node, [])
             became = tuple(replaced[v] for v in values if v in replaced)
