@@ -5,14 +5,13 @@ What a graph computes must be the same after any pass, and after all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 import engine
-from engine.jit import Graph
+from engine.jit import Graph, Value
 from engine.jit.function import NativeFunction
 from engine.jit.graph import number_of
 from engine._native import lib
@@ -101,3 +100,184 @@ def _as_one(graph: Graph) -> None:
     for i in reversed(range(len(results))):
         number_of(lib.uh_block_drop_return(graph._handle, graph.block()._id, i))
     graph.registerOutput(made)
+
+
+# Inlining
+
+
+def function_of(name: str, text: str) -> NativeFunction:
+    graph = Graph.parse(text)  # a name, as it is to live until the function has taken it
+    return NativeFunction.of(name, graph._handle)
+
+
+def call_of(graph: Graph, function: NativeFunction, *args: Value) -> Value:
+    number = number_of(lib.uh_graph_function(graph._handle, function.handle))
+    return graph.create("prim::CallFunction", [Value(graph, number), *args]).output()
+
+
+TWICE = """graph(%a : Tensor):
+  %two : int = prim::Constant[value=2]()
+  %b : Tensor = aten::mul(%a, %two)
+  return (%b)
+"""
+
+
+def test_what_is_called_comes_in_its_place() -> None:
+    twice = function_of("twice", TWICE)
+    outer = Graph(name="outer")
+    x = outer.addInput("x")
+    first = call_of(outer, twice, x)
+    outer.registerOutput(call_of(outer, twice, first))
+    called = NativeFunction.of("outer", outer._handle)
+    assert called.call([engine.ones(2)]).tolist() == [4, 4]
+
+    (made,) = (value for value in twice.graph.outputs())
+    run_pass(outer, "inline_calls")
+    assert [node.kind() for node in outer.nodes()] == ["prim::Constant", "aten::mul"] * 2
+    for node in outer.findAllNodes("aten::mul"):
+        assert made.unique() in node.output().origins(), "it leads into the callee"
+    assert not outer.without_origin()
+    assert evaluate(outer.snapshot(), [engine.ones(2)])[0].tolist() == [4, 4]
+
+
+def test_calls_within_calls_and_blocks() -> None:
+    twice = function_of("twice", TWICE)
+    middle = Graph(name="middle")
+    middle.registerOutput(call_of(middle, twice, call_of(middle, twice, middle.addInput("x"))))
+    within = NativeFunction.of("middle", middle._handle)
+    outer = Graph.parse("""graph(%x : Tensor, %yes : bool):
+      %y : Tensor = prim::If(%yes)
+        block0():
+          -> (%x)
+        block1():
+          -> (%x)
+      return (%y)
+    """)
+    block = outer.nodes()[0].blocks()[0]
+    outer.setInsertPoint(block)
+    made = call_of(outer, within, outer.inputs()[0])
+    number_of(lib.uh_block_set_return(outer._handle, block._id, 0, made._id))
+    run_pass(outer, "inline_calls")
+    outer.lint()
+    assert len(outer.findAllNodes("aten::mul")) == 2
+    assert not outer.findAllNodes("prim::CallFunction")
+    assert evaluate(outer.snapshot(), [engine.ones(1), True])[0].item() == 4
+
+
+def test_recursion_is_refused() -> None:
+    graph = Graph.parse("""graph(%x : Tensor):
+      %f : Function = prim::Constant[name="f"]()
+      %y : Tensor = prim::CallFunction(%f, %x)
+      return (%y)
+    """)
+    function = NativeFunction.of("f", graph._handle)
+    number_of(lib.uh_graph_bind(graph._handle, b"f", function.handle))
+    with pytest.raises(RuntimeError, match=r"'f' is called recursively .*f -> f"):
+        run_pass(graph.copy(), "inline_calls")
+
+
+# What is written elsewhere
+
+
+def test_a_users_pass_stands_in_the_pipeline() -> None:
+    seen = []
+
+    @engine.jit.register_pass(after="peephole")
+    def double_is_sum(graph: Graph) -> None:
+        for node in graph.findAllNodes("aten::mul"):
+            seen.append(node.kind())
+            if node.input(1).toIValue() != 2:
+                continue
+            with graph.rewrite("x * 2 -> x + x", node):
+                graph.setInsertPoint(node)
+                made = graph.call("aten::add", node.input(0), node.input(0))
+                node.output().replaceAllUsesWith(made.output())
+                node.destroy()
+
+    try:
+        function = function_of("f", TWICE)
+        assert function.call([engine.ones(2)]).tolist() == [2, 2]
+        text = str(function.graph_for([engine.ones(2)]))
+        assert seen and "aten::add" in text and "aten::mul" not in text
+    finally:
+        engine.jit.unregister_pass("double_is_sum")
+
+
+def test_a_users_pass_that_fails_is_named() -> None:
+    @engine.jit.register_pass
+    def wrong(graph: Graph) -> None:
+        raise LookupError("no idea")
+
+    try:
+        with pytest.raises(LookupError, match="no idea"):
+            function_of("f", TWICE).call([engine.ones(2)])
+    finally:
+        engine.jit.unregister_pass("wrong")
+
+
+# Facts
+
+
+def test_what_a_trace_saw_is_not_promised() -> None:
+    traced = engine.jit.trace(lambda x: (x * 2 + 1).tanh(), engine.ones(3))
+    for shape in ((3,), (5,), (2, 3), (), (0,), (3,), (5,), (2, 3)):
+        for _ in range(3):
+            x = engine.randn(shape)
+            assert same(traced(x), (x * 2 + 1).tanh())
+
+
+@pytest.mark.parametrize("dtype", [engine.float64, engine.int32, engine.bool, engine.complex64])
+def test_other_dtypes_after_specialisation(dtype: Any) -> None:
+    def fn(x: Any) -> Any:
+        return (x * 2 + 1) * x
+
+    traced = engine.jit.trace(fn, engine.ones(3))
+    for _ in range(4):
+        traced(engine.ones(3))
+    for _ in range(4):
+        x = engine.arange(4).to(dtype)
+        assert same(traced(x), fn(x))
+
+
+def test_the_default_dtype_is_asked_when_it_runs() -> None:
+    def fn(x: Any) -> Any:
+        return (x * 0.5 + 1) * 2
+
+    traced = engine.jit.trace(fn, engine.arange(4))
+    for _ in range(4):
+        assert traced(engine.arange(4)).dtype is engine.float32
+    engine.set_default_dtype(engine.float64)
+    try:
+        assert traced(engine.arange(4)).dtype is engine.float64
+    finally:
+        engine.set_default_dtype(engine.float32)
+
+
+def test_sizes_that_do_not_fit_are_refused_as_eagerly() -> None:
+    traced = engine.jit.trace(lambda x, y: (x * y + 1).tanh(), (engine.ones(3), engine.ones(3)))
+    for _ in range(4):
+        traced(engine.ones(3), engine.ones(3))
+    with pytest.raises(RuntimeError, match=r"size of tensor a \(3\) must match"):
+        traced(engine.ones(3), engine.ones(4))
+
+
+def test_frozen_projections_are_one_product() -> None:
+    class Heads(engine.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.q = engine.nn.Linear(256, 256)
+            self.k = engine.nn.Linear(256, 256)
+            self.v = engine.nn.Linear(256, 320)
+
+        def forward(self, x: Any) -> Any:
+            return self.q(x), self.k(x), self.v(x)
+
+    heads = Heads().eval()
+    x = engine.randn(8, 256)
+    frozen = engine.jit.freeze(engine.jit.trace(heads, x))
+    for _ in range(4):
+        found = frozen(x)
+    text = str(frozen.graph_for(x))
+    assert text.count("aten::linear") == 1, text
+    for a, b in zip(found, heads(x), strict=True):
+        assert engine.allclose(a, b, atol=1e-5) and a.stride() == b.stride()
