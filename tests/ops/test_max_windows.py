@@ -1,0 +1,49 @@
+"""Maxima of windows and where they are, for rows shorter and longer than a vector: ties, NaN, -inf, every step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import engine
+
+
+def window_by_window(
+    x: np.ndarray, kernel: int, step: int, dilation: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The last NaN of each window, else the first of its largest elements; and its place in the plane."""
+    height, width = x.shape
+    reach = (kernel - 1) * dilation + 1
+    rows, columns = (height - reach) // step + 1, (width - reach) // step + 1
+    best, index = np.empty((rows, columns), x.dtype), np.empty((rows, columns), np.int64)
+    for r in range(rows):
+        for c in range(columns):
+            places = [
+                (r * step + i * dilation) * width + c * step + j * dilation
+                for i in range(kernel)
+                for j in range(kernel)
+            ]
+            values = x.reshape(-1)[places]
+            missing = np.flatnonzero(np.isnan(values))
+            at = missing[-1] if len(missing) else int(np.argmax(values))
+            best[r, c], index[r, c] = values[at], places[at]
+    return best, index
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("kernel", "step", "dilation"), [(2, 2, 1), (3, 1, 1), (3, 2, 2), (2, 3, 1), (1, 2, 1)]
+)
+def test_maxima_and_places(kernel: int, step: int, dilation: int, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for width in (5, 16, 17, 31, 32, 33, 34, 35, 66):
+        x = rng.integers(-3, 3, (7, width)).astype(dtype)
+        x[rng.random(x.shape) < 0.1] = np.nan
+        x[rng.random(x.shape) < 0.3] = -np.inf
+        pool = engine.nn.functional.max_pool2d
+        values, places = pool(
+            engine.tensor(x[None]), kernel, step, dilation=dilation, return_indices=True
+        )
+        want, where = window_by_window(x, kernel, step, dilation)
+        np.testing.assert_array_equal(values.numpy()[0], want)
+        np.testing.assert_array_equal(places.numpy()[0], where)
