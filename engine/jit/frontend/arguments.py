@@ -77,6 +77,8 @@ def _spread(c: Context, one: ast.Starred) -> list[Argument]:
     if isinstance(found, Items):
         return list(found.items)  # type: ignore[arg-type]
     made = c.as_value(one.value, found)
+    if made.type.kind == "List" and c.inside_engine:  # x.expand(*sizes): as the list that it is
+        return [made]
     if made.type.kind != "Tuple":
         refuse(
             c.source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -97,8 +98,13 @@ def _enumerate(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 @rule(zip)
 def _zip(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
-    if not tree.args or tree.keywords:
-        c.fail(tree, "zip takes one or more things to go through, and no keywords")
+    strict = any(
+        not isinstance(one.value, ast.Constant) or one.value.value for one in tree.keywords
+    )
+    if strict and not c.inside_engine:
+        refuse(c.source, tree, "zip(strict=True) isn't supported", "assert len(a) == len(b) before")
+    if not tree.args:
+        c.fail(tree, "zip takes one or more things to go through")
     return Together(tuple(expression(c, one) for one in tree.args))
 
 
@@ -178,6 +184,8 @@ def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
         return Items([])
     found = expression(c, tree.args[0])
     if isinstance(found, Items) or (isinstance(found, Value) and found.type.kind == "Tuple"):
+        return found
+    if c.inside_engine:  # of sizes, for a message
         return found
     raise c.fail(
         tree,
@@ -328,7 +336,6 @@ _REFUSED = {
     next: "x[0]",
     set: "a Dict whose values are True",
     frozenset: "a Dict whose values are True",
-    type: "isinstance(x, T)",
     setattr: "self.name = value",
     globals: "pass values as arguments",
     locals: "name the values",
@@ -340,6 +347,23 @@ _REFUSED = {
     object: "use a NamedTuple",
     bytes: "use a str",
 }
+
+
+@rule(type)
+def _type(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 1, 1, "type")
+    found = expression(c, tree.args[0])
+    if isinstance(found, Submodule):
+        return Known(found.made.module.__class__, True)
+    refuse(c.source, tree, "Python's type() isn't supported", "isinstance(x, T)")
+
+
+@rule(warnings.warn)
+def _warn(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    message = value(c, tree.args[0])
+    level = c.builder.constant(tree, 2)
+    c.builder.call(tree, "aten::warn", [message, level])
+    return Known(None, True)
 
 
 def _refuses(name: str, instead: str) -> Callable[[Context, ast.Call, Type | None], Expression]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from types import BuiltinMethodType
 from typing import Any
 
 from engine.jit.frontend import marks, operators
@@ -26,6 +27,7 @@ from engine.jit.frontend.types import (
     named_tuple,
 )
 from engine.jit.frontend.values import (
+    MISSING,
     Bound,
     Either,
     Expression,
@@ -85,12 +87,29 @@ def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> Ex
         return call_compiled(c, tree, compiled, Arguments.of(c, tree))
     if isinstance(found, type):
         return _construct(c, tree, found)
+    if isinstance(found, BuiltinMethodType) and isinstance(found.__self__, str):
+        return _call_text_method(c, tree, found)
     if not callable(found):
         raise c.fail(tree.func, f"python value of type '{type(found).__name__}' cannot be called")
     name = getattr(found, "__module__", "")
     if name == "math":
         return call_operator(c, tree, f"aten::{found.__name__}", Arguments.of(c, tree))
     return call_python(c, tree, found, Arguments.of(c, tree))
+
+
+def _call_text_method(c: Context, tree: ast.Call, method: BuiltinMethodType) -> Expression:
+    """A method of a text that is known: known too when its arguments are, in the engine's source."""
+    args = [expression(c, one) for one in tree.args]
+    constants = [one.constant if isinstance(one, Value) else MISSING for one in args]
+    if (
+        c.inside_engine
+        and not tree.keywords
+        and all(isinstance(one, (str, int)) for one in constants)
+    ):
+        return Known(method(*constants), True)
+    owner = c.builder.constant(tree.func, method.__self__)
+    values = [c.as_value(x, one) for x, one in zip(tree.args, args, strict=True)]
+    return c.builder.call(tree, f"aten::{method.__name__}", [owner, *values])
 
 
 def _hashable(found: Any) -> bool:

@@ -69,6 +69,8 @@ def condition(c: Context, tree: ast.expr) -> Condition:
         if special is not None:
             return special
     found = value(c, tree)
+    if found.type == NONE and c.inside_engine:
+        return Condition(tree, None, False)
     if found.is_constant and isinstance(found.constant, (bool, int, float)):
         made = found if found.type == BOOL else None
         return Condition(tree, made, bool(found.constant))
@@ -159,12 +161,26 @@ def _chain(
     else:
         left = c.as_value(left_tree, left)
         right = value(c, right_tree)
-        made = Condition(tree, as_bool(c, place, _compare(c, place, op, left, right)))
+        answer = _known_answer(op, left, right) if c.inside_engine else None
+        if answer is None:
+            made = Condition(tree, as_bool(c, place, _compare(c, place, op, left, right)))
+        else:
+            made = Condition(tree, None, answer)
     if last:
         return made
     if made.static is not None and not made.static:
         return made
     return both(c, tree, made, lambda: _chain(c, tree, right_tree, right, i + 1), True)
+
+
+def _known_answer(op: ast.cmpop, left: Value, right: Value) -> bool | None:
+    """Of a comparison of constants: which branches of the engine's functions are compiled."""
+    if not (left.is_constant and right.is_constant):
+        return None
+    a, b = left.constant, right.constant
+    if isinstance(op, (ast.Eq, ast.NotEq)):
+        return bool(a == b) is isinstance(op, ast.Eq)
+    return None
 
 
 def _between(left: ast.expr, right: ast.expr) -> ast.AST:
@@ -254,6 +270,12 @@ def _matches(type: Type, wanted: Type) -> bool:
 
 @compiles(ast.BoolOp, ast.Compare)
 def _as_value(c: Context, tree: ast.expr, hint: Type | None) -> Expression:
+    if isinstance(tree, ast.BoolOp) and c.inside_engine and len(tree.values) == 2:
+        first = expression(c, tree.values[0])
+        constant = first.constant if isinstance(first, Value) else getattr(first, "object", ...)
+        if constant is None or isinstance(constant, (bool, int, float, str)):  # Python's `a or b`
+            decided = bool(constant) is isinstance(tree.op, ast.Or)
+            return first if decided else expression(c, tree.values[1], hint)
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
         op = tree.ops[0]
         if not isinstance(op, (ast.Is, ast.IsNot)):  # of Tensors: a Tensor

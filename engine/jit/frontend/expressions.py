@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from engine.jit.frontend.conditions import as_bool, condition
-from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.dispatch import compiles, expression, refuse_node, value
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.types import (
@@ -58,6 +58,16 @@ def _name(c: Context, tree: ast.Name, hint: Type | None) -> Expression:
     if outside is MISSING:
         raise c.fail(tree, f"undefined value {tree.id}")
     return Known(outside, c.inside_engine)
+
+
+@compiles(ast.NamedExpr)
+def _named(c: Context, tree: ast.NamedExpr, hint: Type | None) -> Expression:
+    """`(name := value)`, in the engine's own source alone."""
+    if not c.inside_engine:
+        refuse_node(c, tree)
+    found = expression(c, tree.value, hint)
+    c.assign(tree, tree.target.id, found)
+    return found
 
 
 @compiles(ast.UnaryOp)
@@ -165,8 +175,36 @@ def _list(c: Context, tree: ast.List, hint: Type | None) -> Expression:
     if hint is not None and hint.kind == "Optional":
         hint = hint.element
     element = hint.element if hint is not None and hint.kind == "List" else None
+    if any(isinstance(one, ast.Starred) for one in tree.elts):
+        return _spread_list(c, tree, element)
     values = [value(c, one, element) for one in tree.elts]
     return make_list(c, tree, values, element)
+
+
+def _spread_list(c: Context, tree: ast.List, element: Type | None) -> Value:
+    """`[a, *xs, b]`: lists one after the other."""
+    whole: Value | None = None
+    run: list[Value] = []
+
+    def add(one: Value) -> Value:
+        return one if whole is None else c.builder.call(tree, "aten::add", [whole, one])
+
+    for one in tree.elts:
+        if not isinstance(one, ast.Starred):
+            run.append(value(c, one, element))
+            continue
+        spread = value(c, one.value)
+        if spread.type.kind == "Tuple":
+            run += c.builder.node(one, "prim::TupleUnpack", [spread], spread.type.inner).outputs
+            continue
+        if spread.type.kind != "List":
+            raise c.fail(one, f"a value of type {spread.type} cannot be spread into a list")
+        if run:
+            whole = add(make_list(c, tree, run, element))
+        run, whole = [], add(spread)
+    if run or whole is None:
+        whole = add(make_list(c, tree, run, element))
+    return whole
 
 
 def make_list(c: Context, tree: ast.AST, values: list[Value], element: Type | None = None) -> Value:
@@ -218,7 +256,13 @@ def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> Expression:
     text, args = "", []
     for part in tree.values:
         if isinstance(part, ast.Constant):
-            text += str(part.value)
+            if (
+                "{" in part.value or "}" in part.value
+            ):  # no place for a value, whatever it looks like
+                args.append(c.builder.constant(part, part.value))
+                text += "{}"
+            else:
+                text += part.value
             continue
         assert isinstance(part, ast.FormattedValue)
         if part.conversion not in (-1, ord("s")) or part.format_spec is not None:

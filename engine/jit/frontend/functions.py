@@ -20,7 +20,7 @@ from engine.jit.frontend.environment import Context, Exit, Variable
 from engine.jit.frontend.errors import CompileError, fail, place, refuse
 from engine.jit.frontend.source import Source, source_of
 from engine.jit.frontend.types import NONE, TENSOR, Type, from_object, is_subtype
-from engine.jit.frontend.values import MISSING, Submodule
+from engine.jit.frontend.values import CLASSES, MISSING, Submodule
 from engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -373,6 +373,9 @@ def _enter(
     for one in parameters:
         c.builder.at(named[one.name])
         value = c.builder.input(one.name, one.of)
+        if one.of.kind == "class":
+            c.frame.names[one.name] = Variable(Submodule(value, CLASSES[one.of.name]), None)
+            continue
         c.frame.names[one.name] = Variable(value, one.of)
         if one.name in constants:
             known = c.builder.constant(named[one.name], constants[one.name])

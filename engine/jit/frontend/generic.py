@@ -34,6 +34,10 @@ def compile_called(
 ) -> tuple[CompiledFunction, list[Value]]:
     """The function that a call means, and the arguments for all its parameters."""
     name = getattr(fn, "__name__", str(fn))
+    if operators.in_engine(fn):
+        from engine.jit.frontend.substitutes import substitute
+
+        fn = substitute(fn)
     if not operators.in_engine(fn):
         try:
             compiled = compile_function(fn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Any
 
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context
@@ -55,6 +56,8 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression
         return owner.made.item(c, tree, owner)
     if isinstance(owner, Items):
         return _of_items(c, tree, list(owner.items))
+    if isinstance(owner, Known) and isinstance(owner.object, dict) and c.inside_engine:
+        return _of_table(c, tree, owner.object)
     if isinstance(owner, Known) and not c.inside_engine and not isinstance(owner.object, tuple):
         c.as_value(tree.value, owner)
     if isinstance(owner, Known) and isinstance(owner.object, (tuple, list)):
@@ -78,6 +81,21 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression
 
 
 # ---- containers
+
+
+def _of_table(c: Context, tree: ast.Subscript, table: dict[Any, Any]) -> Expression:
+    """A table of the engine's own source, such as its convolutions by number of dimensions."""
+    key = known(expression(c, tree.slice))
+    if key is MISSING or key not in table:
+        raise c.fail(tree, "the key of a table must be a compile time constant that is in it")
+    return Known(table[key], True)
+
+
+def known(found: Expression) -> Any:
+    """The Python object that an expression is; MISSING for one that is found out by running."""
+    if isinstance(found, Value):
+        return found.constant
+    return getattr(found, "object", MISSING)
 
 
 def static_int(c: Context, tree: ast.expr) -> int:
@@ -104,6 +122,10 @@ def static_slice(c: Context, tree: ast.Slice, count: int) -> range:
 def _of_items(c: Context, tree: ast.Subscript, items: list[Expression]) -> Expression:
     if isinstance(tree.slice, ast.Slice):
         return Items([items[i] for i in static_slice(c, tree.slice, len(items))])
+    if c.inside_engine and known(expression(c, tree.slice)) is MISSING:
+        values = [c.as_value(tree, one) for one in items]
+        listed = c.builder.prim(tree, "prim::ListConstruct", values, list_of(values[0].type))
+        return c.builder.call(tree, "aten::__getitem__", [listed, value(c, tree.slice)])
     return items[_in_range(c, tree, static_int(c, tree.slice), len(items))]
 
 
@@ -121,6 +143,10 @@ def _of_tuple(c: Context, tree: ast.Subscript, found: Value) -> Expression:
         return builder.prim(
             tree, "prim::TupleConstruct", picked, tuple_of(*[x.type for x in picked])
         )
+    if c.inside_engine and len(set(inner)) == 1 and known(expression(c, tree.slice)) is MISSING:
+        parts = builder.node(tree, "prim::TupleUnpack", [found], inner).outputs
+        listed = builder.prim(tree, "prim::ListConstruct", parts, list_of(inner[0]))
+        return builder.call(tree, "aten::__getitem__", [listed, value(c, tree.slice)])
     index = static_int(c, tree.slice)
     return tuple_item(c, tree, found, _in_range(c, tree, index, len(inner)))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from engine.jit.frontend.conditions import condition
 from engine.jit.frontend.control import Step, leaves, run
-from engine.jit.frontend.dispatch import Keyword, compiles, expression, value
+from engine.jit.frontend.dispatch import Keyword, compiles, expression, refuse_node, value
 from engine.jit.frontend.environment import FALLS, Context, Exit, Frame, Target, Variable
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
@@ -105,6 +105,8 @@ def _walk_range(c: Context, tree: ast.expr, found: Range) -> Walk:
 
 def _walk_together(c: Context, tree: ast.expr, found: Together) -> Walk:
     walks = [walk(c, tree, part) for part in found.parts]
+    if c.inside_engine and any(one.length is not None for one in walks):
+        walks = [_as_list(c, tree, one) for one in walks]
 
     def together(i: Value | int) -> Expression:
         return Items([one.at(i) for one in walks])
@@ -127,6 +129,14 @@ def _walk_together(c: Context, tree: ast.expr, found: Together) -> Walk:
         return Walk(None, made[0], together)
     listed = c.builder.prim(tree, "prim::ListConstruct", made, list_of(INT))
     return Walk(None, c.builder.call(tree, "prim::min", [listed]), together)
+
+
+def _as_list(c: Context, tree: ast.expr, one: Walk) -> Walk:
+    """The elements of a tuple as a list, to be gone through beside another one."""
+    if one.count is None:
+        return one
+    values = [c.as_value(tree, one.at(i)) for i in range(one.count)]
+    return walk(c, tree, make_list(c, tree, values))
 
 
 # ---- loops
@@ -422,7 +432,9 @@ def _filtered(c: Context, tests: list[ast.expr], each: Callable[[], None]) -> No
 
 
 @compiles(ast.ListComp)
-def _list_comprehension(c: Context, tree: ast.ListComp, hint: Type | None) -> Expression:
+def _list_comprehension(
+    c: Context, tree: ast.ListComp | ast.GeneratorExp, hint: Type | None
+) -> Expression:
     element = hint.element if hint is not None and hint.kind == "List" else None
     made: list[Value] = []
     found: list[Type] = []
@@ -437,6 +449,14 @@ def _list_comprehension(c: Context, tree: ast.ListComp, hint: Type | None) -> Ex
 
     _go_through(c, tree.generators, tree, each)
     return listed
+
+
+@compiles(ast.GeneratorExp)
+def _generator(c: Context, tree: ast.GeneratorExp, hint: Type | None) -> Expression:
+    """Of the engine's own source alone, where it is an argument that is gone through once."""
+    if not c.inside_engine:
+        refuse_node(c, tree)
+    return _list_comprehension(c, tree, hint)
 
 
 @compiles(ast.DictComp)

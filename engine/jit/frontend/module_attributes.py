@@ -10,6 +10,7 @@ from typing import Any
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
 from engine.jit.frontend import marks
+from engine.jit.frontend.operators import in_engine
 from engine.jit.frontend.types import (
     BOOL,
     COMPLEX,
@@ -134,6 +135,8 @@ def describe(module: Module) -> Described:
     found = Described()
     declared, final = _annotations(module)
     constants = set(getattr(module, "__constants__", ())) | final
+    if in_engine(type_of(module)):  # the engine's modules choose between operators by such
+        constants |= {name for name, value in vars(module).items() if _is_text(value)}
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
         for name, value in table.items():
             type = declared.get(name, infer(value)) if declared.get(name) != NONE else infer(value)
@@ -163,6 +166,11 @@ def describe(module: Module) -> Described:
         id(module) if ignored else 0,
     )
     return found
+
+
+def _is_text(value: Any) -> bool:
+    texts = value if isinstance(value, list) else [value]
+    return bool(texts) and all(isinstance(one, str) for one in texts)
 
 
 def type_of(module: Module) -> type:

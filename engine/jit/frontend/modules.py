@@ -33,8 +33,17 @@ from engine.jit.frontend.functions import (
 from engine.jit.frontend.generic import bind_open, known_constants
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
 from engine.jit.frontend.source import source_of
+from engine.jit.frontend.substitutes import substitute
 from engine.jit.frontend.types import Type, is_subtype
-from engine.jit.frontend.values import Expression, Items, Known, ModuleMethod, Submodule, Value
+from engine.jit.frontend.values import (
+    CLASSES,
+    Expression,
+    Items,
+    Known,
+    ModuleMethod,
+    Submodule,
+    Value,
+)
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
 from engine.nn.modules.utils import weight_and_bias
@@ -77,10 +86,12 @@ class ModuleClass:
         self.methods: dict[str, CompiledFunction] = {}
         self._variants: dict[Any, str] = {}
         self.is_dict = isinstance(module, ModuleDict)
+        self.is_table = ""  # of what stands for module._buffers and the like
         self.is_list = isinstance(module, (ModuleList, Sequential))
         self.handle = lib.uh_class_new(self.name.encode())
         if not self.handle:
             raise_last()
+        CLASSES[self.name] = self
         for one in self.attributes:
             kind = _KINDS[one.kind]
             done = lib.uh_class_add_attribute(
@@ -112,8 +123,9 @@ class ModuleClass:
             return Known(self.described.constants[name], True)
         if name in self.described.functions:
             return Known(self.described.functions[name])
-        if name == "_modules":
+        if name in ("_modules", "_parameters", "_buffers"):
             table = copy.copy(self)
+            table.is_table = name
             table.is_dict, table.is_list = True, False
             return Submodule(owner.value, table)
         if name in self._table_names():
@@ -131,7 +143,7 @@ class ModuleClass:
         if isinstance(found, staticmethod):
             return Known(found.__func__)
         if isinstance(found, property) and found.fget is not None:
-            getter = self.method(c, tree, found.fget, name)
+            getter = self.method(c, tree, substitute(found.fget, self.module), name)
             return _call_method(c, tree, owner, name, [], getter.type)
         if inspect.isfunction(found):
             return ModuleMethod(name, owner)
@@ -197,6 +209,8 @@ class ModuleClass:
         key = found.constant if isinstance(found, Value) else getattr(found, "object", ...)
         if self.is_list and isinstance(key, int) and -len(names) <= key < len(names):
             return self._submodule(c, tree, owner, names[key])
+        if self.is_table and isinstance(key, str):
+            return self._named(c, tree, owner, key)
         if self.is_dict and key in names:
             return self._submodule(c, tree, owner, str(key))
         raise c.fail(
@@ -206,8 +220,15 @@ class ModuleClass:
         )
 
     def _table_names(self) -> frozenset[str]:
-        own = ("items", "keys", "values") if self.is_dict else ()
+        own = ("items", "keys", "values", "get") if self.is_dict else ()
         return frozenset((*own, "children", "named_children"))
+
+    def _named(self, c: Context, tree: ast.AST, owner: Submodule, key: str) -> Expression:
+        """`module._buffers["name"]`, None where there is none of that name."""
+        whole = Submodule(owner.value, class_of(self.module))
+        if key in getattr(self.module, self.is_table):
+            return whole.made.attribute(c, tree, whole, key)
+        return Known(None, True)
 
     def _table(
         self, c: Context, tree: ast.AST, owner: Submodule, name: str, count: int
@@ -231,10 +252,14 @@ class ModuleClass:
         self, c: Context, tree: ast.AST, owner: Submodule, name: str, arguments: Arguments
     ) -> Expression:
         """`module(...)` and `module.name(...)`."""
+        if self.is_table and name == "get":
+            key = arguments.value(tree, arguments.args[0]).constant
+            return self._named(c, tree, owner, str(key))
         table = self._table(c, tree, owner, name, len(arguments.args))
         if table is not None:
             return table
         fn = getattr(type(self.module), name, None)
+        fn = substitute(fn, self.module)
         if fn is None or fn is Module.forward:
             raise c.fail(tree, f"Module '{type(self.module).__name__}' has no method '{name}'")
         mark = marks.mark_of(fn)
@@ -266,7 +291,7 @@ class ModuleClass:
         """A method with the types that it declares, compiled when first asked for."""
         if name not in self.methods:
             try:
-                self.methods[name] = self._build(fn, name, self.parameters(fn), {})
+                self._add(name, self._build(fn, name, self.parameters(fn), {}))
             except CompileError as error:
                 if c is None or tree is None:
                     raise
@@ -297,7 +322,7 @@ class ModuleClass:
                 for one, type in zip(declared, types, strict=True)
             )
             try:
-                self.methods[variant] = self._build(fn, name, parameters, constants)
+                self._add(variant, self._build(fn, name, parameters, constants))
             except CompileError as error:
                 raise called_from(c, tree, f"{type(self.module).__name__}.{name}", error) from None
             self._variants[key] = variant
@@ -314,6 +339,15 @@ class ModuleClass:
         returns = signature(fn, source, surroundings, skip_self=True)[1]
         full = f"{self.name}.{name}"
         return build(fn, name, source, surroundings, parameters, returns, constants, self, full)
+
+    def _add(self, name: str, made: CompiledFunction) -> None:
+        """A method, known to the core from now on: graphs that call it are verified."""
+        from engine.jit.compiling import native_function
+
+        self.methods[name] = made
+        function = native_function(made).handle
+        if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
+            raise_last()
 
 
 def _call_method(
@@ -386,7 +420,7 @@ def _compile_exported(compiled: CompiledModule, outermost: bool) -> None:
         if name == "forward" and outermost:
             wanted = fn is not Module.forward and not marks.mark_of(fn)
         if wanted:
-            compiled.made.method(None, None, fn, name)
+            compiled.made.method(None, None, substitute(fn, compiled.module), name)
 
 
 def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> Expression:

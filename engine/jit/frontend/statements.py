@@ -70,6 +70,9 @@ def _is_empty(tree: ast.expr) -> bool:
 
 @compiles(ast.AnnAssign)
 def _annotated(c: Context, tree: ast.AnnAssign) -> Exit:
+    if c.inside_engine and tree.value is not None:  # written for type checkers
+        assign_target(c, tree.target, expression(c, tree.value))
+        return FALLS
     declared = c.annotation(tree.annotation)
     if tree.value is None:
         refuse(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.jit.frontend.modules import ModuleClass
 
 MISSING: Any = object()
+CLASSES: dict[str, ModuleClass] = {}  # of modules, by their names in graphs
 
 
 class Value:
