@@ -22,6 +22,15 @@ std::optional<TermKind> kind_of(const Type& type) {
   return TermKind{facts.dtype, facts.sizes->empty()};
 }
 
+TypeRef assumed(const TypeRef& type) {
+  if (!type->is(TypeKind::kTensor) || kind_of(*type)) return type;
+  TensorFacts facts = type->facts();
+  if (facts.device != Device::kUndefined && facts.device != Device::kCPU) return type;
+  if (facts.dtype == DType::kUndefined) facts.dtype = DType::kFloat32;
+  if (!facts.sizes) facts.sizes = Dims{-1};
+  return tensor_type(std::move(facts));
+}
+
 std::optional<Scalar::Kind> number_kind(const Type& type) {
   switch (type.kind()) {
     case TypeKind::kBool: return Scalar::Kind::kBool;
@@ -112,13 +121,14 @@ std::optional<TermKind> as_step(const Node& node, const std::function<TypeRef(Va
 
 namespace {
 
-// The dimensions of a `dim` argument, counted from 0; nothing where they are not constant.
+// The dimensions of a `dim` argument, counted from the last, which is -1; nothing where they are
+// not constant. A rank of -1 is not known.
 std::optional<std::vector<int64_t>> dims_of(const Value& value, int64_t rank) {
   std::vector<int64_t> dims;
   const auto add = [&](const IValue& item) {
     const auto* d = item.get_if<int64_t>();
-    if (!d || *d < -rank || *d >= rank) return false;
-    dims.push_back(*d < 0 ? *d + rank : *d);
+    if (!d || (rank < 0 ? *d >= 0 : *d < -rank || *d >= rank)) return false;
+    dims.push_back(*d < 0 ? *d : *d - rank);
     return true;
   };
   if (value.node()->is("prim::ListConstruct")) {
@@ -150,9 +160,11 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
   const std::string& kind = node.kind().text();
   if (!node.op() || std::find(std::begin(kOps), std::end(kOps), kind) == std::end(kOps))
     return std::nullopt;
-  const auto known = kind_of(input);
-  if (!known || known->zero_dim || !is_floating(known->dtype) || node.writes()) return std::nullopt;
-  const auto rank = static_cast<int64_t>(input.facts().sizes->size());
+  if (!input.is(TypeKind::kTensor) || node.writes()) return std::nullopt;
+  const TensorFacts& facts = input.facts();
+  const int64_t rank = facts.sizes ? facts.sizes->ndim() : -1;
+  if (rank == 0 || (facts.dtype != DType::kUndefined && !is_floating(facts.dtype)))
+    return std::nullopt;
   Reduction made{kind, Builder::kAllDims, false};
   const auto& arguments = node.op()->schema().arguments;
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -164,7 +176,7 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
       std::sort(dims->begin(), dims->end());
       const auto n = static_cast<int64_t>(dims->size());
       for (int64_t k = 0; k < n; ++k)
-        if ((*dims)[static_cast<size_t>(k)] != rank - n + k) return std::nullopt;
+        if ((*dims)[static_cast<size_t>(k)] != k - n) return std::nullopt;
       if (n != 0 && n != rank) made.dims = static_cast<int>(n);
     } else if (arguments[i].name == "keepdim") {
       const bool* keep = constant ? constant->get_if<bool>() : nullptr;
@@ -172,7 +184,7 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
       made.keepdim = *keep;
     } else if (arguments[i].name == "dtype") {
       if (!constant) return std::nullopt;
-      if (!constant->is_none() && dtype_of(*constant) != known->dtype) return std::nullopt;
+      if (!constant->is_none() && dtype_of(*constant) != facts.dtype) return std::nullopt;
     } else {
       return std::nullopt;
     }

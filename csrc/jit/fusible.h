@@ -1,7 +1,7 @@
 // What a Node would be as a step of a fused group: its operator and arguments in fused/'s words.
 //
-// Invariant: dtype and rank of every tensor among the inputs are known by their types. Who runs the
-// group checks them: a type may be a promise that an input breaks.
+// Invariant: nothing here is more than what the types say. Who runs a group looks at the tensors
+// that come: a type may be a promise that an input breaks.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,9 @@ namespace uh::jit {
 const IValue* constant_of(const Value& value);
 // Dtype and whether it has no dimensions, where the type says both.
 std::optional<fused::TermKind> kind_of(const Type& type);
+// The type with what is not known of a tensor filled in as what is likely: Float, of some rank.
+// A group may be made on that ground: what it is run with is looked at when it is run.
+TypeRef assumed(const TypeRef& type);
 // Of a number that is no constant: what it will be. Nothing for other types.
 std::optional<Scalar::Kind> number_kind(const Type& type);
 std::optional<Scalar> number_of(const IValue& value);
@@ -34,7 +37,8 @@ std::optional<fused::TermKind> as_step(const Node& node,
                                        const std::function<TypeRef(Value*)>& type_of);
 
 // How a sum, mean, amax or amin ends a group: over how many of the last dimensions, all of them
-// (Builder::kAllDims) or nothing where it cannot.
+// (Builder::kAllDims) or nothing where it cannot. Of a tensor whose rank is not known only
+// dimensions that are counted from the last are told.
 struct Reduction {
   std::string op;  // "aten::sum"
   int dims;

@@ -52,7 +52,7 @@ std::optional<std::vector<TermKind>> promised_kinds(const Graph& subgraph) {
   std::vector<TermKind> kinds;
   for (const Value* input : subgraph.inputs()) {
     if (!is_tensor(input)) continue;
-    const auto kind = kind_of(*input->type());
+    const auto kind = kind_of(*assumed(input->type()));
     if (!kind) return std::nullopt;
     kinds.push_back(*kind);
   }
@@ -127,7 +127,7 @@ bool FusionGroup::may_fuse(const Stack& stack, size_t first) const {
       const Tensor* t = value.get_if<Tensor>();
       if (!t || !*t || !(t->keys() - kPlain).empty() || t->device() != Device::kCPU) return false;
       const auto& promised = inputs[i]->type()->facts().sizes;
-      if (reduces_ && (!promised || promised->size() != t->sizes().size())) return false;
+      if (reduces_ && promised && promised->size() != t->sizes().size()) return false;
     } else {
       const auto number = number_of(value);
       if (!number || number->kind() != number_kind(*inputs[i]->type())) return false;

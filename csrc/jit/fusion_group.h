@@ -70,7 +70,7 @@ inline void run_fusion_group(const Node& node, Stack& stack, int64_t frame = 0) 
 
 // The program of a Subgraph whose tensor inputs are of these kinds; null where it cannot be one.
 fused::ProgramRef compile_group(const Graph& subgraph, const std::vector<fused::TermKind>& kinds);
-// What the types of the Subgraph's inputs promise; nothing where they do not say enough.
+// What the types of the Subgraph's inputs promise, or let assume; nothing for another device.
 std::optional<std::vector<fused::TermKind>> promised_kinds(const Graph& subgraph);
 
 }  // namespace uh::jit

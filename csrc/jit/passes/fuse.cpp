@@ -46,12 +46,23 @@ const Dims* known_sizes(const Value& value) {
   return known ? &*sizes : nullptr;
 }
 
+// Whether it is made of attributes and constants alone: a parameter, smaller than what it is for.
+// Not asked far back: such chains are short.
+bool from_parameters(const Value* value, int depth = 4) {
+  const Node& node = *value->node();
+  if (node.is("prim::GetAttr") || node.is("prim::Constant")) return true;
+  return node.op() && depth > 0 &&
+         std::all_of(node.inputs().begin(), node.inputs().end(),
+                     [&](const Value* v) { return from_parameters(v, depth - 1); });
+}
+
 // Whether the elements of one are as many as those of the other, as far as is known: what is made
 // for a row would be made again for every row that it is broadcast to.
 bool same_space(const Value& a, const Value& b) {
   const Dims *x = known_sizes(a), *y = known_sizes(b);
   if (x && y) return *x == *y;
-  return a.type()->facts().sizes->size() == b.type()->facts().sizes->size();
+  const auto &p = a.type()->facts().sizes, &q = b.type()->facts().sizes;
+  return p && q ? p->size() == q->size() : from_parameters(&a) == from_parameters(&b);
 }
 
 // A graph of the group's nodes; `inputs` and `outputs` are what it reads and makes outside.
@@ -111,10 +122,11 @@ class Stretch {
  private:
   void join(size_t at) {
     const Node& node = *nodes_[at];
-    const auto type = [](Value* v) { return v->type(); };
+    // What is not known is assumed: the group looks at its inputs, and can run node by node.
+    const auto type = [](Value* v) { return assumed(v->type()); };
     const bool reduction = !node.inputs().empty() && node.op() &&
                            as_reduction(node, *node.input(0)->type()).has_value();
-    if (!reduction && !(kind_of(*result_type(node)) && as_step(node, type))) return;
+    if (!reduction && !as_step(node, type)) return;
     fusible_.insert(&node);
     if (reduction) {
       reductions_.insert(&node);
@@ -124,10 +136,6 @@ class Stretch {
     }
     for (const Value* input : node.inputs())
       if (input->type()->is(TypeKind::kTensor)) try_join(node, *input);
-  }
-
-  static TypeRef result_type(const Node& node) {
-    return node.outputs().size() == 1 ? node.output()->type() : make_type(TypeKind::kNone);
   }
 
   void try_join(const Node& node, const Value& input) {

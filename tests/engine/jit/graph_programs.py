@@ -77,12 +77,8 @@ def _to(x: Any, code: int, *_: Any) -> Any:
 
 OPERATORS: dict[str, Any] = {
     **{name: getattr(engine, name) for name in (*UNARY, "mul", "gt", "mm", "where")},
-    "add": lambda x, y, alpha=None: (
-        x + y if alpha is None else engine.add(x, y, alpha=alpha)
-    ),
-    "sub": lambda x, y, alpha=None: (
-        x - y if alpha is None else engine.sub(x, y, alpha=alpha)
-    ),
+    "add": lambda x, y, alpha=None: x + y if alpha is None else engine.add(x, y, alpha=alpha),
+    "sub": lambda x, y, alpha=None: x - y if alpha is None else engine.sub(x, y, alpha=alpha),
     "sum": lambda x, dim, keepdim, dtype: engine.sum(x, dim, keepdim),
     "mean": lambda x, dim, keepdim, dtype: engine.mean(x, dim, keepdim),
     "elu": engine.ops.aten.elu,
@@ -176,7 +172,9 @@ class Writer:
             at = dim + len(shape)
             left = (*shape[:at], *((1,) if keep else ()), *shape[at + 1 :])
         flag, none = self.constant("bool", int(keep)), self.constant("NoneType", None)
-        made, _ = self.made(f"{self.draw(st.sampled_from(('sum', 'mean')))}({x}, {dims}, {flag}, {none})", left)
+        made, _ = self.made(
+            f"{self.draw(st.sampled_from(('sum', 'mean')))}({x}, {dims}, {flag}, {none})", left
+        )
         if left not in SHAPES:
             self.tensors.pop()
             self.made(f"tanh({made})", left)
@@ -237,8 +235,10 @@ class Writer:
     def loop(self) -> None:
         x, shape = self.tensor()
         known = self.draw(st.booleans())
-        most = self.constant("int", self.draw(st.integers(0, 3))) if known else self.draw(
-            st.sampled_from(self.ints)
+        most = (
+            self.constant("int", self.draw(st.integers(0, 3)))
+            if known
+            else self.draw(st.sampled_from(self.ints))
         )
         yes, result = self.constant("bool", 1), self.fresh("v")
         i, carried = self.fresh("i"), self.fresh("c")

@@ -55,8 +55,7 @@ def test_gradients_are_eagers(name: str) -> None:
         assert type(made.grad_fn).__name__ == "FusionGroupBackward"
         found = engine.autograd.grad(made.sum(), inputs)
         assert all(map(exactly, found, wanted)) or all(
-            engine.allclose(a, b, rtol=1e-5, atol=1e-6)
-            for a, b in zip(found, wanted, strict=True)
+            engine.allclose(a, b, rtol=1e-5, atol=1e-6) for a, b in zip(found, wanted, strict=True)
         )
 
 
