@@ -1,4 +1,6 @@
 // Functions, classes, boxes and tracing across the C ABI: see underhood_jit_run.h.
+#include <atomic>
+
 #include "base/json.h"
 #include "capi/convert.h"
 #include "capi/underhood_jit_run.h"
@@ -6,6 +8,7 @@
 #include "jit/archive.h"
 #include "jit/executor.h"
 #include "jit/function.h"
+#include "jit/interrupt.h"
 #include "jit/model_file.h"
 #include "jit/trace.h"
 
@@ -312,6 +315,15 @@ void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int
   span.end_line = end_line;
   span.end_column = end_column;
   Tracing::current().graph().set_span(std::move(span));
+}
+
+static std::atomic<int (*)()> g_ask{nullptr};
+void uh_set_interrupt(int (*ask)(void)) {
+  g_ask = ask;
+  g_interrupt = ask ? +[] {
+    const auto host = g_ask.load();
+    if (host && host() != 0) throw_last_error();
+  } : nullptr;
 }
 
 int uh_graph_bind(uh_graph self, const char* name, uh_function function) {

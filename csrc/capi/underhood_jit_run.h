@@ -74,6 +74,10 @@ int uh_jit_tracing(void);
 /* Says where the next nodes come from. */
 void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int end_column);
 
+/* Long loops of scripted programs call this some twenty times a second; what is not 0 ends them with
+ * this thread's last error (Ctrl+C). NULL: nobody is asked. */
+void uh_set_interrupt(int (*ask)(void));
+
 /* Gives `prim::Constant[name=...]` nodes of that name their function. */
 int uh_graph_bind(uh_graph self, const char* name, uh_function function);
 

@@ -1,5 +1,6 @@
 #include "jit/code.h"
 
+#include "autograd/meta.h"
 #include "base/json.h"
 #include "events/recorder.h"
 #include "jit/function.h"
@@ -25,7 +26,7 @@ std::string_view text_of(Opcode op) { return kTexts[static_cast<size_t>(op)]; }
 bool InputGuard::holds(const IValue& value) const {
   const Tensor* t = value.get_if<Tensor>();
   return t && *t && t->dtype() == dtype && t->ndim() == rank && t->device() == device &&
-         t->keys().has(Key::kAutograd) == requires_grad;
+         autograd::requires_grad(*t) == requires_grad;
 }
 
 std::string InputGuard::text() const {
@@ -43,7 +44,7 @@ InputGuard guard_of(const IValue& value, int32_t input) {
   const Tensor* t = value.get_if<Tensor>();
   if (!t || !*t) return {input, DType::kUndefined, Device::kUndefined, -1, false};
   return {input, t->dtype(), t->device(), static_cast<int32_t>(t->ndim()),
-          t->keys().has(Key::kAutograd)};
+          autograd::requires_grad(*t)};
 }
 
 Code::Code(GraphRef graph, std::string name)

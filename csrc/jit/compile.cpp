@@ -354,7 +354,8 @@ class Compiler {
       emit(Opcode::kConst, code_->constants_.size() - 1, 0, node->output());
     } else {
       // A cast only says what is known: what was pushed is the result.
-      check(kind == "prim::unchecked_cast", "compile: there is no instruction for ", print(*node));
+      if (kind != "prim::unchecked_cast")
+        fail(ErrorKind::kRuntime, "compile: there is no instruction for ", print(*node));
     }
   }
 
@@ -384,7 +385,8 @@ class Compiler {
   }
   static const ClassType& class_of(const Node* node) {
     const Type& type = *node->input(0)->type();
-    check(type.is(TypeKind::kClass), "compile: ", print(*node), " of a ", type.text());
+    if (!type.is(TypeKind::kClass))
+      fail(ErrorKind::kRuntime, "compile: ", print(*node), " of a ", type.text());
     return static_cast<const ClassType&>(type);
   }
   static Function* method(const Node* node) {

@@ -173,8 +173,11 @@ void Function::convert(IValue& value, size_t i) const {
 
 void Function::bind(Stack& stack, size_t given, Keywords keywords) const {
   const size_t n = graph_->inputs().size();
-  check(given <= n, unqualified_name(), "() expected at most ", n, " argument(s) but received ",
-        given + keywords.size(), " argument(s). Declaration: ", schema_text());
+  if (given > n) {
+    fail(ErrorKind::kRuntime, unqualified_name(), "() expected at most ", n,
+         " argument(s) but received ", given + keywords.size(),
+         " argument(s). Declaration: ", schema_text());
+  }
   const size_t first = stack.size() - given;
   if (given < n || !keywords.empty()) {
     std::vector<bool> known(n, false);
@@ -183,17 +186,23 @@ void Function::bind(Stack& stack, size_t given, Keywords keywords) const {
     for (auto& [name, value] : keywords) {
       size_t i = 0;
       while (i < n && parameter_name(i) != name) ++i;
-      check(i < n, "Unknown keyword argument '", name, "' for operator '", unqualified_name(),
-            "'. Schema: ", schema_text());
-      check(!known[i], "Argument '", name,
-            "' specified both as positional and keyword argument. Schema: ", schema_text());
+      if (i == n) {
+        fail(ErrorKind::kRuntime, "Unknown keyword argument '", name, "' for operator '",
+             unqualified_name(), "'. Schema: ", schema_text());
+      }
+      if (known[i]) {
+        fail(ErrorKind::kRuntime, "Argument '", name,
+             "' specified both as positional and keyword argument. Schema: ", schema_text());
+      }
       stack[first + i] = std::move(value);
       known[i] = true;
     }
     for (size_t i = given; i < n; ++i) {
       if (known[i]) continue;
-      check(i + defaults_.size() >= n, unqualified_name(), "() is missing value for argument '",
-            parameter_name(i), "'. Declaration: ", schema_text());
+      if (i + defaults_.size() < n) {
+        fail(ErrorKind::kRuntime, unqualified_name(), "() is missing value for argument '",
+             parameter_name(i), "'. Declaration: ", schema_text());
+      }
       stack[first + i] = defaults_[i + defaults_.size() - n];
     }
   }

@@ -37,34 +37,78 @@ constexpr uint32_t kTripsBetweenPolls = 64;
 // What a run works in. Kept for the thread's next run: calling a scripted function allocates
 // nothing.
 struct Machine {
+  Stack stack;
   std::vector<IValue> registers;
   std::vector<Frame> frames;
   Stack alone;  // for operators that want a stack of their own
 };
 
+thread_local constinit Machine* t_spare = nullptr;
+struct SpareOwner {
+  ~SpareOwner() { delete std::exchange(t_spare, nullptr); }
+};
+
+// A run within a run (an operator that calls back) has a machine of its own.
 class MachineLease {
  public:
-  MachineLease() {
-    if (spare().empty()) {
-      machine_ = std::make_unique<Machine>();
-    } else {
-      machine_ = std::move(spare().back());
-      spare().pop_back();
-    }
+  MachineLease() : machine_(std::exchange(t_spare, nullptr)) {
+    if (machine_) [[likely]]
+      return;
+    static thread_local SpareOwner owner;
+    machine_ = new Machine;
   }
   ~MachineLease() {
-    machine_->frames.clear();
-    if (spare().size() < 4) spare().push_back(std::move(machine_));
+    if (t_spare) {
+      delete machine_;
+    } else {
+      t_spare = machine_;
+    }
   }
+  MachineLease(const MachineLease&) = delete;
+  MachineLease& operator=(const MachineLease&) = delete;
   Machine& operator*() { return *machine_; }
 
  private:
-  static std::vector<std::unique_ptr<Machine>>& spare() {
-    thread_local std::vector<std::unique_ptr<Machine>> machines;
-    return machines;
-  }
-  std::unique_ptr<Machine> machine_;
+  Machine* machine_;
 };
+
+// What most values are is moved and copied without asking which of all alternatives it is.
+void push_copy(Stack& stack, const IValue& value) {
+  if (const Tensor* t = value.get_if<Tensor>()) {
+    stack.emplace_back(*t);
+  } else if (const int64_t* i = value.get_if<int64_t>()) {
+    stack.emplace_back(*i);
+  } else {
+    stack.push_back(value);
+  }
+}
+void push_moved(Stack& stack, IValue& value) {
+  if (Tensor* t = value.get_if<Tensor>()) {
+    stack.emplace_back(std::move(*t));
+  } else {
+    stack.push_back(std::move(value));
+    value = IValue();
+  }
+}
+void pop_into(Stack& stack, IValue& place) {
+  IValue& top = stack.back();
+  Tensor* from = top.get_if<Tensor>();
+  Tensor* to = place.get_if<Tensor>();
+  if (from && to) {
+    *to = std::move(*from);
+  } else {
+    place = std::move(top);
+  }
+  stack.pop_back();
+}
+// Nothing is kept alive; what is no longer used may stay as an empty Tensor.
+void empty_register(IValue& value) {
+  if (Tensor* t = value.get_if<Tensor>()) {
+    if (*t) *t = Tensor();
+  } else if (!value.is_none()) {
+    value = IValue();
+  }
+}
 
 std::vector<IValue> popped(Stack& stack, size_t n) {
   const auto from = stack.end() - static_cast<std::ptrdiff_t>(n);
@@ -107,8 +151,7 @@ void tuple_index(Stack& stack) {
   const auto index = from_value<int64_t>(popped(stack));
   const IValue held = popped(stack);
   const Tuple* tuple = held.tuple();
-  check_kind(tuple != nullptr, ErrorKind::kType, "Expected a tuple to index, but found a ",
-             held.type_name());
+  if (!tuple) fail(ErrorKind::kType, "Expected a tuple to index, but found a ", held.type_name());
   const auto n = static_cast<int64_t>(tuple->items.size());
   check_kind(index >= -n && index < n, ErrorKind::kIndex, "Tuple index ", index,
              " is out of range for a tuple of ", n);
@@ -131,14 +174,19 @@ void make_dict(Stack& stack, size_t n) {
 
 Object& object_of(const IValue& value) {
   Object* object = value.object();
-  check(object != nullptr, "Expected an object with attributes, but found a ", value.type_name());
+  if (!object) [[unlikely]] {
+    fail(ErrorKind::kRuntime, "Expected an object with attributes, but found a ",
+         value.type_name());
+  }
   return *object;
 }
 
 // An object has as many slots as its class had attributes when it was made, or set.
 const IValue& attribute_of(const Object& object, size_t slot, const Node* node) {
-  check(slot < object.slots.size(), static_cast<const Type&>(*object.type).text(), ": attribute '",
-        node->text_attribute("name"), "' was not set");
+  if (slot >= object.slots.size()) [[unlikely]] {
+    fail(ErrorKind::kRuntime, static_cast<const Type&>(*object.type).text(), ": attribute '",
+         node->text_attribute("name"), "' was not set");
+  }
   return object.slots[slot];
 }
 
@@ -155,7 +203,7 @@ void raise_exception(Stack& stack, size_t n) {
 
 class Interpreter {
  public:
-  Interpreter(Machine& machine, Stack& stack) : machine_(machine), stack_(stack) {}
+  explicit Interpreter(Machine& machine) : machine_(machine), stack_(machine.stack) {}
 
   template <bool kRecorded>
   void enter(const Code& code, Executor* executor) {
@@ -184,7 +232,8 @@ class Interpreter {
   void clear() {
     for (IValue& value : machine_.registers) value = IValue();
     machine_.alone.clear();
-    stack_.resize(std::min(stack_.size(), machine_.frames.front().stack));
+    machine_.stack.clear();
+    machine_.frames.clear();
   }
 
  private:
@@ -246,24 +295,15 @@ void Interpreter::go() {
     ++at;
     switch (i.op) {
       case Opcode::kOp: call(code->operators_[x], i.n); break;
-      case Opcode::kLoad: stack.push_back(registers[x]); break;
-      case Opcode::kMove:
-        stack.push_back(std::move(registers[x]));
-        registers[x] = IValue();
-        break;
-      case Opcode::kStore:
-        registers[x] = std::move(stack.back());
-        stack.pop_back();
-        break;
+      case Opcode::kLoad: push_copy(stack, registers[x]); break;
+      case Opcode::kMove: push_moved(stack, registers[x]); break;
+      case Opcode::kStore: pop_into(stack, registers[x]); break;
       case Opcode::kStoreN:
-        for (size_t k = i.n; k-- > 0;) {
-          registers[x + k] = std::move(stack.back());
-          stack.pop_back();
-        }
+        for (size_t k = i.n; k-- > 0;) pop_into(stack, registers[x + k]);
         break;
       case Opcode::kDrop: stack.pop_back(); break;
-      case Opcode::kDropR: registers[x] = IValue(); break;
-      case Opcode::kConst: stack.push_back(code->constants_[x]); break;
+      case Opcode::kDropR: empty_register(registers[x]); break;
+      case Opcode::kConst: push_copy(stack, code->constants_[x]); break;
       case Opcode::kJump: at = first + x; break;
       case Opcode::kJumpIfFalse: {
         const bool truth = from_value<bool>(stack.back());
@@ -294,7 +334,7 @@ void Interpreter::go() {
         if constexpr (kRecorded) {
           if (events::on()) tell_frame_end(*frame, stack, nullptr);
         }
-        for (size_t k = 0; k < code->register_count_; ++k) registers[k] = IValue();
+        for (size_t k = 0; k < code->register_count_; ++k) empty_register(registers[k]);
         machine_.frames.pop_back();
         if (machine_.frames.empty()) return;
         reload();
@@ -359,8 +399,12 @@ void Interpreter::go() {
 }
 
 void run(const Code& code, Stack& stack, Executor* executor) {
-  MachineLease machine;
-  Interpreter interpreter(*machine, stack);
+  MachineLease lease;
+  Machine& machine = *lease;
+  const auto first = stack.end() - static_cast<std::ptrdiff_t>(code.input_count());
+  for (auto it = first; it != stack.end(); ++it) push_moved(machine.stack, *it);
+  stack.erase(first, stack.end());
+  Interpreter interpreter(machine);
   try {
     if (events::on()) [[unlikely]] {
       interpreter.enter<true>(code, executor);
@@ -370,23 +414,25 @@ void run(const Code& code, Stack& stack, Executor* executor) {
       interpreter.go<false>();
     }
   } catch (const Error& error) {
-    const std::vector<Frame>& frames = (*machine).frames;
+    const std::vector<Frame>& frames = machine.frames;
     const std::string said = error.what();
     if (events::on())
-      for (size_t i = frames.size(); i-- > 0;) tell_frame_end(frames[i], stack, &said);
+      for (size_t i = frames.size(); i-- > 0;) tell_frame_end(frames[i], machine.stack, &said);
     const auto* scalar = dynamic_cast<const ScalarError*>(&error);
     const std::string where =
         frames.empty() ? std::string() : traceback(frames, scalar ? scalar->node : nullptr);
-    if (!frames.empty()) interpreter.clear();
+    interpreter.clear();
     if (error.kind() == ErrorKind::kForeign || where.empty()) throw;
     const std::string name = error.kind() == kScriptError ? "" : class_name(error.kind()) + ": ";
     throw Error(error.kind(),
                 message("The following operation failed in the TorchScript interpreter.\n", where,
                         name, said, "\n"));
   } catch (...) {
-    if (!(*machine).frames.empty()) interpreter.clear();
+    interpreter.clear();
     throw;
   }
+  for (IValue& value : machine.stack) push_moved(stack, value);
+  machine.stack.clear();
 }
 
 }  // namespace uh::jit

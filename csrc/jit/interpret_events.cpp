@@ -105,7 +105,8 @@ void tell_step(const Frame& frame, const Instruction& i, const IValue* registers
   const auto wrote = [&](size_t r) {
     ++written;
     w.key(std::to_string(r));
-    if (registers[r].is_none()) {
+    const Tensor* t = registers[r].get_if<Tensor>();
+    if (registers[r].is_none() || (t && !*t)) {
       w.value(nullptr);
     } else {
       write(w, registers[r]);

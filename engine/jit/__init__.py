@@ -25,6 +25,7 @@ from engine.jit.frontend.marks import (
 )
 from engine.jit.function import ScriptFunction
 from engine.jit.graph import Block, Graph, Node, Use, Value
+from engine.jit.interrupt import listen as _listen
 from engine.jit.module import ScriptModule
 from engine.jit.tracing import TracerWarning, TracingCheckError
 from engine.jit.user_passes import passes, pipeline, register_pass, run_pass, unregister_pass
@@ -66,6 +67,7 @@ __all__ = [
 
 # As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.
 _ENABLED = os.environ.get("PYTORCH_JIT", "1") != "0"
+_listen()
 
 
 def script(obj: Any, *, example_inputs: Any = None) -> Any:
