@@ -12,6 +12,7 @@ from typing import Any
 import hypothesis.strategies as st
 
 import engine
+from engine import nn
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = ((), (3,), (1, 3), (2, 3), (3, 3))
@@ -85,7 +86,7 @@ OPERATORS: dict[str, Any] = {
     "t": lambda x: x.t(),
     "add_": lambda x, y, alpha: x.add_(y, alpha=alpha),
     "mul_": lambda x, y: x.mul_(y),
-    "linear": engine.nn.functional.linear,
+    "linear": nn.functional.linear,
     "lt": lambda a, b: a < b,
     "floordiv": lambda a, b: a // b,
     "to": _to,
@@ -196,7 +197,7 @@ class Writer:
             self.tensors.pop()
 
     def write(self) -> None:
-        x, shape = self.tensor()
+        x, _shape = self.tensor()
         y = self.constant("int", self.draw(st.integers(1, 2)))
         if self.draw(st.booleans()):
             self.emit(f" = aten::mul_({x}, {y})")
@@ -220,7 +221,7 @@ class Writer:
         return tensors, ints
 
     def branch(self) -> None:
-        x, shape = self.tensor()
+        _x, shape = self.tensor()
         number = self.draw(st.sampled_from(self.ints))
         test, result = self.fresh("b"), self.fresh("v")
         self.emit(f"{test} : bool = aten::lt({number}, {self.constant('int', 2)})")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import engine
+from engine import nn
 
 Fn = Callable[..., Any]
 
@@ -38,7 +39,7 @@ CASES: dict[str, tuple[Fn, tuple[tuple[int, ...], ...]]] = {
     "a mask": (lambda x, y: engine.where(x > 0, x * y, y.exp()) * 2, ((7,), (7,))),
     "saved results": (lambda x, y: (x.exp() / (1 + y.exp())).sqrt(), ((7,), (7,))),
     "activations": (
-        lambda x, y: engine.nn.functional.gelu(x) * engine.nn.functional.silu(y),
+        lambda x, y: nn.functional.gelu(x) * nn.functional.silu(y),
         ((3, 4), (3, 4)),
     ),
 }
@@ -92,7 +93,8 @@ def test_only_what_requires_a_gradient_gets_one() -> None:
     traced = fused(lambda a, b: (a * b).tanh() * b, x, fixed)
     made = traced(x, fixed)
     made.sum().backward()
-    assert x.grad is not None and fixed.grad is None
+    assert x.grad is not None
+    assert fixed.grad is None
     with engine.no_grad():
         assert traced(x, fixed).grad_fn is None
 
@@ -106,7 +108,9 @@ def test_results_that_no_gradient_reaches() -> None:
     x, y = leaves((5,), (5,))
     traced = fused(fn, x, y.detach())
     a, b, mask = traced(x, y.detach())
-    assert a.requires_grad and not b.requires_grad and not mask.requires_grad
+    assert a.requires_grad
+    assert not b.requires_grad
+    assert not mask.requires_grad
 
 
 def test_other_sizes_have_gradients_of_their_own() -> None:
@@ -173,9 +177,7 @@ def test_going_back_twice_needs_the_graph() -> None:
 def test_a_module_trains_as_it_does_eagerly() -> None:
     def losses(run: Callable[[Any], Any]) -> list[float]:
         engine.manual_seed(0)
-        model = engine.nn.Sequential(
-            engine.nn.Linear(6, 8), engine.nn.Tanh(), engine.nn.Linear(8, 1), engine.nn.Sigmoid()
-        )
+        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1), nn.Sigmoid())
         call = run(model)
         optimizer = engine.optim.SGD(model.parameters(), lr=0.5)
         x, y = engine.randn(16, 6), engine.rand(16, 1)
