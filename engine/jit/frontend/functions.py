@@ -16,6 +16,7 @@ from engine._native.errors import raise_last
 from engine.jit.frontend import operators
 from engine.jit.frontend.builder import Builder
 from engine.jit.frontend.control import Step, leaves, run
+from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
 from engine.jit.frontend.errors import CompileError, fail, place, refuse
 from engine.jit.frontend.source import Source, source_of
@@ -148,7 +149,9 @@ class _Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in self.surroundings:
             return self.surroundings[name]
-        return _WORDS[name]
+        if name in _WORDS:
+            return _WORDS[name]
+        raise NameError(name, name=name)
 
 
 def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) -> Type:
@@ -162,8 +165,8 @@ def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) 
     code = compile(ast.Expression(ast.fix_missing_locations(inner)), source.file, "eval")
     try:
         return from_object(eval(code, {"__builtins__": {}}, _Names(surroundings)))
-    except KeyError as error:
-        fail(source, tree, f"Unknown type name {error}")
+    except NameError as error:
+        fail(source, tree, f"Unknown type name '{error.name}'")
     except (TypeError, AttributeError) as error:
         fail(source, tree, str(error))
 
@@ -328,7 +331,7 @@ def build(
     if key in _compiling:
         refuse(
             source,
-            tree.args if tree.args.args else tree.body[0],
+            Keyword(tree),
             f"function '{name}' is called recursively. Recursive calls are not supported",
             "write a loop with a List as its stack",
         )

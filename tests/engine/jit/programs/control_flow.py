@@ -1,6 +1,5 @@
 """Branches, loops, and leaving them early, as programs write them."""
 
-
 import engine
 
 
