@@ -23,6 +23,7 @@ VIEWS = (
     "dispatch",
     "microscope",
     "autograd",
+    "interpreter",
 )
 
 TOP = """\

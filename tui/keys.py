@@ -72,7 +72,7 @@ EXPLORE = (
         "step(1)",
         "right_square_bracket",
         "step",
-        "Step forwards by one grain (event, op, node or line).",
+        "Step forwards by one grain: an event, an operator, a line, an instruction...",
         True,
     ),
     Key("step(-1)", "left_square_bracket", "back", "Step backwards by one grain.", True),
@@ -90,7 +90,8 @@ EXPLORE = (
         "grain",
         "s",
         "grain",
-        "Choose what one step is: an event, an operator call, a node of the graph, a line.",
+        "Choose what one step is: an event, an operator call, a node of the graph, a line; of the "
+        "JIT an instruction, a rewrite, a pass.",
         True,
     ),
     Key("go", "g", "go to", "Go to an event number, `end`, `start` or `line:12`.", True),
@@ -179,8 +180,8 @@ SCREEN = (
 )
 
 VIEW_KEYS = tuple(
-    Key(f"view({number})", str(number), f"view {number}", f"Show view number {number}.")
-    for number in (*range(1, 10), 0)
+    Key(f"view('{key}')", key, f"view {key}", f"Show the view with the key {key}.")
+    for key in "1234567890JI"
 )
 
 CURSOR = (

@@ -19,7 +19,6 @@ from tui.moments import find_moment
 from tui.render import Glyphs, Picture, Target
 from tui.views import DrawContext, Look, view, views
 
-GRAINS = ("event", "op", "node", "line")
 # The parts of a selection that name data, and a place in the program. A node is let go by either.
 THING = ("tensor", "storage", "byte", "index", "name", "node")
 PLACE = ("file", "line", "call", "node")
@@ -94,8 +93,7 @@ class Stage:
 
     def grains(self) -> tuple[str, ...]:
         """What a step can be in this trace: one without a graph has no nodes to stop at."""
-        some = len(self.history.tables.numbers("NODE_NEW")) > 0
-        return GRAINS if some else tuple(grain for grain in GRAINS if grain != "node")
+        return self.history.grains
 
     def move(self, moment: int) -> bool:
         """Be at `moment` (kept inside the trace); whether that is somewhere else. A selected line, call
@@ -161,7 +159,11 @@ class Stage:
             part = WHOLE
         elif target.kind in ("edge", "group", "details"):
             part = ("node",)
+        elif target.kind == "value":
+            part = ("value",)
         chosen = {name: value for name, value in given.items() if name in part}
+        if target.value:
+            chosen["value"] = target.value
         if target.kind == "node" and self.history.tensor(target.tensor, self.moment) is None:
             chosen["tensor"] = 0  # it has been freed: the node outlives it
         if target.tensor and not target.storage:

@@ -103,7 +103,10 @@ def test_the_same_moment_is_the_same_picture(name):
         assert first.text(styles=True) == second.text(styles=True)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "autograd"])  # it has its own
+OWN = ("autograd", "interpreter", "jit")  # the story has nothing of theirs: they have tests of their own
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])
 def test_a_selection_shows_without_colour(name):
     """What is lit differs in its signs or its attributes, not in colour alone."""
     told = story()

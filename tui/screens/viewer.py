@@ -172,7 +172,7 @@ class Viewer(Vertical):
             title = known.TITLE if active or len(known.TITLE) <= letters else ""
             title = title or known.TITLE.split()[0][:letters]
             words.append(
-                Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view({known.KEY})")
+                Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view('{known.KEY}')")
             )
         self.query_one("#tabs", Bar).say(words)
 
@@ -311,10 +311,10 @@ class Viewer(Vertical):
         if self.stage is not None:
             self.show(self.stage.back())
 
-    def action_view(self, number: int) -> None:
+    def action_view(self, key: str) -> None:
         from tui.views import views
 
-        name = next((v.NAME for v in views().values() if str(number) == v.KEY), "")
+        name = next((v.NAME for v in views().values() if key == v.KEY), "")
         if self.stage is not None and name:
             self.stage.show_view(name)
             self.show()

@@ -322,6 +322,11 @@ class History:
         """The stop before; moment 0 when there is none."""
         return steps.previous_stop(self.tables, m, grain)
 
+    @property
+    def grains(self) -> tuple[str, ...]:
+        """What a step can be in this trace, from the finest to the coarsest."""
+        return steps.grains(self.tables)
+
     def find(self, text: str, m: int, step: int = 1) -> int | None:
         """The nearest moment after (step 1) or before (-1) m that matches: see search.py."""
         return self._search(text).find(m, step)

@@ -3,8 +3,10 @@
 `event` stops everywhere. `op` stops where an operator that the program called has returned, so that
 its result can be seen. `node` stops where a node of the autograd graph is whole, where one is about
 to run backward with all of its gradients, and where a backward pass has ended. `line` stops where a
-line is about to run: all that the line before it did is there. The first and the last moment are
-stops of every grain, so stepping is symmetric.
+line is about to run: all that the line before it did is there. Of the JIT: `instruction` stops where
+the interpreter has run one, `rewrite` where a pass has changed its graph once, `pass` where a pass
+that changed it has ended. The first and the last moment are stops of every grain, so stepping is
+symmetric.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ import numpy as np
 
 from engine.inspect.history.tables import Tables
 
-GRAINS = ("event", "op", "node", "line")
+GRAINS = ("event", "instruction", "rewrite", "op", "node", "pass", "line")
+"""From the finest to the coarsest."""
+NEEDS = {"node": "NODE_NEW", "instruction": "JIT_STEP", "rewrite": "REWRITE", "pass": "PASS_END"}
+"""A grain that not every trace has, and the event without which it does not."""
 
 
 def stops(tables: Tables, grain: str) -> np.ndarray:
@@ -24,7 +29,19 @@ def stops(tables: Tables, grain: str) -> np.ndarray:
         return tables.node_stops
     if grain == "line":
         return tables.lines.since
+    if grain == "instruction":
+        return tables.numbers("JIT_STEP")
+    if grain == "rewrite":
+        return tables.numbers("REWRITE")
+    if grain == "pass":
+        since, ends = tables.of("PASS_END")
+        return since[ends["b"] != 0]
     raise ValueError(f"grain {grain!r} is not one of {', '.join(GRAINS)}")
+
+
+def grains(tables: Tables) -> tuple[str, ...]:
+    """Those that this trace has."""
+    return tuple(g for g in GRAINS if g not in NEEDS or len(tables.numbers(NEEDS[g])))
 
 
 def next_stop(tables: Tables, m: int, grain: str) -> int:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from engine.inspect.history.steps import GRAINS
-
 AROUND = 45  # events in words before and after the moment
 COLUMNS = 240  # how finely the bar tells where much happens
 MOST = 1000  # marks of one sort on the bar
@@ -119,9 +117,7 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
 
 
 def _steps(history: Any, moment: int) -> Iterator[Step]:
-    for grain in GRAINS:
-        if grain == "node" and not len(history.tables.node_stops):
-            continue
+    for grain in history.grains:
         yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
 
 

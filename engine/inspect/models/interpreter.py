@@ -1,0 +1,307 @@
+"""The interpreter at a moment: instructions with the program counter, registers, stack, frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.history.ir import Place
+
+WATCHED = 400  # steps of a frame that are looked through for who wrote a register last
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionRow:
+    """One instruction of the code that runs."""
+
+    pc: int
+    text: str
+    op: str
+    place: Place | None
+    value: int  # the Value of the graph that it makes or moves; 0: none
+    runs: int  # how often this frame has run it so far
+    here: bool  # it ran last; the next one is `next`
+    next: bool
+    lit: bool  # it belongs to the selected Value's family
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRow:
+    """What a register or a place of the stack holds."""
+
+    number: int
+    text: str
+    kind: str  # the type's name; "Tensor" for a tensor
+    tensor: int
+    storage: int
+    name: str  # of the Value, without %
+    value: int
+    fresh: bool  # written by the instruction that ran last
+    lit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """A call of the interpreter that has not returned; the last one runs."""
+
+    frame: int
+    function: str
+    code: int
+    pc: int
+    since: int
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRow:
+    """A guard that was looked at, a bail-out, a specialisation, a launch of a fused kernel."""
+
+    moment: int
+    sort: str  # guard, bail-out, specialised, fused
+    text: str
+    good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InterpreterModel:
+    """Everything the interpreter view shows. `frame` 0: nothing runs, and `why`."""
+
+    moment: int
+    why: str = ""
+    frame: int = 0
+    function: str = ""
+    code: int = 0
+    graph: int = 0
+    pc: int = -1
+    next_pc: int = -1
+    done: bool = False
+    result: str = ""
+    error: str = ""
+    instructions: tuple[InstructionRow, ...] = ()
+    registers: tuple[SlotRow, ...] = ()
+    stack: tuple[SlotRow, ...] = ()
+    frames: tuple[FrameRow, ...] = ()
+    notes: tuple[NoteRow, ...] = ()
+    place: Place | None = None
+    line_text: str = ""
+    steps: int = 0
+
+
+def project(history: Any, moment: int, selection: Any) -> InterpreterModel:
+    """The innermost frame that runs at the moment, else the one that ran last before it."""
+    jit = history.jit
+    frames = jit.tables.frames
+    if not len(frames):
+        return InterpreterModel(moment, _why(jit))
+    running = frames.at(moment)
+    begun = frames.begun(moment)
+    if not begun:
+        return InterpreterModel(
+            moment, "Nothing has run in the interpreter yet: the first frame comes later."
+        )
+    row = int(running[-1]) if len(running) else _last_ended(frames, begun, moment)
+    return _Frame(history, row, moment, selection).model(running)
+
+
+def _why(jit: Any) -> str:
+    if jit.tables.any:
+        return "The compiler worked here, but no compiled function was called while recording."
+    return "No compiled function ran. Compile one: f = engine.jit.script(f), then call it."
+
+
+def _last_ended(frames: Any, begun: int, moment: int) -> int:
+    """The frame that ended last; of nested ones that is the outermost."""
+    return int(max(range(max(0, begun - WATCHED), begun), key=lambda row: frames.until[row]))
+
+
+class _Frame:
+    """One frame, gone through up to the moment."""
+
+    def __init__(self, history: Any, row: int, moment: int, selection: Any) -> None:
+        self.history, self.jit, self.moment = history, history.jit, moment
+        table = self.jit.tables.frames
+        self.row = row
+        self.number = int(table.id[row])
+        self.since, self.until = int(table.since[row]), int(table.until[row])
+        self.code = self.jit.code(int(table.code[row]))
+        self.selection = selection
+        self.family = self.jit.links.family([selection.value]) if selection.value else frozenset()
+
+    def model(self, running: Any) -> InterpreterModel:
+        steps = self.jit.tables.steps
+        rows = steps.until_now("frame", self.number, self.moment)
+        pc = int(steps.pc[rows[-1]]) if len(rows) else -1
+        over = self.until <= self.moment
+        end = self.jit.json(self.until) if over else {}
+        stack = self._stack(rows)
+        next_pc = -1 if over else self._next_pc(rows, pc)
+        place, text = self._place(pc if pc >= 0 else next_pc)
+        return InterpreterModel(
+            moment=self.moment,
+            frame=self.number,
+            function=self._function(self.row),
+            code=self.code.id if self.code else 0,
+            graph=self.code.graph if self.code else 0,
+            pc=pc,
+            next_pc=next_pc,
+            done=over,
+            result=", ".join(self._text(one) for one in end.get("outputs", ())),
+            error=str(end.get("error", "")),
+            instructions=self._instructions(rows, pc, next_pc),
+            registers=self._registers(rows),
+            stack=stack,
+            frames=self._frames(running),
+            notes=self._notes(),
+            place=place,
+            line_text=text,
+            steps=len(rows),
+        )
+
+    # The code
+
+    def _instructions(self, rows: Any, pc: int, next_pc: int) -> tuple[InstructionRow, ...]:
+        if self.code is None:
+            return ()
+        counts: dict[int, int] = {}
+        for number in self.jit.tables.steps.pc[rows].tolist():
+            counts[number] = counts.get(number, 0) + 1
+        return tuple(
+            InstructionRow(
+                number, one["text"], one["op"], Place(*one["span"]) if one["span"] else None,
+                int(one["value"]), counts.get(number, 0), number == pc, number == next_pc,
+                self._lit(one),
+            )
+            for number, one in enumerate(self.code.instructions)
+        )  # fmt: skip
+
+    def _lit(self, instruction: dict[str, Any]) -> bool:
+        if self.selection.line and instruction["span"]:
+            path, _ = self.history.source(self.selection.file) if self.selection.file else ("", "")
+            file, line, _, last = instruction["span"][:4]
+            if path == file and line <= self.selection.line <= max(line, last):
+                return True
+        return bool(instruction["value"]) and instruction["value"] in self.family
+
+    def _next_pc(self, rows: Any, pc: int) -> int:
+        """Where the frame goes on: the instruction of its next recorded step."""
+        steps = self.jit.tables.steps
+        mine = steps.where("frame", self.number)
+        return int(steps.pc[mine[len(rows)]]) if len(rows) < len(mine) else -1
+
+    def _place(self, pc: int) -> tuple[Place | None, str]:
+        if self.code is None or not 0 <= pc < len(self.code.instructions):
+            return None, ""
+        span = self.code.instructions[pc]["span"]
+        if not span:
+            return None, ""
+        place = Place(*span)
+        function = next((f for f in self.jit.functions(self.moment) if self._holds(f, place)), None)
+        if function is None:
+            return place, ""
+        lines = function.source.splitlines()
+        at = place.line - function.first_line
+        return place, lines[at].strip() if 0 <= at < len(lines) else ""
+
+    @staticmethod
+    def _holds(function: Any, place: Place) -> bool:
+        last = function.first_line + len(function.source.splitlines())
+        return function.file == place.file and function.first_line <= place.line < last
+
+    # What it holds
+
+    def _registers(self, rows: Any) -> tuple[SlotRow, ...]:
+        found: dict[int, dict[str, Any] | None] = {}
+        writers: dict[int, int] = {}
+        fresh: set[int] = set()
+        table = self.jit.tables.steps
+        for place, row in enumerate(rows[-WATCHED:].tolist() if len(rows) else ()):
+            written = self.jit.json(int(table.since[row])).get("registers", {})
+            for name, value in written.items():
+                found[int(name)] = value
+                writers[int(name)] = int(table.pc[row])
+            if place == min(len(rows), WATCHED) - 1:
+                fresh = {int(name) for name in written}
+        made = []
+        for number in sorted(found):
+            value = found[number]
+            if value is not None:
+                made.append(self._slot(number, value, writers[number], number in fresh))
+        return tuple(made)
+
+    def _stack(self, rows: Any) -> tuple[SlotRow, ...]:
+        if len(rows):
+            held = self.jit.json(int(self.jit.tables.steps.since[rows[-1]])).get("stack", [])
+        else:
+            held = self.jit.json(self.since).get("inputs", [])
+        return tuple(self._slot(i, one, -1, False) for i, one in enumerate(held))
+
+    def _slot(self, number: int, value: dict[str, Any], pc: int, fresh: bool) -> SlotRow:
+        tensor = int(value.get("tensor", 0))
+        made, name = 0, ""
+        if self.code is not None and 0 <= pc < len(self.code.instructions):
+            made = int(self.code.instructions[pc]["value"])
+            _, _, name = self.code.instructions[pc]["text"].partition("(%")
+        fact = self.history.described(tensor, self.moment) if tensor else None
+        return SlotRow(
+            number, self._text(value), "Tensor" if tensor else str(value.get("type", "")), tensor,
+            fact.storage if fact else 0, name.rstrip(")"), made, fresh,
+            bool(tensor and tensor == self.selection.tensor) or made in self.family,
+        )  # fmt: skip
+
+    def _text(self, value: dict[str, Any]) -> str:
+        tensor = int(value.get("tensor", 0))
+        if not tensor:
+            text = str(value.get("text", ""))
+            return str(text == "1") if value.get("type") == "bool" else text
+        fact = self.history.described(tensor, self.moment)
+        label = self.history.label(tensor, self.moment)
+        if fact is None:
+            return f"tensor {label}"
+        sizes = "×".join(map(str, fact.sizes)) if fact.sizes else "()"
+        return f"{label} {fact.dtype} {sizes}"
+
+    # Around it
+
+    def _function(self, row: int) -> str:
+        number = int(self.jit.tables.frames.function[row])
+        function = self.jit.function(number)
+        if function is not None:
+            return str(function.name)
+        code = self.jit.code(int(self.jit.tables.frames.code[row]))
+        return code.name if code else f"function {number}"
+
+    def _frames(self, running: Any) -> tuple[FrameRow, ...]:
+        table, steps = self.jit.tables.frames, self.jit.tables.steps
+        rows = [int(row) for row in running] or [self.row]
+        found = []
+        for row in rows:
+            number = int(table.id[row])
+            ran = steps.until_now("frame", number, self.moment)
+            pc = int(steps.pc[ran[-1]]) if len(ran) else -1
+            found.append(
+                FrameRow(
+                    number, self._function(row), int(table.code[row]), pc, int(table.since[row]),
+                    number == self.number,
+                )
+            )  # fmt: skip
+        return tuple(found)
+
+    def _notes(self) -> tuple[NoteRow, ...]:
+        tables, text = self.jit.tables, self.history.text
+        found = []
+        for row in tables.guards.until_now("frame", self.number, self.moment):
+            moment, good = int(tables.guards.since[row]), bool(tables.guards.ok[row])
+            found.append(NoteRow(moment, "guard", text(moment), good))
+        for row in tables.bail_outs.until_now("frame", self.number, self.moment):
+            moment = int(tables.bail_outs.since[row])
+            found.append(NoteRow(moment, "bail-out", text(moment), False))
+        for row in tables.launches.until_now("frame", self.number, self.moment):
+            moment = int(tables.launches.since[row])
+            said = (
+                f"kernel {int(tables.launches.kernel[row])}: "
+                f"{int(tables.launches.elements[row]):,} elements in "
+                f"{int(tables.launches.tiles[row]):,} tiles on "
+                f"{int(tables.launches.threads[row])} threads"
+            )
+            found.append(NoteRow(moment, "fused", said, True))
+        return tuple(sorted(found, key=lambda note: note.moment))

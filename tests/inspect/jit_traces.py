@@ -1,0 +1,57 @@
+"""Programs that compile and run, recorded once in a process of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from engine.inspect.history import History
+from engine.inspect.trace import Trace
+
+LOOP = """
+import engine
+
+@engine.jit.script
+def helper(x):
+    return x.t().t() * 2
+
+@engine.jit.script
+def looped(x, n: int):
+    y = helper(x) + 1
+    for i in range(n):
+        y = y.relu() * y
+    return y
+
+for _ in range(4):
+    out = looped(engine.ones(2, 3), 2)
+"""
+"""A call to inline, a peephole, a loop, and enough calls to be specialised."""
+
+FAILS = """
+import engine
+
+@engine.jit.script
+def refuses(x, n: int):
+    assert n > 0, "n must be positive"
+    return x * n
+
+try:
+    refuses(engine.ones(2), 0)
+except engine.jit.Error as error:
+    said = str(error)
+"""
+
+_RECORD = "import sys; from engine.inspect.recorder import record_program; record_program([sys.argv[2]], sys.argv[1])"
+
+
+@cache
+def recorded(program: str) -> History:
+    """The history of a program."""
+    folder = Path(tempfile.mkdtemp(prefix="jit-trace-"))
+    script, trace = folder / "program.py", folder / "program.uht"
+    script.write_text(program.lstrip())
+    subprocess.run([sys.executable, "-c", _RECORD, str(trace), str(script)], check=True)
+    return History(Trace.open(trace))

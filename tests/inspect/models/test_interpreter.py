@@ -1,0 +1,82 @@
+"""The interpreter's model, from recorded runs: every instruction that ran, and what it left."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from engine.inspect.models import project
+from engine.inspect.selection import Selection
+from tests.inspect.jit_traces import FAILS, LOOP, recorded
+
+
+def at(history, moment, **chosen):
+    return project("interpreter", history, moment, Selection(**chosen))
+
+
+def steps_of(history, frame):
+    steps = history.jit.tables.steps
+    rows = steps.where("frame", frame)
+    return [(int(steps.since[row]), int(steps.pc[row])) for row in rows]
+
+
+def test_each_step_is_one_instruction_and_says_which_comes_next():
+    history = recorded(LOOP)
+    walked = steps_of(history, 1)
+    assert len(walked) > 10
+    for (moment, pc), (_, then) in itertools.pairwise(walked):
+        model = at(history, moment)
+        assert (model.pc, model.next_pc) == (pc, then)
+        assert [row.pc for row in model.instructions if row.here] == [pc]
+        assert model.function == "looped"
+
+
+def test_a_loop_runs_its_body_as_often_as_it_says():
+    history = recorded(LOOP)
+    last = steps_of(history, 1)[-1][0]
+    model = at(history, last)
+    runs = {row.op: row.runs for row in model.instructions if "aten::relu" in row.text}
+    assert list(runs.values()) == [2]
+
+
+def test_a_frame_that_is_over_tells_its_result():
+    history = recorded(LOOP)
+    frames = history.jit.tables.frames
+    model = at(history, int(frames.until[0]))
+    assert model.done
+    assert "float32 2×3" in model.result
+
+
+def test_the_newest_frame_ran_specialised_code_behind_guards():
+    history = recorded(LOOP)
+    model = at(history, history.end - 1)
+    assert any(row.op == "GUARD" for row in model.instructions)
+    assert any(note.sort == "guard" and note.good for note in model.notes)
+    assert any(note.sort == "fused" for note in model.notes)
+
+
+def test_a_value_lights_its_instructions():
+    history = recorded(LOOP)
+    moment, _ = steps_of(history, 1)[5]
+    made = next(row for row in at(history, moment).instructions if row.value)
+    lit = at(history, moment, value=made.value)
+    assert made.pc in [row.pc for row in lit.instructions if row.lit]
+
+
+def test_an_assertion_that_fails_is_told_where_it_failed():
+    history = recorded(FAILS)
+    model = at(history, history.end - 1)
+    assert model.done
+    assert "n must be positive" in model.error
+
+
+@pytest.mark.parametrize("program", [LOOP, FAILS])
+def test_there_is_a_model_at_every_moment(program):
+    history = recorded(program)
+    for moment in range(0, history.end, 7):
+        at(history, moment)
+
+
+def test_before_the_first_frame_it_says_so():
+    assert "comes later" in at(recorded(LOOP), 0).why

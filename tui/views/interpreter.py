@@ -1,0 +1,239 @@
+"""The interpreter at work: instructions with the program counter, registers, stack, frames."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from engine.inspect.models.interpreter import InstructionRow, InterpreterModel, SlotRow
+from tui.render import Picture, Target, fit
+from tui.render.boxes import Grid
+from tui.views import DrawContext
+from tui.views._table import window
+
+NAME = "interpreter"
+KEY = "I"
+TITLE = "Interpreter"
+HELP = {
+    "pc": "The program counter: the number of the instruction that ran last.",
+    "▶": "This instruction ran last; what it did is there.",
+    "→": "This one runs next.",
+    "✎": "Written by the instruction that ran last.",
+    "▌": "It belongs to what is selected.",
+    "×": "How often this frame has run the instruction; or between the sizes of a shape.",
+    "registers": "What the frame keeps, by number. A register is reused once its Value has been used for "
+    "the last time: MOVE empties it.",
+    "stack": "Instructions take their inputs from its end and put their results there. The last is the top.",
+    "frames": "The calls that have not returned, the outermost first. Each has its own registers.",
+    "notes": "Guards that were looked at, bail-outs and launches of fused kernels in this frame.",
+    "LOAD": "A register is copied to the stack. MOVE: the same, and the register is empty then.",
+    "STORE": "The top of the stack goes into a register. STOREN: several, the last one first.",
+    "CONST": "A constant goes on the stack.",
+    "OP": "An operator takes its arguments off the stack and leaves its results.",
+    "JUMP": "Goes on elsewhere. JUMP_IF_FALSE: where the top of the stack is False. LOOP: one more round, "
+    "or out of the loop.",
+    "GUARD": "Looks whether an input is of the dtype and rank that this code was made for.",
+    "BAIL_OUT": "Where a guard does not hold: the code for any input goes on.",
+    "FUSED": "A group of pointwise operators as one kernel, tile by tile.",
+    "RETURN": "The frame ends; its results stay on the stack.",
+    "✖": "It failed.",
+    "✓": "It held, or is over.",
+    "…": "Too long for its place, or more than fits.",
+}
+
+_BESIDE = 100  # from this width registers and stack stand beside the instructions, else below
+_SOURCE = 16  # cells for the place in the source
+
+
+def draw(model: InterpreterModel, context: DrawContext) -> Picture:
+    """A window of the instructions round the program counter, exactly as high as there is room."""
+    width, height = max(40, context.width), max(10, context.height)
+    grid = Grid(width, height, context.glyphs)
+    if not model.frame:
+        grid.put(2, 1, model.why, "dim")
+        return grid.picture()
+    _title(grid, model, context)
+    if width >= _BESIDE:
+        code = width * 11 // 20
+        grid.down(code, 2, height - 1)
+        _instructions(grid, model, context, code - 1, 2, height)
+        y = _slots(grid, model, context, "registers", model.registers, code + 2, width, 2, height)
+        y = _slots(grid, model, context, "stack", model.stack, code + 2, width, y + 1, height)
+        y = _frames(grid, model, context, code + 2, width, y + 1, height)
+        _notes(grid, model, context, code + 2, width, y + 1, height)
+        return grid.picture()
+    below = max(5, height * 2 // 5)
+    line = height - below
+    _instructions(grid, model, context, width, 2, line)
+    grid.across(0, width - 1, line)
+    half = width // 2
+    _slots(grid, model, context, "registers", model.registers, 1, half - 1, line + 1, height)
+    y = _slots(grid, model, context, "stack", model.stack, half, width, line + 1, height)
+    y = _frames(grid, model, context, half, width, y, height)
+    _notes(grid, model, context, half, width, y, height)
+    return grid.picture()
+
+
+def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
+    glyphs = context.glyphs
+    x = grid.put(1, 0, model.function, "title")
+    x = grid.put(x + 1, 0, f"frame {model.frame} {glyphs.dot} code {model.code}", "dim")
+    pc = "not begun" if model.pc < 0 else f"pc {model.pc}"
+    x = grid.put(x + 2, 0, pc, "head")
+    if model.done:
+        said = f"{glyphs.fail} raised" if model.error else f"{glyphs.done} returned {model.result}"
+        grid.put(
+            x + 2,
+            0,
+            fit(said, grid.width - x - 3, glyphs.ellipsis),
+            "error" if model.error else "good",
+        )
+    else:
+        grid.put(x + 2, 0, f"{model.steps:,} steps so far", "dim")
+    if model.error:
+        last = [line for line in model.error.splitlines() if line.strip()][-1:]
+        grid.put(1, 1, fit(" ".join(last), grid.width - 2, glyphs.ellipsis), "error")
+    elif model.place is not None:
+        file = PurePath(model.place.file).name
+        text = f"{file}:{model.place.line}  {model.line_text}"
+        grid.put(1, 1, fit(text, grid.width - 2, glyphs.ellipsis), "text")
+
+
+def _instructions(
+    grid: Grid, model: InterpreterModel, context: DrawContext, room: int, top: int, bottom: int
+) -> None:
+    rows = model.instructions
+    at = model.pc if model.pc >= 0 else max(0, model.next_pc)
+    shown = window(at, len(rows), bottom - top)
+    for y, number in enumerate(shown, top):
+        _instruction(grid, y, rows[number], context, room)
+    left = len(rows) - len(shown)
+    if left > 0:
+        said = f" {context.glyphs.ellipsis} {left} more "
+        grid.put(max(0, room - len(said)), bottom - 1, said, "dim")
+
+
+def _instruction(grid: Grid, y: int, row: InstructionRow, context: DrawContext, room: int) -> None:
+    glyphs = context.glyphs
+    target = Target("value", value=row.value) if row.value else None
+    style = "here" if row.here else "head" if row.next else "text" if row.runs else "dim"
+    if row.lit:
+        grid.put(0, y, glyphs.lit, "path", target)
+    if row.here:
+        grid.put(1, y, glyphs.here, "here")
+    elif row.next:
+        grid.put(1, y, glyphs.arrow, "head")
+    grid.put(3, y, fit(str(row.pc), 4, align=">"), "dim", target)
+    times = f"{row.runs}{glyphs.times}" if row.runs > 1 else ""
+    source = ""
+    if row.place is not None and room >= 60:
+        source = f"{PurePath(row.place.file).name}:{row.place.line}"
+    tail = fit(source, _SOURCE, glyphs.ellipsis) if room >= 60 else ""
+    wide = room - 9 - len(tail) - 7
+    lit = f"{style} lit" if row.lit or row.here else style
+    grid.put(9, y, fit(row.text, wide, glyphs.ellipsis), lit, target)
+    grid.put(9 + wide, y, fit(times, 6, glyphs.ellipsis, ">"), "number")
+    if tail:
+        grid.put(room - len(tail), y, tail, "dim")
+
+
+def _slots(
+    grid: Grid,
+    model: InterpreterModel,
+    context: DrawContext,
+    title: str,
+    slots: tuple[SlotRow, ...],
+    x: int,
+    right: int,
+    top: int,
+    bottom: int,
+) -> int:
+    """A list of what is held from line `top` on; the line after it."""
+    if top >= bottom:
+        return top
+    glyphs = context.glyphs
+    grid.put(x, top, title, "head")
+    if not slots:
+        grid.put(x + len(title) + 1, top, "empty", "dim")
+        return top + 1
+    room = max(1, min(len(slots), bottom - top - 1, max(3, (bottom - top) // 2)))
+    # Of a stack the top is the most telling, of registers what was written last.
+    keep = slots[-room:] if title == "stack" else _telling(slots, room)
+    if len(keep) < len(slots):
+        grid.put(x + len(title) + 1, top, f"{glyphs.ellipsis} {len(slots) - len(keep)} more", "dim")
+    for y, slot in enumerate(keep, top + 1):
+        if y >= bottom:
+            break
+        target = (
+            Target("tensor", slot.tensor, slot.storage, value=slot.value)
+            if slot.tensor
+            else Target("value", value=slot.value)
+            if slot.value
+            else None
+        )
+        if slot.lit:
+            grid.put(x - 1, y, glyphs.lit, "path", target)
+        if slot.fresh:
+            grid.put(x, y, glyphs.write, "good", target)
+        at = grid.put(x + 2, y, fit(str(slot.number), 3, align=">"), "dim", target)
+        text = slot.text.replace("×", glyphs.times)
+        name = f" %{slot.name}" if slot.name else ""
+        room_left = max(4, right - at - 2 - len(name))
+        style = "lit" if slot.lit else "type" if slot.tensor else "number"
+        after = grid.put(
+            at + 1, y, fit(text, min(room_left, max(4, len(text))), glyphs.ellipsis), style, target
+        )
+        grid.put(after, y, fit(name, max(0, right - after - 1), glyphs.ellipsis), "dim", target)
+    return top + 1 + len(keep)
+
+
+def _telling(slots: tuple[SlotRow, ...], room: int) -> tuple[SlotRow, ...]:
+    kept = sorted(slots, key=lambda slot: (slot.lit, slot.fresh, slot.number))[-room:]
+    return tuple(sorted(kept, key=lambda slot: slot.number))
+
+
+def _frames(
+    grid: Grid,
+    model: InterpreterModel,
+    context: DrawContext,
+    x: int,
+    right: int,
+    top: int,
+    bottom: int,
+) -> int:
+    if top + 1 >= bottom:
+        return top
+    grid.put(x, top, "frames", "head")
+    y = top + 1
+    for frame in model.frames[-max(1, bottom - top - 2) :]:
+        if y >= bottom:
+            break
+        target = Target("event", event=frame.since)
+        mark = context.glyphs.here if frame.current else " "
+        text = f"{mark} {frame.function} {context.glyphs.dot} frame {frame.frame}, pc {frame.pc}"
+        grid.put(x + 2, y, fit(text, right - x - 3, context.glyphs.ellipsis), "text", target)
+        y += 1
+    return y
+
+
+def _notes(
+    grid: Grid,
+    model: InterpreterModel,
+    context: DrawContext,
+    x: int,
+    right: int,
+    top: int,
+    bottom: int,
+) -> None:
+    if not model.notes or top + 1 >= bottom:
+        return
+    glyphs = context.glyphs
+    grid.put(x, top, "notes", "head")
+    shown = model.notes[-(bottom - top - 1) :]
+    if len(shown) < len(model.notes):
+        grid.put(x + 6, top, f"{glyphs.ellipsis} {len(model.notes) - len(shown)} more", "dim")
+    for y, note in enumerate(shown, top + 1):
+        sign = glyphs.done if note.good else glyphs.fail
+        text = f"{sign} {note.sort}: {' '.join(note.text.split())}"
+        style = "text" if note.good else "warn"
+        target = Target("event", event=note.moment)
+        grid.put(x + 2, y, fit(text, right - x - 3, glyphs.ellipsis), style, target)
