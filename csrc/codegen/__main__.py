@@ -52,7 +52,7 @@ def main() -> int:
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
         out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
-        out / "fused_table.cpp": fused.table_cpp(ops),
+        out / "fused_table.cpp": fused.table_cpp(ops, args.source / "ops" / "kernel"),
     }
     for number, signatures in enumerate(cpp_ops.signatures(ops)):
         kept[out / f"signatures_{number}.cpp"] = cpp_ops.signatures_cpp(signatures)

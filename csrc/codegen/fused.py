@@ -7,6 +7,7 @@ and what the arguments of the operator's schema are to it.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import machine
 from model import Operator
@@ -29,18 +30,19 @@ def refuses_zero(op: Operator) -> bool:
     return any(text.endswith(", q)") for text in (expression(op, "int"), expression(op, "bool")))
 
 
-def words(op: Operator) -> str:
+def words(op: Operator, functions: machine.Functions, floats: bool) -> str:
     """Its expression for machine code (machine.py): floats in, floats out, and the plain loop."""
     assert op.pointwise
     if op.pointwise.loop != "loop" or op.pointwise.promotion in RESULT_BOOL | {"where"}:
         return ""
     names = {name: f"o{i}" for i, name in enumerate(operands(op))}
     names |= {p.name: f"p{i}" for i, p in enumerate(params(op)) if p.type.startswith("Scalar")}
-    return machine.postfix(expression(op, "float"), names)
+    return machine.postfix(expression(op, "float"), names, functions, floats)
 
 
-def table_cpp(ops: list[Operator]) -> str:
-    """step_operators() of csrc/jit/fused/table.h."""
+def table_cpp(ops: list[Operator], kernels: Path) -> str:
+    """step_operators() of csrc/jit/fused/table.h; `kernels` is the folder of the functions' headers."""
+    functions = machine.Functions.of(kernels)
     steps = sorted(rows(ops), key=lambda op: op.full_name.encode())
     lines = [HEAD, '#include "jit/fused/table.h"\n']
     lines += [f'#include "generated/pointwise/{f}.h"' for f in sorted({op.family for op in steps})]
@@ -50,7 +52,8 @@ def table_cpp(ops: list[Operator]) -> str:
     for op in steps:
         text = json.dumps(expression(op, "float") or expression(op, "int"))
         zero = "true" if refuses_zero(op) else "false"
-        row = f'"{op.full_name}", &k_{op.cpp_name}, "{roles(op)}", {text}, "{words(op)}", {zero}'
+        simple = f'"{words(op, functions, True)}", "{words(op, functions, False)}"'
+        row = f'"{op.full_name}", &k_{op.cpp_name}, "{roles(op)}", {text}, {simple}, {zero}'
         lines.append(f"    {{{row}}},")
     lines.append("  };\n  return table;\n}\n\n}  // namespace uh::jit::fused\n")
     return "\n".join(lines)

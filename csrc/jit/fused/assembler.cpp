@@ -1,6 +1,7 @@
 #include "jit/fused/assembler.h"
 
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include <sys/mman.h>
@@ -10,13 +11,12 @@ namespace uh::jit::fused {
 
 // Intel's manual, volume 2A, 2.7: 62h, then three bytes; register numbers have five bits, of which
 // the upper ones lie here, inverted.
-void Assembler::evex(Map map, int prefix, bool wide, int reg, int vvvv, int rm, int mask,
-                     bool zeroing) {
+void Assembler::evex(Map map, int prefix, int reg, int vvvv, int rm, int mask, int flags) {
   const auto bit = [](int number, int which) { return (~number >> which) & 1; };
   const int first = bit(reg, 3) << 7 | bit(rm, 4) << 6 | bit(rm, 3) << 5 | bit(reg, 4) << 4 |
                     static_cast<int>(map);
-  const int second = int{wide} << 7 | (~vvvv & 15) << 3 | 4 | prefix;
-  const int third = int{zeroing} << 7 | 2 << 5 | bit(vvvv, 4) << 3 | mask;
+  const int second = int{doubles_} << 7 | (~vvvv & 15) << 3 | 4 | prefix;
+  const int third = 2 << 5 | bit(vvvv, 4) << 3 | mask | flags;
   bytes({0x62, static_cast<uint8_t>(first), static_cast<uint8_t>(second),
          static_cast<uint8_t>(third)});
 }
@@ -25,21 +25,40 @@ void Assembler::word(int32_t value) {
   for (int i = 0; i < 4; ++i) code_.push_back(static_cast<uint8_t>(value >> 8 * i));
 }
 
+void Assembler::three(Map map, int prefix, uint8_t opcode, int to, int a, Source b, int mask) {
+  constexpr int kRsi = 6;
+  const int rm = b.in_memory() ? kRsi : b.reg;
+  evex(map, prefix, to, a, rm, mask, b.in_memory() ? kNumber : 0);
+  const int mode = b.in_memory() ? 0x80 : 0xc0;
+  bytes({opcode, static_cast<uint8_t>(mode | (to & 7) << 3 | (rm & 7))});
+  if (b.in_memory()) word(b.offset);
+}
+
+void Assembler::shift_left(int to, int a, uint8_t by) {
+  evex(Map::k0F, 1, 6, to, a, 0);  // the 6 is part of the opcode, the result is the second operand
+  bytes({0x72, static_cast<uint8_t>(0xc0 | 6 << 3 | (a & 7)), by});
+}
+
+void Assembler::masks(uint8_t opcode, int to, int a, int b) {
+  bytes({0xc5, static_cast<uint8_t>(0x80 | (~a & 15) << 3 | 4), opcode,
+         static_cast<uint8_t>(0xc0 | to << 3 | b)});
+}
+
 // [rax + rdx]: a SIB byte with base 0 and index 2.
 void Assembler::memory(uint8_t opcode, int reg, bool zeroing) {
-  evex(Map::k0F, packed(), doubles_, reg, 0, 0, 1, zeroing);
+  evex(Map::k0F, packed(), reg, 0, 0, 1, zeroing ? kZeroing : 0);
   bytes({opcode, static_cast<uint8_t>((reg & 7) << 3 | 4), 0x10});
 }
 
-void Assembler::broadcast_constant(int to, int32_t offset) {
-  evex(Map::k0F38, 1, doubles_, to, 0, 6, 0);
+void Assembler::broadcast(int to, int32_t offset) {
+  evex(Map::k0F38, 1, to, 0, 6, 0);
   bytes({static_cast<uint8_t>(doubles_ ? 0x19 : 0x18),
          static_cast<uint8_t>(0x80 | (to & 7) << 3 | 6)});
   word(offset);
 }
 
 void Assembler::broadcast(int to) {
-  evex(Map::k0F38, 1, doubles_, to, 0, 0, 0);
+  evex(Map::k0F38, 1, to, 0, 0, 0);
   bytes({static_cast<uint8_t>(doubles_ ? 0x19 : 0x18), static_cast<uint8_t>((to & 7) << 3)});
 }
 

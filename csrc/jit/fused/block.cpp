@@ -1,233 +1,85 @@
 #include "jit/fused/block.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstring>
-#include <string_view>
 
+#include "jit/fused/expression.h"
 #include "jit/fused/steps.h"
 #include "ops/kernel/isa.h"
 
 namespace uh::jit::fused {
 namespace {
 
-enum class Do : uint8_t {
-  kLoad,
-  kUniform,
-  kConstant,  // an item, an item that is one value, a number
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kSqrt,
-  kAbs,
-  kNeg,
-  kRound,
-  kMulAdd,
-  kNegMulAdd,
-  kMulSub,  // a * b + c, c - a * b, a * b - c
-  kCompare,
-  kAnd,
-  kOr,
-  kChoose,  // conditions; a ? b : c
-};
-
-struct Node {
-  Do what;
-  int a = -1, b = -1, c = -1;
-  int item = -1;           // of kLoad, kUniform
-  double number = 0;       // of kConstant
-  uint8_t how = 0;         // of kCompare, kRound
-  bool made_here = false;  // by the expression that is being read: its products may join a sum
-
-  bool same(const Node& o) const {
-    return what == o.what && a == o.a && b == o.b && c == o.c && item == o.item && how == o.how &&
-           std::memcmp(&number, &o.number, sizeof number) == 0;
-  }
-  bool condition() const { return what == Do::kCompare || what == Do::kAnd || what == Do::kOr; }
-};
-
-struct Failed {};
-
-// Steps become nodes: the expression of each is read word by word.
-class Reader {
- public:
-  Reader(const FusedProgram& program, bool doubles) : program_(program), doubles_(doubles) {
-    values.assign(program.items.size(), -1);
-  }
-
-  void read(const Step& step) {
-    for (Node& node : nodes) node.made_here = false;
-    std::vector<int> stack;
-    std::string_view words = step.op->words;
-    while (!words.empty()) {
-      const size_t end = std::min(words.find(' '), words.size());
-      word(step, words.substr(0, end), stack);
-      words.remove_prefix(std::min(end + 1, words.size()));
-    }
-    values[static_cast<size_t>(step.result)] = stack.back();
-  }
-
-  std::vector<Node> nodes;
-  std::vector<int> values;  // the node that an item is
-
- private:
-  int add(Node node) {
-    const auto at = std::find_if(nodes.begin(), nodes.end(),
-                                 [&](const Node& there) { return there.same(node); });
-    if (at != nodes.end()) {
-      at->made_here = true;
-      return static_cast<int>(at - nodes.begin());
-    }
-    node.made_here = true;
-    nodes.push_back(node);
-    return static_cast<int>(nodes.size()) - 1;
-  }
-  Node& node(int id) { return nodes[static_cast<size_t>(id)]; }
-  bool constant(int id) { return node(id).what == Do::kConstant; }
-  double rounded(double x) const {
-    return doubles_ ? x : static_cast<double>(static_cast<float>(x));
-  }
-  int number(double x) { return add({.what = Do::kConstant, .number = rounded(x)}); }
-
-  int operand(int id) {
-    int& value = values[static_cast<size_t>(id)];
-    if (value >= 0) return value;
-    const Item& item = program_.items[static_cast<size_t>(id)];
-    if (item.is == Item::Is::kNumber) {
-      const Number& n = program_.numbers[static_cast<size_t>(item.index)];
-      if (n.given < 0) return value = number(n.value.to_double());
-    }
-    const bool single = item.is == Item::Is::kNumber || item.kind.zero_dim;
-    value = add({.what = single ? Do::kUniform : Do::kLoad, .item = id});
-    node(value).made_here = false;
-    return value;
-  }
-
-  void word(const Step& step, std::string_view w, std::vector<int>& stack) {
-    const auto pop = [&] {
-      const int top = stack.back();
-      stack.pop_back();
-      return top;
-    };
-    const auto index = [&] { return static_cast<size_t>(w[1] - '0'); };
-    const bool named = w.size() == 2 && w[1] >= '0' && w[1] <= '9';
-    if (named && w[0] == 'o') return stack.push_back(operand(step.operands[index()]));
-    if (named && w[0] == 'p') {
-      const auto& value = (*step.params)[index()];
-      return stack.push_back(value ? number(value->to_double()) : -1);
-    }
-    double literal = 0;
-    if (std::from_chars(w.data(), w.data() + w.size(), literal).ec == std::errc())
-      return stack.push_back(number(literal));
-    if (w == "?") {
-      const int no = pop(), yes = pop(), condition = pop();
-      return stack.push_back(add({.what = Do::kChoose, .a = condition, .b = yes, .c = no}));
-    }
-    if (w == "low" || w == "high") {
-      const int limit = pop(), value = pop();
-      return stack.push_back(limit < 0 ? value : limited(value, limit, w == "low"));
-    }
-    static constexpr std::pair<std::string_view, std::pair<Do, uint8_t>> kUnary[] = {
-        {"neg", {Do::kNeg, 0}},     {"sqrt", {Do::kSqrt, 0}},   {"abs", {Do::kAbs, 0}},
-        {"floor", {Do::kRound, 9}}, {"ceil", {Do::kRound, 10}}, {"trunc", {Do::kRound, 11}},
-        {"rint", {Do::kRound, 12}}};
-    for (const auto& [name, what] : kUnary) {
-      if (w == name) return stack.push_back(unary(what.first, what.second, pop()));
-    }
-    if (w == "isnan") {
-      const int x = pop();
-      return stack.push_back(add({.what = Do::kCompare, .a = x, .b = x, .how = 4}));
-    }
-    static constexpr std::pair<std::string_view, std::pair<Do, uint8_t>> kBinary[] = {
-        {"+", {Do::kAdd, 0}},       {"-", {Do::kSub, 0}},       {"*", {Do::kMul, 0}},
-        {"/", {Do::kDiv, 0}},       {"&&", {Do::kAnd, 0}},      {"||", {Do::kOr, 0}},
-        {"==", {Do::kCompare, 0}},  {"!=", {Do::kCompare, 4}},  {"<", {Do::kCompare, 17}},
-        {"<=", {Do::kCompare, 18}}, {">=", {Do::kCompare, 29}}, {">", {Do::kCompare, 30}}};
-    for (const auto& [name, what] : kBinary) {
-      if (w != name) continue;
-      const int b = pop(), a = pop();
-      return stack.push_back(binary(what.first, what.second, a, b));
-    }
-    throw Failed();
-  }
-
-  // m::clamp's half: a limit that is NaN wins over every value, a value that is NaN stays.
-  int limited(int value, int limit, bool low) {
-    if (std::isnan(node(limit).number)) return limit;
-    const int beyond = add(
-        {.what = Do::kCompare, .a = value, .b = limit, .how = static_cast<uint8_t>(low ? 17 : 30)});
-    return add({.what = Do::kChoose, .a = beyond, .b = limit, .c = value});
-  }
-
-  int unary(Do what, uint8_t how, int a) {
-    if (what == Do::kNeg && constant(a)) return number(-node(a).number);
-    return add({.what = what, .a = a, .how = how});
-  }
-
-  int binary(Do what, uint8_t how, int a, int b) {
-    const auto is_one = [&](int id) { return constant(id) && node(id).number == 1; };
-    const auto product = [&](int id) { return node(id).what == Do::kMul && node(id).made_here; };
-    if (what == Do::kMul) {
-      if (constant(a) && constant(b)) return number(node(a).number * node(b).number);
-      if (is_one(a)) return b;
-      if (is_one(b)) return a;
-    }
-    if (what == Do::kDiv && is_one(b)) return a;
-    if (what == Do::kAdd && (product(a) || product(b))) {
-      if (product(b)) std::swap(a, b);
-      return add({.what = Do::kMulAdd, .a = node(a).a, .b = node(a).b, .c = b});
-    }
-    if (what == Do::kSub && product(b))
-      return add({.what = Do::kNegMulAdd, .a = node(b).a, .b = node(b).b, .c = a});
-    if (what == Do::kSub && product(a))
-      return add({.what = Do::kMulSub, .a = node(a).a, .b = node(a).b, .c = b});
-    return add({.what = what, .a = a, .b = b, .how = how});
-  }
-
-  const FusedProgram& program_;
-  bool doubles_;
-};
-
-// Nodes become instructions. Numbers lie in registers from 31 downwards, all other values from 0
-// upwards, conditions in k2 to k7.
+// Nodes become instructions. Values lie in registers from 0 upwards, what is the same for all
+// elements in registers from 31 downwards, numbers in memory, conditions in k2 to k7.
 class Emitter {
  public:
-  Emitter(const Reader& reader, bool doubles, Block& block, std::span<const int> written)
-      : nodes_(reader.nodes), as_(doubles), doubles_(doubles), block_(block) {
-    last_.assign(nodes_.size(), -1);
-    reg_.assign(nodes_.size(), -1);
-    stores_.resize(nodes_.size());
-    for (const int item : written)
-      need(reader.values[static_cast<size_t>(item)], static_cast<int>(nodes_.size()));
+  Emitter(const Expression& expression, bool doubles, Block& block)
+      : nodes_(expression.nodes()),
+        as_(doubles),
+        doubles_(doubles),
+        block_(block),
+        last_(nodes_.size(), -1),
+        reg_(nodes_.size(), -1),
+        stores_(nodes_.size()) {
+    for (const int item : block.writes) need(expression.of_item(item), kAlways);
     for (size_t i = nodes_.size(); i-- > 0;) {
       if (last_[i] < 0) continue;
       for (const int operand : {nodes_[i].a, nodes_[i].b, nodes_[i].c})
         need(operand, static_cast<int>(i));
     }
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      const bool item = nodes_[i].what == Do::kLoad || nodes_[i].what == Do::kUniform;
-      if (last_[i] >= 0 && item) block.reads.push_back(nodes_[i].item);
+      if (last_[i] >= 0 && nodes_[i].item >= 0) block.reads.push_back(nodes_[i].item);
     }
-    for (size_t i = 0; i < written.size(); ++i) {
-      const int id = reader.values[static_cast<size_t>(written[i])];
-      stores_[static_cast<size_t>(id)].push_back(static_cast<int32_t>(block.reads.size() + i));
+    for (size_t i = 0; i < block.writes.size(); ++i) {
+      const auto id = static_cast<size_t>(expression.of_item(block.writes[i]));
+      stores_[id].push_back(static_cast<int32_t>(block.reads.size() + i));
+      // A value is stored when it is made, so that only what is read later keeps its register.
+      last_[id] = last_read(static_cast<int>(id));
     }
   }
 
+  // Numbers that are used most, as many as there are registers for beside `values` of them.
+  void keep_numbers(size_t values) {
+    std::vector<std::pair<int, double>> uses;
+    const auto count = [&](double x) {
+      const auto known = std::find_if(uses.begin(), uses.end(),
+                                      [&](const auto& each) { return same(each.second, x); });
+      if (known == uses.end())
+        uses.emplace_back(1, x);
+      else
+        ++known->first;
+    };
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const Node& n = nodes_[i];
+      if (last_[i] < 0) continue;
+      if (n.what == Do::kNeg || n.what == Do::kAbs || n.what == Do::kCopySign) count(-0.0);
+      for (const int id : {n.a, n.b, n.c}) {
+        if (id >= 0 && is_number(id)) count(at(id).number);
+      }
+    }
+    std::stable_sort(uses.begin(), uses.end(),
+                     [](const auto& x, const auto& y) { return x.first > y.first; });
+    const size_t room = kRegisters - std::min(kRegisters, values + uniforms());
+    for (size_t i = 0; i < std::min(room, uses.size()); ++i) kept_.push_back(uses[i].second);
+  }
+  size_t values() const { return values_; }  // registers that values have taken, after emit()
+
   void emit() {
     as_.begin();
-    if (uses_sign()) sign_ = fixed(-0.0);
+    auto top = static_cast<int>(kRegisters) - 1;
+    for (const double x : kept_) {
+      as_.broadcast(top, in_memory(x).offset);
+      kept_in_.push_back(top--);
+    }
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (last_[i] < 0) continue;
-      if (nodes_[i].what == Do::kConstant) reg_[i] = fixed(nodes_[i].number);
-      if (nodes_[i].what != Do::kUniform) continue;
-      reg_[i] = next_fixed();
+      if (last_[i] < 0 || nodes_[i].what != Do::kUniform) continue;
+      if (top < 8) throw NoBlock();
+      reg_[i] = top--;
       as_.pointer(pointer_of(nodes_[i].item));
       as_.broadcast(reg_[i]);
     }
-    for (int r = next_fixed_; r >= 0; --r) free_.push_back(r);
+    for (int r = top; r >= 0; --r) free_.push_back(r);
     for (int k = 7; k >= 2; --k) free_masks_.push_back(k);
     const size_t loop = as_.loop_begin();
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -236,102 +88,262 @@ class Emitter {
     as_.loop_end(loop);
     as_.end();
     block_.code = CodeMemory(as_.code());
-    if (!block_.code.data()) throw Failed();
+    if (!block_.code.data()) throw NoBlock();
   }
 
  private:
+  static constexpr int kAlways = 1 << 30;
+  static constexpr size_t kRegisters = 32;
+
+  size_t uniforms() const {
+    size_t n = 0;
+    for (size_t i = 0; i < nodes_.size(); ++i) n += last_[i] >= 0 && nodes_[i].what == Do::kUniform;
+    return n;
+  }
+  static bool same(double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; }
+
+  const Node& at(int id) const { return nodes_[static_cast<size_t>(id)]; }
+  bool is_number(int id) const { return at(id).what == Do::kConstant; }
+  int reg(int id) const { return reg_[static_cast<size_t>(id)]; }
+
   void need(int id, int by) {
     if (id >= 0) last_[static_cast<size_t>(id)] = std::max(last_[static_cast<size_t>(id)], by);
   }
-  bool uses_sign() const {
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (last_[i] >= 0 && (nodes_[i].what == Do::kNeg || nodes_[i].what == Do::kAbs)) return true;
+  int last_read(int id) const {
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      const Node& n = nodes_[i];
+      if (last_[i] >= 0 && (n.a == id || n.b == id || n.c == id)) return static_cast<int>(i);
     }
-    return false;
-  }
-  int next_fixed() {
-    if (next_fixed_ < 8) throw Failed();
-    return next_fixed_--;
-  }
-  int fixed(double number) {
-    const int reg = next_fixed();
-    const size_t width = doubles_ ? 8 : 4, offset = used_ * width;
-    if (block_.constants.size() * 8 < offset + width) block_.constants.push_back(0);
-    auto* at = reinterpret_cast<std::byte*>(block_.constants.data()) + offset;
-    const auto narrow = static_cast<float>(number);
-    std::memcpy(at, doubles_ ? static_cast<const void*>(&number) : &narrow, width);
-    as_.broadcast_constant(reg, static_cast<int32_t>(offset));
-    ++used_;
-    return reg;
+    return id;
   }
   int32_t pointer_of(int item) const {
-    const auto at = std::find(block_.reads.begin(), block_.reads.end(), item);
-    return static_cast<int32_t>(at - block_.reads.begin());
+    const auto found = std::find(block_.reads.begin(), block_.reads.end(), item);
+    return static_cast<int32_t>(found - block_.reads.begin());
   }
-  int reg(int id) const { return reg_[static_cast<size_t>(id)]; }
 
-  // Gives back the registers of operands that nobody reads after node i.
-  void release(size_t i) {
-    const Node& n = nodes_[i];
-    const int ids[] = {n.a, n.b, n.c};
-    for (int k = 0; k < 3; ++k) {
-      const int id = ids[k];
-      if (id < 0 || last_[static_cast<size_t>(id)] != static_cast<int>(i)) continue;
-      if (std::find(ids, ids + k, id) != ids + k) continue;
-      const Node& operand = nodes_[static_cast<size_t>(id)];
-      if (operand.what == Do::kConstant || operand.what == Do::kUniform) continue;
-      (operand.condition() ? free_masks_ : free_).push_back(reg(id));
+  // ---- numbers
+
+  Source number(double value) {
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      if (same(kept_[i], value)) return {kept_in_[i]};
     }
+    return in_memory(value);
   }
+  Source in_memory(double value) {
+    const auto known =
+        std::find_if(numbers_.begin(), numbers_.end(), [&](double n) { return same(n, value); });
+    const size_t index = static_cast<size_t>(known - numbers_.begin());
+    if (known == numbers_.end()) numbers_.push_back(value);
+    const size_t width = doubles_ ? 8 : 4, offset = index * width;
+    block_.constants.resize(std::max(block_.constants.size(), (offset + width + 7) / 8));
+    const auto narrow = static_cast<float>(value);
+    std::memcpy(reinterpret_cast<std::byte*>(block_.constants.data()) + offset,
+                doubles_ ? static_cast<const void*>(&value) : &narrow, width);
+    return {.offset = static_cast<int32_t>(offset)};
+  }
+  Source source(int id) { return is_number(id) ? number(at(id).number) : Source{reg(id)}; }
+
+  // ---- registers
+
   static int take(std::vector<int>& free) {
-    if (free.empty()) throw Failed();
+    if (free.empty()) throw NoBlock();
     const int reg = free.back();
     free.pop_back();
     return reg;
   }
+  bool dies(int id, size_t i) const {
+    const Do what = at(id).what;
+    return last_[static_cast<size_t>(id)] == static_cast<int>(i) && what != Do::kConstant &&
+           what != Do::kUniform;
+  }
+  // Gives back the registers of operands that nobody reads after node i, but not `kept`.
+  void release(size_t i, int kept = -1) {
+    const Node& n = nodes_[i];
+    const int ids[] = {n.a, n.b, n.c};
+    for (int k = 0; k < 3; ++k) {
+      const int id = ids[k];
+      if (id < 0 || id == kept || !dies(id, i) || std::find(ids, ids + k, id) != ids + k) continue;
+      (at(id).condition() ? free_masks_ : free_).push_back(reg(id));
+    }
+  }
+  int take_value() {
+    const int reg = take(free_);
+    values_ = std::max(values_, static_cast<size_t>(reg) + 1);
+    return reg;
+  }
+  void put(int to, double value) {
+    const Source from = number(value);
+    from.in_memory() ? as_.broadcast(to, from.offset) : as_.move(to, from.reg);
+  }
+  // The register of a value, or of a number that has one; -1 for a number in memory.
+  int register_of(int id) {
+    return is_number(id) ? source(id).in_memory() ? -1 : source(id).reg : reg(id);
+  }
+  // A register that holds the value of `id`, for an instruction that writes over it.
+  int over(int id, size_t i) {
+    if (dies(id, i)) return reg(id);
+    const int to = take_value();
+    is_number(id) ? put(to, at(id).number) : as_.move(to, reg(id));
+    return to;
+  }
+
+  // ---- nodes
 
   void node(size_t i) {
     const Node& n = nodes_[i];
-    if (n.what == Do::kConstant || n.what == Do::kUniform) return store(i);
-    const bool joined = n.what == Do::kMulAdd || n.what == Do::kNegMulAdd || n.what == Do::kMulSub;
-    // A joined product writes over its addend: it goes into a register of its own first.
-    if (!joined) release(i);
-    const int to = take(n.condition() ? free_masks_ : free_);
-    reg_[i] = to;
-    instruction(n, to);
-    if (joined) release(i);
-    store(i);
+    if (n.what == Do::kConstant && !stores_[i].empty()) throw NoBlock();
+    if (n.what == Do::kConstant) return;
+    if (n.what != Do::kUniform) reg_[i] = n.condition() ? condition(n, i) : value(n, i);
+    for (const int32_t pointer : stores_[i]) {
+      as_.pointer(pointer);
+      as_.store(reg_[i]);
+    }
+    // Stored, and read by nobody here.
+    if (last_[i] == static_cast<int>(i) && n.what != Do::kUniform) free_.push_back(reg_[i]);
   }
 
-  void store(size_t i) {
-    for (const int32_t at : stores_[i]) {
-      as_.pointer(at);
-      as_.store(reg_[i]);
+  int condition(const Node& n, size_t i) {
+    const int to = take(free_masks_);
+    if (n.what == Do::kCompare && is_number(n.a))
+      as_.compare(to, reg(n.b), source(n.a), turned(n.how));
+    else if (n.what == Do::kCompare)
+      as_.compare(to, reg(n.a), source(n.b), n.how);
+    else
+      n.what == Do::kAnd ? as_.mask_and(to, reg(n.a), reg(n.b))
+                         : as_.mask_or(to, reg(n.a), reg(n.b));
+    release(i);
+    return to;
+  }
+  // b <how> a for a <how> b.
+  static uint8_t turned(uint8_t how) {
+    return how == 17 ? 30 : how == 30 ? 17 : how == 18 ? 29 : how == 29 ? 18 : how;
+  }
+
+  int value(const Node& n, size_t i) {
+    switch (n.what) {
+      case Do::kMulAdd:
+      case Do::kNegMulAdd:
+      case Do::kMulSub: return joined(n, i);
+      case Do::kAdd:
+      case Do::kMul:
+      case Do::kAtMost: {
+        const bool swapped = register_of(n.a) < 0;
+        return two(n, i, swapped ? n.b : n.a, swapped ? n.a : n.b);
+      }
+      case Do::kSub:
+      case Do::kDiv:
+        if (register_of(n.a) >= 0) return two(n, i, n.a, n.b);
+        return over_first(i, n.a, [&](int to) { arithmetic(n.what, to, to, source(n.b)); });
+      case Do::kChoose:
+        if (register_of(n.c) < 0)
+          return over_first(i, n.c, [&](int to) { as_.blend(to, reg(n.a), source(n.b), to); });
+        return choose(n, i);
+      case Do::kCopySign: {
+        const int to = take_value();
+        put(to, -0.0);
+        if (is_number(n.b)) throw NoBlock();
+        as_.bit_choose(to, reg(n.b), source(n.a));
+        release(i);
+        return to;
+      }
+      case Do::kNeg:
+      case Do::kAbs:
+        if (n.what == Do::kNeg) return one(n, i);
+        return with_sign(n, i);
+      default: return one(n, i);
     }
   }
 
-  void instruction(const Node& n, int to) {
-    const int a = n.a < 0 ? 0 : reg(n.a), b = n.b < 0 ? 0 : reg(n.b), c = n.c < 0 ? 0 : reg(n.c);
+  // An instruction that reads its operands before it writes: it may write over one of them.
+  int one(const Node& n, size_t i) {
+    if (n.a >= 0 && is_number(n.a)) throw NoBlock();
+    release(i);
+    const int to = take_value();
     switch (n.what) {
-      case Do::kLoad: as_.pointer(pointer_of(n.item)); return as_.load(to);
+      case Do::kItem:
+        as_.pointer(pointer_of(n.item));
+        as_.load(to);
+        return to;
+      case Do::kSqrt: as_.sqrt(to, {reg(n.a)}); return to;
+      case Do::kNeg: as_.bit_xor(to, reg(n.a), number(-0.0)); return to;
+      case Do::kRound: as_.round(to, {reg(n.a)}, n.how); return to;
+      case Do::kShiftLeft: as_.shift_left(to, reg(n.a), n.how); return to;
+      default: throw NoBlock();
+    }
+  }
+  int with_sign(const Node& n, size_t i) {
+    const Source sign = number(-0.0);
+    if (sign.in_memory()) {
+      const int to = take_value();
+      as_.broadcast(to, sign.offset);
+      as_.bit_clear(to, to, source(n.a));
+      release(i);
+      return to;
+    }
+    const Source from = source(n.a);
+    release(i);
+    const int to = take_value();
+    as_.bit_clear(to, sign.reg, from);
+    return to;
+  }
+  int two(const Node& n, size_t i, int a, int b) {
+    const int left = register_of(a);
+    if (left < 0) throw NoBlock();
+    const Source right = source(b);
+    release(i);
+    const int to = take_value();
+    arithmetic(n.what, to, left, right);
+    return to;
+  }
+  int choose(const Node& n, size_t i) {
+    const int mask = reg(n.a), no = register_of(n.c);
+    const Source yes = source(n.b);
+    release(i);
+    const int to = take_value();
+    as_.blend(to, mask, yes, no);
+    return to;
+  }
+  void arithmetic(Do what, int to, int a, Source b) {
+    switch (what) {
       case Do::kAdd: return as_.add(to, a, b);
       case Do::kSub: return as_.sub(to, a, b);
       case Do::kMul: return as_.mul(to, a, b);
       case Do::kDiv: return as_.div(to, a, b);
-      case Do::kSqrt: return as_.sqrt(to, a);
-      case Do::kNeg: return as_.bit_xor(to, a, sign_);
-      case Do::kAbs: return as_.bit_clear(to, sign_, a);
-      case Do::kRound: return as_.round(to, a, n.how);
-      case Do::kMulAdd: as_.move(to, c); return as_.fma_add(to, a, b);
-      case Do::kNegMulAdd: as_.move(to, c); return as_.fma_negated(to, a, b);
-      case Do::kMulSub: as_.move(to, c); return as_.fma_sub(to, a, b);
-      case Do::kCompare: return as_.compare(to, a, b, n.how);
-      case Do::kAnd: return as_.mask_and(to, a, b);
-      case Do::kOr: return as_.mask_or(to, a, b);
-      case Do::kChoose: return as_.blend(to, a, b, c);
-      case Do::kConstant:
-      case Do::kUniform: return;
+      case Do::kAtMost: return as_.at_most(to, a, b);
+      default: throw NoBlock();
     }
+  }
+  // The result takes the register of operand `first`, or of a copy of it.
+  template <class Instruction>
+  int over_first(size_t i, int first, const Instruction& instruction) {
+    const int to = over(first, i);
+    instruction(to);
+    release(i, first);
+    return to;
+  }
+
+  // A product joined with a sum: written over the addend, or, where that is a number, over a
+  // factor.
+  int joined(const Node& n, size_t i) {
+    const bool swapped = is_number(n.a);
+    const int a = swapped ? n.b : n.a, b = swapped ? n.a : n.b;
+    if (is_number(a)) throw NoBlock();
+    if (!is_number(n.c)) {
+      return over_first(i, n.c, [&](int to) {
+        if (n.what == Do::kMulAdd) return as_.fma_add(to, reg(a), source(b));
+        if (n.what == Do::kMulSub) return as_.fma_sub(to, reg(a), source(b));
+        as_.fma_negated(to, reg(a), source(b));
+      });
+    }
+    // to * a + number: `to` is the factor b, which may be a number of its own.
+    const int first = !is_number(b) && dies(b, i) ? b : a, other = first == a ? b : a;
+    const int base = is_number(other) ? other : first, factor = base == other ? first : other;
+    return over_first(i, base, [&](int to) {
+      const Source addend = source(n.c);
+      if (n.what == Do::kMulAdd) return as_.fma_add_number(to, reg(factor), addend);
+      if (n.what == Do::kMulSub) return as_.fma_sub_number(to, reg(factor), addend);
+      as_.fma_negated_number(to, reg(factor), addend);
+    });
   }
 
   const std::vector<Node>& nodes_;
@@ -341,18 +353,21 @@ class Emitter {
   std::vector<int> last_, reg_;
   std::vector<std::vector<int32_t>> stores_;  // pointers that a node's value is stored through
   std::vector<int> free_, free_masks_;
-  int next_fixed_ = 31, sign_ = -1;
-  size_t used_ = 0;
+  std::vector<double> numbers_;  // in memory
+  std::vector<double> kept_;     // in registers
+  std::vector<int> kept_in_;
+  size_t values_ = 0;
 };
 
 }  // namespace
 
 bool is_simple(const FusedProgram& program, const Step& step) {
 #if defined(__x86_64__)
+  if (isa() != Isa::kV4 || !step.op) return false;
   const TermKind made = program.kind(step.result);
-  const bool floats = step.dtype == DType::kFloat32 || step.dtype == DType::kFloat64;
-  return isa() == Isa::kV4 && step.op && step.op->words[0] && floats && made.dtype == step.dtype &&
-         !made.zero_dim;
+  if (made.dtype != step.dtype || made.zero_dim) return false;
+  return (step.dtype == DType::kFloat32 && step.op->words[0]) ||
+         (step.dtype == DType::kFloat64 && step.op->wide_words[0]);
 #else
   (void)program, (void)step;
   return false;
@@ -364,14 +379,19 @@ std::unique_ptr<Block> compile_block(const FusedProgram& program, std::span<cons
   const auto step = [&](int id) -> const Step& { return program.steps[static_cast<size_t>(id)]; };
   const bool doubles = step(steps[0]).dtype == DType::kFloat64;
   auto block = std::make_unique<Block>();
+  block->writes = std::move(writes);
   try {
-    Reader reader(program, doubles);
-    for (const int id : steps) reader.read(step(id));
-    Emitter(reader, doubles, *block, writes).emit();
-  } catch (const Failed&) {
+    Expression expression(program, doubles);
+    for (const int id : steps) expression.add(step(id));
+    Block draft{.reads = {}, .writes = block->writes, .constants = {}, .code = {}};
+    Emitter first(expression, doubles, draft);  // finds out how many registers are left
+    first.emit();
+    Emitter second(expression, doubles, *block);
+    second.keep_numbers(first.values());
+    second.emit();
+  } catch (const NoBlock&) {
     return nullptr;
   }
-  block->writes = std::move(writes);
   return block;
 }
 

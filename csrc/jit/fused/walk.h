@@ -2,9 +2,9 @@
 //
 // Note [Tiles]: a tile is so many elements that all registers lie in the first cache together with
 // the pieces of the inputs that are read. A unit's call costs some 3 ns, so loops like long tiles:
-// 512. Blocks have few calls and fewer registers, and 192 leaves more of the cache to what is being
-// fetched (measured on 4e6 floats: 3.0 ms, 512: 3.5). Registers that lie a multiple of 4 KiB apart
-// meet in the same lines of the cache: each begins a few lines further than it had to.
+// 512. Where blocks and loops take turns there are few calls, and 192 leaves more of the cache to
+// what is being fetched (on 4e6 floats 3.0 ms instead of 3.5). Registers that lie a multiple of
+// 4 KiB apart meet in the same lines of the cache: each begins a few lines further than it had to.
 #pragma once
 
 #include "jit/fused/layout.h"

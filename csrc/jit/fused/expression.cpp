@@ -1,0 +1,264 @@
+#include "jit/fused/expression.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "jit/fused/steps.h"
+
+namespace uh::jit::fused {
+namespace {
+
+struct Word {
+  std::string_view text;
+  Do what;
+  uint8_t how = 0;
+};
+constexpr Word kUnary[] = {{"neg", Do::kNeg},        {"sqrt", Do::kSqrt},
+                           {"abs", Do::kAbs},        {"floor", Do::kRound, 9},
+                           {"ceil", Do::kRound, 10}, {"trunc", Do::kRound, 11},
+                           {"rint", Do::kRound, 12}};
+constexpr Word kBinary[] = {{"+", Do::kAdd},          {"-", Do::kSub},
+                            {"*", Do::kMul},          {"/", Do::kDiv},
+                            {"&&", Do::kAnd},         {"||", Do::kOr},
+                            {"==", Do::kCompare, 0},  {"!=", Do::kCompare, 4},
+                            {"<", Do::kCompare, 17},  {"<=", Do::kCompare, 18},
+                            {">=", Do::kCompare, 29}, {">", Do::kCompare, 30},
+                            {"at_most", Do::kAtMost}, {"copysign", Do::kCopySign}};
+
+// The node among `nodes`, added where it is not there yet.
+int find_or_add(std::vector<Node>& nodes, const Node& node) {
+  const auto at = std::find(nodes.begin(), nodes.end(), node);
+  if (at != nodes.end()) return static_cast<int>(at - nodes.begin());
+  nodes.push_back(node);
+  return static_cast<int>(nodes.size()) - 1;
+}
+
+// The words of one step, with nodes of their own: what the compiler sees when it compiles the loop.
+class Reader {
+ public:
+  using Numbers = std::array<std::optional<double>, kMaxOperands>;  // operands that are numbers
+  Reader(const Step& step, const Numbers& numbers, bool doubles)
+      : step_(step), numbers_(numbers), doubles_(doubles) {}
+
+  void read(std::string_view words) {
+    while (!words.empty()) {
+      const size_t end = std::min(words.find(' '), words.size());
+      word(words.substr(0, end));
+      words.remove_prefix(std::min(end + 1, words.size()));
+    }
+    if (stack_.size() != 1) throw NoBlock();
+  }
+  int root() const { return stack_.back(); }
+  std::vector<Node> nodes;  // of kItem, `item` is which operand of the step
+
+ private:
+  int add(const Node& node) { return find_or_add(nodes, node); }
+  const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
+  bool constant(int id) const { return node(id).what == Do::kConstant; }
+  int number(double x) {
+    const double rounded = doubles_ ? x : static_cast<double>(static_cast<float>(x));
+    return add({.what = Do::kConstant, .number = rounded});
+  }
+  int pop() {
+    if (stack_.empty()) throw NoBlock();
+    const int top = stack_.back();
+    stack_.pop_back();
+    return top;
+  }
+  static size_t index(std::string_view w) {
+    size_t value = 0;
+    std::from_chars(w.data() + 1, w.data() + w.size(), value);
+    return value;
+  }
+
+  void word(std::string_view w) {
+    const bool named = w.size() > 1 && w[1] >= '0' && w[1] <= '9';
+    if (named && w[0] == 'o') {
+      const auto& known = numbers_[index(w)];
+      return stack_.push_back(known ? number(*known)
+                                    : add({.what = Do::kItem, .item = static_cast<int>(index(w))}));
+    }
+    if (named && w[0] == 'p') {
+      const auto& value = (*step_.params)[index(w)];
+      return stack_.push_back(value ? number(value->to_double()) : -1);
+    }
+    if (named && w[0] == '$') return stack_.push_back(locals_.at(index(w)));
+    if (named && w[0] == '=') {
+      locals_.resize(std::max(locals_.size(), index(w) + 1));
+      locals_[index(w)] = pop();
+      return;
+    }
+    double literal = 0;
+    if (std::from_chars(w.data(), w.data() + w.size(), literal).ec == std::errc())
+      return stack_.push_back(number(literal));
+    stack_.push_back(operation(w));
+  }
+
+  int operation(std::string_view w) {
+    if (w == "?") {
+      const int no = pop(), yes = pop(), condition = pop();
+      return add({.what = Do::kChoose, .a = condition, .b = yes, .c = no});
+    }
+    if (w == "low" || w == "high") {
+      const int limit = pop(), value = pop();
+      return limit < 0 ? value : limited(value, limit, w == "low");
+    }
+    if (w == "isnan") {
+      const int x = pop();
+      return add({.what = Do::kCompare, .a = x, .b = x, .how = 4});
+    }
+    if (w == "<<") {
+      const int by = pop(), x = pop();
+      if (!constant(by)) throw NoBlock();
+      return add({.what = Do::kShiftLeft, .a = x, .how = static_cast<uint8_t>(node(by).number)});
+    }
+    for (const Word& known : kUnary) {
+      if (w == known.text) return unary(known, pop());
+    }
+    for (const Word& known : kBinary) {
+      if (w != known.text) continue;
+      const int b = pop(), a = pop();
+      return binary(known, a, b);
+    }
+    throw NoBlock();
+  }
+
+  // m::clamp's half: a limit that is NaN wins over every value, a value that is NaN stays.
+  int limited(int value, int limit, bool low) {
+    if (std::isnan(node(limit).number)) return limit;
+    const auto how = static_cast<uint8_t>(low ? 17 : 30);
+    const int beyond = add({.what = Do::kCompare, .a = value, .b = limit, .how = how});
+    return add({.what = Do::kChoose, .a = beyond, .b = limit, .c = value});
+  }
+
+  int unary(const Word& w, int a) {
+    if (constant(a) && w.what == Do::kNeg) return number(-node(a).number);
+    if (constant(a) && w.what == Do::kAbs) return number(std::fabs(node(a).number));
+    return add({.what = w.what, .a = a, .how = w.how});
+  }
+
+  int binary(const Word& w, int a, int b) {
+    const auto is_one = [&](int id) { return constant(id) && node(id).number == 1; };
+    if (constant(a) && constant(b)) {
+      const double x = node(a).number, y = node(b).number;
+      if (w.what == Do::kAdd) return number(x + y);
+      if (w.what == Do::kSub) return number(x - y);
+      if (w.what == Do::kMul) return number(x * y);
+    }
+    if (w.what == Do::kMul && is_one(a)) return b;
+    if ((w.what == Do::kMul || w.what == Do::kDiv) && is_one(b)) return a;
+    return add({.what = w.what, .a = a, .b = b, .how = w.how});
+  }
+
+  const Step& step_;
+  const Numbers& numbers_;
+  bool doubles_;
+  std::vector<int> stack_, locals_;
+};
+
+// Note [Joined products]: compilers join a product with the sum that reads it (-ffp-contract=fast),
+// where all who read it are sums, each once: first the product that is written first. What is the
+// same for all elements has been computed before the loop, rounded. Blocks must do the same.
+class Joiner {
+ public:
+  Joiner(std::vector<Node>& nodes, int root, const std::vector<bool>& invariant)
+      : nodes_(nodes), root_(root), invariant_(invariant), live_(nodes.size()) {
+    live_[static_cast<size_t>(root)] = true;
+    for (size_t i = nodes.size(); i-- > 0;) {
+      for (const int operand : {nodes[i].a, nodes[i].b, nodes[i].c}) {
+        if (live_[i] && operand >= 0) live_[static_cast<size_t>(operand)] = true;
+      }
+    }
+  }
+
+  void join() {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const Node product = nodes_[i];
+      if (!live_[i] || product.what != Do::kMul || static_cast<int>(i) == root_) continue;
+      const bool both = fixed(product.a) && fixed(product.b);
+      if (!both && std::all_of(nodes_.begin(), nodes_.end(),
+                               [&](const Node& n) { return agrees(n, static_cast<int>(i)); }))
+        put_into_sums(static_cast<int>(i));
+    }
+  }
+
+ private:
+  bool fixed(int id) const {
+    return nodes_[static_cast<size_t>(id)].what == Do::kConstant ||
+           invariant_[static_cast<size_t>(id)];
+  }
+  // Whether a node does not read `id`, or is a sum that reads it once.
+  bool agrees(const Node& n, int id) const {
+    if (!live_[static_cast<size_t>(&n - nodes_.data())]) return true;
+    if (n.a != id && n.b != id && n.c != id) return true;
+    return (n.what == Do::kAdd || n.what == Do::kSub) && n.a != n.b;
+  }
+  void put_into_sums(int id) {
+    const Node product = nodes_[static_cast<size_t>(id)];
+    for (Node& n : nodes_) {
+      if (n.a != id && n.b != id) continue;
+      if (n.what != Do::kAdd && n.what != Do::kSub) continue;
+      const bool left = n.a == id;
+      const Do what = n.what == Do::kAdd ? Do::kMulAdd : left ? Do::kMulSub : Do::kNegMulAdd;
+      n = {.what = what, .a = product.a, .b = product.b, .c = left ? n.b : n.a};
+    }
+  }
+
+  std::vector<Node>& nodes_;
+  int root_;
+  const std::vector<bool>& invariant_;
+  std::vector<bool> live_;
+};
+
+}  // namespace
+
+bool Node::operator==(const Node& o) const {
+  return what == o.what && a == o.a && b == o.b && c == o.c && item == o.item && how == o.how &&
+         std::bit_cast<int64_t>(number) == std::bit_cast<int64_t>(o.number);
+}
+
+Expression::Expression(const FusedProgram& program, bool doubles)
+    : program_(program), doubles_(doubles), values_(program.items.size(), -1) {}
+
+// An operand of a step: what an earlier step has made, or an item of the program.
+int Expression::leaf(int id) {
+  int& value = values_[static_cast<size_t>(id)];
+  if (value >= 0) return value;
+  const Item& item = program_.items[static_cast<size_t>(id)];
+  const bool single = item.is == Item::Is::kNumber || item.kind.zero_dim;
+  return value = find_or_add(nodes_, {.what = single ? Do::kUniform : Do::kItem, .item = id});
+}
+
+void Expression::add(const Step& step) {
+  Reader::Numbers numbers;
+  for (size_t k = 0; k < step.arity; ++k) {
+    const Item& item = program_.items[static_cast<size_t>(step.operands[k])];
+    if (item.is != Item::Is::kNumber) continue;
+    const Number& number = program_.numbers[static_cast<size_t>(item.index)];
+    if (number.given < 0) numbers[k] = number.value.to_double();
+  }
+  Reader reader(step, numbers, doubles_);
+  reader.read(doubles_ ? step.op->wide_words : step.op->words);
+  const auto operand = [&](const Node& node) {
+    return leaf(step.operands[static_cast<size_t>(node.item)]);
+  };
+  std::vector<bool> invariant(reader.nodes.size());
+  for (size_t i = 0; i < reader.nodes.size(); ++i) {
+    if (reader.nodes[i].what == Do::kItem)
+      invariant[i] = nodes_[static_cast<size_t>(operand(reader.nodes[i]))].what == Do::kUniform;
+  }
+  Joiner(reader.nodes, reader.root(), invariant).join();
+  std::vector<int> here;  // where each of the reader's nodes is among all
+  for (const Node& node : reader.nodes) {
+    Node copy = node;
+    for (int* id : {&copy.a, &copy.b, &copy.c}) {
+      if (*id >= 0) *id = here[static_cast<size_t>(*id)];
+    }
+    here.push_back(node.what == Do::kItem ? operand(node) : find_or_add(nodes_, copy));
+  }
+  values_[static_cast<size_t>(step.result)] = here[static_cast<size_t>(reader.root())];
+}
+
+}  // namespace uh::jit::fused

@@ -1,0 +1,72 @@
+// Expression: what several steps compute, as one graph of operations on whole vectors.
+//
+// What: the words of each step (StepOperator::words) are read into nodes; a value that two of them
+// need is one node. Invariant: a node comes after its operands.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace uh::jit::fused {
+
+class FusedProgram;
+struct Step;
+
+enum class Do : uint8_t {
+  kItem,      // an item, element by element
+  kUniform,   // an item that is one value
+  kConstant,  // a number
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kSqrt,
+  kAbs,
+  kNeg,
+  kRound,      // how: as the instruction says
+  kMulAdd,     // a * b + c, rounded once
+  kNegMulAdd,  // c - a * b
+  kMulSub,     // a * b - c
+  kShiftLeft,  // the bits of a, by how
+  kAtMost,     // the smaller of a and b as integers
+  kCopySign,   // a with the sign of b
+  kCompare,    // how: as the instruction says
+  kAnd,
+  kOr,
+  kChoose,  // a ? b : c
+};
+
+struct Node {
+  Do what;
+  int a = -1, b = -1, c = -1;
+  int item = -1;
+  double number = 0;
+  uint8_t how = 0;
+
+  bool operator==(const Node& other) const;
+  bool condition() const { return what == Do::kCompare || what == Do::kAnd || what == Do::kOr; }
+};
+
+// Thrown where steps cannot be a block after all; caught by compile_block.
+struct NoBlock {};
+
+class Expression {
+ public:
+  Expression(const FusedProgram& program, bool doubles);
+
+  void add(const Step& step);
+  // The node that an item of the program is; -1 where it is none.
+  int of_item(int id) const { return values_[static_cast<size_t>(id)]; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+ private:
+  int leaf(int item);
+
+  const FusedProgram& program_;
+  bool doubles_;
+  std::vector<Node> nodes_;
+  std::vector<int> values_;
+};
+
+}  // namespace uh::jit::fused
