@@ -26,6 +26,7 @@ GENERATED = {
     "generated/ops": "dispatch",
     "generated/kernels": "ops",
     "generated/pointwise": "ops",
+    "generated/pass_list.inc": "jit",
     "generated/underhood_ops.h": "capi",
 }
 SOURCES = under("csrc", ".h", ".cpp", ".c", ".inc", ".cu")

@@ -51,6 +51,10 @@ class View(Protocol):
     def draw(self, model: Any, context: DrawContext) -> Picture: ...
 
 
+def _place_on_keyboard(view: View) -> tuple[bool, bool, str]:
+    return view.KEY.isalpha(), view.KEY == "0", view.KEY
+
+
 @lru_cache(maxsize=1)
 def views() -> dict[str, View]:
     """Every view by name, in the order of their keys."""
@@ -59,7 +63,7 @@ def views() -> dict[str, View]:
         for module in iter_modules(__path__)
         if not module.name.startswith("_")
     )
-    found = sorted(modules, key=lambda module: (module.KEY == "0", module.KEY))  # as on a keyboard
+    found = sorted(modules, key=_place_on_keyboard)
     return {view.NAME: view for view in found}
 
 
