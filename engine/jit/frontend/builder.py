@@ -72,6 +72,7 @@ class Builder:
         self.source = source
         self.outermost = self.block = self._number(lib.uh_graph_block(self.handle))
         self._counts: dict[str, int] = {}
+        self._values: dict[int, Value] = {}
 
     # ---- where
 
@@ -179,7 +180,7 @@ class Builder:
         """A parameter of a block."""
         named = self._fresh(name) if name else ""
         found = lib.uh_block_add_param(self.handle, block, named.encode(), type.text.encode())
-        value = Value(self._number(found), type, block)
+        value = self._values[found] = Value(self._number(found), type, block)
         value.named = bool(name)
         return value
 
@@ -208,7 +209,10 @@ class Builder:
         return f"{name}.{count}"
 
     def _value(self, number: int, type: Type, constant: Any = MISSING) -> Value:
-        return Value(number, type, self.block, constant)
+        """The Value of a number, which may be there already: of what was written in place."""
+        if number not in self._values:
+            self._values[number] = Value(number, type, self.block, constant)
+        return self._values[number]
 
     def _type(self, number: int) -> Type:
         text = lib.uh_value_type(self.handle, number)
@@ -247,7 +251,7 @@ class Node:
         """One more result."""
         builder = self.builder
         made = lib.uh_node_add_output(builder.handle, self.id, type.text.encode())
-        value = Value(builder._number(made), type, builder.block)
+        value = builder._value(builder._number(made), type)
         if name:
             builder.name(value, name)
         return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.jit.frontend.conditions import condition
 from engine.jit.frontend.control import Step, leaves, run
@@ -41,6 +41,7 @@ class Walk:
     length: Value | None
     at: Callable[[Value | int], Expression]
     start: int = 0
+    parts: list[Value] = field(default_factory=list)  # of zip(...) in enumerate(...): the lengths
 
 
 def walk(c: Context, tree: ast.expr, found: Expression) -> Walk:
@@ -103,8 +104,13 @@ def _walk_range(c: Context, tree: ast.expr, found: Range) -> Walk:
     return Walk(None, length, lambda i: builder.call(tree, derive, [i, start, step]))  # type: ignore[list-item]
 
 
-def _walk_together(c: Context, tree: ast.expr, found: Together) -> Walk:
-    walks = [walk(c, tree, part) for part in found.parts]
+def _walk_together(c: Context, tree: ast.expr, found: Together, within: bool = False) -> Walk:
+    walks = [
+        _walk_together(c, tree, part, within=True)
+        if isinstance(part, Together)
+        else walk(c, tree, part)
+        for part in found.parts
+    ]
     if c.inside_engine and any(one.length is not None for one in walks):
         walks = [_as_list(c, tree, one) for one in walks]
 
@@ -125,8 +131,9 @@ def _walk_together(c: Context, tree: ast.expr, found: Together) -> Walk:
         one.length if one.length is not None else c.builder.constant(tree, sys.maxsize - one.start)
         for one in walks
     ]
-    if len(made) == 1:
-        return Walk(None, made[0], together)
+    if len(made) == 1 or within:
+        return Walk(None, made[0], together, parts=made)
+    made = [part for one, length in zip(walks, made, strict=True) for part in one.parts or [length]]
     listed = c.builder.prim(tree, "prim::ListConstruct", made, list_of(INT))
     return Walk(None, c.builder.call(tree, "prim::min", [listed]), together)
 
