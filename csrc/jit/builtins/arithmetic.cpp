@@ -140,9 +140,9 @@ void define_bits() {
 
 void define_divmod() {
   define("divmod.int(int x, int y) -> (int, int)",
-         boxed<[](Int a, Int b) { return std::tuple(python::floordiv(a, b), python::mod(a, b)); }>);
+         boxed<[](Int a, Int b) { return std::tuple{python::floordiv(a, b), python::mod(a, b)}; }>);
   constexpr auto floats = &boxed<[](double a, double b) {
-    return std::tuple(python::floordiv(a, b, "float divmod()"), python::mod(a, b));
+    return std::tuple{python::floordiv(a, b, "float divmod()"), python::mod(a, b)};
   }>;
   define("divmod.float(float x, float y) -> (float, float)", floats);
   define("divmod.int_float(int x, float y) -> (float, float)", floats);

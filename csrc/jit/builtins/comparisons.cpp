@@ -3,7 +3,7 @@
 
 #include "generated/ops/comparison.h"
 #include "jit/builtins/define.h"
-#include "ops/copy/copy.h"
+#include "jit/builtins/tensors.h"
 
 namespace uh::jit {
 namespace {
@@ -141,13 +141,15 @@ bool less(const IValue& a, const IValue& b) {
   if (a.list() && b.list()) return less_items(a.list()->items, b.list()->items);
   if (a.tuple() && b.tuple()) return less_items(a.tuple()->items, b.tuple()->items);
   if (const auto* t = a.get_if<Tensor>())
-    return read_scalar(*t).to_double() < read_scalar(from_value<Tensor>(b)).to_double();
+    return less(number_value(*t), number_value(from_value<Tensor>(b)));
   const auto p = from_value<Scalar>(a), q = from_value<Scalar>(b);
   if (p.is_float() || q.is_float()) return p.to_double() < q.to_double();
   return p.to_int() < q.to_int();
 }
 
-bool tensors_equal(const Tensor& a, const Tensor& b) { return ops::equal(a, b); }
+bool tensors_equal(const Tensor& a, const Tensor& b) {
+  return a && b ? ops::equal(a, b) : !a && !b;
+}
 
 void define_comparisons() {
   define_equality<Eq>("eq");

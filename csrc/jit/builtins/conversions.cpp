@@ -173,6 +173,7 @@ Int to_int(const Scalar& a) { return a.is_float() ? python::to_int(a.to_double()
 }  // namespace
 
 Scalar number_in(const Tensor& t) {
+  check_kind(static_cast<bool>(t), ErrorKind::kType, "expected a Tensor, got None");
   check(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
   check(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
   return read_scalar(t);

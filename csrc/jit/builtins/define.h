@@ -80,6 +80,17 @@ class Taken<std::string> {
   const std::string* value_;
 };
 template <>
+class Taken<Tensor> {
+ public:
+  explicit Taken(IValue& value) : value_(value.get_if<Tensor>()) {
+    if (!value_ || !*value_) wrong_argument(value, "Tensor");
+  }
+  const Tensor& get() { return *value_; }
+
+ private:
+  const Tensor* value_;
+};
+template <>
 class Taken<Complex128> {
  public:
   explicit Taken(IValue& value) : value_(complex_of(value)) {}

@@ -196,6 +196,7 @@ void format(Stack& stack, size_t n) {
       continue;
     }
     if (c == '}') fail(ErrorKind::kValue, "Single '}' encountered in format string");
+    if (i + 1 == pattern.size()) fail(ErrorKind::kValue, "Single '{' encountered in format string");
     const size_t end = pattern.find('}', i);
     if (end == std::string::npos) fail(ErrorKind::kValue, "expected '}' before end of string");
     std::string_view inside(pattern.data() + i + 1, end - i - 1);

@@ -33,9 +33,10 @@ Items::const_iterator find(const Items& items, const IValue& wanted) {
 }
 
 IValue repeated(const List& list, Int n) {
-  const Int most = Int{1} << 40;
+  const Int most = Int{1} << 32;
   if (n > 0 && length(list.items) > most / n) fail(ErrorKind::kMemory, "list: too many elements");
   Items items;
+  if (list.items.empty()) return new_list(std::move(items));
   for (Int i = 0; i < n; ++i) items.insert(items.end(), list.items.begin(), list.items.end());
   return new_list(std::move(items));
 }

@@ -1,5 +1,7 @@
 // Functions of numbers: what `math` has, rounding, sums.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "jit/builtins/define.h"
 #include "jit/builtins/numbers.h"
@@ -50,15 +52,17 @@ void define_two(const std::string& name) {
 // Round half to even, as Python's.
 double round_even(double a) { return std::nearbyint(a); }
 
+// Half to even of the decimal number that the float exactly is.
 double round_digits(double a, Int digits) {
   if (digits > 300 || !std::isfinite(a)) return a;
   if (digits < -300) return std::copysign(0.0, a);
-  const double scale = std::pow(10.0, static_cast<double>(digits < 0 ? -digits : digits));
-  const double moved = digits < 0 ? a / scale : a * scale;
-  if (!std::isfinite(moved)) return a;
-  double whole = std::round(moved);
-  if (std::abs(moved - whole) == 0.5) whole = 2 * std::round(moved / 2);
-  return digits < 0 ? whole * scale : whole / scale;
+  if (digits >= 0) {
+    char text[700];
+    std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), a);
+    return std::strtod(text, nullptr);
+  }
+  const double scale = std::pow(10.0, static_cast<double>(-digits));
+  return std::nearbyint(a / scale) * scale;
 }
 
 Int factorial(Int n) {

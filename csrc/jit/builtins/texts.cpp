@@ -82,10 +82,7 @@ IValue split_at_spaces(Text text, Int most) {
     if (at == text.size()) break;
     size_t end = at;
     while (end < text.size() && !space(end)) ++end;
-    if (most >= 0 && static_cast<Int>(parts.size()) == most) {
-      end = text.size();
-      while (space(end - 1)) --end;
-    }
+    if (most >= 0 && static_cast<Int>(parts.size()) == most) end = text.size();
     parts.emplace_back(text.substr(at, end - at));
     at = end;
     if (most >= 0 && static_cast<Int>(parts.size()) > most) break;
@@ -156,7 +153,7 @@ std::string times(Text text, Int n) {
   if (n > 0 && static_cast<Int>(text.size()) > kMostCharacters / n)
     fail(ErrorKind::kMemory, "str: too many characters");
   std::string all;
-  for (Int i = 0; i < n; ++i) all += text;
+  for (Int i = 0; i < n && !text.empty(); ++i) all += text;
   return all;
 }
 
