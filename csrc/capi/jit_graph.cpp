@@ -145,6 +145,10 @@ const char* uh_type_plain(const char* type) {
   thread_local std::string kept;
   return text_of(kept, [&] { return without_facts(parse_type(type))->text(); });
 }
+const char* uh_type_annotation(const char* type) {
+  thread_local std::string kept;
+  return text_of(kept, [&] { return parse_type(type)->annotation(); });
+}
 int uh_type_is_subtype(const char* type, const char* wanted) {
   return guard(-1, [&] { return is_subtype(*parse_type(type), *parse_type(wanted)) ? 1 : 0; });
 }

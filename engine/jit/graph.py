@@ -71,7 +71,7 @@ class Graph:
 
     __repr__ = __str__
 
-    def str(self, print_source_ranges: bool = True) -> str:
+    def text(self, print_source_ranges: bool = True) -> str:
         """The text, with or without the source comments."""
         return text_of(lib.uh_graph_text(self._handle, print_source_ranges))
 
@@ -237,6 +237,9 @@ class Graph:
         return one if isinstance(one, Value) else self.insertConstant(one)
 
 
+setattr(Graph, "str", Graph.text)  # noqa: B010  (PyTorch's name, which in the class would hide str)
+
+
 class _Part:
     """What is named by a number within a graph."""
 
@@ -255,7 +258,7 @@ class _Part:
         return found
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._id == self._id  # type: ignore[attr-defined]
+        return type(other) is type(self) and other._id == self._id
 
     def __hash__(self) -> int:
         return hash(self._id)

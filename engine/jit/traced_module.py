@@ -63,7 +63,8 @@ def _object(module: Module, made: dict[int, Any]) -> tuple[ObjectBox, NativeClas
     if id(module) in made:
         found: tuple[ObjectBox, NativeClass] = made[id(module)]
         return found
-    slots, values = [Slot("training", "bool")], {"training": module.training}
+    slots = [Slot("training", "bool")]
+    values: dict[str, Any] = {"training": module.training}
     for name, parameter in module._parameters.items():
         slots.append(Slot(name, "Tensor" if parameter is not None else "NoneType", "parameter"))
         values[name] = parameter

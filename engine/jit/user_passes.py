@@ -66,7 +66,11 @@ def register_pass(fn: Any = None, *, name: str = "", after: str = "simplify") ->
     >>> engine.jit.unregister_pass("twice_neg")
     """
     if fn is None:
-        return lambda made: register_pass(made, name=name, after=after)
+        return lambda made: _register(made, name, after)
+    return _register(fn, name, after)
+
+
+def _register(fn: PassFunction, name: str, after: str) -> PassFunction:
     title = name or fn.__name__
     about = inspect.getdoc(fn) or "A pass written in Python."
     number_of(
