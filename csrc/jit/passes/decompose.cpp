@@ -4,8 +4,10 @@
 // bit for bit. What is not here is better whole: a linear adds its bias within the product, softmax
 // and layer_norm walk a row while it lies in the cache.
 #include <algorithm>
+#include <cmath>
 
 #include "dispatch/dispatcher.h"
+#include "generated/ops/copy.h"
 #include "jit/fusible.h"
 #include "jit/pass.h"
 
@@ -165,6 +167,72 @@ bool sum_to_size(Node* node) {
   return true;
 }
 
+// A constant tensor of one number per channel, as doubles; `otherwise` where there is none.
+std::optional<std::vector<double>> channels_of(const Value& value, int64_t channels, DType dtype,
+                                               double otherwise) {
+  const IValue* held = constant_of(value);
+  if (held && held->is_none()) return std::vector<double>(static_cast<size_t>(channels), otherwise);
+  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
+  if (!t || !*t || t->keys().has(Key::kAutograd) || t->dtype() != dtype ||
+      t->device() != Device::kCPU || t->numel() != channels)
+    return std::nullopt;
+  const Tensor dense = ops::contiguous(
+      ops::_to_copy(*t, DType::kFloat64, Device::kUndefined, MemoryFormat::kUndefined),
+      MemoryFormat::kContiguous);
+  return std::vector<double>(dense.data_as<double>(), dense.data_as<double>() + channels);
+}
+
+// The channels that a convolution or linear with constant weights makes, and with them that its
+// result lies in memory as batch_norm's would; 0 where that is not known.
+int64_t channels_made_by(const Node& node, int64_t rank) {
+  const bool convolves =
+      node.is("aten::conv1d") || node.is("aten::conv2d") || node.is("aten::conv3d");
+  if (!convolves && !(node.is("aten::linear") && rank == 2)) return 0;
+  const IValue* weight = constant_of(*node.input(1));
+  const Tensor* t = weight ? weight->get_if<Tensor>() : nullptr;
+  return t && *t && t->ndim() >= 2 ? t->size(0) : 0;
+}
+
+// In evaluation with constant statistics: what the kernel computes, in its order, so that what
+// comes next joins it in one walk.
+bool batch_norm(Node* node) {
+  const bool* training = constant<bool>(*node, "training");
+  const auto eps = number(*node, "eps");
+  const auto kind = kind_of(*node->input(0)->type());
+  if (!training || *training || !eps || !kind || kind->zero_dim) return false;
+  if (kind->dtype != DType::kFloat32 && kind->dtype != DType::kFloat64) return false;
+  const int64_t rank = node->input(0)->type()->facts().sizes->ndim();
+  const int64_t n = channels_made_by(*node->input(0)->node(), rank);
+  if (n == 0 || rank < 2) return false;
+  const GradMode off(false);
+  auto scale = channels_of(*node->input("weight"), n, kind->dtype, 1);
+  auto shift = channels_of(*node->input("bias"), n, kind->dtype, 0);
+  auto mean = channels_of(*node->input("running_mean"), n, kind->dtype, 0);
+  auto variance = channels_of(*node->input("running_var"), n, kind->dtype, 1);
+  if (!scale || !shift || !mean || !variance) return false;
+  if (constant_of(*node->input("running_mean"))->is_none() ||
+      constant_of(*node->input("running_var"))->is_none())
+    return false;
+  for (size_t c = 0; c < scale->size(); ++c) (*scale)[c] *= 1 / std::sqrt((*variance)[c] + *eps);
+
+  Graph& graph = node->graph();
+  Rewrite r(graph, "batch_norm(x) -> addcmul(shift, x - mean, scale)", {node});
+  graph.set_insert_point(node);
+  Dims shape(static_cast<size_t>(rank), 1);
+  shape[1] = n;
+  const auto insert = [&](const std::vector<double>& numbers) {
+    const Tensor made = empty(shape, DType::kFloat64);
+    std::copy(numbers.begin(), numbers.end(), made.data_as<double>());
+    return graph.insert_constant(
+        IValue(ops::_to_copy(made, kind->dtype, Device::kUndefined, MemoryFormat::kUndefined)));
+  };
+  Value* const one = graph.insert_constant(int64_t{1});
+  Value* const apart = call(graph, "aten::sub.Tensor", {node->input(0), insert(*mean), one});
+  apart->set_type(node->output()->type());
+  replace(node, call(graph, "aten::addcmul", {insert(*shift), apart, insert(*scale), one}));
+  return true;
+}
+
 struct Rule {
   std::string_view kind;
   bool (*apply)(Node* node);
@@ -177,6 +245,7 @@ constexpr Rule kRules[] = {
     {"aten::to", to},
     {"aten::dropout", dropout},
     {"aten::sum_to_size", sum_to_size},
+    {"aten::batch_norm", batch_norm},
 };
 
 void decompose_in(Block& block) {

@@ -18,6 +18,9 @@ namespace {
 
 using Nodes = std::vector<Node*>;
 
+// Within what a FusedProgram holds: steps (with conversions), tensors that it reads and makes.
+constexpr size_t kMostNodes = 96, kMostInputs = 24, kMostOutputs = 12;
+
 // Values from outside of the node that it or a node within reads.
 void collect_inputs(const Node& node, std::vector<Value*>& all) {
   all.insert(all.end(), node.inputs().begin(), node.inputs().end());
@@ -114,8 +117,11 @@ class Stretch {
   // The groups of two nodes and more, in order.
   std::vector<Nodes> groups() const {
     std::vector<Nodes> all;
-    for (const Nodes& unit : members_)
-      if (unit.size() > 1) all.push_back(unit);
+    for (Nodes unit : members_) {
+      // Nothing in the group reads what its last node makes: it can do without that.
+      while (unit.size() > 1 && !is_program(unit)) unit.pop_back();
+      if (unit.size() > 1) all.push_back(std::move(unit));
+    }
     return all;
   }
 
@@ -149,7 +155,7 @@ class Stretch {
     both.insert(both.end(), members_[to].begin(), members_[to].end());
     std::sort(both.begin(), both.end(),
               [&](Node* a, Node* b) { return place_.at(a) < place_.at(b); });
-    if (!can_be_program(both)) return;
+    if (too_much(both)) return;
     for (Node* member : members_[to]) unit_[member] = from;
     members_[to].clear();
     members_[from] = std::move(both);
@@ -176,7 +182,24 @@ class Stretch {
     return false;
   }
 
-  static bool can_be_program(const Nodes& nodes) {
+  // Whether it is surely too much for one program: asked at every step, and so in few words.
+  static bool too_much(const Nodes& nodes) {
+    if (nodes.size() > kMostNodes) return true;
+    const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
+    std::unordered_set<const Value*> inputs;
+    size_t outputs = 0;
+    for (const Node* node : nodes) {
+      for (const Value* input : node->inputs())
+        if (inside.count(input->node()) == 0 && !input->node()->is("prim::Constant"))
+          inputs.insert(input);
+      const auto& uses = node->output()->uses();
+      outputs += std::any_of(uses.begin(), uses.end(),
+                             [&](const Use& use) { return inside.count(use.node) == 0; });
+    }
+    return inputs.size() > kMostInputs || outputs > kMostOutputs;
+  }
+
+  static bool is_program(const Nodes& nodes) {
     std::vector<Value*> inputs, outputs;
     const GraphRef graph = subgraph_of(nodes, inputs, outputs);
     const auto kinds = promised_kinds(*graph);

@@ -39,6 +39,16 @@ std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
   return made;
 }
 
+// Operators whose result, where there is one, has the dtype and rank of their first input: what
+// they ask of sizes is not to be guessed.
+bool keeps_kind(const Node& node) {
+  static constexpr std::string_view kKinds[] = {
+      "aten::conv1d",     "aten::conv2d",     "aten::conv3d",     "aten::batch_norm",
+      "aten::layer_norm", "aten::group_norm", "aten::max_pool1d", "aten::max_pool2d",
+      "aten::max_pool3d", "aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d"};
+  return std::find(std::begin(kKinds), std::end(kKinds), node.kind().text()) != std::end(kKinds);
+}
+
 class Propagation {
  public:
   void visit(const Block& block) {
@@ -331,7 +341,17 @@ void Propagation::visit_call(const Node& node) {
   pointwise(node);
   if (exact || types_.count(node.outputs().empty() ? nullptr : node.output(0))) return;
   // The rank and dtype hold for any sizes, except where a size of 1 makes a dimension vanish.
-  if (!node.op()->schema().name.starts_with("squeeze")) call_meta(node, false);
+  if (node.op()->schema().name.starts_with("squeeze") || call_meta(node, false)) return;
+  const TypeRef first = node.inputs().empty() ? nullptr : type(node.input(0));
+  if (!first || !kind_of(*first) || node.outputs().size() != 1) return;
+  const TypeRef weight = node.is("aten::linear") ? type(node.input(1)) : nullptr;
+  const bool matrix = weight && kind_of(*weight) && weight->facts().sizes->size() == 2;
+  if (!matrix && !keeps_kind(node)) return;
+  TensorFacts facts;
+  facts.dtype = first->facts().dtype;
+  facts.sizes = Dims(first->facts().sizes->size(), -1);
+  facts.device = first->facts().device;
+  learn(node.output(), tensor_type(std::move(facts)));
 }
 
 void Propagation::apply(Graph& graph) const {

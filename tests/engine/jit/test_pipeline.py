@@ -5,6 +5,8 @@ What a graph computes must be the same after any pass, and after all of them.
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,9 @@ from hypothesis import strategies as st
 import engine
 from engine import nn
 from engine._native import lib
+from engine.inspect.events import kind_of
+from engine.inspect.recorder import record
+from engine.inspect.trace import Trace
 from engine.jit import Graph, Value
 from engine.jit.function import NativeFunction
 from engine.jit.graph import number_of
@@ -314,3 +319,55 @@ def test_a_group_of_unknown_tensors_looks_at_what_comes() -> None:
             assert same(traced(x, h).detach(), wanted.detach())
         found = engine.autograd.grad(traced(x, h).sum(), (h, cell.scale))
         assert all(map(close, found, engine.autograd.grad(wanted.sum(), (h, cell.scale))))
+
+
+# What the explorer is told
+
+
+def test_passes_graphs_and_launches_are_recorded(tmp_path: Path) -> None:
+    traced = engine.jit.trace(lambda x: (x * 2 + 1).tanh(), engine.ones(3))
+    x = engine.ones(3, requires_grad=True)
+    with record(tmp_path / "t.uht", lines=False):
+        for _ in range(5):
+            traced(engine.ones(3))
+        for _ in range(5):
+            traced(x).sum().backward()
+    trace = Trace.open(tmp_path / "t.uht")
+    events = [(kind_of(int(e["kind"])).name, e) for e in trace.events]
+
+    begun = [trace.string(int(e["d"])) for name, e in events if name == "PASS_BEGIN"]
+    ended = [e for name, e in events if name == "PASS_END"]
+    assert len(begun) == len(ended)
+    assert {"peephole", "propagate_shapes", "fuse"} <= set(begun)
+    assert all(int(e["d"]) == 0 for e in ended), "none failed"
+    phases = [trace.string(int(e["c"])) for name, e in events if name == "GRAPH"]
+    changing = [name for name, e in zip(begun, ended, strict=True) if int(e["b"]) > 0]
+    assert [phase for phase in phases if phase in begun] == changing
+
+    kernels = [e for name, e in events if name == "FUSED_NEW"]
+    runs = [int(e["a"]) for name, e in events if name == "FUSED_RUN"]
+    ids = [int(e["a"]) for e in kernels]
+    assert len(set(ids)) == len(ids) == 3, "without gradients, with them, and backwards"
+    assert set(runs) == set(ids)
+    for kernel in kernels:
+        shown = json.loads(trace.blob(int(kernel["n"])))
+        assert shown["steps"]
+        assert int(kernel["d"]) == shown["launch"]["tile"]
+
+
+@pytest.mark.parametrize("dtype", [engine.float32, engine.float64])
+def test_frozen_batch_norm_joins_what_follows(dtype: Any) -> None:
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten())
+    for parameter in (*model.parameters(), *model.buffers()):
+        if parameter.is_floating_point():
+            with engine.no_grad():
+                parameter.uniform_(0.1, 2)
+    model = model.to(dtype).eval()
+    x = engine.randn(2, 3, 9, 9, dtype=dtype)
+    frozen = engine.jit.freeze(engine.jit.trace(model, x))
+    for _ in range(4):
+        found = frozen(x)
+    text = str(frozen.graph_for(x))
+    assert "aten::batch_norm" not in text, text
+    assert "prim::FusionGroup" in text
+    assert same(found, model(x).detach())
