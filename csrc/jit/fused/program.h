@@ -4,9 +4,11 @@
 // knows the operators' graph. run() makes the outputs in one walk over memory: some 500 elements at
 // a time go through all steps while they lie in the first cache.
 // Invariant: a step is the very loop that the operator runs eagerly (generated from its yaml
-// expression, per dtype and instruction set), so every output but a reduction equals eager's bit
-// for bit, 16-bit floats (rounded at every step) included. Output strides are eager's, too.
-// If violated: fusing a graph changes its results.
+// expression, per dtype and instruction set), or machine code of the same operations, rounding by
+// rounding (block.h). So every output but a reduction equals eager's bit for bit, 16-bit floats
+// (rounded at every step) included; only which NaN comes out of two is nobody's promise, and
+// glibc's functions differ in the last bit between eager's own vector and scalar loops. Output
+// strides are eager's, too. If violated: fusing a graph changes its results.
 //
 // How prim::FusionGroup uses it:
 //   can_fuse("aten::mul.Tensor", {{{TermKind{DType::kFloat32}, Scalar(2.0)}}})   while it grows
