@@ -176,11 +176,12 @@ class Builder:
         for one in values:
             self._done(lib.uh_block_add_return(self.handle, block, one.id))
 
-    def param(self, block: int, name: str, type: Type) -> Value:
-        """A parameter of a block."""
+    def param(self, block: int, name: str, type: Type, origin: Value) -> Value:
+        """A parameter of a block, which begins as the value that it comes from."""
         named = self._fresh(name) if name else ""
         found = lib.uh_block_add_param(self.handle, block, named.encode(), type.text.encode())
         value = self._values[found] = Value(self._number(found), type, block)
+        self._done(lib.uh_value_add_origin(self.handle, value.id, origin.id))
         value.named = bool(name)
         return value
 

@@ -374,4 +374,4 @@ def _refuses(name: str, instead: str) -> Callable[[Context, ast.Call, Type | Non
 
 
 for _object, _instead in _REFUSED.items():
-    RULES[_object] = _refuses(_object.__name__, _instead)
+    RULES[_object] = _refuses(getattr(_object, "__name__", ""), _instead)

@@ -75,7 +75,7 @@ def _unary(c: Context, tree: ast.UnaryOp, hint: Type | None) -> Expression:
     if isinstance(tree.op, ast.Not):
         return condition(c, tree).as_value(c)
     inner = tree.operand
-    if isinstance(inner, ast.Constant) and type(inner.value) in (int, float, complex):
+    if isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float, complex)):
         if isinstance(tree.op, ast.USub):
             return c.builder.constant(tree, -inner.value)
         if isinstance(tree.op, ast.UAdd):
@@ -256,13 +256,11 @@ def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> Expression:
     text, args = "", []
     for part in tree.values:
         if isinstance(part, ast.Constant):
-            if (
-                "{" in part.value or "}" in part.value
-            ):  # no place for a value, whatever it looks like
-                args.append(c.builder.constant(part, part.value))
-                text += "{}"
-            else:
-                text += part.value
+            piece = str(part.value)
+            braces = "{" in piece or "}" in piece  # no place for a value, whatever it looks like
+            if braces:
+                args.append(c.builder.constant(part, piece))
+            text += "{}" if braces else piece
             continue
         assert isinstance(part, ast.FormattedValue)
         if part.conversion not in (-1, ord("s")) or part.format_spec is not None:

@@ -432,8 +432,8 @@ def _finish(
         _bind(graph, callee, one)
     if lib.uh_graph_verify(graph) < 0:
         raise_last()
-    for one in CLEANUP:
-        if lib.uh_pass_run(graph, one.encode()) < 0:
+    for name_of_pass in CLEANUP:
+        if lib.uh_pass_run(graph, name_of_pass.encode()) < 0:
             raise_last()
     assert c.returns is not None
     if owner is not None:

@@ -244,11 +244,11 @@ def _loop(
     body = Body(c, names, has_return, go_on)
     extra: list[Value] = []
     with c.frame_in(block) as frame:
-        round_number = builder.param(block, "", INT)
-        for name, _, type in carried:
-            frame.names[name] = Variable(builder.param(block, name, type), type)
+        round_number = builder.param(block, "", INT, trips)
+        for name, before_it, type in carried:
+            frame.names[name] = Variable(builder.param(block, name, type, before_it), type)
         if has_return:
-            extra = [builder.param(block, "", BOOL), builder.param(block, "", returned_type)]
+            extra = [builder.param(block, "", one.type, one) for one in inputs[-2:]]
         before, c.target = c.target, Target(c.target, body)
         start(round_number)
         steps: list[Step] = list(tree.body)
@@ -417,7 +417,7 @@ def _go_through(
     node = builder.node(tree, "prim::Loop", [length, first_true(c, tree)], [])
     block = node.add_block()
     with c.frame_in(block):
-        inside(builder.param(block, "", INT))
+        inside(builder.param(block, "", INT, length))
         builder.returns(block, [first_true(c, tree)])
 
 

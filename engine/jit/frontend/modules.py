@@ -404,7 +404,8 @@ def compile_module(module: Module) -> CompiledModule:
 
 
 def _bound(module: Module, made: ModuleClass) -> CompiledModule:
-    inner = {name: _bound(module._modules[name], one) for name, one in made.submodules.items()}
+    there = {name: one for name, one in module._modules.items() if one is not None}
+    inner = {name: _bound(there[name], one) for name, one in made.submodules.items()}
     return CompiledModule(module, made, inner)
 
 

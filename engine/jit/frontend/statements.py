@@ -318,7 +318,7 @@ def _assert_message(c: Context, tree: ast.Assert) -> Value:
     word = "AssertionError: "
     if tree.msg is None:
         return c.builder.constant(tree, word)
-    if isinstance(tree.msg, ast.Constant):
+    if isinstance(tree.msg, ast.Constant) and isinstance(tree.msg.value, str):
         return c.builder.constant(tree.msg, f"{word}{tree.msg.value}")
     found = value(c, tree.msg)
     if found.type != STR:

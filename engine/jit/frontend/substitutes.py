@@ -30,7 +30,7 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "Please ensure they have the same size.",
         stacklevel=3,
     )
-    shape = _broadcast_shapes(input.shape, target.shape)
+    shape = _broadcast_shapes(list(input.shape), list(target.shape))
     return input.expand(shape), target.expand(shape)
 
 
@@ -152,7 +152,7 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     rnn_cells.RNNCellBase.forward: _cell_forward,
     rnn_cells.LSTMCell.forward: _lstm_cell_forward,
     rnn.RNNBase.forward: _rnn_forward,
-    rnn.RNNBase._flat_weights.fget: _flat_weights,
+    vars(rnn.RNNBase)["_flat_weights"].fget: _flat_weights,
 }
 
 

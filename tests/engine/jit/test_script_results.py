@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine import jit
 
-_FILES = ("control_flow", "containers", "numbers_and_types")
+_FILES = ("control_flow", "containers", "numbers_and_types", "documented")
 _CASES = [
     pytest.param(fn, args, id=f"{name}.{fn.__name__}-{i}")
     for name in _FILES

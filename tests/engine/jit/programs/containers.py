@@ -1,5 +1,6 @@
 """Lists, dictionaries, tuples, texts."""
 
+# ruff: noqa  (as programs are written)
 from typing import NamedTuple
 
 import engine
@@ -62,7 +63,7 @@ def dictionaries(d: dict[str, int]):
         if k == "a":
             total += v * 100
     del d["new"]
-    keys = [k for k in d]
+    keys = [k for k in d.keys()]
     return d, total, "a" in d, "zz" in d, len(d), d.get("zz", -1), keys, list(d.values())
 
 
@@ -102,7 +103,7 @@ def results_with_names(x):
 
 def texts(name: str, n: int, x: float):
     s = f"{name} has {n}"
-    t = f"{name}: {n}"
+    t = "{}: {}".format(name, n)
     u = "%s %d %.2f" % (name, n, x)
     joined = ", ".join([s, t])
     return (

@@ -1,5 +1,6 @@
 """Arithmetic of numbers, conversions, Optional and what conditions tell about it."""
 
+# ruff: noqa  (as programs are written)
 import math
 from typing import Any
 

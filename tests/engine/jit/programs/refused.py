@@ -399,7 +399,7 @@ WRONG = [
     ),
     (
         return_types,
-        "Previous return statement returned a value of type int but this return statement returns a value of type float",
+        "Previous return statement returned a value of type int but this return statement returns",
         "return 1.0",
     ),
     (

@@ -1,0 +1,100 @@
+"""The text of a graph without what two compilers may choose: numbers, pooled constants, places.
+
+Constants stand where they are used; names count from the top. Run with PyTorch installed, this
+file records the graphs that PyTorch makes of the programs, those that come out the same:
+python tests/engine/jit/canonical_text.py
+"""
+
+import re
+
+CONSTANT = re.compile(r"\s*(%[\w.]+) : [^=]*= prim::Constant(\[(?:value|name)=(.*)\])?\(\)$")
+NOTHING = re.compile(r"\s*(%[\w.]+) : [^=]* = prim::Uninitialized\(\)$")
+NODE = re.compile(r"(\s*)((?:%[\w.]+ : .*?)?) = (.*)$")
+# Constants are folded on both sides before graphs are compared.
+PASSES = ("constant_propagation", "constant_conditions", "dce")
+
+
+class _Names:
+    def __init__(self):
+        self.known, self.counts = {}, {}
+
+    def define(self, text):
+        for name in re.findall(r"(%[\w.]+) :", text):
+            stem = re.sub(r"(\.\d+)$", "", name[1:])
+            stem = "v" if stem.isdigit() else stem
+            self.counts[stem] = self.counts.get(stem, 0) + 1
+            self.known[name] = f"%{stem}.{self.counts[stem]}"
+
+    def apply(self, text):
+        return re.sub(r"%[\w.]+", lambda found: self.known.get(found[0], found[0]), text)
+
+
+def canonical(text):
+    """The canonical text of a graph's text."""
+    names, out = _Names(), []
+    for full in text.splitlines():
+        line = re.sub(r" #.*", "", full)
+        if found := CONSTANT.match(line):
+            names.known[found[1]] = found[3] or "None"
+        elif found := NOTHING.match(line):
+            names.known[found[1]] = "nothing"
+        elif (found := NODE.match(line)) and "->" not in line:
+            right = names.apply(found[3])
+            names.define(found[2])
+            out.append(f"{found[1]}{names.apply(found[2])} = {right}")
+        else:
+            if re.match(r"\s*(block\d|graph\(|%)", line):
+                names.define(line)
+            out.append(names.apply(line))
+    return "\n".join(out)
+
+
+def of_ours(fn):
+    """The canonical text of what this engine compiles a function to."""
+    from engine._native import ffi, lib
+    from engine.jit.frontend import compile_function
+
+    graph = lib.uh_graph_copy(compile_function(fn).graph)
+    for name in PASSES:
+        assert lib.uh_pass_run(graph, name.encode()) >= 0, ffi.string(lib.uh_last_error())
+    text = ffi.string(lib.uh_graph_text(graph, 0)).decode()
+    lib.uh_graph_release(graph)
+    return canonical(text)
+
+
+def _record():
+    import importlib
+    import json
+    import sys
+    import tempfile
+    from pathlib import Path
+
+    import torch
+
+    here = Path(__file__).parent
+    sys.path[:0] = [str(here), folder := tempfile.mkdtemp()]
+    recorded = {}
+    for module in ("control_flow", "containers", "numbers_and_types", "documented"):
+        source = (here / "programs" / f"{module}.py").read_text()
+        source = source.replace("import engine\n", "import torch as engine\n")
+        source = re.sub("from engine import Tensor(, jit)?", r"from torch import Tensor\1", source)
+        (Path(folder) / f"of_torch_{module}.py").write_text(source)
+        theirs = importlib.import_module(f"of_torch_{module}")
+        for fn, _ in importlib.import_module(f"programs.{module}").CASES:
+            try:
+                graph = torch.jit.script(getattr(theirs, fn.__name__)).graph
+            except Exception as error:
+                print(f"PyTorch refuses {fn.__name__}: {str(error).strip().splitlines()[0]}")
+                continue
+            text = canonical(str(graph))
+            if text == of_ours(fn):
+                recorded[f"{module}.{fn.__name__}"] = text.splitlines()
+            else:
+                print(f"not the same: {module}.{fn.__name__}")
+    where = here / "programs" / "pytorch_graphs.json"
+    where.write_text(json.dumps(recorded, indent=1) + "\n")
+    print(len(recorded))
+
+
+if __name__ == "__main__":
+    _record()
