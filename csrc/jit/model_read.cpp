@@ -1,4 +1,4 @@
-#include <cstdlib>
+#include <charconv>
 
 #include "autograd/meta.h"
 #include "base/json.h"
@@ -12,9 +12,10 @@ namespace {
 
 double number(const Json& json) {
   const std::string& text = json.as_string();
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  check(!text.empty() && *end == '\0', "load: '", text, "' is no number");
+  double value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);  // in any locale
+  check(error == std::errc() && end == last, "load: '", text, "' is no number");
   return value;
 }
 
@@ -230,8 +231,16 @@ IValue load_model(const std::string& path, std::map<std::string, std::string>* e
   const std::string* model = file.metadata("underhood.jit");
   check(model != nullptr, "load: ", path,
         " is a safetensors file without a model: it was not written by jit.save");
-  ModelReader reader(file);
-  IValue module = reader.read(Json::parse(*model));
+  IValue module;
+  try {
+    module = ModelReader(file).read(Json::parse(*model));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kMemory) throw;
+    // Of whatever kind: a graph that verify() refuses is a bug elsewhere, here it is the file.
+    std::string why = error.what();
+    if (why.starts_with("load: ")) why = why.substr(6);
+    fail(ErrorKind::kRuntime, "load: the model in \"", path, "\" is damaged: ", why);
+  }
   if (extra) {
     for (const auto& [key, text] : file.metadata())
       if (key.starts_with("extra.")) (*extra)[key.substr(6)] = text;

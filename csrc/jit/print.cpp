@@ -1,5 +1,6 @@
 #include "jit/print.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -16,9 +17,8 @@ std::string number(double d) {
     const std::string sign = std::signbit(d) ? "-" : "";
     return sign + std::to_string(static_cast<int64_t>(std::abs(d))) + ".";
   }
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", d);
-  return text;
+  char text[40];  // not printf: its decimal point depends on the locale
+  return {text, std::to_chars(text, text + sizeof text, d, std::chars_format::general, 17).ptr};
 }
 
 std::string quoted(const std::string& text) {

@@ -130,7 +130,7 @@ def accepted_by_others(content: bytes) -> bool:
 def run(count: int, seed: int, memory: int) -> Counter[str]:
     """Counts what happened to each file; raises where one of them did what none may."""
     source, files, seen = random.Random(seed), whole_files(), Counter[str]()
-    limit = _address_space() + memory * 2**20
+    limit = address_space() + memory * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "damaged.safetensors"
@@ -162,7 +162,8 @@ def run(count: int, seed: int, memory: int) -> Counter[str]:
     return seen
 
 
-def _address_space() -> int:
+def address_space() -> int:
+    """Bytes that this process has mapped so far."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 
