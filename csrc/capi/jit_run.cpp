@@ -11,6 +11,7 @@
 #include "jit/interrupt.h"
 #include "jit/model_file.h"
 #include "jit/trace.h"
+#include "jit/verify.h"
 
 using namespace uh;       // NOLINT: this file is nothing but calls into uh
 using namespace uh::jit;  // NOLINT
@@ -260,6 +261,29 @@ uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int6
     const Tensor* result = stack.empty() ? nullptr : stack.back().get_if<Tensor>();
     check(result && *result, "function ", function.name(), ": its result is no tensor");
     return give(*result);
+  });
+}
+uh_handle uh_function_call_1(uh_function self, uh_handle a) {
+  return uh_function_call_tensors(self, &a, 1);
+}
+uh_handle uh_function_call_2(uh_function self, uh_handle a, uh_handle b) {
+  const uh_handle args[] = {a, b};
+  return uh_function_call_tensors(self, args, 2);
+}
+uh_handle uh_function_call_3(uh_function self, uh_handle a, uh_handle b, uh_handle c) {
+  const uh_handle args[] = {a, b, c};
+  return uh_function_call_tensors(self, args, 3);
+}
+int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_value) {
+  return done([&] {
+    check(self != 0, "graph: the handle is 0");
+    const GraphRef graph = reinterpret_cast<Graph*>(self)->copy();
+    check_kind(graph->inputs().size() == static_cast<size_t>(n), ErrorKind::kType, "graph: takes ",
+               graph->inputs().size(), " inputs, ", n, " were given");
+    verify(*graph);
+    Stack stack = values_of(args, n);
+    run(*compile(graph, graph->name()), stack, nullptr);
+    *ret_value = write_value(stack.empty() ? IValue() : stack.back());
   });
 }
 uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n) {

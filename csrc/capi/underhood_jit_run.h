@@ -55,6 +55,11 @@ int64_t uh_graph_function(uh_graph self, uh_function function);
 int uh_function_call(uh_function self, const uh_value* args, int64_t n, uh_value* ret_value);
 /* The same from tensors to one tensor, for the usual call: 0 where it fails. */
 uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int64_t n);
+uh_handle uh_function_call_1(uh_function self, uh_handle a);
+uh_handle uh_function_call_2(uh_function self, uh_handle a, uh_handle b);
+uh_handle uh_function_call_3(uh_function self, uh_handle a, uh_handle b, uh_handle c);
+/* Runs a graph as it is: nothing is optimised, nothing is kept. */
+int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_value);
 /* The graph that runs for inputs like these, optimised and specialised, and its instructions. */
 uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n);
 const char* uh_function_code(uh_function self, const uh_value* args, int64_t n);

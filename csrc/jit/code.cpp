@@ -107,6 +107,7 @@ std::string Code::text() const {
 std::string Code::json() const {
   JsonWriter w;
   w.begin_object().member("name", name_).member("registers", register_count_);
+  w.member("watched", watched_);
   w.key("instructions").begin_array();
   for (size_t pc = 0; pc < instructions_.size(); ++pc) {
     const Instruction& i = instructions_[pc];

@@ -112,8 +112,10 @@ class Code final : public RefCounted {
   std::string text(size_t pc) const;
   // All, one per line, numbered.
   std::string text() const;
-  // {"name", "registers", "instructions": [{"text", "op", "x", "n", "node", "value", "span"}],
-  //  "constants": [text], "guards": [{"input", "text"}]}
+  // {"name", "registers", "watched", "instructions": [{"text", "op", "x", "n", "node", "value",
+  //  "span"}], "constants": [text], "guards": [{"input", "text"}]}
+  // watched: loops of nothing but numbers are machine code while nobody records; this is the same
+  // without, so that every step can be seen.
   std::string json() const;
   // Tells the recorder of this code, once per recording.
   void tell(int64_t function) const;
@@ -144,7 +146,8 @@ class Code final : public RefCounted {
   std::vector<Ref<ScalarProgram>> programs_;
   std::vector<Ref<FusionGroup>> groups_;
   size_t register_count_ = 0, input_count_ = 0, output_count_ = 0;
-  size_t bail_out_ = 0;  // pc of BAIL_OUT
+  size_t bail_out_ = 0;   // pc of BAIL_OUT
+  bool watched_ = false;  // compiled without scalar programs
   mutable std::atomic<uint64_t> told_{0};
 };
 using CodeRef = Ref<Code>;

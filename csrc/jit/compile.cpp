@@ -31,6 +31,7 @@ class Compiler {
     const Graph& graph = *code_->graph_;
     code_->input_count_ = graph.inputs().size();
     code_->output_count_ = graph.outputs().size();
+    code_->watched_ = !options_.scalar_programs;
     guards();
     if (!options_.scalar_programs || !whole_graph()) {
       inputs();

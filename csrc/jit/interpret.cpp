@@ -263,6 +263,7 @@ class Interpreter {
   Machine& machine_;
   Stack& stack_;
   uint32_t trips_ = 0;
+  int64_t steps_ = 0;
 };
 
 template <bool kRecorded>
@@ -284,7 +285,9 @@ void Interpreter::go() {
   const auto step = [&](const Instruction& i) {
     if constexpr (kRecorded) {
       ++frame->steps;
-      if (events::on()) tell_step(*frame, i, registers, stack);
+      if (++steps_ > kMostSteps || !events::on()) return;
+      tell_step(*frame, i, registers, stack);
+      if (steps_ == kMostSteps) tell_no_more_steps(*frame);
     }
   };
   reload();

@@ -16,6 +16,8 @@ namespace uh::jit {
 class Executor;
 
 constexpr size_t kMostFrames = 10'000;
+// Of one run as many steps are recorded; then a JIT_WARNING says that the rest is not.
+constexpr int64_t kMostSteps = 20'000;
 
 // What `raise` and `assert` of scripted programs throw: torch.jit.Error.
 inline constexpr ErrorKind kScriptError = static_cast<ErrorKind>(11);
@@ -50,6 +52,7 @@ int64_t next_frame_id();
 void tell_frame(const Frame& frame, int64_t parent, const Stack& stack);
 void tell_step(const Frame& frame, const Instruction& instruction, const IValue* registers,
                const Stack& stack);
+void tell_no_more_steps(const Frame& frame);
 void tell_frame_end(const Frame& frame, const Stack& stack, const std::string* error);
 // A value in a few words, as the stack and the registers show it: tensors by number.
 std::string short_json(const IValue& value);

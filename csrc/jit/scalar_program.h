@@ -24,33 +24,30 @@ namespace uh::jit {
 enum class ScalarType : uint8_t { kInt, kFloat, kBool };
 
 // UH_SCALAR(Name, shape): D = writes dst, A and B = reads a and b, X = x is a target.
+// clang-format off
 #define UH_SCALAR_OPS(UH_SCALAR)                                                                   \
   UH_SCALAR(Move, "DA")                                                                            \
-  UH_SCALAR(AddI, "DAB")                                                                           \
-  UH_SCALAR(SubI, "DAB")                                                                           \
-  UH_SCALAR(MulI, "DAB")                                                                           \
-  UH_SCALAR(FloorDivI, "DAB")                                                                      \
-  UH_SCALAR(ModI, "DAB")                                                                           \
-  UH_SCALAR(AndI, "DAB")                                                                           \
-  UH_SCALAR(OrI, "DAB") UH_SCALAR(XorI, "DAB") UH_SCALAR(ShlI, "DAB") UH_SCALAR(ShrI, "DAB")       \
-      UH_SCALAR(MinI, "DAB") UH_SCALAR(MaxI, "DAB") UH_SCALAR(NegI, "DA") UH_SCALAR(NotI, "DA")    \
-          UH_SCALAR(AbsI, "DA") UH_SCALAR(AddF, "DAB") UH_SCALAR(SubF, "DAB") UH_SCALAR(           \
-              MulF, "DAB") UH_SCALAR(DivF, "DAB") UH_SCALAR(MinF, "DAB") UH_SCALAR(MaxF, "DAB")    \
-              UH_SCALAR(NegF, "DA") UH_SCALAR(AbsF, "DA") UH_SCALAR(SqrtF, "DA") UH_SCALAR(        \
-                  FloorF, "DA") UH_SCALAR(CeilF, "DA") UH_SCALAR(TruncF, "DA")                     \
-                  UH_SCALAR(IntToFloat, "DA") UH_SCALAR(FloatToInt, "DA") UH_SCALAR(EqI, "DAB")    \
-                      UH_SCALAR(NeI, "DAB") UH_SCALAR(LtI, "DAB") UH_SCALAR(LeI, "DAB") UH_SCALAR( \
-                          EqF, "DAB") UH_SCALAR(NeF, "DAB") UH_SCALAR(LtF, "DAB")                  \
-                          UH_SCALAR(LeF, "DAB") UH_SCALAR(NotB, "DA") UH_SCALAR(Call1, "DA")       \
-                              UH_SCALAR(Call2, "DAB") UH_SCALAR(Boxed, "D") UH_SCALAR(Jump, "X")   \
-                                  UH_SCALAR(IfEqI, "ABX") UH_SCALAR(IfNeI, "ABX")                  \
-                                      UH_SCALAR(IfLtI, "ABX") UH_SCALAR(IfLeI, "ABX")              \
-                                          UH_SCALAR(IfEqF, "ABX") UH_SCALAR(IfNeF, "ABX")          \
-                                              UH_SCALAR(IfLtF, "ABX") UH_SCALAR(IfLeF, "ABX")      \
-                                                  UH_SCALAR(IfNotLtF, "ABX")                       \
-                                                      UH_SCALAR(IfNotLeF, "ABX")                   \
-                                                          UH_SCALAR(Poll, "") UH_SCALAR(Trap, "")  \
-                                                              UH_SCALAR(Return, "")
+  UH_SCALAR(AddI, "DAB") UH_SCALAR(SubI, "DAB") UH_SCALAR(MulI, "DAB")                             \
+  UH_SCALAR(FloorDivI, "DAB") UH_SCALAR(ModI, "DAB")                                               \
+  UH_SCALAR(AndI, "DAB") UH_SCALAR(OrI, "DAB") UH_SCALAR(XorI, "DAB")                              \
+  UH_SCALAR(ShlI, "DAB") UH_SCALAR(ShrI, "DAB")                                                    \
+  UH_SCALAR(MinI, "DAB") UH_SCALAR(MaxI, "DAB")                                                    \
+  UH_SCALAR(NegI, "DA") UH_SCALAR(NotI, "DA") UH_SCALAR(AbsI, "DA")                                \
+  UH_SCALAR(AddF, "DAB") UH_SCALAR(SubF, "DAB") UH_SCALAR(MulF, "DAB") UH_SCALAR(DivF, "DAB")      \
+  UH_SCALAR(MinF, "DAB") UH_SCALAR(MaxF, "DAB")                                                    \
+  UH_SCALAR(NegF, "DA") UH_SCALAR(AbsF, "DA") UH_SCALAR(SqrtF, "DA")                               \
+  UH_SCALAR(FloorF, "DA") UH_SCALAR(CeilF, "DA") UH_SCALAR(TruncF, "DA")                           \
+  UH_SCALAR(IntToFloat, "DA") UH_SCALAR(FloatToInt, "DA")                                          \
+  UH_SCALAR(EqI, "DAB") UH_SCALAR(NeI, "DAB") UH_SCALAR(LtI, "DAB") UH_SCALAR(LeI, "DAB")          \
+  UH_SCALAR(EqF, "DAB") UH_SCALAR(NeF, "DAB") UH_SCALAR(LtF, "DAB") UH_SCALAR(LeF, "DAB")          \
+  UH_SCALAR(NotB, "DA")                                                                            \
+  UH_SCALAR(Call1, "DA") UH_SCALAR(Call2, "DAB") UH_SCALAR(Boxed, "D")                             \
+  UH_SCALAR(Jump, "X")                                                                             \
+  UH_SCALAR(IfEqI, "ABX") UH_SCALAR(IfNeI, "ABX") UH_SCALAR(IfLtI, "ABX") UH_SCALAR(IfLeI, "ABX")  \
+  UH_SCALAR(IfEqF, "ABX") UH_SCALAR(IfNeF, "ABX") UH_SCALAR(IfLtF, "ABX") UH_SCALAR(IfLeF, "ABX")  \
+  UH_SCALAR(IfNotLtF, "ABX") UH_SCALAR(IfNotLeF, "ABX")                                            \
+  UH_SCALAR(Poll, "") UH_SCALAR(Trap, "") UH_SCALAR(Return, "")
+// clang-format on
 
 enum class ScalarOp : uint8_t {
 #define UH_SCALAR(name, shape) k##name,

@@ -82,6 +82,17 @@ def _is_tensor(type: str) -> bool:
     return bool(lib.uh_type_is_subtype(type.encode(), b"Tensor") == 1)
 
 
+def _call_tensors(handle: int, args: tuple[Any, ...]) -> int:
+    """The usual call: no list is made of up to three tensors."""
+    if len(args) == 1:
+        return lib.uh_function_call_1(handle, args[0]._h)
+    if len(args) == 2:
+        return lib.uh_function_call_2(handle, args[0]._h, args[1]._h)
+    if len(args) == 3:
+        return lib.uh_function_call_3(handle, args[0]._h, args[1]._h, args[2]._h)
+    return int(lib.uh_function_call_tensors(handle, [one._h for one in args], len(args)))
+
+
 class ScriptFunction:
     """What `jit.script(fn)` and `jit.trace(fn, inputs)` return.
 
@@ -101,6 +112,7 @@ class ScriptFunction:
         compiled: Any = None,
     ) -> None:
         self._native = native
+        self._handle = native.handle
         self._compiled = compiled
         self.__signature__ = signature
         self._count = len(signature.parameters)
@@ -135,11 +147,10 @@ class ScriptFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain and not kwargs and len(args) == self._count:
             try:
-                handles = [one._h for one in args]
+                made = _call_tensors(self._handle, args)
             except AttributeError:
                 pass  # no tensor: the general way says what is wrong
             else:
-                made = lib.uh_function_call_tensors(self._native.handle, handles, self._count)
                 return wrap(made) if made else raise_last()
         return self._native.call(self._bound(args, kwargs))
 

@@ -1,0 +1,144 @@
+"""Loops of numbers, scripted beside plain Python; calls of scripted functions beside eager ones.
+
+`python benchmarks/scripted_loops.py [--json]`: both sides are timed in turn in one process, the figure is
+Python's time / ours, the median over rounds. A loop of numbers is to be at least 20 times faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import engine
+from engine import Tensor, jit
+
+ROUNDS = 7
+WANTED = 20.0
+
+
+def half_sum(n: int) -> float:
+    s = 0.0
+    for i in range(n):
+        s = s + i * 0.5
+    return s
+
+
+def collatz(n: int) -> int:
+    best = 0
+    for k in range(1, n):
+        m = k
+        steps = 0
+        while m != 1:
+            m = m // 2 if m % 2 == 0 else 3 * m + 1
+            steps += 1
+        if steps > best:
+            best = steps
+    return best
+
+
+def nested_sum(n: int) -> int:
+    s = 0
+    for i in range(n):
+        for j in range(n):
+            s = s + i * j if (i + j) % 3 == 0 else s - j
+    return s
+
+
+def count_primes(n: int) -> int:
+    count = 0
+    for k in range(2, n):
+        prime = True
+        d = 2
+        while d * d <= k and prime:
+            if k % d == 0:
+                prime = False
+            d += 1
+        if prime:
+            count += 1
+    return count
+
+
+def chain(x: Tensor, y: Tensor) -> Tensor:
+    return (x * y + y).relu()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Seconds of one call, Python's or eager's and ours, and how many times faster ours is."""
+
+    name: str
+    theirs: float
+    ours: float
+    faster: float
+    wanted: float
+
+
+def seconds(call: Callable[[], Any], times: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(times):
+        call()
+    return (time.perf_counter() - begin) / times
+
+
+def figure(
+    name: str, theirs: Callable[[], Any], ours: Callable[[], Any], times: int, wanted: float
+) -> Figure:
+    for _ in range(4):  # profiled, then specialised
+        ours()
+    pairs = [(seconds(theirs, times), seconds(ours, 4 * times)) for _ in range(ROUNDS)]
+    return Figure(
+        name,
+        statistics.median(a for a, _ in pairs),
+        statistics.median(b for _, b in pairs),
+        statistics.median(a / b for a, b in pairs),
+        wanted,
+    )
+
+
+def figures() -> list[Figure]:
+    found = []
+    loops: list[tuple[Callable[[int], float], int]] = [
+        (half_sum, 300_000),
+        (collatz, 4_000),
+        (nested_sum, 400),
+        (count_primes, 30_000),
+    ]
+    for fn, n in loops:
+        scripted = jit.script(fn)
+        if scripted(n) != fn(n):
+            raise SystemExit(f"{fn.__name__}({n}): {scripted(n)} scripted, {fn(n)} in Python")
+        found.append(figure(fn.__name__, partial(fn, n), partial(scripted, n), 1, WANTED))
+    x, y = engine.rand(4), engine.rand(4)
+    traced = jit.trace(chain, (x, y))
+    name = "three operators, 4 floats"
+    found.append(figure(name, partial(chain, x, y), partial(traced, x, y), 3000, 1.0))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="the figures as JSON")
+    arguments = parser.parse_args()
+    engine.set_num_threads(1)
+    found = figures()
+    if arguments.json:
+        print(json.dumps([asdict(one) for one in found]))
+    else:
+        for one in found:
+            verdict = "ok" if one.faster >= one.wanted else "SLOW"
+            print(
+                f"{one.name:<28} {one.theirs * 1e6:12.1f} us {one.ours * 1e6:10.1f} us"
+                f" {one.faster:8.1f} times  (at least {one.wanted:g})  {verdict}"
+            )
+    return 0 if all(one.faster >= one.wanted for one in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
