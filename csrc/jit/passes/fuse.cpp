@@ -101,10 +101,54 @@ GraphRef subgraph_of(const Nodes& nodes, std::vector<Value*>& inputs,
   return graph;
 }
 
+// Note [Groups and writes]: the gradient of a group is computed from its inputs, so they must be
+// then what they were when it ran. What is computed eagerly saves less (x + 1 nothing at all), and
+// may write its inputs afterwards; a node that reads what is written later joins no group
+// therefore, unless no gradient can be asked for.
+class LaterWrites {
+ public:
+  explicit LaterWrites(const Graph& graph) : info_(graph) {
+    bool gradients = false;
+    for (const Value* input : graph.inputs()) gradients = gradients || may_require(*input->type());
+    graph.each_node([&](Node* node) {
+      if (!written_inputs(*node).empty()) writes_.push_back(node);
+      // An attribute may be a parameter; a constant says itself.
+      if (node->is("prim::GetAttr") || node->is("aten::requires_grad_")) gradients = true;
+      if (node->is_constant()) gradients = gradients || may_require(*node->output()->type());
+    });
+    if (!gradients) writes_.clear();
+  }
+
+  bool write_what_it_reads(const Node& node) const {
+    return std::any_of(writes_.begin(), writes_.end(), [&](const Node* write) {
+      if (write->is_before(&node) && !in_one_loop(*write, node)) return false;
+      return std::any_of(node.inputs().begin(), node.inputs().end(),
+                         [&](const Value* v) { return info_.writes_to(write, v); });
+    });
+  }
+
+ private:
+  static bool may_require(const Type& type) {
+    return type.is(TypeKind::kTensor) ? type.facts().requires_grad != false : holds_memory(type);
+  }
+  static bool in_one_loop(const Node& a, const Node& b) {
+    for (const Node* at = &a; at; at = at->owner() ? at->owner()->owner() : nullptr) {
+      if (!at->is("prim::Loop")) continue;
+      for (const Node* other = &b; other;
+           other = other->owner() ? other->owner()->owner() : nullptr)
+        if (other == at) return true;
+    }
+    return false;
+  }
+
+  const AliasInfo info_;
+  std::vector<const Node*> writes_;
+};
+
 // One stretch of nodes of a block, all of which may change places as far as their inputs allow.
 class Stretch {
  public:
-  explicit Stretch(Nodes nodes) : nodes_(std::move(nodes)) {
+  Stretch(Nodes nodes, const LaterWrites& later) : nodes_(std::move(nodes)), later_(later) {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       unit_[nodes_[i]] = place_[nodes_[i]] = i;
       members_.push_back({nodes_[i]});
@@ -133,6 +177,7 @@ class Stretch {
     const bool reduction = !node.inputs().empty() && node.op() &&
                            as_reduction(node, *node.input(0)->type()).has_value();
     if (!reduction && !as_step(node, type)) return;
+    if (later_.write_what_it_reads(node)) return;
     fusible_.insert(&node);
     if (reduction) {
       reductions_.insert(&node);
@@ -207,6 +252,7 @@ class Stretch {
   }
 
   const Nodes nodes_;
+  const LaterWrites& later_;
   std::unordered_map<const Node*, size_t> place_;  // among the nodes: they do not move meanwhile
   std::unordered_map<const Node*, size_t> unit_;
   std::vector<Nodes> members_;  // by unit; empty: it went into another
@@ -265,17 +311,17 @@ void make_group(const Nodes& members) {
     if (!names[i].empty()) group->output(i)->set_name(names[i]);
 }
 
-void fuse_in(Block& block) {
+void fuse_in(Block& block, const LaterWrites& later) {
   Nodes all = block.nodes(), stretch;
   std::vector<Nodes> groups;
   const auto end = [&] {
-    Stretch found(std::move(stretch));
+    Stretch found(std::move(stretch), later);
     found.group();
     for (Nodes& group : found.groups()) groups.push_back(std::move(group));
     stretch.clear();
   };
   for (Node* node : all) {
-    for (Block* inner : node->blocks()) fuse_in(*inner);
+    for (Block* inner : node->blocks()) fuse_in(*inner, later);
     if (is_pure(*node))
       stretch.push_back(node);
     else
@@ -285,7 +331,7 @@ void fuse_in(Block& block) {
   for (const Nodes& group : groups) make_group(group);
 }
 
-void run(Graph& graph) { fuse_in(*graph.block()); }
+void run(Graph& graph) { fuse_in(*graph.block(), LaterWrites(graph)); }
 
 }  // namespace
 

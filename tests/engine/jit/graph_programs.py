@@ -13,6 +13,8 @@ import hypothesis.strategies as st
 
 import engine
 from engine import nn
+from engine._native import lib
+from engine.jit.graph import number_of
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = ((), (3,), (1, 3), (2, 3), (3, 3))
@@ -92,6 +94,17 @@ OPERATORS: dict[str, Any] = {
     "to": _to,
     "_to_copy": _to,
 }
+
+
+def as_one(graph: Any) -> None:
+    """A function returns one value: a tuple."""
+    results = graph.outputs()
+    graph.setInsertPoint(graph.block())
+    made = graph.create("prim::TupleConstruct", results).output()
+    made.setType(f"({', '.join(one.type() for one in results)})")
+    for i in reversed(range(len(results))):
+        number_of(lib.uh_block_drop_return(graph._handle, graph.block()._id, i))
+    graph.registerOutput(made)
 
 
 # Random programs

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 import engine
 from engine import nn
+from engine.jit import Graph
+from engine.jit.function import NativeFunction
+from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 
 Fn = Callable[..., Any]
 
@@ -204,3 +208,40 @@ def test_saved_inputs_are_seen_and_freed() -> None:
     made.sum().backward()
     with pytest.raises(RuntimeError, match="freed"):
         _ = made.grad_fn._saved_inputs
+
+
+@settings(max_examples=60, deadline=None)
+@given(program=programs(typed=False))
+def test_random_programs_have_eagers_gradients(program: Program) -> None:
+    graph = Graph.parse(program.text)
+    snapshot = graph.snapshot()
+    as_one(graph)
+    function = NativeFunction.of("f", graph._handle)
+
+    def gradients(run: Callable[[list[Any]], list[Any]]) -> list[Any] | str:
+        inputs = program.inputs()
+        wanted = [one.requires_grad_() for one in inputs if isinstance(one, engine.Tensor)]
+        # What is written is no leaf.
+        results = run([one * 1 if isinstance(one, engine.Tensor) else one for one in inputs])
+        total = sum((one * one).sum() for one in results if one.requires_grad)
+        if not isinstance(total, engine.Tensor):
+            return "none"
+        try:
+            return list(engine.autograd.grad(total, wanted, allow_unused=True))
+        except RuntimeError as error:
+            return str(error).split(":")[0]
+
+    eager = gradients(lambda inputs: evaluate(snapshot, inputs))
+    for _ in range(4):
+        found = gradients(lambda inputs: list(function.call(inputs)))
+        if isinstance(eager, str) or isinstance(found, str):
+            assert found == eager, program.text
+            continue
+        for a, b in zip(found, eager, strict=True):
+            assert (a is None) == (b is None), program.text
+            assert a is None or nearly(a, b), program.text
+
+
+def nearly(a: Any, b: Any) -> bool:
+    scale = max(1.0, float(b.abs().max())) if b.numel() else 1.0
+    return a.shape == b.shape and bool(engine.allclose(a, b, rtol=1e-3, atol=1e-4 * scale))

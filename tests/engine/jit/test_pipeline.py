@@ -22,7 +22,7 @@ from engine.inspect.trace import Trace
 from engine.jit import Graph, Value
 from engine.jit.function import NativeFunction
 from engine.jit.graph import number_of
-from tests.engine.jit.graph_programs import Program, evaluate, programs
+from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 
 FEW = settings(max_examples=60, deadline=None)
 EXACT = ("unroll_loops", "hoist_invariants", "propagate_shapes", "decompose", "fuse")
@@ -92,23 +92,12 @@ def test_grouped_products_are_close(program: Program) -> None:
 def test_the_whole_pipeline_computes_the_same(program: Program) -> None:
     graph = Graph.parse(program.text)
     wanted = computed(graph, program)
-    _as_one(graph)
+    as_one(graph)
     function = NativeFunction.of("f", graph._handle)
     for _ in range(4):  # general code, profiled, then specialised
         inputs = program.inputs()
         found = [*function.call(inputs), *inputs]
         assert all(map(close, found, wanted)), f"{program.text}\n{function.graph_for(inputs)}"
-
-
-def _as_one(graph: Graph) -> None:
-    """A function returns one value: a tuple."""
-    results = graph.outputs()
-    graph.setInsertPoint(graph.block())
-    made = graph.create("prim::TupleConstruct", results).output()
-    made.setType(f"({', '.join(one.type() for one in results)})")
-    for i in reversed(range(len(results))):
-        number_of(lib.uh_block_drop_return(graph._handle, graph.block()._id, i))
-    graph.registerOutput(made)
 
 
 # Inlining
