@@ -214,7 +214,7 @@ class GraphReader {
     return places;
   }
 
-  // The overload that takes these types. prim:: kinds need not be operators. PyTorch's operators in
+  // The overload that takes these types; If, Loop and their like are none. PyTorch's operators in
   // place give what they write, and ours nothing: then that is returned.
   Value* resolve(Node& node, size_t at_kind, const std::vector<Declared>& outputs) {
     const std::string& kind = node.kind().text();
@@ -225,7 +225,7 @@ class GraphReader {
       node.set_op(op);
       return nullptr;
     }
-    if (kind.starts_with("prim::") && (tried.empty() || !node.attributes().empty())) return nullptr;
+    if (is_kind(kind)) return nullptr;
     if (const OperatorInfo* op =
             outputs.size() == 1 ? find_overload(kind, given, 0, nullptr) : nullptr;
         op && op->schema().writes()) {
@@ -328,11 +328,16 @@ GraphRef parse(std::string_view text, const std::vector<IValue>* constants) {
   check(text.size() <= kLongestText, "graph: the text has ", text.size(), " bytes, at most ",
         kLongestText, " are read");
   Cursor cursor(text, "graph");
-  GraphRef graph = GraphReader(cursor, constants).read();
+  GraphRef graph;
   try {
+    graph = GraphReader(cursor, constants).read();
     verify_alone(*graph);
   } catch (const Error& error) {
-    fail(ErrorKind::kRuntime, error.what());
+    const std::string_view said = error.what();
+    if (said.starts_with("graph: line ")) throw;
+    // What the graph says of itself has the node; what a value says, the place where it was read.
+    if (said.starts_with("graph: ")) fail(ErrorKind::kRuntime, said);
+    cursor.refuse(cursor.at(), said);
   }
   return graph;
 }
