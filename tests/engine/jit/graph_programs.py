@@ -17,7 +17,13 @@ from engine._native import lib
 from engine.jit.graph import number_of
 
 Shape = tuple[int, ...]
-SHAPES: tuple[Shape, ...] = ((), (3,), (1, 3), (2, 3), (3, 3))
+SHAPES: tuple[Shape, ...] = ((), (3,), (1, 3), (2, 3), (3, 3), (0, 3))
+# As types are called, the code that PyTorch's graphs have for them, and another one to go through.
+DTYPES = {
+    engine.float32: ("Float", 6, 7),
+    engine.float64: ("Double", 7, 6),
+    engine.bfloat16: ("BFloat16", 15, 6),
+}
 UNARY = ("tanh", "sigmoid", "relu", "neg", "sin", "abs", "selu")
 
 
@@ -75,7 +81,7 @@ def _constant(node: dict[str, Any]) -> Any:
 
 
 def _to(x: Any, code: int, *_: Any) -> Any:
-    return x.to({6: engine.float32, 7: engine.float64}[code])
+    return x.to({code: dtype for dtype, (_, code, _) in DTYPES.items()}[code])
 
 
 OPERATORS: dict[str, Any] = {
@@ -115,6 +121,7 @@ class Writer:
     """Grows the text of a graph; knows the shapes of its tensors and its ints."""
 
     draw: Any
+    dtype: Any
     lines: list[str] = field(default_factory=list)
     tensors: list[tuple[str, Shape]] = field(default_factory=list)
     ints: list[str] = field(default_factory=list)
@@ -158,8 +165,9 @@ class Writer:
     def binary(self) -> None:
         x, a = self.tensor()
         y, b = self.tensor()
-        shape = a if len(a) > len(b) or (len(a) == len(b) and a >= b) else b
-        if 1 not in (*a, *b) and a and b and len(a) == len(b) and a != b:
+        try:
+            shape = tuple(engine.broadcast_shapes(a, b))
+        except RuntimeError:
             y, shape = x, a
         op = self.draw(st.sampled_from(("add", "sub", "mul")))
         alpha = "" if op == "mul" else f", {self.constant('int', self.draw(st.integers(1, 2)))}"
@@ -220,9 +228,10 @@ class Writer:
     def convert(self) -> None:
         x, shape = self.tensor()
         no, none = self.constant("bool", 0), self.constant("NoneType", None)
-        made, _ = self.made(f"to({x}, {self.constant('int', 7)}, {no}, {no}, {none})", shape)
+        _, own, other = DTYPES[self.dtype]
+        made, _ = self.made(f"to({x}, {self.constant('int', other)}, {no}, {no}, {none})", shape)
         self.tensors.pop()
-        self.made(f"to({made}, {self.constant('int', 6)}, {no}, {no}, {none})", shape)
+        self.made(f"to({made}, {self.constant('int', own)}, {no}, {no}, {none})", shape)
 
     def within(self, indent: int) -> tuple[list[tuple[str, Shape]], list[str]]:
         """Some statements of a block; what was there before is found again after it."""
@@ -275,30 +284,36 @@ class Program:
     shapes: tuple[Shape, ...]
     ints: tuple[int, ...]
     seed: int
+    dtype: Any
 
     def inputs(self) -> list[Any]:
         generator = engine.Generator().manual_seed(self.seed)
-        tensors = [engine.randn(shape, generator=generator) for shape in self.shapes]
+        tensors = [engine.randn(s, generator=generator).to(self.dtype) for s in self.shapes]
         return [*tensors, *self.ints]
 
 
-def type_of(shape: Shape, exact: bool) -> str:
-    return f"Float({', '.join(str(n) if exact else '*' for n in shape)})"
+def type_of(dtype: Any, shape: Shape, exact: bool) -> str:
+    return f"{DTYPES[dtype][0]}({', '.join(str(n) if exact else '*' for n in shape)})"
 
 
 @st.composite
 def programs(draw: Any, typed: bool = True) -> Program:
-    """Programs of a dozen statements over float tensors and two ints."""
+    """Programs of a dozen statements over tensors of one dtype and two ints."""
     shapes = tuple(draw(st.sampled_from(SHAPES)) for _ in range(3))
     exact = draw(st.booleans())
-    writer = Writer(draw)
+    dtype = draw(st.sampled_from(list(DTYPES)))
+    writer = Writer(draw, dtype)
     writer.tensors = [(f"%x{i}", shape) for i, shape in enumerate(shapes)]
     writer.ints = ["%n", "%m"]
     for _ in range(draw(st.integers(3, 12))):
         writer.statement()
     results = [name for name, _ in writer.tensors[3:][-3:]] or ["%x0"]
-    params = [f"%x{i} : {type_of(s, exact) if typed else 'Tensor'}" for i, s in enumerate(shapes)]
+    params = [
+        f"%x{i} : {type_of(dtype, s, exact) if typed else 'Tensor'}" for i, s in enumerate(shapes)
+    ]
     head = f"graph({', '.join(params)}, %n : int, %m : int):\n"
     tail = f"\n  return ({', '.join(results)})\n"
     ints = (draw(st.integers(0, 3)), draw(st.integers(0, 3)))
-    return Program(head + "\n".join(writer.lines) + tail, shapes, ints, draw(st.integers(0, 9)))
+    return Program(
+        head + "\n".join(writer.lines) + tail, shapes, ints, draw(st.integers(0, 9)), dtype
+    )

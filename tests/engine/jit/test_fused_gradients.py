@@ -244,4 +244,7 @@ def test_random_programs_have_eagers_gradients(program: Program) -> None:
 
 def nearly(a: Any, b: Any) -> bool:
     scale = max(1.0, float(b.abs().max())) if b.numel() else 1.0
-    return a.shape == b.shape and bool(engine.allclose(a, b, rtol=1e-3, atol=1e-4 * scale))
+    tolerance = 0.05 if b.dtype is engine.bfloat16 else 1e-4
+    return a.shape == b.shape and bool(
+        engine.allclose(a, b, rtol=10 * tolerance, atol=tolerance * scale, equal_nan=True)
+    )
