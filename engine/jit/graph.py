@@ -88,6 +88,15 @@ class Graph:
         """The Values that lead back to nothing: no source span, no Value they were made from."""
         return text_of(lib.uh_graph_lint(self._handle)).splitlines()
 
+    def run(self, *inputs: Any) -> Any:
+        """Runs the graph as it is, without any optimisation: for those who write passes.
+
+        Raises: TypeError for another number of inputs, and what the operators raise.
+        """
+        native, result = Native(inputs), ffi.new("uh_value *")
+        number_of(lib.uh_graph_run(self._handle, native.array, native.count, result))
+        return to_python(result)
+
     def snapshot(self) -> dict[str, Any]:
         """The whole graph as plain data: see csrc/jit/snapshot.h."""
         self._read()

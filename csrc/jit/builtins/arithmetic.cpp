@@ -73,6 +73,11 @@ void define_div() {
          }>);
   define("div.float(float a, float b) -> float",
          boxed<[](double a, double b) { return python::div(a, b); }>);
+  // With one real operand the quotient is a float, which `Scalar` would not say.
+  define("div.int_float(int a, float b) -> float",
+         boxed<[](Int a, double b) { return python::div(static_cast<double>(a), b); }>);
+  define("div.float_int(float a, int b) -> float",
+         boxed<[](double a, Int b) { return python::div(a, static_cast<double>(b)); }>);
   define("div.complex(complex a, complex b) -> complex",
          boxed<[](Z a, Z b) { return python::div(a, b); }>);
   define("div(Scalar a, Scalar b) -> Scalar", boxed<[](Scalar a, Scalar b) -> Scalar {
