@@ -15,8 +15,10 @@ int64_t tile_for(const FusedProgram& program, int64_t bytes_per_element) {
   const bool blocks = std::any_of(program.units.begin(), program.units.end(),
                                   [](const Unit& unit) { return unit.block != nullptr; });
   const int64_t fits = kArenaWanted / std::max<int64_t>(bytes_per_element, 1);
-  const int64_t wanted = std::clamp<int64_t>(fits & -kLine, kLine,
-                                             blocks && bytes_per_element > 0 ? kBlockTile : kTile);
+  const int64_t best = program.reduces()                 ? kFoldTile
+                       : blocks && bytes_per_element > 0 ? kBlockTile
+                                                         : kTile;
+  const int64_t wanted = std::clamp<int64_t>(fits & -kLine, kLine, best);
   return wanted * bytes_per_element <= kArena / 2 ? wanted : 16;
 }
 
