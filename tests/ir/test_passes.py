@@ -33,12 +33,27 @@ class Graph:
         if lib.uh_graph_verify(self.handle) < 0:
             raise_last()
 
-    def without_origin(self) -> set[str]:
+    def without_origin(self) -> set[int]:
+        """By their numbers: a pass may give them other names."""
         lines = _text(lib.uh_graph_lint(self.handle)).splitlines()
-        return {line.split(" of ")[0] for line in lines}  # the rest is its type and node
+        names = {line.split(" of ")[0][1:] for line in lines}  # the rest is its type and node
+        return set(_numbers(json.loads(self.snapshot()), names))
 
     def run(self, name: str) -> list[dict[str, Any]]:
         return list(json.loads(_text(lib.uh_pass_run_kept(self.handle, name.encode()))))
+
+
+def _numbers(part: Any, names: set[str]) -> Iterator[int]:
+    """The numbers of the values of a snapshot that have these names."""
+    if isinstance(part, list):
+        for each in part:
+            yield from _numbers(each, names)
+    elif isinstance(part, dict):
+        if "origins" in part and part["name"] in names:
+            yield part["id"]
+        for key, each in part.items():
+            if key != "graphs":  # of groups, whose names are their own
+                yield from _numbers(each, names)
 
 
 def _text(pointer: Any) -> str:
