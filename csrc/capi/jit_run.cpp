@@ -8,6 +8,7 @@
 #include "jit/archive.h"
 #include "jit/executor.h"
 #include "jit/function.h"
+#include "jit/host_function.h"
 #include "jit/interrupt.h"
 #include "jit/model_file.h"
 #include "jit/trace.h"
@@ -358,6 +359,27 @@ int uh_graph_bind(uh_graph self, const char* name, uh_function function) {
       if (!node->is("prim::Constant") || !held || node->text_attribute("name") != name) return;
       Attribute bound = *held;
       bound.object = Ref<RefCounted>::share(&called);
+      node->set_attribute("name", std::move(bound));
+    });
+  });
+}
+
+int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* context,
+                       void (*drop)(void*)) {
+  return done([&] {
+    const std::shared_ptr<void> kept(context, drop);
+    const auto run = [call, kept](const Stack& arguments) {
+      std::vector<uh_value> args;
+      for (const IValue& argument : arguments) args.push_back(write_value(argument));
+      uh_value result{};
+      if (call(kept.get(), args.data(), static_cast<int64_t>(args.size()), &result) != 0)
+        throw_last_error();
+      return read_value(result);
+    };
+    reinterpret_cast<Graph*>(self)->each_node([&](Node* node) {
+      if (!node->is("prim::PythonOp") || node->text_attribute("name") != name) return;
+      Attribute bound = *node->attribute("name");
+      bound.object = make_ref<HostFunction>(std::string(name), node->output()->type(), run);
       node->set_attribute("name", std::move(bound));
     });
   });

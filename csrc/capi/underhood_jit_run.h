@@ -85,6 +85,11 @@ void uh_set_interrupt(int (*ask)(void));
 
 /* Gives `prim::Constant[name=...]` nodes of that name their function. */
 int uh_graph_bind(uh_graph self, const char* name, uh_function function);
+/* The same for `prim::PythonOp` nodes, which call the host: `call` returns 0, or -1 with an error
+ * set; its result stays the host's until its next call on the thread. `drop` ends it. */
+typedef int (*uh_host_fn)(void* context, const uh_value* args, int64_t n, uh_value* ret_value);
+int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* context,
+                       void (*drop)(void*));
 
 /* ---- files; `extra` are n_extra pairs of a name and a text */
 int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64_t n_extra);

@@ -12,6 +12,7 @@
 #include "jit/compile_uses.h"
 #include "jit/function.h"
 #include "jit/fusion_group.h"
+#include "jit/host_function.h"
 #include "jit/print.h"
 #include "jit/scalar_region.h"
 
@@ -353,6 +354,13 @@ class Compiler {
     } else if (kind == "prim::Uninitialized") {
       code_->constants_.push_back(IValue());
       emit(Opcode::kConst, code_->constants_.size() - 1, 0, node->output());
+    } else if (kind == "prim::PythonOp") {
+      const Attribute* bound = node->attribute("name");
+      check(bound && bound->object, "compile: ", print(*node),
+            " calls a function of Python that is not here");
+      auto* host = static_cast<HostFunction*>(bound->object.get());
+      const Code::Operator called{&host->op(), nullptr, true, false};
+      emit(Opcode::kOp, index_of(code_->operators_, called), node->inputs().size(), nullptr);
     } else {
       // A cast only says what is known: what was pushed is the result.
       if (kind != "prim::unchecked_cast")

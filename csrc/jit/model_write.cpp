@@ -159,6 +159,10 @@ class ModelWriter {
     for (const IValue& value : function.defaults()) write_value(w, value, "default", no_tensors);
     w.end_array();
     function.graph().each_node([&](Node* node) {
+      check(!node->is("prim::PythonOp"), "save: ", function.name(), " calls the Python function ",
+            node->text_attribute("name"),
+            ", which is marked @jit.ignore and cannot be saved; mark it "
+            "@jit.unused where the saved program does not need it");
       const Attribute* name = node->attribute("name");
       if (!name || !name->object) return;
       auto* called = static_cast<const Function*>(name->object.get());

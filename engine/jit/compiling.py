@@ -12,6 +12,7 @@ from engine.jit.frontend.source import Source
 from engine.jit.frontend.types import from_text
 from engine.jit.function import NativeFunction, ScriptFunction
 from engine.jit.graph import number_of, text_of
+from engine.jit.host import bind_host
 from engine.jit.module import ScriptModule
 from engine.jit.objects import NativeClass
 from engine.jit.values import ObjectBox
@@ -29,6 +30,8 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
     for callee in compiled.calls.values():
         made = native_function(callee)
         number_of(lib.uh_graph_bind(compiled.graph, made.name.encode(), made.handle))
+    for name, called in compiled.ignored.items():
+        bind_host(compiled.graph, name, called)
     native = NativeFunction.of(compiled.name, compiled.graph)
     if compiled.defaults:
         native.set_defaults(list(compiled.defaults))

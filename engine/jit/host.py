@@ -1,0 +1,33 @@
+"""Functions that stay Python (`@jit.ignore`), called by compiled code."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from engine._native import ffi, lib
+from engine._native.errors import pass_on
+from engine.autograd._callbacks import hold
+from engine.jit.graph import number_of
+from engine.jit.values import Native, to_python
+
+_last = threading.local()  # what the core reads after the call: the newest result of this thread
+
+
+@ffi.def_extern()
+def uh_py_call(context: Any, args: Any, n: int, ret: Any) -> int:
+    try:
+        fn: Callable[..., Any] = ffi.from_handle(context)
+        result = fn(*[to_python(args[i]) for i in range(n)])
+        _last.kept = result, (native := Native([result]))
+        ret[0] = native.array[0]
+    except BaseException as error:
+        pass_on(error)
+        return -1
+    return 0
+
+
+def bind_host(graph: int, name: str, fn: Callable[..., Any]) -> None:
+    """Gives the graph's `prim::PythonOp` nodes of this name their function."""
+    number_of(lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), lib.uh_py_drop))
