@@ -234,9 +234,11 @@ def test_random_programs_have_eagers_gradients(program: Program) -> None:
     eager = gradients(lambda inputs: evaluate(snapshot, inputs))
     for _ in range(4):
         found = gradients(lambda inputs: list(function.call(inputs)))
-        if isinstance(eager, str) or isinstance(found, str):
-            assert found == eager, program.text
+        if isinstance(eager, str):
+            # A group saves its inputs: results that were written are no loss to it.
+            assert found == eager or "modified by an inplace operation" in eager, program.text
             continue
+        assert not isinstance(found, str), program.text
         for a, b in zip(found, eager, strict=True):
             assert (a is None) == (b is None), program.text
             assert a is None or nearly(a, b), program.text
