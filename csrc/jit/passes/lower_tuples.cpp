@@ -3,6 +3,8 @@
 // Taking apart what was just built gives the parts. A tuple that an If returns, or that a Loop
 // carries, becomes its parts one by one, and is built again behind it for who wants it whole. What
 // the graph takes and returns stays as it is.
+#include <set>
+
 #include "jit/constants.h"
 #include "jit/pass.h"
 
@@ -91,6 +93,33 @@ class Lowering {
     return true;
   }
 
+  // Whether a value may be one that nobody has made: what a block hands out on the ways that do
+  // not reach its maker. Such a tuple has no parts to take out.
+  static bool may_be_nothing(const Value* value, std::set<const Value*>& seen) {
+    if (!seen.insert(value).second) return false;
+    const Node* node = value->node();
+    if (node->is("prim::Uninitialized")) return true;
+    if (value->is_param()) {
+      const Node* owner = value->block()->owner();
+      if (!owner || !owner->is("prim::Loop") || value->offset() == 0) return false;
+      return may_be_nothing(owner->input(value->offset() + 1), seen) ||
+             may_be_nothing(owner->block(0)->returns()[value->offset()], seen);
+    }
+    const size_t i = value->offset();
+    if (node->is("prim::If")) {
+      return may_be_nothing(node->block(0)->returns()[i], seen) ||
+             may_be_nothing(node->block(1)->returns()[i], seen);
+    }
+    return node->is("prim::Loop") && (may_be_nothing(node->input(i + 2), seen) ||
+                                      may_be_nothing(node->block(0)->returns()[i + 1], seen));
+  }
+
+  static bool has_parts(const Value* tuple) {
+    if (built(tuple) || tuple->node()->is("prim::Uninitialized")) return true;
+    std::set<const Value*> seen;
+    return !may_be_nothing(tuple, seen);
+  }
+
   // The parts of a tuple, where it is there: those that it was built of, or taken out before
   // `before`. What nobody reads has nothing to take out: its parts are not read either.
   std::vector<Value*> parts_of(Value* tuple, Node* before) {
@@ -120,6 +149,8 @@ class Lowering {
       Value* output = node->output(i);
       Node* tuples[2] = {built(node->block(0)->returns()[i]), built(node->block(1)->returns()[i])};
       if (!output->type()->is(TypeKind::kTuple) || (!tuples[0] && !tuples[1])) continue;
+      if (!has_parts(node->block(0)->returns()[i]) || !has_parts(node->block(1)->returns()[i]))
+        continue;
       changed = true;
       Rewrite r(graph_, "an If that returns a tuple returns its parts", {node});
       const size_t n = output->type()->inner().size();
@@ -144,6 +175,7 @@ class Lowering {
       Value* output = node->output(i);
       Node* tuples[2] = {built(node->input(i + 2)), built(body->returns()[i + 1])};
       if (!output->type()->is(TypeKind::kTuple) || (!tuples[0] && !tuples[1])) continue;
+      if (!has_parts(node->input(i + 2)) || !has_parts(body->returns()[i + 1])) continue;
       changed = true;
       Rewrite r(graph_, "a Loop that carries a tuple carries its parts", {node});
       Value* param = body->params()[i + 1];
