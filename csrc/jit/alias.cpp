@@ -30,13 +30,18 @@ bool meet(const Set& a, const Set& b) {
 }
 
 // One bit for each of AliasInfo's kinds.
-constexpr unsigned kTensorBit = 1, kListBit = 2, kDictBit = 4, kObjectBit = 8, kAllBits = 15;
+constexpr unsigned kTensorBit = 1, kListBit = 2, kDictBit = 4, kObjectBit = 8, kPlainBit = 16;
+constexpr unsigned kAllBits = 31;
 
 unsigned bits_of(const Type& type) {
   switch (type.kind()) {
     case TypeKind::kTensor: return kTensorBit;
-    case TypeKind::kList: return kListBit;
-    case TypeKind::kDict: return kDictBit;
+    case TypeKind::kList:
+    case TypeKind::kDict: {
+      const auto holds = [](const TypeRef& t) { return bits_of(*t) != 0; };
+      if (std::none_of(type.inner().begin(), type.inner().end(), holds)) return kPlainBit;
+      return type.is(TypeKind::kList) ? kListBit : kDictBit;
+    }
     case TypeKind::kClass: return kObjectBit;
     case TypeKind::kAny: return kAllBits;
     case TypeKind::kOptional:
@@ -49,15 +54,25 @@ unsigned bits_of(const Type& type) {
   }
 }
 
-const Set kOutside = {0, 1, 2, 3};
+const Set kOutside = {0, 1, 2, 3, 4};
 
 }  // namespace
 
 bool holds_memory(const Type& type) { return bits_of(type) != 0; }
 
+bool is_only_read(const Value* value) {
+  for (const Use& use : value->uses()) {
+    const Node& node = *use.node;
+    if (role_of(node) != Role::kOperator || may_hand_on(*node.op())) return false;
+    if (node.op()->schema().views() || !written_inputs(node).empty()) return false;
+  }
+  return true;
+}
+
 AliasInfo::AliasInfo(const Graph& graph) {
   for (int kind = 0; kind < kKinds; ++kind)
-    memory_.push_back({static_cast<Kind>(kind), kind == kTensor ? Places{} : kOutside});
+    memory_.push_back(
+        {static_cast<Kind>(kind), kind == kTensor || kind == kPlain ? Places{} : kOutside});
   for (const Value* input : graph.inputs()) point(input, kOutside);
   // Places only ever gain: with loops, and containers filled late, until nothing is new.
   do {
@@ -74,19 +89,23 @@ AliasInfo::Place AliasInfo::make(const Value* value, int part, Kind kind) {
   return it->second;
 }
 
+AliasInfo::Places AliasInfo::of_kinds(const Places& places, unsigned bits) const {
+  Places fitting;
+  for (const Place p : places)
+    if (bits >> memory_[static_cast<size_t>(p)].kind & 1U) fitting.push_back(p);
+  return fitting;
+}
+
 void AliasInfo::point(const Value* value, const Places& to) {
   const unsigned bits = bits_of(*value->type());
   if (bits == 0) return;
-  Places fitting;
-  for (const Place p : to)
-    if (bits >> memory_[static_cast<size_t>(p)].kind & 1U) fitting.push_back(p);
-  changed_ |= merge(points_[value->id()], fitting);
+  changed_ |= merge(points_[value->id()], of_kinds(to, bits));
 }
 
 void AliasInfo::put(const Places& containers, const Places& content) {
   for (const Place p : containers) {
     Memory& memory = memory_[static_cast<size_t>(p)];
-    if (memory.kind != kTensor) changed_ |= merge(memory.content, content);
+    if (memory.kind != kTensor && memory.kind != kPlain) changed_ |= merge(memory.content, content);
   }
 }
 
@@ -133,9 +152,11 @@ void AliasInfo::visit(const Node& node) {
     case Role::kList:
     case Role::kDict:
     case Role::kObject: {
-      const Kind kind = role_of(node) == Role::kList   ? kList
-                        : role_of(node) == Role::kDict ? kDict
-                                                       : kObject;
+      const unsigned bits = bits_of(*node.output()->type());
+      const Kind kind = bits == kPlainBit  ? kPlain
+                        : bits == kListBit ? kList
+                        : bits == kDictBit ? kDict
+                                           : kObject;
       const Place own = make(node.output(), 0, kind);
       point(node.output(), {own});
       put({own}, places(node.inputs()));
@@ -195,10 +216,11 @@ void AliasInfo::visit_operator(const Node& node) {
                           ? schema.results[i].viewed || schema.results[i].written
                           : schema.writes();
     if (output->type()->is(TypeKind::kList)) {
-      const Place list = make(output, 0, kList);
+      const bool plain = bits_of(*output->type()) == kPlainBit;
+      const Place list = make(output, 0, plain ? kPlain : kList);
       point(output, {list});
       put({list}, view ? viewed : quiet);
-      if (!view) put({list}, {make(output, 1, kTensor)});
+      if (!view && !plain) put({list}, {make(output, 1, kTensor)});
       continue;
     }
     point(output, view ? viewed : quiet);
@@ -308,7 +330,8 @@ bool AliasInfo::makes_memory(const Node* node) const {
 
 bool AliasInfo::may_become_one(const Value* a, const Value* b) const {
   if (!holds_memory(*a->type()) && !holds_memory(*b->type())) return true;
-  return !is_written(a) && !is_written(b) && !(escapes(a) && escapes(b));
+  if (is_written(a) || is_written(b)) return false;
+  return !(escapes(a) && escapes(b)) || is_only_read(b);
 }
 
 void AliasInfo::became_one(const Value* a, const Value* b) {

@@ -2,10 +2,9 @@
 //
 // What: every Value that can hold memory (a tensor, a list, a dictionary, an object, or one of them
 // within an optional or a tuple) points to places: one for each tensor or container that a Node
-// makes, and one each for all tensors, lists, dictionaries and objects that come from outside. Two
-// Values may be the same memory when they point to a place in common. The place of a container
-// holds the places of what is in it. Schemas say what operators do: `(a)` hands memory on, `(a!)`
-// writes it.
+// makes, and one for all of each kind that come from outside. Two Values may be the same memory
+// when they point to a place in common. The place of a container holds the places of what is in it.
+// Schemas say what operators do: `(a)` hands memory on, `(a!)` writes it.
 // Invariant: what is told is true of the graph as it was, and stays true while nodes vanish and
 // Values that became_one() are merged; a Value made since is taken for anything.
 // If violated: a pass moves a read across the write that it was to see.
@@ -27,6 +26,10 @@ bool is_pure(const Node& node);
 // The arguments that the node itself writes, also where its schema keeps quiet about it (the
 // running mean of batch_norm).
 std::vector<Value*> written_inputs(const Node& node);
+
+// Whether all that use the value are operators that compute something new from it: nobody gets hold
+// of the value itself.
+bool is_only_read(const Value* value);
 
 class AliasInfo {
  public:
@@ -77,7 +80,8 @@ class AliasInfo {
   bool may_move_up_to(const Node* node, const Node* earlier) const;
 
  private:
-  enum Kind : int8_t { kTensor, kList, kDict, kObject, kKinds };
+  // kPlain: a list or dictionary of numbers and texts, which holds no other memory.
+  enum Kind : int8_t { kTensor, kList, kDict, kObject, kPlain, kKinds };
   struct Memory {
     Kind kind;
     Places content;
@@ -97,6 +101,7 @@ class AliasInfo {
   Places reachable(Places from) const;  // and what is in it
   Places content(const Places& containers) const;
   Place make(const Value* value, int part, Kind kind);
+  Places of_kinds(const Places& places, unsigned bits) const;
   void point(const Value* value, const Places& to);  // to those of them that its type can be
   void put(const Places& containers, const Places& content);
   bool any(const Places& places, bool Memory::* what) const;

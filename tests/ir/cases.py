@@ -57,13 +57,13 @@ def all_cases() -> list[Case]:
 
 
 def numbered_from_the_top(text: str) -> str:
-    """The text with the numbers of Values in the order in which they are declared."""
+    """The text with the numbers of Values in the order in which they are declared, inputs in one line."""
     numbers: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
         return "%" + numbers.setdefault(match[1], str(len(numbers)))
 
-    return re.sub(r"%(\d+)\b(?!\.\w)", number, text)
+    return re.sub(r"%(\d+)\b(?!\.\w)", number, re.sub(r",\n +%", ", %", text))
 
 
 def _graph(lines: list[str]) -> str:

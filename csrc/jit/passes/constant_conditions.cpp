@@ -11,8 +11,7 @@ namespace uh::jit {
 namespace {
 
 void take_block(Node* node, bool condition) {
-  Rewrite r(node->graph(), condition ? "if True: a; else: b -> a" : "if False: a; else: b -> b",
-            {node});
+  Rewrite r(node->graph(), condition ? "a if True else b -> a" : "a if False else b -> b", {node});
   Block* taken = node->block(condition ? 0 : 1);
   for (Node* inner : taken->nodes()) inner->move_before(node);
   for (size_t i = 0; i < node->outputs().size(); ++i)

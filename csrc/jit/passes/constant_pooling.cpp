@@ -11,17 +11,6 @@
 namespace uh::jit {
 namespace {
 
-// Whether nobody gets hold of the tensor or list itself: it is only read by operators that make
-// memory of their own.
-bool is_only_read(const Value* value) {
-  for (const Use& use : value->uses()) {
-    const Node& node = *use.node;
-    if (!node.op() || role_of(node) == Role::kBuiltin || may_hand_on(*node.op())) return false;
-    if (node.op()->schema().views() || !written_inputs(node).empty()) return false;
-  }
-  return true;
-}
-
 bool same_content(const Tensor& a, const Tensor& b) {
   if (a.impl() == b.impl()) return true;
   if (!a || !b || a.dtype() != b.dtype() || a.device() != Device::kCPU ||

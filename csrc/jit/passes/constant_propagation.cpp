@@ -137,7 +137,7 @@ class Propagation {
     Stack arguments;
     for (const Value* input : node->inputs()) {
       const IValue* constant = input->constant();
-      if (!constant) return;
+      if (!constant || alias_.is_written(input)) return;
       arguments.push_back(*constant);
     }
     for (const Value* output : node->outputs()) {

@@ -103,6 +103,7 @@ bool cast_twice(Peephole& p, Node* node) {
   }
   // A float that does not fit an integer becomes what the CPU makes of it, from either dtype.
   if (is_integral(last->dtype) && is_floating(first->dtype)) return false;
+  if (p.alias().is_written(x) || p.alias().is_written(inner->output())) return false;
   return p.reach_through(node, 0, x, "x.to(wider).to(dtype) -> x.to(dtype)", {inner},
                          "the wider dtype loses nothing");
 }

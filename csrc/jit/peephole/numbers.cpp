@@ -139,7 +139,10 @@ bool not_of(Peephole& p, Node* node) {
     const Builtin* op = find_builtin(opposite + (overload.empty() ? "" : "." + overload));
     if (!op) return false;
     const std::vector<Value*> inputs = inner->inputs();
-    return p.instead(node, "not a < b -> a >= b", {inner}, [&](Graph& graph) {
+    const char* rule = identity   ? "not a is b -> a is not b"
+                       : equality ? "not a == b -> a != b"
+                                  : "not a < b -> a >= b";
+    return p.instead(node, rule, {inner}, [&](Graph& graph) {
       return graph.insert(graph.create_call(*op, inputs))->output();
     });
   }

@@ -32,7 +32,13 @@ void Peephole::clean(Node* node, const std::vector<Node*>& concerned) {
 bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*> concerned,
                     std::string because, Where where) {
   const Value* output = node->output();
-  if (alias_.makes_memory(node) && !alias_.may_become_one(with, output)) return false;
+  if (alias_.makes_memory(node)) {
+    if (!alias_.may_become_one(with, output)) return false;
+    // What lies between was memory of its own, and is not what it was computed to be any more.
+    for (const Node* between : concerned)
+      for (const Value* part : between->outputs())
+        if (alias_.is_written(part)) return false;
+  }
   return same_object(node, with, rule, std::move(concerned), std::move(because), where);
 }
 

@@ -49,7 +49,8 @@ class Peephole {
   using Make = std::function<Value*(Graph& graph)>;
   bool instead(Node* node, const char* rule, std::vector<Node*> concerned, const Make& make,
                std::string because = "", Where where = Where::current());
-  // Input i becomes another Value: the node reaches through what lies between.
+  // Input i becomes another Value: the node reaches through what lies between, views of the same
+  // memory (else the rule looks whether either is written).
   bool reach_through(Node* node, size_t i, Value* value, const char* rule,
                      std::vector<Node*> concerned, std::string because = "",
                      Where where = Where::current());
