@@ -24,6 +24,7 @@ VIEWS = (
     "microscope",
     "autograd",
     "interpreter",
+    "jit",
 )
 
 TOP = """\

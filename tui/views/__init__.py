@@ -25,6 +25,9 @@ class Look:
     form: str = ""
     fold: str = ""
     opened: frozenset[tuple[int, int]] = frozenset()  # groups that are drawn one by one
+    pane: str = ""  # what stands beside the graph in the JIT view
+    idle: bool = False  # whether passes that changed nothing are listed
+    ghosts: str = ""  # which lines that are gone keep their place: "" all, pass, none
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Json = dict[str, Any]
@@ -40,7 +40,8 @@ class Place:
 class IrLine:
     """One line of a graph's text.
 
-    sort: head (the inputs), node, block (the head of one), yield (what a block returns), return.
+    sort: head (the inputs), node, block (the head of one), yield (what a block returns), return, with
+    (the head of a graph that a node holds).
     """
 
     sort: str
@@ -62,6 +63,8 @@ class IrLine:
         match self.sort:
             case "head":
                 return f"graph({declared}):"
+            case "with":
+                return f"{pad}with {self.kind} = graph({declared}):"
             case "block":
                 return f"{pad}{self.kind}({declared}):"
             case "yield":
@@ -198,6 +201,28 @@ class IrGraph:
         block = self.graph["block"]
         head = IrLine("head", 0, block["param"], self._declared(block["params"]), "", "", (), None)
         return [head, *self._block_lines(block, 1), self._end("return", 1, block)]
+
+    def every_line(self) -> list[IrLine]:
+        """The text with that of the graphs which nodes hold below it, numbered as PyTorch does."""
+        lines, below = [], []
+        held = {number: IrGraph(graph) for number, _, graph in self._held()}
+        for line in self.lines():
+            if line.sort == "node" and line.node in held:
+                name = f"{line.kind}_{list(held).index(line.node)}"
+                line = replace(line, kind=name)
+                head, *rest = held[line.node].lines()
+                below += [replace(head, sort="with", kind=name), *rest]
+            lines.append(line)
+        return [*lines, *below]
+
+    def _held(self) -> Iterator[tuple[int, str, Json]]:
+        """(node, attribute, snapshot) of every graph that a node holds, in the order of the text."""
+        for line in self.lines():
+            node = self.nodes[line.node]
+            if line.sort == "node":
+                yield from (
+                    (line.node, name, graph) for name, graph in node.get("graphs", {}).items()
+                )
 
     def text(self) -> str:
         """The graph as PyTorch prints it, without source comments."""

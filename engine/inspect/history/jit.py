@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from engine.inspect.events import FOREVER
 from engine.inspect.history.ir import IrGraph, Json
 from engine.inspect.history.jit_links import Links
+from engine.inspect.history.jit_places import TreeNode, tree_of
 from engine.inspect.history.jit_tables import JitTables
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Jit:
         self._rewrite = lru_cache(maxsize=65536)(self._rewrite_fact)
         self._state = lru_cache(maxsize=256)(self._state_after)
         self._code = lru_cache(maxsize=1024)(self._code_fact)
+        self._tree = lru_cache(maxsize=1024)(lambda number: tree_of(self.syntax(number)))
 
     def json(self, moment: int) -> Json:
         """The JSON that an event carries; {} where it was not kept whole."""
@@ -128,6 +130,10 @@ class Jit:
         """Tokens and tree of a function that was scripted; {} for others."""
         row = self.tables.syntax.last("function", function, FOREVER - 1)
         return self.json(int(self.tables.syntax.since[row])) if row >= 0 else {}
+
+    def tree(self, function: int) -> tuple[TreeNode, ...]:
+        """The syntax tree of a function from the top; () for one that was not scripted."""
+        return self._tree(function)
 
     # Passes
 
@@ -178,7 +184,7 @@ class Jit:
     # Graphs at a moment
 
     @cached_property
-    def _changes(self) -> dict[int, list[tuple[int, int]]]:
+    def changes(self) -> dict[int, list[tuple[int, int]]]:
         """graph -> (moment, row) of its snapshots (row -1 - r) and rewrites (row r), in order."""
         found: dict[int, list[tuple[int, int]]] = {}
         for row, (moment, graph) in enumerate(
@@ -197,25 +203,20 @@ class Jit:
 
     def graph_at(self, graph: int, m: int) -> IrGraph | None:
         """The graph as it was at the moment; None before it was first told, or when edits are lost."""
-        changes = self._changes.get(graph, [])
+        changes = self.changes.get(graph, [])
         place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
         return self._state(graph, place) if place >= 0 else None
 
     def _state_after(self, graph: int, place: int) -> IrGraph | None:
-        changes = self._changes[graph]
+        """The last snapshot before, gone on by its edits: reading it anew is cheaper than a copy."""
+        changes = self.changes[graph]
         start = next((i for i in range(place, -1, -1) if changes[i][1] < 0), None)
         if start is None:
             return None
-        state = None
-        if place > start:  # from the state before, as far as it is remembered
-            before = self._state(graph, place - 1) if place - start < 64 else None
-            if before is not None:
-                state, start = before.copy(), place - 1
-        if state is None:
-            snapshot = self.json(changes[start][0])
-            if "block" not in snapshot:
-                return None
-            state = IrGraph(snapshot)
+        snapshot = self.json(changes[start][0])
+        if "block" not in snapshot:
+            return None
+        state = IrGraph(snapshot)
         try:
             for _, row in changes[start + 1 : place + 1]:
                 state.apply(self._rewrite(row).edits)
@@ -225,7 +226,7 @@ class Jit:
 
     def last_change(self, graph: int, m: int) -> int:
         """The moment at which the graph was told or rewritten last; -1 before that."""
-        changes = self._changes.get(graph, [])
+        changes = self.changes.get(graph, [])
         place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
         return changes[place][0] if place >= 0 else -1
 

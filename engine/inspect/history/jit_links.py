@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.inspect.history.ir import Json, Place
+from engine.inspect.history.jit_places import LINE, TOKEN, Extent, inside, what_is
 
 if TYPE_CHECKING:
     from engine.inspect.history.jit import Jit
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """How a node came to be: told with its graph (run 0, rule: the phase), or made by a rewrite."""
+
+    moment: int
+    run: int
+    rule: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +44,13 @@ class Links:
         self.values_of: dict[int, list[int]] = {}  # a node -> its outputs
         self.place_of: dict[int, Place] = {}  # a node -> its source
         self.ends: dict[int, End] = {}  # a node that is gone
+        self.births: dict[int, Birth] = {}
+        self.kind_of: dict[int, str] = {}  # of a node, as it was made
+        self.name_of: dict[int, str] = {}  # of a Value, the last one
+        self.place_of_value: dict[int, Place] = {}  # of parameters, which no node makes
+        self._jit = jit
+        self._by_file: dict[str, list[tuple[int, Extent]]] = {}
+        self._birth = Birth(-1, 0, "")
         tables = jit.tables
         told = [(int(m), "graph", row) for row, m in enumerate(tables.graphs.since)]
         told += [(int(m), "rewrite", row) for row, m in enumerate(tables.rewrites.since)]
@@ -40,7 +58,11 @@ class Links:
             if sort == "graph":
                 snapshot = jit.json(moment)
                 if "block" in snapshot:
+                    self._birth = Birth(
+                        moment, 0, jit.history.string(int(tables.graphs.phase[row]))
+                    )
                     self._block(snapshot["block"])
+                    self._parameters(int(tables.graphs.function[row]), snapshot["block"])
             else:
                 self._rewrite(jit, row)
 
@@ -48,8 +70,23 @@ class Links:
         self._from.setdefault(value, set()).add(origin)
         self._to.setdefault(origin, set()).add(value)
 
+    def _parameters(self, function: int, block: Json) -> None:
+        """A parameter comes from where the function names it."""
+        fact = self._jit.function(function)
+        if fact is None:
+            return
+        spans = {
+            one.text.split()[0]: one.span for one in self._jit.tree(function) if one.kind == "arg"
+        }
+        for value in block["params"]:
+            span = spans.get(value["name"].partition(".")[0])
+            if span:
+                self.place_of_value.setdefault(value["id"], Place(fact.file, *span))
+
     def _made(self, node: int, values: list[Json]) -> None:
+        self.births.setdefault(node, self._birth)
         for value in values:
+            self.name_of[value["id"]] = value["name"]
             if value["id"] not in self.node_of:
                 self.values_of.setdefault(node, []).append(value["id"])
             self.node_of[value["id"]] = node
@@ -60,6 +97,7 @@ class Links:
         self._made(block["param"], block["params"])
         for node in block["nodes"]:
             self._made(node["id"], node["outputs"])
+            self.kind_of[node["id"]] = node["kind"]
             if node["span"]:
                 self.place_of.setdefault(node["id"], Place(*node["span"]))
             for inner in node["blocks"]:
@@ -69,6 +107,7 @@ class Links:
 
     def _rewrite(self, jit: Jit, row: int) -> None:
         fact = jit._rewrite(row)
+        self._birth = Birth(fact.moment, fact.run, fact.rule)
         replaced: dict[int, int] = {}
         gone: list[int] = []
         for kind, a, b, _c, _d, text, words in fact.edits:
@@ -77,8 +116,18 @@ class Links:
             elif kind == "replaced":
                 replaced[a] = b
                 self._link(b, a)
+            elif kind == "create":
+                self.births.setdefault(a, self._birth)
+                self.kind_of[a] = text
+            elif kind == "set_kind":
+                self.kind_of[a] = text
+            elif kind == "set_name":
+                self.name_of[a] = text
+            elif kind == "set_attribute" and words.startswith('{"graph":'):
+                self._block(json.loads(words)["block"])
             elif kind == "add_output":
                 self.node_of[b] = a
+                self.name_of[b] = words
                 self.values_of.setdefault(a, []).append(b)
             elif kind == "destroy":
                 gone.append(a)
@@ -89,21 +138,78 @@ class Links:
             became = tuple(replaced[v] for v in values if v in replaced)
             self.ends[node] = End(fact.moment, fact.run, fact.rule, fact.reason, became)
 
-    def family(self, values: Iterable[int]) -> frozenset[int]:
-        """These Values, all that they were made from, and all that was made from these."""
-        seeds = set(values)
+    def family(self, numbers: Iterable[int]) -> frozenset[int]:
+        """These Values, all that they were made from, and all that was made from these.
+
+        A negative number (jit_places.py) stands for the Values that come from a place.
+        """
+        seeds = {value for number in numbers for value in self.seeds(number)}
         return frozenset(self._closure(seeds, self._from) | self._closure(seeds, self._to))
+
+    def seeds(self, number: int) -> frozenset[int]:
+        """The Values that a selected number stands for itself."""
+        sort, one, which, index = what_is(number)
+        if sort == "value":
+            return frozenset((one,))
+        if sort == "node":
+            return frozenset(self.values_of.get(one, ()))
+        function = self._jit.function(one)
+        if function is None:
+            return frozenset()
+        if which == LINE:
+            return self.at_line(function.file, index)
+        if which == TOKEN:
+            tokens = self._jit.syntax(one).get("tokens", [])
+            return (
+                self._round(function.file, tuple(tokens[index][2:]))
+                if index < len(tokens)
+                else frozenset()
+            )
+        tree = self._jit.tree(one)
+        span = tree[index].span if index < len(tree) else None
+        return self._within(function.file, span) if span else frozenset()
+
+    def _within(self, file: str, span: Extent) -> frozenset[int]:
+        """What comes from a place or from a part of it."""
+        return frozenset(value for value, there in self._places(file) if inside(there, span))
+
+    def _round(self, file: str, span: Extent) -> frozenset[int]:
+        """What comes from the smallest place that holds this one."""
+        holding = [(there, value) for value, there in self._places(file) if inside(span, there)]
+        if not holding:
+            return frozenset()
+        least = min((there for there, _ in holding), key=_size)
+        return frozenset(value for there, value in holding if there == least)
+
+    def _places(self, file: str) -> list[tuple[int, Extent]]:
+        """(Value, place) of everything that comes from a file."""
+        if file not in self._by_file:
+            found = [(v, p) for v, p in self.place_of_value.items() if p.file == file]
+            for node, place in self.place_of.items():
+                if place.file == file:
+                    found += [(value, place) for value in self.values_of.get(node, ())]
+            self._by_file[file] = [
+                (v, (p.line, p.column, p.end_line, p.end_column)) for v, p in found
+            ]
+        return self._by_file[file]
 
     def sources(self, value: int) -> tuple[Place, ...]:
         """The places in the source that a Value comes from."""
-        nodes = {self.node_of[v] for v in self._closure({value}, self._from) if v in self.node_of}
+        values = self._closure({value}, self._from)
+        nodes = {self.node_of[v] for v in values if v in self.node_of}
         found = {self.place_of[node] for node in nodes if node in self.place_of}
+        found |= {self.place_of_value[v] for v in values if v in self.place_of_value}
         return tuple(sorted(found, key=lambda p: (p.file, p.line, p.column)))
 
+    def own_places(self, values: Iterable[int]) -> frozenset[Place]:
+        """The places of exactly these Values' nodes."""
+        found = {self.place_of_value[v] for v in values if v in self.place_of_value}
+        nodes = {self.node_of[v] for v in values if v in self.node_of}
+        return frozenset(found | {self.place_of[node] for node in nodes if node in self.place_of})
+
     def at_line(self, file: str, line: int) -> frozenset[int]:
-        """Every Value, in any graph, whose node comes from this line."""
-        nodes = [n for n, p in self.place_of.items() if p.line == line and p.file == file]
-        return frozenset(v for node in nodes for v in self.values_of.get(node, ()))
+        """Every Value, in any graph, whose node begins on this line."""
+        return frozenset(value for value, there in self._places(file) if there[0] == line)
 
     def origins(self, value: int) -> frozenset[int]:
         """What a Value was made from, at once."""
@@ -118,3 +224,8 @@ class Links:
                     seen.add(other)
                     rest.append(other)
         return seen
+
+
+def _size(span: Extent) -> tuple[int, int]:
+    """To compare places by how much of the text they hold: lines first."""
+    return span[2] - span[0], span[3] - span[1]

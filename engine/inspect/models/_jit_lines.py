@@ -1,0 +1,170 @@
+"""The rows of a graph at a moment: its lines, what the last change did to them, and what is gone."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.history.ir import IrLine
+from engine.inspect.history.jit_places import node_number
+from engine.inspect.models._jit_film import Film, Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a line's text. value 0: it names none. style: a word for how it reads."""
+
+    text: str
+    value: int = 0
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRow:
+    """One line of the graph, or the place of one that is gone.
+
+    change: "" as before, added, removed, changed, moved (it stands here now), left (it stood here),
+    gone (by an earlier change).
+    """
+
+    node: int
+    number: int  # what is selected when the whole line is
+    depth: int
+    parts: tuple[Part, ...]
+    change: str
+    before: str  # a changed line as it was
+    lit: bool
+    chosen: bool
+    source: str  # file:line of the node
+
+    @property
+    def text(self) -> str:
+        """The line without its indent."""
+        return "".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which states are compared: places among the changes of a graph; -1: before the first."""
+
+    now: int
+    base: int
+
+
+_DEFAULTS = re.compile(r", (?:requires_grad=0|device=cpu)(?=[,)])|(?:requires_grad=0|device=cpu), ")
+
+
+def short_type(text: str) -> str:
+    """A tensor's type without what nearly every one says: requires_grad=0 and device=cpu."""
+    return _DEFAULTS.sub("", text).replace("(requires_grad=0)", "").replace("(device=cpu)", "")
+
+
+def parts_of(line: IrLine) -> tuple[Part, ...]:
+    """The text of a line in pieces, each Value by itself."""
+    parts: list[Part] = []
+    match line.sort:
+        case "head":
+            parts.append(Part("graph(", 0, "keyword"))
+        case "with":
+            parts += [Part("with ", 0, "keyword"), Part(line.kind, 0, "op"), Part(" = graph(")]
+        case "block":
+            parts.append(Part(f"{line.kind}(", 0, "keyword"))
+        case "yield":
+            parts.append(Part("-> (", 0, "keyword"))
+        case "return":
+            parts.append(Part("return (", 0, "keyword"))
+    for at, value in enumerate(line.outputs):
+        parts += [Part(", ")] if at else []
+        parts += [Part(f"%{value.name}", value.id, "name"), Part(" : ")]
+        parts.append(Part(short_type(value.type), 0, "type"))
+    if line.sort == "node":
+        parts += [Part(" = ")] if line.outputs else []
+        parts += [Part(line.kind, 0, "op"), Part(line.attributes, 0, "number"), Part("(")]
+    for at, (number, name) in enumerate(line.inputs):
+        parts += [Part(", ")] if at else []
+        parts.append(Part(f"%{name}", number, "name"))
+    parts.append(Part("):" if line.sort in ("head", "with", "block") else ")"))
+    return tuple(part for part in parts if part.text)
+
+
+def _same(a: IrLine, b: IrLine) -> bool:
+    """Whether a line reads the same; the numbers of groups apart."""
+    return _reading(a) == _reading(b)
+
+
+def _reading(line: IrLine) -> tuple[Any, ...]:
+    declared = [(value.id, value.name, value.type) for value in line.outputs]
+    return re.sub(r"_\d+$", "", line.kind), line.attributes, declared, line.inputs
+
+
+def number_of_line(line: IrLine) -> int:
+    """What is selected by pointing at a whole line: its first output, else its node."""
+    makes = line.sort in ("node",) and line.outputs
+    return line.outputs[0].id if makes else node_number(line.node)
+
+
+class Rows:
+    """The rows of one graph at one moment."""
+
+    def __init__(self, jit: Any, graph: int, film: Film, window: Window) -> None:
+        self.film, self.window, self.jit = film, window, jit
+        self.now = self._lines(graph, window.now)
+        self.base = self._lines(graph, window.base) if window.base != window.now else self.now
+
+    def _lines(self, graph: int, place: int) -> dict[int, IrLine]:
+        if place < 0:
+            return {}
+        state = self.jit.graph_at(graph, self.film.moments[place])
+        return {line.node: line for line in state.every_line()} if state is not None else {}
+
+    def rows(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
+        """All rows in the order of the film."""
+        return tuple(
+            row for frame in self.film.frames if (row := self._row(frame, family, selected))
+        )
+
+    def _row(self, frame: Frame, family: frozenset[int], selected: int) -> GraphRow | None:
+        now, base = self.window.now, self.window.base
+        if frame.born > now:
+            return None
+        if frame.gone > now:
+            line = self.now.get(frame.key)
+            if line is None:
+                return None
+            change, before = self._change(frame, line)
+        else:
+            line, before = frame.line, ""
+            fresh = frame.gone > base >= frame.born
+            if line is None or (not fresh and (frame.moved or self._passing(frame))):
+                return None
+            change = ("left" if frame.moved else "removed") if fresh else "gone"
+        values = {part.value for part in parts_of(line) if part.value}
+        made = {one.id for one in line.outputs} if line.outputs else values
+        number = number_of_line(line)
+        place = f"{line.place.file}:{line.place.line}" if line.place else ""
+        return GraphRow(
+            frame.key, number, line.depth, parts_of(line), change, before,
+            bool(made & family), number == selected or (bool(line.outputs) and selected in made), place,
+        )  # fmt: skip
+
+    def _change(self, frame: Frame, line: IrLine) -> tuple[str, str]:
+        old = self.base.get(frame.key)
+        if old is None:
+            return ("added" if frame.born > self.window.base else ""), ""
+        if frame.born > self.window.base:
+            return "moved", ""
+        if _same(old, line):
+            return "", ""
+        return "changed", "".join(part.text for part in parts_of(old))
+
+    def _passing(self, frame: Frame) -> bool:
+        """Whether a line came and went within one pass: nothing keeps its place after that."""
+        snapshots = self.film.snapshots
+        return bisect_right(snapshots, frame.born - 1) == bisect_right(snapshots, frame.gone - 1)
+
+
+def place_at(film: Film, moment: int) -> int:
+    """The place of the last change up to a moment; -1: the graph had not been told."""
+    return bisect_right(film.moments, moment) - 1

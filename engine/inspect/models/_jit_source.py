@@ -1,0 +1,157 @@
+"""The rows of what a graph was made from: source lines, tokens and the syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.history.ir import Place
+from engine.inspect.history.jit_places import LINE, TOKEN, TREE, Extent, inside, number_of
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A line of a function. line 0: not a line, but the name of the function that begins here."""
+
+    function: int
+    line: int
+    text: str
+    number: int  # what is selected by it
+    lit: bool
+    chosen: bool
+    spans: tuple[tuple[int, int], ...]  # columns that what is lit comes from
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """A node of the syntax tree; kind "": the name of the function that begins here."""
+
+    function: int
+    depth: int
+    field: str
+    kind: str
+    text: str
+    line: int
+    number: int
+    lit: bool
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A token as the tokenizer saw it."""
+
+    function: int
+    kind: str
+    text: str
+    line: int
+    column: int
+    number: int
+    lit: bool
+    chosen: bool
+
+
+class Sources:
+    """The functions that a graph comes from, with what belongs to the selection lit."""
+
+    def __init__(self, jit: Any, functions: Iterable[Any], family: frozenset[int], selected: int):
+        self.jit, self.functions = jit, tuple(functions)
+        self.selected = selected
+        self.places = jit.links.own_places(family) if family else frozenset()
+        self.chosen = (
+            jit.links.own_places(jit.links.seeds(selected)) if selected > 0 else frozenset()
+        )
+
+    def _here(self, function: Any, places: frozenset[Place]) -> set[Extent]:
+        return {
+            (p.line, p.column, p.end_line, p.end_column) for p in places if p.file == function.file
+        }
+
+    def lines(self) -> tuple[SourceRow, ...]:
+        rows: list[SourceRow] = []
+        for function in self.functions:
+            texts = function.source.splitlines()
+            if len(self.functions) > 1:
+                rows.append(SourceRow(function.id, 0, function.name, 0, False, False, ()))
+            lit, chosen = self._here(function, self.places), self._here(function, self.chosen)
+            for line, text in enumerate(texts, function.first_line):
+                number = number_of(function.id, LINE, line)
+                spans = tuple(sorted({_columns(span, text) for span in lit if span[0] == line}))
+                mine = number == self.selected or any(span[0] == line for span in chosen)
+                rows.append(SourceRow(function.id, line, text, number, bool(spans), mine, spans))
+        return tuple(rows)
+
+    def tree(self) -> tuple[TreeRow, ...]:
+        rows: list[TreeRow] = []
+        for function in self.functions:
+            nodes = self.jit.tree(function.id)
+            if len(self.functions) > 1 and nodes:
+                name = function.name
+                rows.append(TreeRow(function.id, 0, "", "", name, 0, 0, False, False))
+            spans = [node.span for node in nodes]
+            lit = _exact(self._here(function, self.places), spans)
+            chosen = _exact(self._here(function, self.chosen), spans)
+            for index, node in enumerate(nodes):
+                number = number_of(function.id, TREE, index)
+                rows.append(
+                    TreeRow(
+                        function.id, node.depth, node.field, node.kind, node.text,
+                        node.span[0] if node.span else 0, number,
+                        index in lit, number == self.selected or index in chosen,
+                    )
+                )  # fmt: skip
+        return tuple(rows)
+
+    def tokens(self) -> tuple[TokenRow, ...]:
+        rows: list[TokenRow] = []
+        for function in self.functions:
+            here = self._here(function, self.places)
+            for index, (kind, text, *span) in enumerate(
+                self.jit.syntax(function.id).get("tokens", [])
+            ):
+                number = number_of(function.id, TOKEN, index)
+                place = (span[0], span[1], span[2], span[3])
+                # A token belongs to the smallest place that holds it: `*` to the product.
+                lit = bool(text.strip()) and any(
+                    inside(place, one) for one in here if one[0] == one[2]
+                )
+                rows.append(
+                    TokenRow(
+                        function.id, kind, text, span[0], span[1], number, lit,
+                        number == self.selected,
+                    )
+                )  # fmt: skip
+        return tuple(rows)
+
+
+def _columns(span: Extent, text: str) -> tuple[int, int]:
+    """The columns of a place on its first line."""
+    return (span[1], span[3]) if span[0] == span[2] else (span[1], len(text))
+
+
+def _exact(places: set[Extent], spans: list[Extent | None]) -> set[int]:
+    """The tree nodes of these places: those of the same span, else the smallest round it."""
+    found = set()
+    for place in places:
+        same = [at for at, span in enumerate(spans) if span == place]
+        if not same:
+            round_it = [at for at, span in enumerate(spans) if span and inside(place, span)]
+            same = round_it[-1:]  # the tree goes inwards
+        found.update(same)
+    return found
+
+
+def functions_of(jit: Any, own: Any, places: Iterable[Place], moment: int) -> tuple[Any, ...]:
+    """The graph's own function, then those that were inlined into it."""
+    files: dict[str, set[int]] = {}
+    for place in places:
+        files.setdefault(place.file, set()).add(place.line)
+    found = [own] if own is not None else []
+    for function in jit.functions(moment):
+        last = function.first_line + len(function.source.splitlines())
+        lines = files.get(function.file, ())
+        known = any((f.file, f.first_line) == (function.file, function.first_line) for f in found)
+        if not known and any(function.first_line <= line < last for line in lines):
+            found.append(function)
+    return tuple(found)

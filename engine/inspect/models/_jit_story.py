@@ -1,0 +1,130 @@
+"""What is selected, where it comes from, and why it vanished: in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.inspect.history.jit_places import LINE, TREE, what_is
+from engine.inspect.models._jit_film import film_of
+from engine.inspect.models._jit_rule import short_path
+
+
+def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...]:
+    """The sentences about what is selected; () when nothing is."""
+    if not selected:
+        return ()
+    sort, one, which, index = what_is(selected)
+    if sort == "value":
+        return _Story(jit, graph, moment).value(one)
+    if sort == "node":
+        return _Story(jit, graph, moment).node(one)
+    return _place(jit, selected, one, which, index, graph, moment)
+
+
+def _place(
+    jit: Any, selected: int, function: int, which: int, index: int, graph: int, moment: int
+) -> tuple[str, ...]:
+    fact = jit.function(function)
+    name = fact.name if fact else f"function {function}"
+    tree = jit.tree(function)
+    if which == LINE:
+        what = f"Line {index} of {name}"
+    elif which == TREE and index < len(tree):
+        what = f"{tree[index].kind} {tree[index].text}".strip() + f" in {name}"
+    else:
+        tokens = jit.syntax(function).get("tokens", [])
+        what = (
+            f"Token {tokens[index][1]!r} in {name}" if index < len(tokens) else f"A place in {name}"
+        )
+    seeds = jit.links.seeds(selected)
+    lines = jit.graph_at(graph, moment)
+    here = seeds & set(lines.values) if lines is not None else frozenset()
+    family = jit.links.family([selected])
+    alive = family & set(lines.values) if lines is not None else frozenset()
+    if not seeds:
+        return (f"{what}: no node of a graph comes from it.",)
+    if here:
+        return (
+            f"{what}: {_names(jit, here)} of this graph {'comes' if len(here) == 1 else 'come'} from it.",
+        )
+    if alive:
+        return (f"{what}: nothing of this graph is its own; {_names(jit, alive)} belong to it.",)
+    return (f"{what}: nothing in this graph at this moment comes from it.",)
+
+
+def _names(jit: Any, values: frozenset[int], most: int = 6) -> str:
+    names = [f"%{jit.links.name_of.get(value, value)}" for value in sorted(values)]
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+class _Story:
+    """Sentences about Values and nodes, as of a moment."""
+
+    def __init__(self, jit: Any, graph: int, moment: int) -> None:
+        self.jit, self.links, self.moment = jit, jit.links, moment
+        self.graph = jit.graph_at(graph, moment)
+        self.own = {frame.key for frame in film_of(jit, graph).frames}
+
+    def value(self, value: int) -> tuple[str, ...]:
+        node = self.links.node_of.get(value)
+        if node is None:
+            return (f"Value {value} is in no graph of this recording.",)
+        name = f"%{self.links.name_of.get(value, value)}"
+        made = self.links.kind_of.get(node, "")
+        what = f"{name} = {made}" if made else f"{name}, a parameter"
+        return self._life(what, node) + self._origin(value)
+
+    def node(self, node: int) -> tuple[str, ...]:
+        kind = self.links.kind_of.get(node)
+        if kind is None:
+            return ("What a graph or a block takes or gives back: it is no node of its own.",)
+        return self._life(kind, node)
+
+    def _life(self, what: str, node: int) -> tuple[str, ...]:
+        birth, end = self.links.births.get(node), self.links.ends.get(node)
+        came = f"{what}: {self._came(birth)}" if birth else f"{what}."
+        if node not in self.own:
+            came += " It is of another graph; what belongs to it here is lit."
+        if end is None or end.moment > self.moment:
+            later = f" It will go in {self._pass(end.run)}." if end is not None else ""
+            return (came + later,)
+        return (came, self._gone(end))
+
+    def _came(self, birth: Any) -> str:
+        if birth.moment > self.moment:
+            return f"not there yet: it comes at event {birth.moment:,}."
+        if not birth.run:
+            return f"there from the start ({birth.rule})."
+        return f"made in {self._pass(birth.run)} by the rule “{birth.rule}”."
+
+    def _gone(self, end: Any) -> str:
+        """Why a node vanished: pass, rule, reason and what stands for it."""
+        facts = [fact for fact in self.jit.rewrites(end.run) if fact.moment == end.moment]
+        where = f" ({short_path(facts[0].file)}:{facts[0].line})" if facts and facts[0].file else ""
+        reason = f": {end.reason}" if end.reason else ""
+        said = f"It vanished in {self._pass(end.run)} by the rule “{end.rule}”{where}{reason}."
+        if end.became:
+            names = _names(self.jit, frozenset(end.became))
+            return f"{said} {names} {'stands' if len(end.became) == 1 else 'stand'} for it since."
+        return f"{said} Nothing stands for it: nobody used it any more."
+
+    def _pass(self, run: int) -> str:
+        row = self.jit.tables.runs.last("id", run, 1 << 61)
+        if row < 0:
+            return "a pass"
+        fact = self.jit.run_fact(int(row))
+        return f"pass {fact.name}" + (f" ({fact.index})" if fact.index else "")
+
+    def _origin(self, value: int) -> tuple[str, ...]:
+        origins = self.links.origins(value)
+        places = self.links.sources(value)
+        said = []
+        if origins:
+            said.append(f"made from {_names(self.jit, origins)}")
+        if places:
+            shown = [f"{p.file.rpartition('/')[2]}:{p.line}" for p in places]
+            shown = list(dict.fromkeys(shown))
+            rest = f" and {len(shown) - 6} more" if len(shown) > 6 else ""
+            said.append(f"source {', '.join(shown[:6])}{rest}")
+        return (f"Its origins: {'; '.join(said)}.",) if said else ()

@@ -1,0 +1,244 @@
+"""The JIT at a moment: source, tree, graph, passes, the last rewrite, instructions, and their ties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.inspect.models._jit_film import Film, film_of
+from engine.inspect.models._jit_lines import GraphRow, Rows, Window, place_at
+from engine.inspect.models._jit_passes import (
+    Focus,
+    FunctionRow,
+    PassRow,
+    focus_at,
+    function_rows,
+    pass_rows,
+)
+from engine.inspect.models._jit_rule import RuleText, rule_text, short_path
+from engine.inspect.models._jit_source import SourceRow, Sources, TokenRow, TreeRow, functions_of
+from engine.inspect.models._jit_story import story_of
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteRow:
+    """One rewrite of the pass; `here`: the one that happened last."""
+
+    at: int
+    index: int
+    rule: str
+    reason: str
+    file: str
+    line: int
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRow:
+    """An instruction that the graph became."""
+
+    pc: int
+    text: str
+    number: int
+    lit: bool
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JitModel:
+    """Everything the JIT view shows. `why`: what to do where there is nothing to show."""
+
+    moment: int
+    why: str = ""
+    function: str = ""
+    how: str = ""
+    file: str = ""
+    line: int = 0
+    graph: int = 0
+    functions: tuple[FunctionRow, ...] = ()
+    passes: tuple[PassRow, ...] = ()
+    position: str = ""  # the phase or pass, and where in it
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    moved: int = 0
+    rows: tuple[GraphRow, ...] = ()
+    why_no_graph: str = ""
+    rewrites: tuple[RewriteRow, ...] = ()
+    rule: RuleText = field(default_factory=RuleText)
+    source: tuple[SourceRow, ...] = ()
+    why_no_source: str = ""
+    tree: tuple[TreeRow, ...] = ()
+    tokens: tuple[TokenRow, ...] = ()
+    code: tuple[CodeRow, ...] = ()
+    code_ahead: bool = False  # the instructions come later
+    selected: int = 0
+    story: tuple[str, ...] = ()  # what became of what is selected, and why
+    failed: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+NOTHING = (
+    "The compiler did nothing in this recording. Compile something: f = engine.jit.script(f) or "
+    "engine.jit.trace(f, inputs), then call it."
+)
+
+
+def project(history: Any, moment: int, selection: Any) -> JitModel:
+    """What the compiler has made of the function that it worked on last, as of this moment."""
+    jit = history.jit
+    if not jit.tables.any:
+        return JitModel(moment, NOTHING)
+    focus = focus_at(jit, moment)
+    if not focus.function and not focus.graph:
+        return JitModel(moment, "The compiler has not begun: it comes later in this recording.")
+    return _View(jit, focus, moment, selection.value).model()
+
+
+class _View:
+    """One graph of one function, at one moment."""
+
+    def __init__(self, jit: Any, focus: Focus, moment: int, selected: int) -> None:
+        self.jit, self.focus, self.moment, self.selected = jit, focus, moment, selected
+        self.links = jit.links
+        self.family = self.links.family([selected]) if selected else frozenset()
+        self.passes = pass_rows(jit, focus, moment, self._touched())
+        self.here = next((row for row in self.passes if row.state == "here"), None)
+        self.run = self.here.run if self.here else 0
+        self.inside = bool(self.here and self.run and self.here.since <= moment < self.here.at)
+        self.steps = jit.rewrites(self.run, moment) if self.run else ()
+
+    def model(self) -> JitModel:
+        function = self.jit.function(self.focus.function)
+        film = film_of(self.jit, self.focus.graph)
+        rows, why = self._rows(film)
+        places = [self.links.place_of[f.key] for f in film.frames if f.key in self.links.place_of]
+        functions = functions_of(self.jit, function, places, self.moment)
+        sources = Sources(self.jit, functions, self.family, self.selected)
+        lines = sources.lines()
+        rewrites = self._rewrites()
+        last = next((one for one in rewrites if one.here), None)
+        code, ahead = self._code()
+        kinds = [row.change for row in rows]
+        return JitModel(
+            moment=self.moment,
+            function=function.name if function else f"graph {self.focus.graph}",
+            how=function.how if function else "",
+            file=short_path(function.file) if function else "",
+            line=function.first_line if function else 0,
+            graph=self.focus.graph,
+            functions=function_rows(self.jit, self.focus, self.moment),
+            passes=self.passes,
+            position=self._position(),
+            added=kinds.count("added"),
+            removed=kinds.count("removed"),
+            changed=kinds.count("changed"),
+            moved=kinds.count("moved"),
+            rows=rows,
+            why_no_graph=why,
+            rewrites=rewrites,
+            rule=rule_text(last.file, last.line, last.rule) if last else RuleText(),
+            source=lines,
+            why_no_source="" if lines else self._no_source(function),
+            tree=sources.tree(),
+            tokens=sources.tokens(),
+            code=code,
+            code_ahead=ahead,
+            selected=self.selected,
+            story=story_of(self.jit, self.selected, self.focus.graph, self.moment),
+            failed=self._failed(),
+            warnings=self._warnings(),
+        )
+
+    def _touched(self) -> frozenset[int]:
+        """The runs that made or took away what is selected."""
+        links = self.links
+        nodes = {links.node_of[value] for value in self.family if value in links.node_of}
+        born = {links.births[node].run for node in nodes if node in links.births}
+        return frozenset(born | {links.ends[node].run for node in nodes if node in links.ends})
+
+    def _rows(self, film: Film) -> tuple[tuple[GraphRow, ...], str]:
+        now = place_at(film, self.moment)
+        if now < 0:
+            return (), self._no_graph()
+        if 0 <= film.lost <= now and self.jit.graph_at(self.focus.graph, self.moment) is None:
+            return (), "The edits of this graph were not kept whole: it cannot be shown here."
+        base = now
+        if self.run and self.inside:
+            base = place_at(film, self.steps[-1].moment - 1) if self.steps else now
+        elif self.run and self.here is not None:
+            base = place_at(film, self.here.since)
+        rows = Rows(self.jit, self.focus.graph, film, Window(now, base))
+        return rows.rows(self.family, self.selected), ""
+
+    def _no_graph(self) -> str:
+        if self.focus.graph:
+            return "There is no graph yet: it is made when the function is first called."
+        later = [f for f in function_rows(self.jit, self.focus, self.moment) if f.current]
+        if later and later[0].graphs:
+            when = later[0].graphs[0].since
+            return (
+                f"There is no graph yet: it is made at event {when:,}, when the function is called."
+            )
+        return "This function has no graph of its own here: it is inlined where it is called, or never called."
+
+    def _position(self) -> str:
+        if self.here is None:
+            return ""
+        if not self.run:
+            return self.here.name
+        if self.inside:
+            total = len(self.jit.rewrites(self.run))
+            return f"in {self.here.name}, rewrite {len(self.steps)} of {total}"
+        return f"after {self.here.name}"
+
+    def _rewrites(self) -> tuple[RewriteRow, ...]:
+        if not self.run:
+            return ()
+        last = self.steps[-1].moment if self.steps and self.inside else -1
+        every = self.jit.rewrites(self.run)
+        if not self.inside and len(every) == 1:
+            last = every[0].moment
+        return tuple(
+            RewriteRow(
+                one.moment, one.index, one.rule, one.reason, one.file, one.line, one.moment == last
+            )
+            for one in every
+        )
+
+    def _code(self) -> tuple[tuple[CodeRow, ...], bool]:
+        codes = self.jit.tables.codes
+        mine: Any = codes.where("graph", self.focus.graph) if self.focus.graph else ()
+        if not len(mine):
+            return (), False
+        code = self.jit._code(int(mine[-1]))
+        chosen = self.links.seeds(self.selected) if self.selected else frozenset()
+        rows = []
+        for pc, one in enumerate(code.instructions):
+            made = frozenset((int(one["value"]),)) - {0} or frozenset(
+                self.links.values_of.get(int(one["node"]), ())
+            )
+            rows.append(
+                CodeRow(
+                    pc, one["text"], min(made, default=0), bool(made & self.family),
+                    bool(made & chosen),
+                )
+            )  # fmt: skip
+        return tuple(rows), code.moment > self.moment
+
+    @staticmethod
+    def _no_source(function: Any) -> str:
+        if function is None:
+            return "No function with source belongs to this graph."
+        if function.how == "trace":
+            return "A traced function has no source: its graph is what ran while it was traced."
+        return "No source was recorded for this function."
+
+    def _failed(self) -> str:
+        failed = [row.failed for row in self.passes if row.failed and row.since <= self.moment]
+        return failed[-1] if failed else ""
+
+    def _warnings(self) -> tuple[str, ...]:
+        table = self.jit.tables.warnings
+        rows = table.until_now("function", self.focus.function, self.moment)
+        return tuple(self.jit.history.text(int(table.since[row])) for row in rows)

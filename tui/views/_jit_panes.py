@@ -1,0 +1,446 @@
+"""The panes of the JIT view: each draws a list of rows into a part of the grid, round what matters in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.models._jit_lines import GraphRow
+from engine.inspect.models._jit_passes import PassRow
+from engine.inspect.models.jit import JitModel
+from tui.render import Glyphs, Span, Target, cells, clean, cut, fit
+from tui.render.boxes import Grid
+from tui.render.python import python
+from tui.views import DrawContext
+
+SIGNS = {
+    "added": "+", "removed": "-", "changed": "~", "moved": ">", "left": "<",
+}  # fmt: skip
+_STYLES = {"added": "good", "removed": "ghost", "left": "ghost", "gone": "ghost", "moved": "type"}
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A part of the grid: columns [left, right), lines [top, bottom)."""
+
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+    @property
+    def width(self) -> int:
+        return self.right - self.left
+
+
+def window(focus: int, count: int, room: int) -> range:
+    """At most `room` of `count` rows with `focus` well inside; it moves by quarters, not by lines."""
+    room = max(1, room)
+    if count <= room:
+        return range(count)
+    step = max(1, room // 4)
+    first = round((focus - room / 2) / step) * step
+    first = max(0, min(first, count - room))
+    if not first <= focus < first + room:
+        first = max(0, min(focus, count - room))
+    return range(first, first + room)
+
+
+def listed(
+    grid: Grid,
+    area: Area,
+    glyphs: Glyphs,
+    title: str,
+    rows: Sequence[Any],
+    focus: int,
+    draw: Callable[[Any, int], None],
+    aside: str = "",
+) -> None:
+    """A heading that counts what does not fit, and the rows round `focus`."""
+    if area.bottom <= area.top or area.width < 4:
+        return
+    shown = window(focus, len(rows), area.bottom - area.top - 1)
+    x = grid.put(area.left + 1, area.top, title, "head", room=area.width - 1)
+    hidden = []
+    if shown.start:
+        hidden.append(f"{glyphs.arrow_up}{shown.start}")
+    if len(rows) > shown.stop:
+        hidden.append(f"{glyphs.arrow_down}{len(rows) - shown.stop}")
+    said = " ".join([*([aside] if aside else []), *hidden])
+    if said:
+        grid.put(x + 1, area.top, fit(said, max(0, area.right - x - 1), glyphs.ellipsis), "dim")
+    for y, place in enumerate(shown, area.top + 1):
+        draw(rows[place], y)
+
+
+def put_cut(grid: Grid, x: int, y: int, spans: Sequence[Span], room: int, glyphs: Glyphs) -> None:
+    """Spans one after the other; where they are longer than the room, the last cell says so."""
+    if sum(span.width for span in spans) <= room:
+        grid.spans(x, y, list(spans))
+        return
+    left, end = max(0, room - 1), x + max(0, room - 1)
+    for span in spans:
+        text = span.text if span.width <= left else cut(clean(span.text), left, "")
+        x = grid.put(x, y, text, span.style, span.target)
+        left = end - x
+        if left <= 0:
+            break
+    if room > 0:
+        grid.put(end, y, glyphs.ellipsis, "dim")
+
+
+def first(rows: Sequence[Any], *tests: Callable[[Any], bool]) -> int:
+    """The first row that passes the first test that any row passes; else 0."""
+    for test in tests:
+        for at, row in enumerate(rows):
+            if test(row):
+                return at
+    return 0
+
+
+# The graph
+
+
+def graph_rows(model: JitModel, ghosts: str) -> tuple[GraphRow, ...]:
+    """The rows with those lines that are gone which are asked for; lit ones always stay."""
+    if ghosts == "none":
+        away: tuple[str, ...] = ("gone", "removed", "left")
+    else:
+        away = ("gone",) if ghosts == "pass" else ()
+    return tuple(row for row in model.rows if row.change not in away or row.chosen)
+
+
+def graph_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    rows = graph_rows(model, context.look.ghosts)
+    if model.why_no_graph:
+        sentence(grid, area, "graph", model.why_no_graph)
+        return
+    focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
+    gone = sum(row.change == "gone" for row in rows)
+    aside = f"{gone} gone" if gone else ""
+
+    def draw(row: GraphRow, y: int) -> None:
+        graph_line(grid, area, row, y, context)
+
+    listed(grid, area, context.glyphs, f"graph {model.graph}", rows, focus, draw, aside)
+
+
+def graph_line(grid: Grid, area: Area, row: GraphRow, y: int, context: DrawContext) -> None:
+    glyphs = context.glyphs
+    whole = Target("value", value=row.number)
+    x = area.left
+    if row.lit or row.chosen:
+        grid.put(x, y, glyphs.lit, "path", whole)
+    if row.chosen:
+        grid.put(x + 1, y, glyphs.mark, "path", whole)
+    sign = SIGNS.get(row.change, glyphs.ghost if row.change == "gone" else " ")
+    own = _STYLES.get(row.change, "")
+    grid.put(x + 2, y, sign, own or ("number" if row.change == "changed" else ""), whole)
+    spans, made = [], False
+    for part in row.parts:
+        style = own or part.style or "text"
+        lit = f"{style} lit" if row.chosen or (row.lit and part.value) else style
+        inputs = made and not part.value  # between inputs: belongs to none of them
+        target = Target("value", value=part.value) if part.value else None if inputs else whole
+        made = made or part.text == "(" or part.text.endswith("return (")
+        spans.append(Span(part.text, lit, target))
+    indent = min(2 * row.depth, max(0, area.width // 3))
+    put_cut(grid, x + 4 + indent, y, spans, max(0, area.right - x - 4 - indent), glyphs)
+
+
+def before_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    """The graph as it was before, row by row beside the graph as it is."""
+    rows = graph_rows(model, context.look.ghosts)
+    if model.why_no_graph:
+        sentence(grid, area, "before", model.why_no_graph)
+        return
+    focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
+
+    def draw(row: GraphRow, y: int) -> None:
+        target = Target("value", value=row.number)
+        text = row.before or row.text
+        sign = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
+        if row.change in ("added", "moved", "gone"):
+            return
+        if row.lit or row.chosen:
+            grid.put(area.left, y, context.glyphs.lit, "path", target)
+        style = "warn" if sign == "-" else "dim"
+        grid.put(area.left + 1, y, sign, style, target)
+        indent = min(2 * row.depth, area.width // 3)
+        grid.put(
+            area.left + 3 + indent, y, text, "text" if sign == "-" else "dim", target,
+            max(0, area.width - 3 - indent),
+        )  # fmt: skip
+
+    listed(grid, area, context.glyphs, "before", rows, focus, draw)
+
+
+# What it was made from
+
+
+def source_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    if not model.source:
+        sentence(grid, area, "source", model.why_no_source)
+        return
+    coloured = python(tuple(row.text for row in model.source))
+    places = {id(row): at for at, row in enumerate(model.source)}
+    glyphs = context.glyphs
+
+    def draw(row: Any, y: int) -> None:
+        if not row.line:
+            grid.put(area.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=area.width - 1)
+            return
+        target = Target("value", value=row.number)
+        if row.lit or row.chosen:
+            grid.put(area.left, y, glyphs.lit, "path", target)
+        if row.chosen:
+            grid.put(area.left + 1, y, glyphs.mark, "path", target)
+        grid.put(area.left + 2, y, fit(str(row.line), 4, align=">"), "dim", target)
+        at, spans = 0, []
+        for span in coloured.line(places[id(row)]):
+            for sign in span.text:
+                lit = any(lo <= at < hi for lo, hi in row.spans)
+                spans.append(Span(sign, f"{span.style} lit" if lit else span.style, target))
+                at += 1
+        put_cut(grid, area.left + 7, y, spans, max(0, area.width - 7), glyphs)
+
+    focus = first(model.source, lambda r: r.chosen, lambda r: r.lit)
+    listed(grid, area, glyphs, "source", model.source, focus, draw)
+
+
+def tree_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    if not model.tree:
+        sentence(grid, area, "tree", "No syntax tree: only scripted functions have one.")
+        return
+    glyphs = context.glyphs
+
+    def draw(row: Any, y: int) -> None:
+        if not row.kind:
+            grid.put(area.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=area.width - 1)
+            return
+        target = Target("value", value=row.number)
+        if row.lit or row.chosen:
+            grid.put(area.left, y, glyphs.lit, "path", target)
+        if row.chosen:
+            grid.put(area.left + 1, y, glyphs.mark, "path", target)
+        lit = " lit" if row.lit or row.chosen else ""
+        indent = min(row.depth, max(0, area.width // 3))
+        spans = [
+            Span(f"{row.field} " if row.field else "", "dim", target),
+            Span(row.kind, f"op{lit}", target),
+            Span(f" {row.text}" if row.text else "", f"name{lit}", target),
+        ]
+        put_cut(grid, area.left + 3 + indent, y, spans, area.width - 3 - indent, glyphs)
+
+    focus = first(model.tree, lambda r: r.chosen, lambda r: r.lit)
+    listed(grid, area, glyphs, "tree", model.tree, focus, draw)
+
+
+def token_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    if not model.tokens:
+        sentence(grid, area, "tokens", "No tokens: only scripted functions have them.")
+        return
+
+    def draw(row: Any, y: int) -> None:
+        target = Target("value", value=row.number)
+        if row.lit or row.chosen:
+            grid.put(area.left, y, context.glyphs.lit, "path", target)
+        if row.chosen:
+            grid.put(area.left + 1, y, context.glyphs.mark, "path", target)
+        lit = " lit" if row.lit or row.chosen else ""
+        place = f"{row.line}:{row.column}"
+        x = grid.put(area.left + 2, y, fit(place, 7, align=">"), "dim", target)
+        x = grid.put(x + 1, y, fit(row.kind, 10, context.glyphs.ellipsis), "type", target)
+        text = row.text if row.text.strip() else repr(row.text)
+        grid.put(x + 1, y, text, f"name{lit}", target, max(0, area.right - x - 1))
+
+    focus = first(model.tokens, lambda r: r.chosen, lambda r: r.lit)
+    listed(grid, area, context.glyphs, "tokens", model.tokens, focus, draw)
+
+
+def code_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    if not model.code:
+        sentence(grid, area, "code", "This graph has not become instructions in this recording.")
+        return
+    glyphs = context.glyphs
+
+    def draw(row: Any, y: int) -> None:
+        target = Target("value", value=row.number) if row.number else None
+        if row.lit:
+            grid.put(area.left, y, glyphs.lit, "path", target)
+        if row.chosen:
+            grid.put(area.left + 1, y, glyphs.mark, "path", target)
+        grid.put(area.left + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
+        style = "dim" if model.code_ahead else "text"
+        lit = f"{style} lit" if row.lit else style
+        grid.put(area.left + 7, y, row.text, lit, target, max(0, area.width - 7))
+
+    focus = first(model.code, lambda r: r.chosen, lambda r: r.lit)
+    aside = "made later" if model.code_ahead else ""
+    listed(grid, area, glyphs, "code", model.code, focus, draw, aside)
+
+
+# Passes, rewrites, functions
+
+
+def pass_list(model: JitModel, idle: bool) -> tuple[PassRow, ...]:
+    """The passes to list: where we are always, those that changed nothing only if asked for."""
+    return tuple(row for row in model.passes if idle or not row.idle or row.state == "here")
+
+
+def pass_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    glyphs, idle = context.glyphs, context.look.idle
+    rows = pass_list(model, idle)
+    hidden = len(model.passes) - len(rows)
+    aside = f"{hidden} idle hidden" if hidden else ""
+
+    def draw(row: PassRow, y: int) -> None:
+        pass_line(grid, area, row, y, glyphs)
+
+    focus = first(rows, lambda r: r.state == "here")
+    listed(grid, area, glyphs, "passes", rows, focus, draw, aside)
+
+
+def pass_line(grid: Grid, area: Area, row: PassRow, y: int, glyphs: Glyphs) -> None:
+    target = Target("event", event=row.at)
+    style = {"here": "here", "ahead": "dim"}.get(row.state, "text")
+    if row.lit:
+        grid.put(area.left, y, glyphs.mark, "path", target)
+    if row.state == "here":
+        grid.put(area.left + 1, y, glyphs.here, "here", target)
+    elif row.failed:
+        grid.put(area.left + 1, y, glyphs.fail, "error", target)
+    tail, time = "", ""
+    if row.sort == "pass":
+        tail = "failed" if row.failed else "not ended" if row.changes < 0 else f"{row.changes}"
+        time = time_text(row.ns, glyphs) if row.changes >= 0 else ""
+    elif row.sort == "code":
+        tail = f"{row.changes} instr."
+    room = area.width - 3
+    right = f"{fit(tail, 4, '', '>') if len(tail) < 5 else tail}"
+    right += f" {fit(time, 7, '', '>')}" if time and room >= 20 else ""
+    name = f"{row.index:>2} {row.name}" if row.sort == "pass" and row.index else f"{row.name}"
+    wide = max(4, room - cells(right) - 1)
+    shown = "error" if row.failed else "dim" if row.idle and row.state != "here" else style
+    grid.put(area.left + 3, y, fit(name, wide, glyphs.ellipsis), shown, target)
+    number = "error" if row.failed else "dim" if row.idle or row.state == "ahead" else "number"
+    grid.put(area.left + 4 + wide, y, right, number, target, max(0, room - wide - 1))
+
+
+def time_text(ns: int, glyphs: Glyphs) -> str:
+    """`12us`, `3.4ms`: two or three digits."""
+    micro = "us"
+    if ns < 1_000:
+        return f"{ns}ns"
+    if ns < 10_000:
+        return f"{ns / 1e3:.1f}{micro}"
+    if ns < 1_000_000:
+        return f"{ns / 1e3:.0f}{micro}"
+    return f"{ns / 1e6:.1f}ms" if ns < 1e9 else f"{ns / 1e9:.1f}s"
+
+
+def rule_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    """The rewrites of the pass, and below them the text of the rule of the last one."""
+    glyphs = context.glyphs
+    if not model.rewrites:
+        sentence(
+            grid, area, "rule", "Nothing was rewritten here. p goes to the next pass that changes."
+        )
+        return
+    high = area.bottom - area.top
+    room = min(len(model.rewrites), max(1, (high - 4) // 3))
+    upper = Area(area.left, area.right, area.top, area.top + 1 + room)
+
+    def draw(row: Any, y: int) -> None:
+        target = Target("event", event=row.at)
+        if row.here:
+            grid.put(area.left + 1, y, glyphs.here, "here", target)
+        text = f"{row.index} {row.rule}" + (f" {glyphs.dot} {row.reason}" if row.reason else "")
+        style = "here" if row.here else "text"
+        grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
+
+    focus = first(model.rewrites, lambda r: r.here)
+    listed(grid, upper, glyphs, "rewrites", model.rewrites, focus, draw)
+    lower = Area(area.left, area.right, upper.bottom, area.bottom)
+    rule = model.rule
+    if not rule.lines:
+        why = rule.why or "Step by rewrite (s, then ]) to see the rule of each."
+        sentence(grid, lower, "rule", why)
+        return
+
+    def code(row: tuple[int, str], y: int) -> None:
+        number, text = row
+        here = number == rule.line
+        if here:
+            grid.put(area.left + 1, y, glyphs.here, "here")
+        grid.put(area.left + 2, y, fit(str(number), 4, align=">"), "dim")
+        grid.put(area.left + 7, y, text, "head" if here else "text", room=max(0, area.width - 7))
+
+    numbered = list(enumerate(rule.lines, rule.first))
+    listed(
+        grid, lower, glyphs, "rule", numbered, rule.line - rule.first, code,
+        f"{rule.path}:{rule.line}",
+    )  # fmt: skip
+
+
+def function_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    """Every function, and under each its graphs; Enter goes there."""
+    glyphs = context.glyphs
+    rows: list[tuple[Any, Any]] = []
+    for function in model.functions:
+        rows.append((function, None))
+        rows += [(function, graph) for graph in function.graphs]
+
+    def draw(row: tuple[Any, Any], y: int) -> None:
+        function, graph = row
+        here = graph.current if graph else function.current and not function.graphs
+        at = graph.until if graph else function.at
+        target = Target("event", event=at)
+        if here:
+            grid.put(area.left + 1, y, glyphs.here, "here", target)
+        if graph:
+            text = f"  graph {graph.graph}: {graph.phase}"
+        else:
+            place = f" {glyphs.dot} line {function.line}" if function.line else ""
+            text = f"{function.name} {glyphs.dot} {function.how}{place}"
+        style = "here" if here else "text" if graph else "title"
+        grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
+
+    focus = first(rows, lambda r: bool(r[1]) and r[1].current, lambda r: r[0].current)
+    listed(grid, area, glyphs, "functions", rows, focus, draw)
+
+
+def sentence(grid: Grid, area: Area, title: str, text: str) -> None:
+    """A heading and a sentence, over as many lines as it needs."""
+    if area.bottom <= area.top:
+        return
+    grid.put(area.left + 1, area.top, title, "head", room=area.width - 1)
+    for y, line in enumerate(wrap(text, area.width - 2), area.top + 1):
+        if y < area.bottom:
+            grid.put(area.left + 1, y, line, "dim", room=area.width - 1)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The words of a text over lines of at most so many cells."""
+    lines = [""]
+    for word in text.split():
+        joined = f"{lines[-1]} {word}".strip()
+        if lines[-1] and cells(joined) > max(8, width):
+            lines.append(word)
+        else:
+            lines[-1] = joined
+    return lines
+
+
+PANES: dict[str, Callable[[Grid, Area, JitModel, DrawContext], None]] = {
+    "passes": pass_pane,
+    "source": source_pane,
+    "tree": tree_pane,
+    "tokens": token_pane,
+    "before": before_pane,
+    "rule": rule_pane,
+    "code": code_pane,
+    "functions": function_pane,
+}
+"""What can stand beside the graph, by name."""

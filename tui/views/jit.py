@@ -1,0 +1,169 @@
+"""The JIT: source, tree and graph side by side, every pass, every rewrite, and why nodes vanish."""
+
+from __future__ import annotations
+
+from engine.inspect.models.jit import JitModel
+from tui.render import Picture
+from tui.render.boxes import Grid
+from tui.views import DrawContext
+from tui.views._jit_panes import PANES, Area, graph_pane, pass_pane, wrap
+
+NAME = "jit"
+KEY = "J"
+TITLE = "JIT"
+WHOLE = True  # it brings its own source: it wants the whole screen
+HELP = {
+    "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule.",
+    "▌": "It belongs to what is selected: what that came from, or became.",
+    "◆": "Just this is selected. Beside a pass: it made, or took away, some of what is selected.",
+    "+": "This pass (or rewrite) added the line.",
+    "-": "It removed the line, which keeps its place. Or joins the words of a name.",
+    "~": "It changed the line: the pane `before` shows how it was.",
+    ">": "It moved the line here. Or the sign of an arrow.",
+    "<": "The line stood here before it was moved.",
+    "╌": "An earlier pass removed this line. Select it to read why.",
+    "▴": "So many rows more above.",
+    "▾": "So many rows more below.",
+    "✖": "The pass failed; everything up to there is shown.",
+    "graph": "The intermediate form as PyTorch prints it. Of tensor types, requires_grad=0 and device=cpu "
+    "are left out: nearly all say it. `with prim::FusionGroup_0` is the graph inside of a group.",
+    "passes": "What happened to this graph, in order: changes and time. Those to come are dim; Enter goes "
+    "there. Passes that changed nothing are idle: f lists them.",
+    "source": "The function and those that were inlined into it; bright is what the selected Value is from.",
+    "tree": "The syntax tree: what it is of the node above, its kind, its names and operators.",
+    "tokens": "Place, kind and text of each token.",
+    "before": "The graph before the pass or the rewrite, row by row beside the graph after it.",
+    "rewrites": "What the pass did, one after the other, by rule and reason; Enter goes there.",
+    "rule": "Our own source where the rule is written.",
+    "code": "The instructions that the graph became.",
+    "functions": "Everything that was compiled, and each of its graphs. Enter goes there.",
+    "instr.": "Instructions.",
+    "│": "Between two panes.",
+    "─": "Between two panes.",
+    "“": "Before the name of a rule.",
+    "”": "After it.",
+}
+
+_BESIDE = 100  # from this width three panes stand side by side
+_FOUR = 150  # and from this one four
+_HIGH = 24  # lines from which the left column holds two panes
+_PASSES = 31  # cells for the list of passes
+
+
+def draw(model: JitModel, context: DrawContext) -> Picture:
+    """Windows round what matters in each pane, exactly as high as there is room."""
+    width, height = max(40, context.width), max(12, context.height)
+    grid = Grid(width, height, context.glyphs)
+    if model.why:
+        for y, line in enumerate(wrap(model.why, width - 4), 1):
+            if y < height:
+                grid.put(2, y, line, "dim")
+        return grid.picture()
+    _title(grid, model, context)
+    about = _about(model, width)
+    top, bottom = 1, height - min(len(about), max(2, height // 4)) - 1
+    _about_lines(grid, about, bottom, context)
+    pane = chosen_pane(context, width)
+    if width >= _BESIDE:
+        _side_by_side(grid, model, context, pane, top, bottom)
+    else:
+        upper = bottom - max(5, (bottom - top) * 2 // 5)
+        graph_pane(grid, Area(0, width, top, upper), model, context)
+        grid.across(0, width - 1, upper)
+        PANES[pane](grid, Area(0, width, upper + 1, bottom), model, context)
+    grid.across(0, width - 1, bottom)
+    return grid.picture()
+
+
+def chosen_pane(context: DrawContext, width: int) -> str:
+    """What stands beside the graph: what was chosen, else what tells most in this room."""
+    for name in (context.look.pane, context.look.form):
+        if name in PANES and not (name == "passes" and width >= _BESIDE):
+            return name
+    return "source" if width >= _BESIDE else "passes"
+
+
+def _side_by_side(
+    grid: Grid, model: JitModel, context: DrawContext, pane: str, top: int, bottom: int
+) -> None:
+    width = grid.width
+    right = width - _PASSES
+    columns = _columns(model, pane, width, bottom - top)
+    left, share = 0, (right * (42 if len(columns) == 1 else 54) // 100) // len(columns)
+    for names in columns:
+        high = (bottom - top) // len(names)
+        for at, name in enumerate(names):
+            y = top + at * high
+            end = bottom if name == names[-1] else y + high - 1
+            PANES[name](grid, Area(left, left + share - 1, y, end), model, context)
+            if end < bottom:
+                grid.across(left, left + share - 1, end)
+        left += share
+        grid.down(left - 1, top, bottom)
+    graph_pane(grid, Area(left, right - 1, top, bottom), model, context)
+    grid.down(right - 1, top, bottom)
+    pass_pane(grid, Area(right, width, top, bottom), model, context)
+
+
+def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[str]]:
+    """The panes left of the graph, by column: what was chosen, and what else there is room for."""
+    stepping = any(row.here for row in model.rewrites)
+    other = pane if pane != "source" else "rule" if stepping else "tree"
+    if width >= _FOUR:
+        return [["source"], [other]]
+    return [["source", other]] if height >= _HIGH and pane != "before" else [[pane]]
+
+
+def _title(grid: Grid, model: JitModel, context: DrawContext) -> None:
+    dot = context.glyphs.dot
+    where = f"{model.file.rpartition('/')[2]}:{model.line}" if model.line else model.file
+    x = grid.put(1, 0, model.function, "title", room=grid.width // 3)
+    counts = [
+        (f"{sign}{count}", style)
+        for sign, count, style in (
+            ("+", model.added, "good"), ("-", model.removed, "warn"),
+            ("~", model.changed, "number"), (">", model.moved, "type"),
+        )
+        if count
+    ]  # fmt: skip
+    said = model.position
+    after = sum(len(text) + 1 for text, _ in counts) + len(said) + 2
+    aside = f" {dot} {model.how} {dot} {where}" if model.how else ""
+    x = grid.put(x, 0, aside, "dim", room=max(0, grid.width - x - after))
+    x = grid.put(max(x + 2, grid.width - after), 0, said, "head")
+    for text, style in counts:
+        x = grid.put(x + 1, 0, text, style)
+
+
+def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
+    """(text, style) of the lines at the bottom: an error, the rewrite, and what is selected."""
+    lines: list[tuple[str, str]] = []
+    if model.failed:
+        lines += [(line, "error") for line in wrap(f"The pass failed: {model.failed}", width - 2)]
+    lines += [(line, "warn") for text in model.warnings[-1:] for line in wrap(text, width - 2)]
+    here = next((row for row in model.rewrites if row.here), None)
+    if here is not None and not model.story:
+        reason = f" · {here.reason}" if here.reason else ""
+        place = f" · {model.rule.path}:{model.rule.line or here.line}" if here.file else ""
+        lines += [(line, "op") for line in wrap(f"rewrite: {here.rule}{reason}{place}", width - 2)]
+    chosen = next((row for row in model.rows if row.chosen), None)
+    if chosen is not None:
+        lines += [(line, "title") for line in wrap(chosen.text, width - 2)]
+        if chosen.before:
+            lines += [(line, "dim") for line in wrap(f"before: {chosen.before}", width - 2)]
+    lines += [(line, "text") for text in model.story for line in wrap(text, width - 2)]
+    return lines or [
+        ("Select a line, a node or a Value: all that it came from and became lights up.", "dim")
+    ]
+
+
+def _about_lines(
+    grid: Grid, about: list[tuple[str, str]], bottom: int, context: DrawContext
+) -> None:
+    room = grid.height - bottom - 1
+    shown = about[:room]
+    for y, (text, style) in enumerate(shown, bottom + 1):
+        grid.put(1, y, text.replace("·", context.glyphs.dot), style)
+    if len(about) > room:
+        said = f" {context.glyphs.arrow_down}{len(about) - room} "
+        grid.put(grid.width - len(said), grid.height - 1, said, "head")
