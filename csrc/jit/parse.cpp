@@ -296,7 +296,11 @@ class GraphReader {
       source = make_ref<Source>();
       source->file = std::string(text);
     }
-    node->set_span(Span{source, line, column, line, column});
+    Span span;
+    span.source = source;
+    span.line = span.end_line = line;
+    span.column = span.end_column = column;
+    node->set_span(std::move(span));
   }
 
   // Takes ":12" off the end.
