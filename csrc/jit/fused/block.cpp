@@ -246,10 +246,7 @@ class Emitter {
         release(i);
         return to;
       }
-      case Do::kNeg:
-      case Do::kAbs:
-        if (n.what == Do::kNeg) return one(n, i);
-        return with_sign(n, i);
+      case Do::kAbs: return without_sign(n, i);
       default: return one(n, i);
     }
   }
@@ -271,7 +268,7 @@ class Emitter {
       default: throw NoBlock();
     }
   }
-  int with_sign(const Node& n, size_t i) {
+  int without_sign(const Node& n, size_t i) {
     const Source sign = number(-0.0);
     if (sign.in_memory()) {
       const int to = take_value();
@@ -335,9 +332,8 @@ class Emitter {
         as_.fma_negated(to, reg(a), source(b));
       });
     }
-    // to * a + number: `to` is the factor b, which may be a number of its own.
-    const int first = !is_number(b) && dies(b, i) ? b : a, other = first == a ? b : a;
-    const int base = is_number(other) ? other : first, factor = base == other ? first : other;
+    // to * factor + number: `to` is a factor that is a number, or else one that nobody reads later.
+    const int base = is_number(b) || dies(b, i) ? b : a, factor = base == b ? a : b;
     return over_first(i, base, [&](int to) {
       const Source addend = source(n.c);
       if (n.what == Do::kMulAdd) return as_.fma_add_number(to, reg(factor), addend);
