@@ -43,8 +43,8 @@ const std::vector<Phase>& specialised() {
        3},
       {"group",
        "fewer, larger steps",
-       {"hoist_invariants", "group_products", "decompose", "propagate_shapes", "cse",
-        "constant_pooling", "fuse", "dce"},
+       {"hoist_invariants", "group_products", "remove_writes", "decompose", "propagate_shapes",
+        "cse", "constant_pooling", "fuse", "dce"},
        1},
       {"canonicalise", "names and order as PyTorch has them", {"canonicalise"}, 1},
   };

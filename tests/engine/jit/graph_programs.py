@@ -94,6 +94,7 @@ OPERATORS: dict[str, Any] = {
     "t": lambda x: x.t(),
     "add_": lambda x, y, alpha: x.add_(y, alpha=alpha),
     "mul_": lambda x, y: x.mul_(y),
+    "relu_": lambda x: x.relu_(),
     "linear": nn.functional.linear,
     "lt": lambda a, b: a < b,
     "floordiv": lambda a, b: a // b,
@@ -220,8 +221,11 @@ class Writer:
     def write(self) -> None:
         x, _shape = self.tensor()
         y = self.constant("int", self.draw(st.integers(1, 2)))
-        if self.draw(st.booleans()):
+        how = self.draw(st.integers(0, 2))
+        if how == 0:
             self.emit(f" = aten::mul_({x}, {y})")
+        elif how == 1:
+            self.emit(f" = aten::relu_({x})")
         else:
             self.emit(f" = aten::add_({x}, {y}, {self.constant('int', 1)})")
 
