@@ -90,10 +90,8 @@ size_t Executor::specialised_count() const {
   return specialised_.size();
 }
 
-Executor::Plan& Executor::specialise(const std::vector<InputGuard>& guards, int64_t runs) {
-  auto plan = std::make_unique<Plan>();
-  plan->guards = guards;
-  plan->graph = graph_for_any_input();
+GraphRef Executor::specialised_graph(const std::vector<InputGuard>& guards) const {
+  GraphRef graph = graph_for_any_input();
   for (const InputGuard& guard : guards) {
     TensorFacts facts;
     facts.dtype = guard.dtype;
@@ -101,9 +99,16 @@ Executor::Plan& Executor::specialise(const std::vector<InputGuard>& guards, int6
     facts.requires_grad = guard.requires_grad;
     facts.sizes = Dims();
     for (int32_t i = 0; i < guard.rank; ++i) facts.sizes->push_back(-1);
-    plan->graph->inputs()[static_cast<size_t>(guard.input)]->set_type(tensor_type(facts));
+    graph->inputs()[static_cast<size_t>(guard.input)]->set_type(tensor_type(facts));
   }
-  optimise(*plan->graph, true, function_.id());
+  optimise(*graph, true, function_.id());
+  return graph;
+}
+
+Executor::Plan& Executor::specialise(const std::vector<InputGuard>& guards, int64_t runs) {
+  auto plan = std::make_unique<Plan>();
+  plan->guards = guards;
+  plan->graph = specialised_graph(guards);
   CompileOptions options;
   options.guards = guards;
   plan->code = compile(plan->graph, function_.name(), options);
@@ -196,7 +201,9 @@ GraphRef Executor::graph_for(const Stack& arguments) {
   for (const auto& plan : specialised_)
     if (plan->fits(arguments.data())) return plan->graph;
   const std::vector<InputGuard> guards = guards_for(arguments.data());
-  if (guards.empty() || specialised_.size() >= kMostSpecialised) return general().graph;
+  if (guards.empty()) return general().graph;
+  // Who only asks takes no place from those who call.
+  if (specialised_.size() + 1 >= kMostSpecialised) return specialised_graph(guards);
   return specialise(guards, 0).graph;
 }
 

@@ -78,6 +78,7 @@ class Executor {
   Plan& general();
   // Counts a call; the plan that its arguments have, or have now; null for the general one.
   Plan* profile(const IValue* arguments);
+  GraphRef specialised_graph(const std::vector<InputGuard>& guards) const;
   Plan& specialise(const std::vector<InputGuard>& guards, int64_t runs);
 
   Function& function_;

@@ -57,12 +57,19 @@ struct Source : RefCounted {
   int first_line = 1;  // of `text` within the file
   std::string text;
 };
+struct CallSite;
 struct Span {
   Ref<Source> source;
   int line = 0, column = 0, end_line = 0, end_column = 0;
+  Ref<CallSite> caller = {};  // of a node that was inlined: where the call stood
 
   explicit operator bool() const { return static_cast<bool>(source); }
   std::string text() const;  // "model.py:12:8"
+};
+
+struct CallSite : RefCounted {
+  explicit CallSite(Span s) : span(std::move(s)) {}
+  const Span span;
 };
 
 struct Use {

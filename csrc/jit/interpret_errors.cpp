@@ -73,7 +73,11 @@ std::string traceback(const std::vector<Frame>& frames, const Node* where) {
   const auto add = [&](const Frame& frame) {
     const Node* node = where && &frame == &frames.back() ? where : frame.code->node(frame.pc);
     if (node && node->span()) {
-      text += place_text(node->span(), frame.code->name());
+      // What was inlined has no frame of its own, and knows where it was called.
+      std::vector<const Span*> places;
+      for (const Span* at = &node->span(); at; at = at->caller ? &at->caller->span : nullptr)
+        places.push_back(at);
+      for (size_t i = places.size(); i-- > 0;) text += place_text(*places[i], frame.code->name());
     } else {
       text += "  In " + frame.code->name() + (node ? ": " + print(*node) : "") + "\n";
     }

@@ -19,6 +19,17 @@ bool scalar_or_constant(const std::vector<Value*>& values) {
   });
 }
 
+// What is alive where is a square of the slots: a program that was unrolled to more stays boxed.
+constexpr size_t kMostNodes = 2000;
+size_t count_nodes(const Block& block) {
+  size_t n = 0;
+  for (const Node* node = block.first(); node != block.return_node(); node = node->next()) {
+    ++n;
+    for (const Block* inner : node->blocks()) n += count_nodes(*inner);
+  }
+  return n;
+}
+
 bool is_scalar(const Block& block);
 
 bool is_scalar(const Node& node) {
@@ -72,7 +83,7 @@ Ref<ScalarProgram> finished(Ref<ScalarProgram> program) {
 }  // namespace
 
 std::optional<ScalarRegion> scalar_region(const Node& loop) {
-  if (!is_scalar(loop)) return std::nullopt;
+  if (!is_scalar(loop) || count_nodes(*loop.block(0)) > kMostNodes) return std::nullopt;
   ScalarRegion region;
   region.node = &loop;
   std::unordered_set<const Value*> known;
@@ -91,7 +102,8 @@ std::optional<ScalarRegion> scalar_region(const Node& loop) {
 
 std::optional<ScalarRegion> scalar_region(const Graph& graph) {
   const Block& block = *graph.block();
-  if (block.returns().empty() || !is_scalar(block)) return std::nullopt;
+  if (block.returns().empty() || !is_scalar(block) || count_nodes(block) > kMostNodes)
+    return std::nullopt;
   ScalarRegion region;
   region.inputs.assign(block.params().begin(), block.params().end());
   ScalarLowering lowering;

@@ -34,6 +34,19 @@ Function* callee_of(const Node& node) {
        chain, again.name(), "): recursive calls are not supported");
 }
 
+// Nodes keep the place that they come from, and know from now on where they were called.
+void called_from(const Ref<CallSite>& site, Node* node, const Node* end) {
+  for (; node != end; node = node->next()) {
+    Span span = node->span();
+    if (span) {
+      span.caller = site;
+      node->set_span(std::move(span));
+    }
+    for (const Block* block : node->blocks())
+      called_from(site, block->first(), block->return_node());
+  }
+}
+
 // Replaces the call; the nodes that came in its place stand between its neighbours.
 void inline_call(Node* call, const Function& callee) {
   Graph& graph = call->graph();
@@ -43,8 +56,10 @@ void inline_call(Node* call, const Function& callee) {
   r.because("calls " + callee.name());
   std::vector<Value*> arguments(call->inputs().begin() + (by_name ? 1 : 0), call->inputs().end());
   graph.set_insert_point(call);
+  Node* last = call->prev();
   const std::vector<Value*> results = graph.inline_graph(callee.graph(), arguments);
   graph.set_insert_point(graph.block());
+  if (call->span()) called_from(make_ref<CallSite>(call->span()), last->next(), call);
   check_kind(results.size() == call->outputs().size(), ErrorKind::kInternal,
              "inline_calls: ", callee.name(), " returns ", results.size(), " values, the call has ",
              call->outputs().size(), " results");
