@@ -28,6 +28,10 @@ std::string quoted(const std::string& text) {
       case '\n': out += "\\n"; break;
       case '\t': out += "\\t"; break;
       case '\r': out += "\\r"; break;
+      case '\a': out += "\\a"; break;
+      case '\b': out += "\\b"; break;
+      case '\f': out += "\\f"; break;
+      case '\v': out += "\\v"; break;
       case '"': out += "\\\""; break;
       case '\'': out += "\\'"; break;
       case '\\': out += "\\\\"; break;
