@@ -148,14 +148,26 @@ EXPLORE = (
         "command",
         "Type a command: a view's name, `go 120`, `select x`, `grain op`.",
     ),
-    Key("graph('form')", "t", "form", "Draw the graph as boxes, as rows, as a list."),
+    Key(
+        "graph('form')",
+        "t",
+        "form",
+        "Draw the graph as boxes, as rows, as a list. In the JIT view: show something else beside it.",
+    ),
     Key(
         "graph('fold')",
         "f",
         "fold",
-        "Draw as one: nothing, blocks that repeat, the nodes of a line, of a module.",
+        "Draw as one: nothing, blocks that repeat, the nodes of a line, of a module. In the JIT view: "
+        "list or hide passes that changed nothing.",
     ),
-    Key("graph('open')", "u", "unfold", "Open the group that is pointed at; again to close it."),
+    Key(
+        "graph('open')",
+        "u",
+        "unfold",
+        "Open the group that is pointed at; again to close it. In the JIT view: which lines that are "
+        "gone keep their place.",
+    ),
     Key(
         "details",
         "d",
@@ -173,6 +185,22 @@ EXPLORE = (
         "Write the autograd graph to the current folder: as DOT, and as SVG where graphviz is there.",
     ),
 )
+
+COMPILER = (
+    Key("jit('pass', 1)", "full_stop", "next pass", "To the next pass that changed something."),
+    Key("jit('pass', -1)", "comma", "pass before", "To the changing pass before."),
+    Key("jit('function', 1)", "m", "next graph", "To the next graph that was compiled."),
+    Key("jit('function', -1)", "M", "graph before", "To the graph before."),
+    Key("jit('source')", "S", "source", "To where the function's source came to the compiler."),
+    Key("jit('tree')", "A", "tree", "To the tokens and the syntax tree (AST) of the function."),
+    Key("jit('graph')", "B", "begin", "To the graph as it was made, before every pass."),
+    Key("jit('inlined')", "L", "inlined", "To the graph after calls were inlined."),
+    Key("jit('fused')", "F", "fused", "To the graph after fusion."),
+    Key("jit('optimised')", "O", "optimised", "To the graph after the last pass."),
+    Key("jit('code')", "C", "code", "To the instructions that the graph became."),
+    Key("jit('run')", "R", "first run", "To the first run of these instructions."),
+)
+"""Keys of the JIT view; from another view they lead into it."""
 
 SCREEN = (
     Key("leave", "escape", "leave", "Go back one screen."),
@@ -262,6 +290,7 @@ PLAYGROUND = (
 GROUPS = {
     "Anywhere": ANYWHERE,
     "Explore": EXPLORE,
+    "JIT": COMPILER,
     "Screen": SCREEN,
     "Views": VIEW_KEYS,
     "Cursor": CURSOR,

@@ -276,6 +276,12 @@ class Stage:
         self.needle = text or self.needle
         if not self.needle:
             return "nothing to look for; type / and a text"
+        if self.view == "jit":
+            from tui import jit
+
+            said = jit.search(self, self.needle, direction)
+            if said is not None:
+                return said
         found = self.history.find(self.needle, self.moment, direction)
         if found is None:
             way = "after" if direction > 0 else "before"

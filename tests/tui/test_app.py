@@ -242,6 +242,7 @@ async def test_every_action_of_the_key_table_exists(tmp_path: Path) -> None:
     owners = {
         "Anywhere": Underhood,
         "Explore": Viewer,
+        "JIT": Viewer,
         "Screen": ExploreScreen,
         "Views": Viewer,
         "Cursor": Canvas,

@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.timer import Timer
 
-from tui.keys import EXPLORE, SCREEN, VIEW_KEYS, bindings
+from tui.keys import COMPILER, EXPLORE, SCREEN, VIEW_KEYS, bindings
 from tui.render import Picture, Target
 from tui.screens.base import key_words
 from tui.widgets.bar import Bar, Word
@@ -35,8 +35,8 @@ TWO_FROM = 110  # columns; every view is made to fit 80
 class Viewer(Vertical):
     """One or two views of a stage, the line that says what happened, the strip of time."""
 
-    KEYS = (EXPLORE, VIEW_KEYS)
-    BINDINGS = bindings(EXPLORE, VIEW_KEYS)
+    KEYS = (EXPLORE, VIEW_KEYS, COMPILER)
+    BINDINGS = bindings(EXPLORE, VIEW_KEYS, COMPILER)
 
     def __init__(self, changed: Callable[[], None] | None = None, *, side: bool = True) -> None:
         """`changed` is called when the moment, the selection or the view is another one. (A message
@@ -123,8 +123,13 @@ class Viewer(Vertical):
 
     def _arrange(self) -> bool:
         """Make room for one or two views; whether there are two."""
+        from tui.views import is_whole
+
         width = self.size.width
-        two = self.side and self.stage is not None and self.stage.view != SIDE and width >= TWO_FROM
+        name = (
+            self.stage.view if self.side and self.stage is not None and width >= TWO_FROM else SIDE
+        )
+        two = name != SIDE and not is_whole(name)
         if two:
             self.query_one("#side").styles.width = max(TWO_FROM - 83, min(60, width - 83))
         self.set_class(two, "two")
@@ -288,22 +293,29 @@ class Viewer(Vertical):
     def action_graph(self, change: str) -> None:
         """Draw graphs in another form, fold other things, open or close what is pointed at."""
         if self.stage is not None:
-            from tui import graphs
+            from tui import jit
 
-            acts = {
-                "form": graphs.next_form,
-                "fold": graphs.next_fold,
-                "open": graphs.open_or_close,
-            }
-            self.show(acts[change](self.stage))
+            self.show(jit.change(self.stage, change))
+
+    def action_jit(self, where: str, direction: int = 1) -> None:
+        """To a key phase of the compiler, the next changing pass or the next graph; in its view."""
+        if self.stage is None or self.stage.moment < 0:
+            return
+        from tui import jit
+
+        self.show(jit.go(self.stage, where, direction))
 
     def action_details(self) -> None:
         """All that the autograd view's pane has to say, however little room it has there."""
         if self.stage is None or self.stage.moment < 0:
             return
+        from tui import jit
         from tui.graphs import details
         from tui.screens.sheet import Sheet
 
+        if self.stage.view == jit.VIEW:
+            self._show_page("JIT", jit.page(self.stage))
+            return
         stage, glyphs = self.stage, self.app.glyphs  # type: ignore[attr-defined]
         self.app.push_screen(Sheet("Node", lambda width: details(stage, glyphs, width)))
 
@@ -385,11 +397,16 @@ class Viewer(Vertical):
         """Why what is selected is stale, alive, or without a gradient."""
         if self.stage is None:
             return
+        from tui import jit
         from tui.questions import why
+
+        compiler = self.stage.view == jit.VIEW and self.stage.selection.value
+        self._show_page("Why?", jit.page(self.stage) if compiler else why(self.stage))
+
+    def _show_page(self, title: str, text: str) -> None:
         from tui.screens.sheet import Sheet
 
-        text = why(self.stage)
-        self.app.push_screen(Sheet("Why?", lambda width: prose(text, width)))
+        self.app.push_screen(Sheet(title, lambda width: prose(text, width)))
 
     def action_export(self) -> None:
         """Write the screen as SVG to the current folder."""
@@ -421,7 +438,7 @@ class Viewer(Vertical):
         """Do what was typed after `:`."""
         if not text or self.stage is None:
             return
-        from tui import graphs
+        from tui import graphs, jit
 
         word, _, rest = text.strip().partition(" ")
         stage = self.stage
@@ -432,6 +449,7 @@ class Viewer(Vertical):
             "find": lambda: stage.search(rest),
             "view": lambda: stage.show_view(rest),
             "form": lambda: graphs.next_form(stage, rest),
+            "pane": lambda: jit.next_pane(stage, rest),
             "fold": lambda: graphs.next_fold(stage, rest),
         }
         if word in done:

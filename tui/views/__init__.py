@@ -78,6 +78,11 @@ def view(name: str) -> View:
     return known[name]
 
 
+def is_whole(name: str) -> bool:
+    """Whether a view brings its own source and has the whole screen."""
+    return bool(getattr(view(name), "WHOLE", False))
+
+
 COMMON = {
     "─│╭╮╰╯├┤┬┴┼": "A wire, or the frame of a box.",
     "━┃┏┓┗┛┣┫┳┻╋": "The same, of what is selected.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from engine.inspect.models._jit_lines import GraphRow
@@ -102,25 +103,57 @@ def first(rows: Sequence[Any], *tests: Callable[[Any], bool]) -> int:
 # The graph
 
 
-def graph_rows(model: JitModel, ghosts: str) -> tuple[GraphRow, ...]:
-    """The rows with those lines that are gone which are asked for; lit ones always stay."""
+FOLD = 3  # so many neighbours that are gone, and there is no room for them, are one row
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Rows that are gone, drawn as one."""
+
+    count: int
+    number: int
+    change: str = "gone"
+    chosen: bool = False
+    lit: bool = False
+
+
+def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folded]:
+    """The rows with those lines that are gone which are asked for; what is selected always stays."""
     if ghosts == "none":
         away: tuple[str, ...] = ("gone", "removed", "left")
     else:
         away = ("gone",) if ghosts == "pass" else ()
-    return tuple(row for row in model.rows if row.change not in away or row.chosen)
+    rows: list[GraphRow | Folded] = [
+        row for row in model.rows if row.change not in away or row.chosen
+    ]
+    if len(rows) <= room or ghosts:
+        return rows
+    kept: list[GraphRow | Folded] = []
+    for plain, group in groupby(rows, lambda row: row.change == "gone" and not row.chosen):
+        found = list(group)
+        if plain and len(found) >= FOLD:
+            last = found[-1]
+            assert isinstance(last, GraphRow)
+            lit = any(row.lit for row in found)
+            kept.append(Folded(len(found), last.number, lit=lit))
+        else:
+            kept += found
+    return kept
 
 
 def graph_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
-    rows = graph_rows(model, context.look.ghosts)
+    rows = graph_rows(model, context.look.ghosts, area.bottom - area.top - 1)
     if model.why_no_graph:
         sentence(grid, area, "graph", model.why_no_graph)
         return
     focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
-    gone = sum(row.change == "gone" for row in rows)
+    gone = sum(row.change == "gone" for row in model.rows)
     aside = f"{gone} gone" if gone else ""
 
-    def draw(row: GraphRow, y: int) -> None:
+    def draw(row: GraphRow | Folded, y: int) -> None:
+        if isinstance(row, Folded):
+            folded_line(grid, area, row, y, context.glyphs)
+            return
         graph_line(grid, area, row, y, context)
 
     listed(grid, area, context.glyphs, f"graph {model.graph}", rows, focus, draw, aside)
@@ -149,15 +182,26 @@ def graph_line(grid: Grid, area: Area, row: GraphRow, y: int, context: DrawConte
     put_cut(grid, x + 4 + indent, y, spans, max(0, area.right - x - 4 - indent), glyphs)
 
 
+def folded_line(grid: Grid, area: Area, row: Folded, y: int, glyphs: Glyphs) -> None:
+    target = Target("value", value=row.number)
+    if row.lit:
+        grid.put(area.left, y, glyphs.lit, "path", target)
+    grid.put(area.left + 2, y, glyphs.ghost, "ghost", target)
+    text = f"{row.count} lines that are gone"
+    grid.put(area.left + 4, y, text, "dim", target, max(0, area.width - 4))
+
+
 def before_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
     """The graph as it was before, row by row beside the graph as it is."""
-    rows = graph_rows(model, context.look.ghosts)
+    rows = graph_rows(model, context.look.ghosts, area.bottom - area.top - 1)
     if model.why_no_graph:
         sentence(grid, area, "before", model.why_no_graph)
         return
     focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
 
-    def draw(row: GraphRow, y: int) -> None:
+    def draw(row: GraphRow | Folded, y: int) -> None:
+        if isinstance(row, Folded):
+            return
         target = Target("value", value=row.number)
         text = row.before or row.text
         sign = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
@@ -272,11 +316,13 @@ def code_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> 
         if row.chosen:
             grid.put(area.left + 1, y, glyphs.mark, "path", target)
         grid.put(area.left + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
-        style = "dim" if model.code_ahead else "text"
+        if row.here:
+            grid.put(area.left + 6, y, glyphs.here, "here", target)
+        style = "dim" if model.code_ahead else "here" if row.here else "text"
         lit = f"{style} lit" if row.lit else style
         grid.put(area.left + 7, y, row.text, lit, target, max(0, area.width - 7))
 
-    focus = first(model.code, lambda r: r.chosen, lambda r: r.lit)
+    focus = first(model.code, lambda r: r.here, lambda r: r.chosen, lambda r: r.lit)
     aside = "made later" if model.code_ahead else ""
     listed(grid, area, glyphs, "code", model.code, focus, draw, aside)
 

@@ -13,7 +13,7 @@ KEY = "J"
 TITLE = "JIT"
 WHOLE = True  # it brings its own source: it wants the whole screen
 HELP = {
-    "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule.",
+    "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, this instruction.",
     "▌": "It belongs to what is selected: what that came from, or became.",
     "◆": "Just this is selected. Beside a pass: it made, or took away, some of what is selected.",
     "+": "This pass (or rewrite) added the line.",
@@ -21,7 +21,8 @@ HELP = {
     "~": "It changed the line: the pane `before` shows how it was.",
     ">": "It moved the line here. Or the sign of an arrow.",
     "<": "The line stood here before it was moved.",
-    "╌": "An earlier pass removed this line. Select it to read why.",
+    "╌": "An earlier pass removed this line; select it to read why. Where they do not fit, neighbours are one "
+    "row: u shows each, or none.",
     "▴": "So many rows more above.",
     "▾": "So many rows more below.",
     "✖": "The pass failed; everything up to there is shown.",
@@ -61,7 +62,8 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
         return grid.picture()
     _title(grid, model, context)
     about = _about(model, width)
-    top, bottom = 1, height - min(len(about), max(2, height // 4)) - 1
+    # always as high, so that nothing moves when something is selected
+    top, bottom = 1, height - max(3, min(6, height // 6)) - 1
     _about_lines(grid, about, bottom, context)
     pane = chosen_pane(context, width)
     if width >= _BESIDE:
@@ -87,7 +89,16 @@ def _side_by_side(
     grid: Grid, model: JitModel, context: DrawContext, pane: str, top: int, bottom: int
 ) -> None:
     width = grid.width
-    right = width - _PASSES
+    right, whole = width - _PASSES, bottom
+    if (
+        pane == "rule"
+    ):  # lines of our own source are long: below the others, as wide as there is room
+        band = bottom - (bottom - top) * 2 // 5
+        PANES[pane](grid, Area(0, right - 1, band + 1, bottom), model, context)
+        grid.across(0, right - 1, band)
+        pass_pane(grid, Area(right, width, top, bottom), model, context)
+        grid.down(right - 1, top, bottom)
+        pane, bottom = "source", band
     columns = _columns(model, pane, width, bottom - top)
     left, share = 0, (right * (42 if len(columns) == 1 else 54) // 100) // len(columns)
     for names in columns:
@@ -101,14 +112,16 @@ def _side_by_side(
         left += share
         grid.down(left - 1, top, bottom)
     graph_pane(grid, Area(left, right - 1, top, bottom), model, context)
-    grid.down(right - 1, top, bottom)
-    pass_pane(grid, Area(right, width, top, bottom), model, context)
+    if bottom == whole:
+        grid.down(right - 1, top, bottom)
+        pass_pane(grid, Area(right, width, top, bottom), model, context)
 
 
 def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[str]]:
     """The panes left of the graph, by column: what was chosen, and what else there is room for."""
     stepping = any(row.here for row in model.rewrites)
-    other = pane if pane != "source" else "rule" if stepping else "tree"
+    beside = "rule" if stepping else "tree" if model.tree else "code"
+    other = pane if pane != "source" else beside
     if width >= _FOUR:
         return [["source"], [other]]
     return [["source", other]] if height >= _HIGH and pane != "before" else [[pane]]
@@ -116,7 +129,7 @@ def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[s
 
 def _title(grid: Grid, model: JitModel, context: DrawContext) -> None:
     dot = context.glyphs.dot
-    where = f"{model.file.rpartition('/')[2]}:{model.line}" if model.line else model.file
+    where = model.file.rpartition("/")[2] + (f":{model.line}" if model.line else "")
     x = grid.put(1, 0, model.function, "title", room=grid.width // 3)
     counts = [
         (f"{sign}{count}", style)

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.inspect.events import ALLOCATORS, DEVICES, HOLDERS, KEYS, coded, short_op
-from engine.inspect.history import autograd_words
+from engine.inspect.history import autograd_words, jit_words
 from engine.inspect.history.arguments import show_argument
 from engine.inspect.history.autograd_words import GRADIENTS, NODES, reworded
 
@@ -30,6 +30,7 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
         said["owner"] = autograd_words.owner(history, m, fields)
     if kind.name == "NODE_NEW":
         said["node"] = fields["node"]
+    said |= jit_words.said(history, kind.name, fields)
     words = reworded(kind.name, kind.sentence, fields)
     if kind.name == "WRITE" and not fields["tensor"]:
         words = words.replace(" through tensor {tensor}", "")
@@ -79,7 +80,7 @@ CODES: dict[str, tuple[str, ...]] = {
 
 TENSORS = ("tensor", "base", "first", "second", "third", *GRADIENTS)
 STRINGS = ("op", "kernel", "loop", "isa", "function", "name", "type", "file", "id")
-TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION", *autograd_words.TEXTS)
+TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION", *autograd_words.TEXTS, *jit_words.TEXTS)
 """Kinds whose sentence ends with their own text, or says names that no field of theirs holds."""
 
 
@@ -166,6 +167,7 @@ _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
     "OUTPUT": _its_text,
     "EXCEPTION": _raised,
     **autograd_words.MORE,
+    **jit_words.MORE,
 }
 
 ADDED = {

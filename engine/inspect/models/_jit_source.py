@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.inspect.history.ir import Place
@@ -72,7 +72,7 @@ class Sources:
         rows: list[SourceRow] = []
         for function in self.functions:
             texts = function.source.splitlines()
-            if len(self.functions) > 1:
+            if len(self.functions) > 1 and texts:
                 rows.append(SourceRow(function.id, 0, function.name, 0, False, False, ()))
             lit, chosen = self._here(function, self.places), self._here(function, self.chosen)
             for line, text in enumerate(texts, function.first_line):
@@ -148,6 +148,8 @@ def functions_of(jit: Any, own: Any, places: Iterable[Place], moment: int) -> tu
     for place in places:
         files.setdefault(place.file, set()).add(place.line)
     found = [own] if own is not None else []
+    if own is not None and not own.source and (lines := files.get(own.file)):
+        found = [_stretch(jit.history, own, min(lines), max(lines))]
     for function in jit.functions(moment):
         last = function.first_line + len(function.source.splitlines())
         lines = files.get(function.file, ())
@@ -155,3 +157,11 @@ def functions_of(jit: Any, own: Any, places: Iterable[Place], moment: int) -> tu
         if not known and any(function.first_line <= line < last for line in lines):
             found.append(function)
     return tuple(found)
+
+
+def _stretch(history: Any, function: Any, first: int, last: int) -> Any:
+    """A traced function has no source of its own: the lines that ran while it was traced."""
+    number = next((n for n, text in history.trace.strings.items() if text == function.file), 0)
+    text = history.source(number)[1] if number else ""
+    lines = text.splitlines()[max(0, first - 2) : last + 1]
+    return replace(function, first_line=max(1, first - 1), source="\n".join(lines))

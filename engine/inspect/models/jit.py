@@ -42,6 +42,7 @@ class CodeRow:
     number: int
     lit: bool
     chosen: bool
+    here: bool  # a frame that runs now ran it last
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +198,8 @@ class _View:
             return ()
         last = self.steps[-1].moment if self.steps and self.inside else -1
         every = self.jit.rewrites(self.run)
-        if not self.inside and len(every) == 1:
-            last = every[0].moment
+        if not self.inside and every:
+            last = every[-1].moment
         return tuple(
             RewriteRow(
                 one.moment, one.index, one.rule, one.reason, one.file, one.line, one.moment == last
@@ -213,6 +214,7 @@ class _View:
             return (), False
         code = self.jit._code(int(mine[-1]))
         chosen = self.links.seeds(self.selected) if self.selected else frozenset()
+        running = self._pc(code.id)
         rows = []
         for pc, one in enumerate(code.instructions):
             made = frozenset((int(one["value"]),)) - {0} or frozenset(
@@ -221,10 +223,19 @@ class _View:
             rows.append(
                 CodeRow(
                     pc, one["text"], min(made, default=0), bool(made & self.family),
-                    bool(made & chosen),
+                    bool(made & chosen), pc == running,
                 )
             )  # fmt: skip
         return tuple(rows), code.moment > self.moment
+
+    def _pc(self, code: int) -> int:
+        """What the innermost running frame of this code ran last; -1: none runs."""
+        frames, steps = self.jit.tables.frames, self.jit.tables.steps
+        running = [row for row in frames.at(self.moment) if int(frames.code[row]) == code]
+        if not running:
+            return -1
+        ran = steps.until_now("frame", int(frames.id[running[-1]]), self.moment)
+        return int(steps.pc[ran[-1]]) if len(ran) else -1
 
     @staticmethod
     def _no_source(function: Any) -> str:

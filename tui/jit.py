@@ -1,0 +1,213 @@
+"""Keys of the JIT view: another pane, idle passes, ghosts, key phases, changing passes, search, a page.
+
+Each takes the stage and returns one sentence for the status line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tui.render import Target
+
+if TYPE_CHECKING:
+    from tui.stage import Stage
+
+VIEW = "jit"
+GHOSTS = {
+    "": "lines that are gone keep their place, as one row where they do not fit",
+    "all": "every line that is gone keeps its place",
+    "pass": "lines that this pass removed keep their place",
+    "none": "lines that are gone are not shown",
+}
+PHASES = {
+    "source": ("source", "the source"),
+    "tree": ("syntax", "the tokens and the tree"),
+    "graph": ("graph", "the graph as it was made"),
+    "inlined": ("inline_calls", "the graph after inlining"),
+    "fused": ("fuse", "the graph after fusion"),
+    "optimised": ("pass", "the graph after the last pass"),
+    "code": ("code", "the instructions"),
+    "run": ("run", "the first run of these instructions"),
+}
+"""The key phases: the sort of the row, or the pass, after which they are reached."""
+
+
+def change(stage: Stage, what: str) -> str:
+    """The keys that change how graphs are drawn: in this view, or in the others."""
+    from tui import graphs
+
+    if stage.view == VIEW:
+        return {"form": next_pane, "fold": idle_passes, "open": next_ghosts}[what](stage)
+    acts = {"form": graphs.next_form, "fold": graphs.next_fold, "open": graphs.open_or_close}
+    return acts[what](stage)
+
+
+def go(stage: Stage, where: str, direction: int = 1) -> str:
+    """To a key phase, the next changing pass or the next graph; in this view."""
+    if where == "pass":
+        said = changing_pass(stage, direction)
+    elif where == "function":
+        said = to_function(stage, direction)
+    else:
+        said = to_phase(stage, where)
+    stage.show_view(VIEW)
+    return said
+
+
+def next_pane(stage: Stage, name: str = "") -> str:
+    """Another thing beside the graph, or the one of that name."""
+    from tui.views._jit_panes import PANES
+
+    names = list(PANES)
+    if name and name not in names:
+        return f"no pane is called {name!r}; there are {', '.join(names)}"
+    now = stage.look.pane or "passes"
+    pane = name or names[(names.index(now) + 1) % len(names)]
+    stage.look = replace(stage.look, pane=pane)
+    return f"beside the graph: {pane}"
+
+
+def idle_passes(stage: Stage, name: str = "") -> str:
+    """List passes that changed nothing, or hide them."""
+    stage.look = replace(stage.look, idle=not stage.look.idle)
+    shown = "are listed" if stage.look.idle else "are hidden"
+    return f"passes that changed nothing {shown}"
+
+
+def next_ghosts(stage: Stage, name: str = "") -> str:
+    """Which of the lines that are gone keep their place."""
+    order = list(GHOSTS)
+    ghosts = order[(order.index(stage.look.ghosts) + 1) % len(order)]
+    stage.look = replace(stage.look, ghosts=ghosts)
+    return GHOSTS[ghosts]
+
+
+def to_phase(stage: Stage, name: str) -> str:
+    """To a key phase of the function that is looked at."""
+    sort, words = PHASES[name]
+    rows = [row for row in stage.model(VIEW).passes if sort in (row.sort, row.name)]
+    rows = [row for row in rows if sort == "pass" or row.name == sort or row.sort == sort]
+    if not rows:
+        return f"there is no such phase here: {words}"
+    row = rows[-1] if sort == "pass" else rows[0]
+    stage.remember()
+    stage.move(row.at)
+    return f"{words}; Backspace returns"
+
+
+def changing_pass(stage: Stage, direction: int) -> str:
+    """To the next pass that changes something, or to the one before."""
+    return stage.step(direction, "pass") if "pass" in stage.grains() else "no pass was recorded"
+
+
+def to_function(stage: Stage, direction: int) -> str:
+    """To the next graph of the recording (the next function, or the same one specialised)."""
+    functions = stage.model(VIEW).functions
+    if not functions:
+        return "no function came to the compiler yet"
+    places = sorted(
+        (graph.until, function.name, graph.graph, graph.current)
+        for function in all_functions(stage)
+        for graph in function.graphs
+    )
+    now = next((at for at, place in enumerate(places) if place[3]), -1 if direction > 0 else 0)
+    at = now + direction
+    if not 0 <= at < len(places):
+        return f"no {'later' if direction > 0 else 'earlier'} graph"
+    stage.remember()
+    stage.move(places[at][0])
+    return f"{places[at][1]}, graph {places[at][2]}; Backspace returns"
+
+
+def all_functions(stage: Stage) -> tuple[Any, ...]:
+    """Every function of the recording with its graphs, those to come too."""
+    from engine.inspect.models._jit_passes import focus_at, function_rows
+
+    jit = stage.history.jit
+    return function_rows(jit, focus_at(jit, stage.moment), stage.last)
+
+
+def search(stage: Stage, text: str, direction: int) -> str | None:
+    """To the next line of this graph that has the text, else to the pass or graph that has it.
+
+    None: nothing of the JIT has it.
+    """
+    wanted = text.lower()
+    model = stage.model(VIEW)
+    rows = [row for row in model.rows if row.change != "gone"]
+    at = next((i for i, row in enumerate(rows) if row.chosen), -1 if direction > 0 else len(rows))
+    ahead = rows[at + 1 :] if direction > 0 else rows[:at][::-1]
+    for row in ahead:
+        if wanted in row.text.lower():
+            stage.remember()
+            stage.select(Target("value", value=row.number))
+            return f"{row.text[:60]}; n for the next"
+    for moment, value, said in _elsewhere(stage, wanted, direction):
+        stage.remember()
+        stage.move(moment)
+        if value:
+            stage.select(Target("value", value=value))
+        return f"{said}; n for the next"
+    return None
+
+
+def _elsewhere(stage: Stage, wanted: str, direction: int) -> list[tuple[int, int, str]]:
+    """(moment, Value, words) of passes of that name and of nodes made with it, nearest first."""
+    jit, links = stage.history.jit, stage.history.jit.links
+    found = []
+    for row in range(len(jit.tables.runs)):
+        run = jit.run_fact(row)
+        if wanted in run.name.lower():
+            found.append((min(run.until, stage.last), 0, f"pass {run.name}"))
+    told = set(jit.tables.graphs.id.tolist())
+    graph_of = {
+        int(run): int(graph)
+        for run, graph in zip(jit.tables.runs.id, jit.tables.runs.graph, strict=True)
+    }
+    for node, kind in links.kind_of.items():
+        birth = links.births[node]
+        values = links.values_of.get(node, [])
+        names = [links.name_of.get(value, "") for value in values]
+        if birth.run and graph_of.get(birth.run) not in told:
+            continue
+        if wanted in f"%{' %'.join(names)} = {kind}".lower():
+            found.append((birth.moment, values[0] if values else 0, kind))
+    found.sort(key=lambda one: one[0])
+    if direction > 0:
+        return [one for one in found if one[0] > stage.moment]
+    return [one for one in found if one[0] < stage.moment][::-1]
+
+
+def page(stage: Stage) -> str:
+    """Everything about what is selected and the last rewrite, as the Markdown of a page."""
+    model = stage.model(VIEW)
+    parts: list[str] = []
+    if model.story:
+        chosen = next((row for row in model.rows if row.chosen), None)
+        parts += ["# What is selected", ""]
+        if chosen is not None:
+            parts += ["```", chosen.text, *([chosen.before] if chosen.before else []), "```", ""]
+        parts += [line + "\n" for line in model.story]
+        touched = [row for row in model.passes if row.lit]
+        if touched:
+            parts += ["# Passes that had to do with it", ""]
+            parts += [
+                f"- {row.index} {row.name}: {row.changes} changes, event {row.at:,}"
+                for row in touched
+            ]
+            parts.append("")
+        lit = [row for row in model.code if row.lit]
+        if lit:
+            parts += ["# Instructions", "", "```", *(f"{r.pc:>4} {r.text}" for r in lit), "```", ""]
+    here = next((row for row in model.rewrites if row.here), None)
+    if here is not None:
+        parts += [f"# Rewrite {here.index}: {here.rule}", "", here.reason, ""]
+        parts += [f"{model.rule.path}, line {model.rule.line}:", ""] if model.rule.lines else []
+        parts += ["```", *model.rule.lines, "```"] if model.rule.lines else [model.rule.why]
+    if model.failed:
+        parts += ["# A pass failed", "", "```", *model.failed.splitlines(), "```"]
+    return "\n".join(parts) or (
+        "Select a line, a node of the tree or a Value to be told where it comes from and why it "
+        "vanished; step by rewrite to be shown the rule of each."
+    )
