@@ -142,7 +142,9 @@ bool may_hand_on(const OperatorInfo& op) {
 }
 
 bool writes_items(const Node& node) {
-  return node.op() && node.op()->schema().name.starts_with("_fused_");
+  if (!node.op()) return false;
+  const std::string& name = node.op()->schema().name;  // "_fused_adam_"
+  return name.starts_with("_fused_") && name.ends_with("_");
 }
 
 bool changes_shape(const Node& node) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "jit/builtins/builtin.h"
 #include "jit/effects.h"
+#include "jit/fused/table.h"
 #include "jit/rewrite.h"
 
 namespace uh::jit {
@@ -174,12 +176,16 @@ bool is_dense(const Value* value) {
     }
     return true;
   }
-  // What an operator computed lies in memory that was made for it, without gaps.
+  // What a pointwise operator computed lies without gaps, however its operands lie.
   const Node* node = value->node();
-  if (!node->op() || role_of(*node) != Role::kOperator) return false;
-  const Schema& schema = node->op()->schema();
-  return !schema.views() && !schema.writes() && !may_hand_on(*node->op()) &&
-         !schema.name.starts_with("empty_strided");
+  if (!node->op() || as_builtin(node->op()) || node->op()->name_space() != "aten") return false;
+  const auto pointwise = fused::step_operators();
+  const std::string name = node->op()->full_name();
+  const auto at = std::lower_bound(pointwise.begin(), pointwise.end(), name,
+                                   [](const fused::StepOperator& step, const std::string& wanted) {
+                                     return step.name < wanted;
+                                   });
+  return at != pointwise.end() && at->name == name;
 }
 
 bool is_row_major(const Value* value) {

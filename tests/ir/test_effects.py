@@ -1,0 +1,58 @@
+"""What a pass may take away: of every operator whether it draws random numbers or writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from engine import ops
+from tests.ir.test_passes import parsed
+
+ROOT = Path(__file__).resolve().parents[2]
+# Of random.yaml, what computes the same every time.
+NOT_RANDOM = {"native_dropout_backward"}
+SCHEMAS = sorted(ops.schemas())
+RANDOM = {
+    name
+    for name in re.findall(
+        r"^- schema: (\w+)", (ROOT / "csrc/ops/random.yaml").read_text(), flags=re.MULTILINE
+    )
+    if name not in NOT_RANDOM
+} | {"lstm", "gru", "rnn_tanh", "rnn_relu", "scaled_dot_product_attention"}
+
+
+def graph_of(name: str) -> str:
+    """A graph that calls the operator with its inputs and does not use what it gives."""
+    text = str(ops.schemas()[name])
+    match = re.fullmatch(r"[\w.]+\((.*)\) -> (.*)", text)
+    assert match, text
+    inputs = []
+    arguments = re.sub(r"\[\d+\]", "[]", match[1])
+    for argument in re.split(r", (?![^\[]*\])", arguments):
+        if argument in ("*", ""):
+            continue
+        typed = argument.split("=")[0].strip()
+        kind, _, _ = typed.rpartition(" ")
+        kind = re.sub(r"\(a!?\)", "", kind)
+        kind = {"ScalarType": "int", "ScalarType?": "int?"}.get(kind, kind)
+        kind = {"MemoryFormat?": "int?", "Layout?": "int?"}.get(kind, kind)
+        inputs.append(kind)
+    results = re.sub(r"\(a!?\)", "", match[2]).strip("()")
+    outputs = [part.split(" ")[0] for part in results.split(", ") if part]
+    head = ", ".join(f"%i{i}.1 : {kind}" for i, kind in enumerate(inputs))
+    made = ", ".join(f"%o{i}.1 : {kind}" for i, kind in enumerate(outputs))
+    call = ", ".join(f"%i{i}.1" for i in range(len(inputs)))
+    return f"graph({head}):\n  {made} = aten::{name.split('.')[0]}({call})\n  return ()\n"
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_unused_calls_go_unless_they_do_something(name: str) -> None:
+    text = str(ops.schemas()[name])
+    writes = "(a!)" in text or (name.startswith("_fused_") and name.endswith("_"))
+    writes |= name.split(".")[0] in ("batch_norm", "native_batch_norm", "instance_norm")
+    stays = writes or name.split(".")[0] in RANDOM or "dropout_p" in text
+    with parsed(graph_of(name)) as graph:
+        graph.run("dce")
+        assert (f"aten::{name.split('.')[0]}(" in graph.text()) == stays, graph.text()
