@@ -188,7 +188,10 @@ void FusionGroup::run_program(Compiled& compiled, Stack& stack, int64_t frame) {
   const bool recorded = events::on();
   fused::Launch launch;
   fused::run(*compiled.program, tensors, outputs, numbers, recorded ? &launch : nullptr);
-  if (recorded) tell(compiled, launch, frame);
+  if (recorded) {
+    tell(compiled, launch, frame);
+    for (const Tensor& output : outputs) record_write(output);
+  }
   if (gradients && grad_enabled()) {
     Stack given(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
     record_group(Ref<FusionGroup>::share(this), std::move(given), outputs);

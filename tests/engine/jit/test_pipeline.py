@@ -348,6 +348,9 @@ def test_passes_graphs_and_launches_are_recorded(tmp_path: Path) -> None:
     ids = [int(e["a"]) for e in kernels]
     assert len(set(ids)) == len(ids) == 3, "without gradients, with them, and backwards"
     assert set(runs) == set(ids)
+    names = [name for name, _ in events]
+    launches = [i for i, name in enumerate(names) if name == "FUSED_RUN"]
+    assert all(names[i + 1] == "WRITE" for i in launches), "what it made is seen"
     for kernel in kernels:
         shown = json.loads(trace.blob(int(kernel["n"])))
         assert shown["steps"]
