@@ -21,6 +21,22 @@ std::string words(const InputGuard& promised, const IValue& value, const std::st
 
 }  // namespace
 
+namespace {
+bool holds_tensors(const Type& type) {
+  return type.is(TypeKind::kTensor) ||
+         (!type.is(TypeKind::kClass) &&
+          std::any_of(type.inner().begin(), type.inner().end(),
+                      [](const TypeRef& inner) { return holds_tensors(*inner); }));
+}
+bool computes_tensors(const Graph& graph) {
+  bool any = false;
+  graph.each_node([&](const Node* node) {
+    for (const Value* output : node->outputs()) any |= holds_tensors(*output->type());
+  });
+  return any;
+}
+}  // namespace
+
 Executor::Executor(Function& function)
     : function_(function), input_count_(function.graph().inputs().size()) {
   const auto& inputs = function.graph().inputs();
@@ -64,6 +80,7 @@ Executor::Plan& Executor::general() {
     plan->graph = graph_for_any_input();
     optimise(*plan->graph, false, function_.id());
     plan->code = compile(plan->graph, function_.name());
+    computes_tensors_ = computes_tensors(*plan->graph);
     general_ = std::move(plan);
   }
   return *general_;
@@ -127,11 +144,11 @@ Executor::Plan& Executor::specialise(const std::vector<InputGuard>& guards, int6
 }
 
 Executor::Plan* Executor::profile(const IValue* arguments) {
-  if (tensors_.empty()) return nullptr;
+  if (!computes_tensors_) return nullptr;
   for (const auto& plan : specialised_)
     if (plan->fits(arguments)) return plan.get();
   std::vector<InputGuard> seen = guards_for(arguments);
-  if (seen.empty() || specialised_.size() >= kMostSpecialised) return nullptr;
+  if (specialised_.size() >= kMostSpecialised) return nullptr;
   auto it = std::find_if(profiles_.begin(), profiles_.end(),
                          [&](const Profile& p) { return p.seen == seen; });
   if (it == profiles_.end()) {
@@ -154,7 +171,7 @@ const Code& Executor::slow_code_for(const Stack& stack, bool recorded) {
   Plan* plan = profile(arguments_of(stack));
   if (plan) {
     current_.store(plan, std::memory_order_release);
-  } else if (tensors_.empty()) {
+  } else if (!computes_tensors_) {
     current_.store(&any, std::memory_order_release);
   }
   return code_of(plan ? *plan : any, recorded);
@@ -198,10 +215,11 @@ GraphRef Executor::graph_for(const Stack& arguments) {
   std::lock_guard guard(lock_);
   check(arguments.size() == input_count_, function_.name(), ": graph_for: expected ", input_count_,
         " arguments, got ", arguments.size());
+  const Plan& any = general();
+  if (!computes_tensors_) return any.graph;
   for (const auto& plan : specialised_)
     if (plan->fits(arguments.data())) return plan->graph;
   const std::vector<InputGuard> guards = guards_for(arguments.data());
-  if (guards.empty()) return general().graph;
   // Who only asks takes no place from those who call.
   if (specialised_.size() + 1 >= kMostSpecialised) return specialised_graph(guards);
   return specialise(guards, 0).graph;

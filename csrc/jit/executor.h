@@ -4,7 +4,8 @@
 // after kProfiledRuns calls with tensors of the same dtypes, ranks and requires_grad a copy of the
 // graph that says so in its types is optimised and compiled, with GUARDs at its entry. Where a
 // guard does not hold, BAIL_OUT goes on with another specialisation or the general code. Sizes are
-// never promised: a batch of another size runs the same code.
+// never promised: a batch of another size runs the same code. Tensors within tuples, lists and
+// modules have no guards: fusion groups look at what comes.
 // Invariant: code that was made is kept as long as the Executor, at most kMostSpecialised of them;
 // a running frame points to it without a reference. General code accepts every input.
 // Read next: pipeline.h (the passes), interpret.h.
@@ -83,7 +84,8 @@ class Executor {
 
   Function& function_;
   const size_t input_count_;
-  std::vector<int32_t> tensors_;  // which inputs guards look at
+  std::vector<int32_t> tensors_;   // which inputs guards look at
+  bool computes_tensors_ = false;  // else there is nothing to specialise
   std::atomic<const Plan*> current_{nullptr};
   mutable std::recursive_mutex lock_;
   std::unique_ptr<Plan> general_;

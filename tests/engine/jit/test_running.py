@@ -181,6 +181,22 @@ def test_ctrl_c_ends_a_scripted_loop():
     assert time.monotonic() - begin < 10
 
 
+def cell(x, state: tuple[engine.Tensor, engine.Tensor]):
+    h, c = state
+    c = c.sigmoid() * x + h.tanh()
+    return c.tanh() * h, c
+
+
+def test_tensors_in_tuples_are_fused_too():
+    traced = jit.trace(cell, (engine.rand(2, 3), (engine.rand(2, 3), engine.rand(2, 3))))
+    x, h, c = engine.rand(2, 3), engine.rand(2, 3), engine.rand(2, 3)
+    wanted = cell(x, (h, c))
+    for _ in range(4):
+        got = traced(x, (h, c))
+        assert [one.tolist() for one in got] == [one.tolist() for one in wanted]
+    assert "prim::FusionGroup" in str(traced.graph_for(x, (h, c)))
+
+
 def test_threads_share_a_function():
     scripted = jit.script(mixed)
     wanted = mixed(engine.ones(3), 3).tolist()
