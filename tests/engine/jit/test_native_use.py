@@ -40,9 +40,9 @@ class Model(engine.nn.Module):
         return self.second(x)
 
 
-def run(*command: object, **more: object) -> subprocess.CompletedProcess[str]:
+def run(*command: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     words = [str(word) for word in command]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **more)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=env)
 
 
 def compiled(*command: object) -> None:
