@@ -224,7 +224,14 @@ class _Join:
             types.append(both)
             self.nothing.append([] if read else list(column))
         for i in range(2):
-            self.returned[i] += self.exits[i].values or [self._nothing(i, one) for one in types]
+            if self.exits[i].values:
+                self.returned[i] += self.exits[i].values
+                continue
+            for type, made_of in zip(types, self.nothing, strict=True):
+                nothing = self._nothing(i, type)
+                self.returned[i].append(nothing)
+                if made_of:  # nobody knows the type yet: it follows with the others
+                    made_of.append(nothing)
         return types
 
     def _nothing(self, i: int, type: Type) -> Value:
