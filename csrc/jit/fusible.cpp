@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dispatch/dispatcher.h"
+
 namespace uh::jit {
 
 using fused::Builder;
@@ -95,6 +97,13 @@ std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
     }
   }
   return arguments;
+}
+
+Value* insert_call(Graph& graph, std::string_view name, const std::vector<Value*>& inputs) {
+  const OperatorInfo* op = Dispatcher::instance().find(name);
+  check_kind(op != nullptr, ErrorKind::kInternal, "graph: there is no operator ",
+             std::string(name));
+  return graph.insert(graph.create_call(*op, inputs))->output();
 }
 
 std::optional<TermKind> as_step(const Node& node, const std::function<TypeRef(Value*)>& type_of) {

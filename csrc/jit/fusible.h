@@ -31,6 +31,10 @@ using TermOf = std::function<std::optional<fused::Term>(Value*)>;
 std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
                                                                const TermOf& term);
 
+// The call of an operator of the engine, by its full name, at the insertion point: what rules of
+// passes write. Its one result.
+Value* insert_call(Graph& graph, std::string_view name, const std::vector<Value*>& inputs);
+
 // What the node's one result would be; nothing where it cannot be a step. `type_of` says what is
 // known of an input.
 std::optional<fused::TermKind> as_step(const Node& node,

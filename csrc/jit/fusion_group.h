@@ -64,9 +64,6 @@ class FusionGroup final : public RefCounted {
 
 // The group of a prim::FusionGroup: made at the first question, and kept with the node.
 Ref<FusionGroup> fusion_group_of(const Node& node);
-inline void run_fusion_group(const Node& node, Stack& stack, int64_t frame = 0) {
-  fusion_group_of(node)->run(stack, frame);
-}
 
 // The program of a Subgraph whose tensor inputs are of these kinds; null where it cannot be one.
 fused::ProgramRef compile_group(const Graph& subgraph, const std::vector<fused::TermKind>& kinds);

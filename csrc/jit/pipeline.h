@@ -1,9 +1,9 @@
 // The pipeline: which passes run on a graph, in which order, and the users' among them.
 //
-// What: `general` passes hold for any input, `specialised` ones for the dtypes and ranks that the
-// types of the graph's inputs promise. A phase is run again until it changes nothing, a few times
-// at most. After every pass that changed something the recorder is given the graph.
-// Invariant: every pass runs through run_pass (pass.h), so a graph is valid between any two.
+// What: phases of general code hold for any input, those of specialised code for the dtypes and
+// ranks that the types of the graph's inputs promise. A phase is run again until it changes
+// nothing, a few times at most. After every pass that changed something the recorder is given the
+// graph. Invariant: every pass runs through run_pass (pass.h), so a graph is valid between any two.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 namespace uh::jit {
 
 struct Phase {
-  const char* name;  // "general"
+  const char* name;  // "simplify"
   const char* doc;
   std::vector<const char*> passes;
   int most_rounds;

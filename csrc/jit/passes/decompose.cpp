@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dispatch/dispatcher.h"
 #include "generated/ops/copy.h"
 #include "jit/fusible.h"
 #include "jit/pass.h"
@@ -17,12 +16,6 @@ namespace {
 // activation.cpp has the same numbers: PyTorch's.
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
-
-Value* call(Graph& graph, const char* op, const std::vector<Value*>& inputs) {
-  const OperatorInfo* found = Dispatcher::instance().find(op);
-  check_kind(found != nullptr, ErrorKind::kInternal, "decompose: there is no operator ", op);
-  return graph.insert(graph.create_call(*found, inputs))->output();
-}
 
 // The one result stands for the node's, with what was known of it.
 void replace(Node* node, Value* made) {
@@ -57,7 +50,7 @@ bool selu(Node* node) {
   Value* const alpha = graph.insert_constant(kSeluAlpha);
   Value* const scale = graph.insert_constant(kSeluScale);
   Value* const one = graph.insert_constant(int64_t{1});
-  replace(node, call(graph, "aten::elu", {node->input(0), alpha, scale, one}));
+  replace(node, insert_call(graph, "aten::elu", {node->input(0), alpha, scale, one}));
   return true;
 }
 
@@ -69,7 +62,7 @@ bool celu(Node* node) {
   graph.set_insert_point(node);
   Value* const one = graph.insert_constant(int64_t{1});
   Value* const inverse = graph.insert_constant(1 / *alpha);
-  replace(node, call(graph, "aten::elu", {node->input(0), node->input(1), one, inverse}));
+  replace(node, insert_call(graph, "aten::elu", {node->input(0), node->input(1), one, inverse}));
   return true;
 }
 
@@ -91,12 +84,12 @@ bool prelu(Node* node) {
   Rewrite r(graph, "prelu(x, w) -> _prelu_kernel(x, w.view(...))", {node});
   graph.set_insert_point(node);
   Value* const size = graph.insert_constant(shape);
-  Value* const weight = call(graph, "aten::view", {node->input(1), size});
+  Value* const weight = insert_call(graph, "aten::view", {node->input(1), size});
   TensorFacts facts = w.facts();
   facts.sizes = shape;
   facts.strides.reset();
   weight->set_type(tensor_type(facts));
-  replace(node, call(graph, "aten::_prelu_kernel", {node->input(0), weight}));
+  replace(node, insert_call(graph, "aten::_prelu_kernel", {node->input(0), weight}));
   return true;
 }
 
@@ -107,12 +100,13 @@ bool l1_loss(Node* node) {
   Rewrite r(graph, "l1_loss(x, y) -> mean(abs(x - y))", {node});
   graph.set_insert_point(node);
   Value* const one = graph.insert_constant(int64_t{1});
-  Value* made = call(graph, "aten::sub.Tensor", {node->input(0), node->input(1), one});
-  made = call(graph, "aten::abs", {made});
+  Value* made = insert_call(graph, "aten::sub.Tensor", {node->input(0), node->input(1), one});
+  made = insert_call(graph, "aten::abs", {made});
   if (*reduction != 0) {
     Value* const none = graph.insert_constant(IValue());
     Value* const keepdim = graph.insert_constant(false);
-    made = call(graph, *reduction == 1 ? "aten::mean" : "aten::sum", {made, none, keepdim, none});
+    made = insert_call(graph, *reduction == 1 ? "aten::mean" : "aten::sum",
+                       {made, none, keepdim, none});
   }
   replace(node, made);
   return true;
@@ -135,7 +129,7 @@ bool to(Node* node) {
   graph.set_insert_point(node);
   Value* const to = graph.insert_constant(IValue(*dtype));
   Value* const none = graph.insert_constant(IValue());
-  replace(node, call(graph, "aten::_to_copy", {node->input(0), to, none, none}));
+  replace(node, insert_call(graph, "aten::_to_copy", {node->input(0), to, none, none}));
   return true;
 }
 
@@ -227,9 +221,9 @@ bool batch_norm(Node* node) {
         IValue(ops::_to_copy(made, kind->dtype, Device::kUndefined, MemoryFormat::kUndefined)));
   };
   Value* const one = graph.insert_constant(int64_t{1});
-  Value* const apart = call(graph, "aten::sub.Tensor", {node->input(0), insert(*mean), one});
+  Value* const apart = insert_call(graph, "aten::sub.Tensor", {node->input(0), insert(*mean), one});
   apart->set_type(node->output()->type());
-  replace(node, call(graph, "aten::addcmul", {insert(*shift), apart, insert(*scale), one}));
+  replace(node, insert_call(graph, "aten::addcmul", {insert(*shift), apart, insert(*scale), one}));
   return true;
 }
 

@@ -8,7 +8,6 @@
 // tiles, round differently in the last bit; without a bias the first rule is exact.
 #include <algorithm>
 
-#include "dispatch/dispatcher.h"
 #include "generated/ops/join.h"
 #include "jit/alias.h"
 #include "jit/fusible.h"
@@ -18,12 +17,6 @@ namespace uh::jit {
 namespace {
 
 constexpr int64_t kLargeWeight = 1 << 16;  // elements of a weight from which one product pays
-
-Value* call(Graph& graph, const char* op, const std::vector<Value*>& inputs) {
-  const OperatorInfo* found = Dispatcher::instance().find(op);
-  check_kind(found != nullptr, ErrorKind::kInternal, "group_products: no operator ", op);
-  return graph.insert(graph.create_call(*found, inputs))->output();
-}
 
 const Dims* sizes_of(const Value* value) {
   const Type& type = *value->type();
@@ -43,7 +36,8 @@ void use_linear(Node* node, const AliasInfo& info) {
   Value* weight = turned->input(0);
   const Dims* w = sizes_of(weight);
   const Dims* x = sizes_of(node->input(0));
-  if (!w || !x || w->size() != 2 || x->size() != 2 || !floating(weight)) return;
+  // A matmul folds the leading dimensions into rows, as linear does.
+  if (!w || !x || w->size() != 2 || x->size() < 2 || !floating(weight)) return;
   if (!floating(node->input(0)) || kind_of(*weight->type()) != kind_of(*node->input(0)->type()))
     return;
   if (info.is_written(weight)) return;
@@ -51,7 +45,7 @@ void use_linear(Node* node, const AliasInfo& info) {
   Rewrite r(graph, "x @ w.t() -> linear(x, w)", {node, turned});
   graph.set_insert_point(node);
   Value* const none = graph.insert_constant(IValue());
-  Value* made = call(graph, "aten::linear", {node->input(0), weight, none});
+  Value* made = insert_call(graph, "aten::linear", {node->input(0), weight, none});
   made->set_type(node->output()->type());
   node->output()->replace_uses_with(made);
   graph.set_insert_point(graph.block());
@@ -79,7 +73,7 @@ void use_bias(Node* node, const AliasInfo& info) {
     Rewrite r(graph, "linear(x, w) + b -> linear(x, w, b)", {node, product});
     r.because("the sum is rounded once instead of twice");
     graph.set_insert_point(node);
-    Value* made = call(graph, "aten::linear", {product->input(0), product->input(1), bias});
+    Value* made = insert_call(graph, "aten::linear", {product->input(0), product->input(1), bias});
     made->set_type(node->output()->type());
     node->output()->replace_uses_with(made);
     graph.set_insert_point(graph.block());
@@ -134,15 +128,15 @@ void join(const std::vector<Product>& products) {
   Value* const weight = graph.insert_constant(IValue(ops::cat(weights, 0)));
   Value* const bias =
       graph.insert_constant(biases.empty() ? IValue() : IValue(ops::cat(biases, 0)));
-  Value* const all = call(graph, "aten::linear", {first->input(0), weight, bias});
+  Value* const all = insert_call(graph, "aten::linear", {first->input(0), weight, bias});
   Value* const sizes = graph.insert_constant(widths);
   Value* const last = graph.insert_constant(int64_t{-1});
   Value* const none = graph.insert_constant(IValue());
-  Value* const parts = call(graph, "aten::split_with_sizes", {all, sizes, last});
+  Value* const parts = insert_call(graph, "aten::split_with_sizes", {all, sizes, last});
   Node* unpack = graph.insert(graph.create("prim::ListUnpack", {parts}, products.size()));
   for (size_t i = 0; i < products.size(); ++i) {
     // As they lay in memory before: what follows may ask for a view that columns do not have.
-    Value* made = call(graph, "aten::contiguous", {unpack->output(i), none});
+    Value* made = insert_call(graph, "aten::contiguous", {unpack->output(i), none});
     Value* output = products[i].node->output();
     made->set_type(output->type());
     made->add_origin(output->id());

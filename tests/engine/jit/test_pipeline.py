@@ -373,3 +373,19 @@ def test_frozen_batch_norm_joins_what_follows(dtype: Any) -> None:
     assert "aten::batch_norm" not in text, text
     assert "prim::FusionGroup" in text
     assert same(found, model(x).detach())
+
+
+@FEW
+@given(program=programs())
+def test_groups_are_written_and_read_again(program: Program) -> None:
+    graph = Graph.parse(program.text)
+    wanted = computed(graph, program)
+    run_pass(graph, "propagate_shapes")
+    run_pass(graph, "fuse")
+    as_one(graph)
+    again = Graph.parse(graph.str(False))
+    assert again.str(False) == graph.str(False)
+    function = NativeFunction.of("f", again._handle)
+    for _ in range(4):
+        inputs = program.inputs()
+        assert all(map(close, [*function.call(inputs), *inputs], wanted)), graph.str(False)
