@@ -352,7 +352,13 @@ class Compiler {
       code_->groups_.push_back(fusion_group_of(*node));
       emit(Opcode::kFused, code_->groups_.size() - 1, n);
     } else if (kind == "prim::Uninitialized") {
-      code_->constants_.push_back(IValue());
+      // Nobody reads it, but it is handed on: to loops of machine code, which want a number.
+      const Type& type = *node->output()->type();
+      IValue nothing;
+      if (type.is(TypeKind::kInt)) nothing = int64_t{0};
+      if (type.is(TypeKind::kFloat)) nothing = 0.0;
+      if (type.is(TypeKind::kBool)) nothing = false;
+      code_->constants_.push_back(std::move(nothing));
       emit(Opcode::kConst, code_->constants_.size() - 1, 0, node->output());
     } else if (kind == "prim::PythonOp") {
       const Attribute* bound = node->attribute("name");
