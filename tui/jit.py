@@ -97,8 +97,21 @@ def to_phase(stage: Stage, name: str) -> str:
 
 
 def changing_pass(stage: Stage, direction: int) -> str:
-    """To the next pass that changes something, or to the one before."""
-    return stage.step(direction, "pass") if "pass" in stage.grains() else "no pass was recorded"
+    """To the next pass that changes something, or to the one before. (What the front end does to a
+    graph before it is first told cannot be shown, and is passed over.)"""
+    jit = stage.history.jit
+    told = set(jit.tables.graphs.id.tolist())
+    ends = jit.tables.ends
+    changed = [
+        int(since)
+        for since, run, count in zip(ends.since, ends.run, ends.changes, strict=True)
+        if count and jit.run_fact(jit.tables.runs.last("id", int(run), stage.last)).graph in told
+    ]
+    ahead = [moment for moment in changed if (moment - stage.moment) * direction > 0]
+    if not ahead:
+        return f"no {'later' if direction > 0 else 'earlier'} pass changed anything"
+    stage.move(ahead[0] if direction > 0 else ahead[-1])
+    return ""
 
 
 def to_function(stage: Stage, direction: int) -> str:

@@ -41,8 +41,6 @@ HELP = {
     "instr.": "Instructions.",
     "│": "Between two panes.",
     "─": "Between two panes.",
-    "“": "Before the name of a rule.",
-    "”": "After it.",
 }
 
 _BESIDE = 100  # from this width three panes stand side by side

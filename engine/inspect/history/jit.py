@@ -157,8 +157,18 @@ class Jit:
             int(table.index[row]),
             int(ends.changes[over]) if over >= 0 else -1,
             int(ends.ns[over]) if over >= 0 else 0,
-            self.history.text(int(ends.since[over])) if over >= 0 and ends.failed[over] else "",
+            self._failure(int(ends.since[over])) if over >= 0 and ends.failed[over] else "",
         )
+
+    def _failure(self, moment: int) -> str:
+        """Why a pass failed. An error of Python travels by a number: it is raised right after that."""
+        text = self.history.text(moment)
+        raised = self.history.tables.numbers("EXCEPTION")
+        place = int(raised.searchsorted(moment))
+        if not text.isdigit() or place >= len(raised):
+            return text or "it did not say why"
+        event = self.history.event(int(raised[place]))
+        return f"{self.history.string(event['type'])}: {self.history.text(event.number)}"
 
     def rewrites(self, run: int, m: int = FOREVER - 1) -> tuple[RewriteFact, ...]:
         """The rewrites of a run up to the moment, in order."""

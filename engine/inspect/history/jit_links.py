@@ -141,10 +141,24 @@ class Links:
     def family(self, numbers: Iterable[int]) -> frozenset[int]:
         """These Values, all that they were made from, and all that was made from these.
 
-        A negative number (jit_places.py) stands for the Values that come from a place.
+        A negative number (jit_places.py) stands for the Values that come from a place. A function that
+        is specialised has two graphs of one origin: what is the same in both belongs together.
         """
         seeds = {value for number in numbers for value in self.seeds(number)}
-        return frozenset(self._closure(seeds, self._from) | self._closure(seeds, self._to))
+        seeds |= self._copies(seeds)
+        sources = self._closure(seeds, self._from)
+        return frozenset(sources | self._copies(sources) | self._closure(seeds, self._to))
+
+    def _copies(self, values: set[int]) -> set[int]:
+        """The same Values in the other graphs that were made of the same one."""
+        mine = {value for value in values if self._told(value)}
+        origins = {origin for value in mine for origin in self._from.get(value, ())}
+        return {v for origin in origins for v in self._to.get(origin, ()) if self._told(v)}
+
+    def _told(self, value: int) -> bool:
+        """Whether a Value was there when its graph was first told: no pass made it."""
+        birth = self.births.get(self.node_of.get(value, -1))
+        return birth is not None and birth.run == 0
 
     def seeds(self, number: int) -> frozenset[int]:
         """The Values that a selected number stands for itself."""

@@ -37,8 +37,11 @@ def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
 
 def _ended(history: History, m: int, fields: dict[str, int]) -> str:
     row = history.jit.tables.runs.last("id", fields["run"], m)
-    name = f": {history.jit.run_fact(int(row)).name}" if row >= 0 else ""
-    return f"{name}; it failed: {' '.join(history.text(m).split())}" if fields["failed"] else name
+    if row < 0:
+        return ""
+    run = history.jit.run_fact(int(row))
+    failed = f"; it failed: {' '.join(run.failed.split())}" if run.failed else ""
+    return f": {run.name}{failed}"
 
 
 def _reason(history: History, m: int, fields: dict[str, int]) -> str:

@@ -96,14 +96,14 @@ class _Story:
             return f"not there yet: it comes at event {birth.moment:,}."
         if not birth.run:
             return f"there from the start ({birth.rule})."
-        return f"made in {self._pass(birth.run)} by the rule “{birth.rule}”."
+        return f'made in {self._pass(birth.run)} by the rule "{birth.rule}".'
 
     def _gone(self, end: Any) -> str:
         """Why a node vanished: pass, rule, reason and what stands for it."""
         facts = [fact for fact in self.jit.rewrites(end.run) if fact.moment == end.moment]
         where = f" ({short_path(facts[0].file)}:{facts[0].line})" if facts and facts[0].file else ""
         reason = f": {end.reason}" if end.reason else ""
-        said = f"It vanished in {self._pass(end.run)} by the rule “{end.rule}”{where}{reason}."
+        said = f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{where}{reason}.'
         if end.became:
             names = _names(self.jit, frozenset(end.became))
             return f"{said} {names} {'stands' if len(end.became) == 1 else 'stand'} for it since."

@@ -1,0 +1,347 @@
+"""The JIT view's model, from recorded compilations: every state, every tie, every reason."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+
+from engine.inspect.history.ir import IrGraph
+from engine.inspect.history.jit_places import LINE, TOKEN, TREE, node_number, number_of, what_is
+from engine.inspect.models import project, to_json
+from engine.inspect.models._jit_film import film_of
+from engine.inspect.models._jit_rule import rule_text
+from engine.inspect.models.jit import JitModel
+from engine.inspect.selection import Selection
+from tests.inspect.jit_traces import LOOP, recorded
+from tests.inspect.trace_builder import TraceBuilder
+
+BRANCHES = """
+import engine
+
+@engine.jit.script
+def scale(x, k: float):
+    if k > 1.0:
+        return x * k
+    return x
+
+@engine.jit.script
+def branches(x, n: int, flag: bool):
+    for i in range(3):
+        if flag:
+            x = scale(x, 2.0) + i
+        else:
+            x = x.t().t()
+    while n > 0:
+        x = x - n
+        n -= 1
+    return x * 2 + x * 2, n
+
+for _ in range(3):
+    out = branches(engine.ones(2, 3), 2, True)
+"""
+"""Inlining, constant conditions, unrolling, merging, control flow that stays."""
+
+BROKEN = """
+import engine
+
+@engine.jit.register_pass(after="peephole")
+def gives_up(graph):
+    for node in graph.findAllNodes("aten::neg"):
+        with graph.rewrite("-x -> x", node):
+            node.output().replaceAllUsesWith(node.input())
+    raise RuntimeError("this pass gives up")
+
+@engine.jit.script
+def negated(x):
+    return -x * 2
+
+try:
+    negated(engine.ones(2))
+except RuntimeError as error:
+    said = str(error)
+"""
+"""A pass of the user's that fails after it has changed something."""
+
+PROGRAMS = {"loop": LOOP, "branches": BRANCHES, "broken": BROKEN}
+GONE = ("gone", "removed", "left")
+
+
+def at(history, moment: int, value: int = 0) -> JitModel:
+    return project("jit", history, moment, Selection(value=value))
+
+
+def graphs(history) -> list[int]:
+    return list(dict.fromkeys(history.jit.tables.graphs.id.tolist()))
+
+
+def run_of(history, name: str, graph: int):
+    return next(run for run in history.jit.runs(graph, history.end) if run.name == name)
+
+
+def value_named(model: JitModel, kind: str) -> int:
+    """The first Value that is made by a node of this kind."""
+    return next(
+        row.number for row in model.rows if f" = {kind}" in row.text and row.change not in GONE
+    )
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_moment_shows_the_graph_as_it_is_then(program):
+    history = recorded(PROGRAMS[program])
+    shown = 0
+    for graph in graphs(history):
+        for moment in film_of(history.jit, graph).moments:
+            model = at(history, moment)
+            assert model.graph == graph
+            here = [row.node for row in model.rows if row.change not in GONE]
+            state = history.jit.graph_at(graph, moment)
+            assert here == [line.node for line in state.every_line()]
+            shown += 1
+    assert shown >= 2
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_snapshot_and_the_edits_since_give_the_next_snapshot(program):
+    history = recorded(PROGRAMS[program])
+    jit, compared = history.jit, 0
+    for graph in graphs(history):
+        state = None
+        for moment, row in jit.changes[graph]:
+            if row >= 0:
+                state.apply(jit._rewrite(row).edits)
+                continue
+            told = IrGraph(jit.json(moment))
+            if state is not None:
+                assert state.text() == told.text(), f"graph {graph} at event {moment}"
+                compared += 1
+            state = told
+    assert compared or program == "broken"
+
+
+@pytest.mark.parametrize("program", ["loop", "branches"])
+def test_what_stays_keeps_its_place_from_step_to_step(program):
+    history = recorded(PROGRAMS[program])
+    for graph in graphs(history):
+        models = [at(history, moment) for moment in film_of(history.jit, graph).moments]
+        for before, after in itertools.pairwise(models):
+            moved = {row.node for row in after.rows if row.change in ("moved", "left")}
+            kept = {row.node for row in before.rows} & {row.node for row in after.rows} - moved
+            orders = [
+                [row.node for row in model.rows if row.node in kept] for model in (before, after)
+            ]
+            assert orders[0] == orders[1], f"graph {graph}, event {after.moment}"
+
+
+def test_the_differences_are_those_of_the_pass_or_of_the_one_rewrite():
+    history = recorded(LOOP)
+    graph = graphs(history)[0]
+    run = run_of(history, "peephole", graph)
+    assert not [row for row in at(history, run.since).rows if row.change not in ("", "gone")]
+    rewrite = history.jit.rewrites(run.id)[0]
+    for moment in (rewrite.moment, run.until):
+        model = at(history, moment)
+        removed = [row.text for row in model.rows if row.change == "removed"]
+        assert [text.partition(" = ")[2] for text in removed] == [
+            "aten::t(%x.1)",
+            "aten::t(%17)",
+        ] or (len(removed) == 2 and all("aten::t(" in text for text in removed))
+        changed = next(row for row in model.rows if row.change == "changed")
+        assert "aten::mul(%x.1" in changed.text
+        assert "aten::mul(%x.1" not in changed.before
+        assert (model.added, model.removed, model.changed) == (0, 2, 1)
+    assert at(history, rewrite.moment).position == "in peephole, rewrite 1 of 1"
+    assert at(history, run.until).position == "after peephole"
+
+
+def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
+    history = recorded(LOOP)
+    run = run_of(history, "peephole", graphs(history)[0])
+    model = at(history, run.until)
+    inner, outer = (row for row in model.rows if row.change == "removed")
+    story = " ".join(at(history, run.until, outer.number).story)
+    assert "vanished in pass peephole (6)" in story
+    assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
+    assert "%x.1 stands for it since" in story
+    assert 'by the rule "a call -> the nodes of what it calls"' in story
+    assert "Nothing stands for it" in " ".join(at(history, run.until, inner.number).story)
+    before = " ".join(at(history, run.since, outer.number).story)
+    assert "It will go in pass peephole" in before
+    assert "vanished" not in before
+
+
+def test_a_merged_node_says_which_value_stands_for_it():
+    history = recorded(BRANCHES)
+    run = run_of(history, "cse", graphs(history)[0])
+    model = at(history, run.until)
+    merged = next(row for row in model.rows if row.change == "removed" and "aten::mul(" in row.text)
+    story = " ".join(at(history, run.until, merged.number).story)
+    assert "computed before -> what was computed before" in story
+    name = story.partition(" stands for it since")[0].split()[-1]
+    kept = next(row for row in model.rows if row.text.startswith(f"{name} : "))
+    assert kept.text.partition(" = ")[2] == merged.text.partition(" = ")[2]
+    lit = {row.node for row in at(history, run.until, merged.number).rows if row.lit}
+    assert {merged.node, kept.node} <= lit
+
+
+def test_a_line_of_an_inlined_function_lights_what_became_of_it_and_back():
+    history = recorded(LOOP)
+    graph = graphs(history)[0]
+    jit = history.jit
+    helper = next(f for f in jit.functions(history.end) if f.name == "helper")
+    inlined = run_of(history, "inline_calls", graph).until
+    line = helper.first_line + 2  # return x.t().t() * 2
+    model = at(history, inlined, number_of(helper.id, LINE, line))
+    lit = [row.text for row in model.rows if row.lit]
+    assert sum("aten::t(" in text for text in lit) == 2
+    assert any("aten::mul(" in text for text in lit)
+    assert not any("aten::relu(" in text for text in lit)
+    # and from the Value back to both lines: its own, and the call
+    product = value_named(at(history, inlined), "aten::mul")
+    model = at(history, inlined, product)
+    assert {(row.function, row.line) for row in model.source if row.lit} >= {(helper.id, line)}
+    assert any(row.lit and "helper(x)" in row.text for row in model.source)
+    assert any(row.lit and row.kind == "BinOp" for row in model.tree)
+
+
+def test_instructions_of_the_last_code_belong_to_values_of_the_first_graph():
+    history = recorded(LOOP)
+    first = graphs(history)[0]
+    relu = value_named(at(history, film_of(history.jit, first).moments[0]), "aten::relu")
+    code = next(row for row in at(history, history.end - 1).passes if row.sort == "code")
+    model = at(history, code.at, relu)
+    assert [row.text.split()[0] for row in model.code if row.lit]
+    assert any(row.lit for row in model.rows)
+
+
+def test_a_selected_tree_node_or_token_stays_selected_in_every_pass():
+    history = recorded(LOOP)
+    jit, graph = history.jit, graphs(history)[0]
+    looped = next(f for f in jit.functions(history.end) if f.name == "looped")
+    tree = jit.tree(looped.id)
+    index = next(
+        i for i, node in enumerate(tree) if node.kind == "Call" and i and "relu" in tree[i + 1].text
+    )
+    tokens = jit.syntax(looped.id)["tokens"]
+    token = next(i for i, one in enumerate(tokens) if one[1] == "relu")
+    for number in (number_of(looped.id, TREE, index), number_of(looped.id, TOKEN, token)):
+        for moment in film_of(jit, graph).moments:
+            model = at(history, moment, number)
+            alive = [row for row in model.rows if row.lit and row.change not in GONE]
+            assert any("aten::relu" in row.text for row in alive), moment
+            assert model.story
+            assert model.selected == number
+
+
+def test_numbers_of_places_and_nodes_are_read_back():
+    assert what_is(17) == ("value", 17, 0, 0)
+    assert what_is(node_number(17)) == ("node", 17, 0, 0)
+    for sort in (TREE, LINE, TOKEN):
+        assert what_is(number_of(3, sort, 1234)) == ("place", 3, sort, 1234)
+
+
+def test_parameters_come_from_where_the_function_names_them():
+    history = recorded(LOOP)
+    graph = graphs(history)[0]
+    moment = film_of(history.jit, graph).moments[0]
+    head = at(history, moment).rows[0]
+    x = next(part.value for part in head.parts if part.text == "%x.1")
+    model = at(history, moment, x)
+    assert any(row.lit and row.kind == "arg" and row.text == "x" for row in model.tree)
+
+
+def test_the_rows_of_passes_count_what_was_rewritten():
+    history = recorded(BRANCHES)
+    model = at(history, history.end - 1)
+    passes = [row for row in model.passes if row.sort == "pass"]
+    assert len(passes) > 10
+    for row in passes:
+        assert row.changes == len(history.jit.rewrites(row.run))
+        assert row.idle == (row.changes == 0)
+    sorts = [row.sort for row in model.passes]
+    assert sorts[:3] == ["source", "syntax", "graph"]
+    assert sorts[-2:] == ["code", "run"]
+    middle = next(row for row in passes if row.name == "unroll_loops")
+    states = [row.state for row in at(history, middle.at).passes]
+    here = states.index("here")
+    assert states.count("here") == 1
+    assert model.passes[here].name == "unroll_loops"
+    assert set(states[:here]) == {"past"}
+    assert set(states[here + 1 :]) == {"ahead"}
+
+
+def test_an_unrolled_loop_lights_up_in_every_copy():
+    history = recorded(BRANCHES)
+    graph = graphs(history)[0]
+    film = film_of(history.jit, graph)
+    start = at(history, film.moments[0])
+    added = value_named(start, "aten::add")  # x = scale(...) + i, inside of the loop
+    after = run_of(history, "unroll_loops", graph).until
+    lit = [r for r in at(history, after, added).rows if r.lit and "aten::add(" in r.text]
+    assert len([row for row in lit if row.change not in GONE]) == 3
+
+
+def test_a_pass_that_fails_shows_everything_up_to_there():
+    history = recorded(BROKEN)
+    failed = [
+        run for g in graphs(history) for run in history.jit.runs(g, history.end) if run.failed
+    ]
+    assert [run.name for run in failed] == ["gives_up"]
+    model = at(history, failed[0].until)
+    assert model.failed == "RuntimeError: this pass gives up"
+    assert model.changed == 1
+    assert model.rewrites[-1].rule == "-x -> x"
+    assert any("with graph.rewrite" in line for line in model.rule.lines)
+    assert next(row for row in model.passes if row.failed).state == "here"
+    assert "it failed: RuntimeError: this pass gives up" in history.event(failed[0].until).sentence
+
+
+def test_events_of_the_jit_say_names():
+    history = recorded(LOOP)
+    run = run_of(history, "peephole", graphs(history)[0])
+    assert history.event(run.since).sentence.startswith("pass peephole begins")
+    rewrite = history.jit.rewrites(run.id)[0]
+    assert history.event(rewrite.moment).sentence.endswith("x.t().t() -> x")
+    assert history.find("x.t().t()", -1, 1) is not None
+    assert (
+        history.event(history.find("kind:SYNTAX", -1, 1)).sentence == "function helper was parsed"
+    )
+
+
+def test_a_trace_without_the_jit_says_what_to_do():
+    model = at(TraceBuilder().history(), -1)
+    assert "engine.jit.script" in model.why
+    early = at(recorded(LOOP), 0)
+    assert "later" in early.why
+
+
+def test_before_its_first_call_a_function_has_its_source_and_no_graph():
+    history = recorded(LOOP)
+    syntax = history.jit.tables.syntax.since
+    model = at(history, int(syntax[-1]))
+    assert model.function == "looped"
+    assert not model.rows
+    assert "when the function is called" in model.why_no_graph
+    assert model.source
+    assert model.tree
+    assert model.tokens
+    assert "inlined" in at(history, int(syntax[0])).why_no_graph
+
+
+def test_the_text_of_a_rule_is_found_by_name_when_the_file_has_changed(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("\n" * 20 + 'with graph.rewrite("a -> b", node):\n    pass\n')
+    assert rule_text(str(file), 7, "a -> b").line == 21
+    assert rule_text(str(file), 21, "a -> b").lines[-2].startswith("with graph")
+    assert "is not on this machine" in rule_text("/nowhere/csrc/jit/none.cpp", 3, "x").why
+    assert "does not tell" in rule_text("", 0, "x").why
+    assert "it has changed since" in rule_text(str(file), 99, "other").why
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_model_is_json(program):
+    history = recorded(PROGRAMS[program])
+    for moment in range(0, history.end, max(1, history.end // 25)):
+        model = at(history, moment, 5)
+        assert json.loads(json.dumps(to_json(model)))["moment"] == moment

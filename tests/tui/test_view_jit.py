@@ -1,0 +1,228 @@
+"""The JIT view as a person sees it: at every size, in ASCII, without colour; and its keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.inspect.jit_traces import LOOP, recorded
+from tests.inspect.models.test_jit_model import BRANCHES, BROKEN, GONE, graphs, run_of
+from tui import jit
+from tui.render import ASCII, UNICODE, Picture
+from tui.render.theme import STYLES
+from tui.stage import Stage
+from tui.views import Look, help_of
+from tui.views._jit_panes import PANES, window
+
+SIZES = ((80, 20), (80, 24), (118, 34), (160, 50))
+
+
+def stage_at(program: str, moment: int, **look: object) -> Stage:
+    stage = Stage(recorded(program), view="jit")
+    stage.move(moment)
+    stage.look = Look(**look)  # type: ignore[arg-type]
+    return stage
+
+
+def peephole() -> Stage:
+    history = recorded(LOOP)
+    return stage_at(LOOP, run_of(history, "peephole", graphs(history)[0]).until)
+
+
+def picture(stage: Stage, width: int, height: int, glyphs=UNICODE) -> Picture:
+    return stage.picture("jit", width, height, glyphs)
+
+
+def every(glyphs=UNICODE):
+    """The view at many moments, in every size and with every pane."""
+    for program in (LOOP, BRANCHES, BROKEN):
+        end = recorded(program).end
+        for at in range(0, end, max(1, end // 12)):
+            for pane in PANES:
+                stage = stage_at(program, at, pane=pane, idle=at % 2 == 0)
+                rows = stage.model("jit").rows
+                for value in (0, rows[len(rows) // 2].number if rows else 3):
+                    stage.selection = replace(stage.selection, value=value)
+                    width, height = SIZES[at % len(SIZES)]
+                    yield stage, width, height, picture(stage, width, height, glyphs)
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_it_fits_and_every_sign_and_style_is_known(glyphs):
+    explained = "".join(help_of("jit", glyphs))
+    for _, width, height, drawn in every(glyphs):
+        assert drawn.width <= width
+        assert drawn.height == height
+        text = drawn.text()
+        strange = {sign for sign in text if not sign.isascii() and sign not in explained}
+        assert not strange
+        assert glyphs is UNICODE or text.isascii()
+        for y in range(drawn.height):
+            assert sum(span.width for span in drawn.line(y)) <= width
+            for span in drawn.line(y):
+                assert all(style in STYLES for style in span.style.split()), span
+
+
+def test_a_pass_is_told_by_signs_and_not_only_by_colour():
+    text = picture(peephole(), 118, 34).text()
+    assert "after peephole -2 ~1" in text
+    assert sum("-   %" in line and "aten::t(" in line for line in text.splitlines()) == 2
+    assert any("~   %" in line and "aten::mul(%x.1" in line for line in text.splitlines())
+    assert "▶  6 peephole" in text
+    assert "x.t().t() -> x" in text
+    assert "csrc/jit/peephole/" in text
+
+
+def test_what_is_selected_shows_in_all_panes_without_colour():
+    stage = peephole()
+    row = next(row for row in stage.model("jit").rows if row.change == "removed")
+    plain = picture(stage, 118, 34).text()
+    stage.selection = replace(stage.selection, value=row.number)
+    lit = picture(stage, 118, 34).text()
+    assert plain.count("▌") == 0
+    assert lit.count("▌") >= 4  # in the graph, the source, the tree or the rule, and beside passes
+    assert "◆-" in lit
+    assert "It vanished in pass peephole" in lit
+
+
+def test_nothing_is_left_out_silently():
+    history = recorded(BRANCHES)
+    stage = stage_at(BRANCHES, run_of(history, "unroll_loops", graphs(history)[0]).until)
+    text = picture(stage, 80, 20).text()
+    rows = len(stage.model("jit").rows)
+    graph = next(line for line in text.splitlines() if line.strip().startswith("graph "))
+    hidden = sum(int(word[1:]) for word in graph.split() if word[0] in "▴▾")
+    assert 0 < hidden < rows
+    assert "idle hidden" in text
+
+
+def test_windows_hold_the_focus_and_do_not_move_at_every_line():
+    for count in range(60):
+        for room in range(1, 20):
+            starts = []
+            for focus in range(count):
+                shown = window(focus, count, room)
+                assert focus in shown
+                assert len(shown) == min(count, room)
+                starts.append(shown.start)
+            assert starts == sorted(starts)
+    assert len({window(focus, 100, 20).start for focus in range(100)}) < 25
+
+
+def test_a_trace_without_the_jit_says_what_to_do():
+    from tests.inspect.trace_builder import TraceBuilder
+
+    builder = TraceBuilder()
+    builder.line(1)
+    stage = Stage(builder.history(), view="jit")
+    assert "engine.jit.script" in picture(stage, 80, 24).text()
+
+
+# Keys
+
+
+def test_t_goes_round_all_panes_and_f_and_u_toggle():
+    stage = peephole()
+    seen = [jit.change(stage, "form").rpartition(" ")[2] for _ in PANES]
+    assert set(seen) == set(PANES)
+    assert "is called 'x'" in jit.next_pane(stage, "x")
+    passes = picture(replace_pane(stage, "passes"), 80, 24).text()
+    assert "idle hidden" in passes
+    assert "are listed" in jit.change(stage, "fold")
+    assert "idle hidden" not in picture(stage, 80, 24).text()
+    said = {jit.change(stage, "open") for _ in jit.GHOSTS}
+    assert said == set(jit.GHOSTS.values())
+
+
+def replace_pane(stage: Stage, pane: str) -> Stage:
+    stage.look = replace(stage.look, pane=pane)
+    return stage
+
+
+def test_the_other_views_keep_their_own_meaning_of_these_keys():
+    stage = peephole()
+    stage.show_view("memory")
+    assert jit.change(stage, "form").startswith("graphs are drawn")
+    assert stage.look.pane == ""
+
+
+def test_key_phases_are_one_key_away_and_backspace_returns():
+    stage = peephole()
+    start = stage.moment
+    reached = {}
+    for name in jit.PHASES:
+        said = jit.go(stage, name)
+        reached[name] = (stage.moment, said)
+        stage.back()
+        assert stage.moment == start
+    order = [
+        reached[name][0] for name in ("source", "tree", "graph", "inlined", "optimised", "code")
+    ]
+    assert order == sorted(order)
+    assert (
+        "there is no such phase here" in reached["fused"][1]
+    )  # of the graph before it is specialised
+    stage.move(stage.last)
+    assert "fusion" in jit.go(stage, "fused")
+
+
+def test_the_next_changing_pass_and_back_and_the_next_graph():
+    stage = peephole()
+    history, start = stage.history, stage.moment
+    jit.go(stage, "pass")
+    model = stage.model("jit")
+    here = next(row for row in model.passes if row.state == "here")
+    assert stage.moment > start
+    assert here.changes > 0
+    jit.go(stage, "pass", -1)
+    assert stage.moment == start
+    first, second = graphs(history)[:2]
+    assert f"graph {second}" in jit.go(stage, "function")
+    assert stage.model("jit").graph == second
+    assert f"graph {first}" in jit.go(stage, "function", -1)
+    assert "no earlier graph" in jit.go(stage, "function", -1)
+
+
+def test_search_finds_nodes_of_this_graph_then_passes_and_nodes_elsewhere():
+    stage = peephole()
+    stage.move(graphs_start(stage))
+    said = stage.search("aten::relu")
+    assert "aten::relu" in said
+    chosen = next(row for row in stage.model("jit").rows if row.chosen)
+    assert "aten::relu" in chosen.text
+    stage.search("constant_pooling")
+    here = next(row for row in stage.model("jit").passes if row.state == "here")
+    assert here.name == "constant_pooling"
+    assert "does not occur" in stage.search("no such thing anywhere")
+
+
+def graphs_start(stage: Stage) -> int:
+    return int(stage.history.jit.tables.graphs.since[0])
+
+
+def test_the_page_tells_all_about_what_is_selected():
+    stage = peephole()
+    row = next(row for row in stage.model("jit").rows if row.change == "removed")
+    stage.selection = replace(stage.selection, value=row.number)
+    page = jit.page(stage)
+    for words in ("It vanished in pass peephole", "Passes that had to do with it", "# Rewrite 0"):
+        assert words in page
+    stage.selection = replace(stage.selection, value=0)
+    stage.move(0)
+    assert "Select a line" in jit.page(stage)
+
+
+def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next_pass():
+    stage = peephole()
+    drawn = picture(stage, 118, 34)
+    targets = [t for y in range(drawn.height) for _, _, t in drawn.targets(y) if t.kind == "value"]
+    live = next(
+        r for r in stage.model("jit").rows if "aten::relu" in r.text and r.change not in GONE
+    )
+    stage.select(next(target for target in targets if target.value == live.number))
+    assert stage.selection.value == live.number
+    jit.go(stage, "pass")
+    lit = [row.text for row in stage.model("jit").rows if row.lit and row.change not in GONE]
+    assert stage.selection.value == live.number
+    assert any("aten::relu" in text for text in lit)
