@@ -61,9 +61,11 @@ OperatorInfo& find(const char* name) {
 
 }  // namespace
 
-uh_value write_value(const IValue& value) {
-  if (const auto* t = value.get_if<Tensor>())
-    return *t ? uh_value{UH_VALUE_TENSOR, static_cast<int64_t>(give(*t)), 0, nullptr} : uh_value{};
+uh_value write_value(IValue value) {
+  if (auto* t = value.get_if<Tensor>()) {
+    if (!*t) return {};
+    return {UH_VALUE_TENSOR, static_cast<int64_t>(give(std::move(*t))), 0, nullptr};
+  }
   if (const auto* i = value.get_if<int64_t>()) return {UH_VALUE_INT, *i, 0, nullptr};
   if (const auto* d = value.get_if<double>()) return {UH_VALUE_FLOAT, 0, *d, nullptr};
   if (const auto* b = value.get_if<bool>()) return {UH_VALUE_BOOL, *b, 0, nullptr};
@@ -85,7 +87,7 @@ uh_value write_value(const IValue& value) {
   if (const auto* box = value.get_if<Ref<Container>>())
     return {UH_VALUE_BOX, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
   thread_local IValue kept;  // what the pointers lead into
-  kept = value;
+  kept = std::move(value);
   if (const auto* dims = kept.get_if<Dims>()) return {UH_VALUE_INTS, dims->ndim(), 0, dims->data()};
   if (const auto* floats = kept.get_if<std::vector<double>>())
     return {UH_VALUE_FLOATS, static_cast<int64_t>(floats->size()), 0, floats->data()};
@@ -130,7 +132,7 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
     op.call_boxed(stack);
     check(stack.size() <= 8, op.full_name(), ": returned ", stack.size(),
           " results; the C ABI carries 8");
-    for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write_value(stack[i]);
+    for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write_value(std::move(stack[i]));
     return static_cast<int>(stack.size());
   });
 }

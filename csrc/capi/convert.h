@@ -52,7 +52,7 @@ uh_scalar to_c(const Scalar& s);
 // A boxed value for the caller; lists of numbers and texts are valid until this thread's next one.
 // Texts and arrays stay where they are; write_value's are valid until it is called again.
 IValue read_value(const uh_value& value);
-uh_value write_value(const IValue& value);
+uh_value write_value(IValue value);
 
 inline uh_scalar failed_scalar() { return {-2, 0, 0}; }
 

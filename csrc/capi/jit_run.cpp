@@ -259,9 +259,9 @@ uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int6
     for (int64_t i = 0; i < n; ++i) stack.emplace_back(take(args[i]));
     Function& function = function_of(self);
     function.call(stack);
-    const Tensor* result = stack.empty() ? nullptr : stack.back().get_if<Tensor>();
+    Tensor* result = stack.empty() ? nullptr : stack.back().get_if<Tensor>();
     check(result && *result, "function ", function.name(), ": its result is no tensor");
-    return give(*result);
+    return give(std::move(*result));
   });
 }
 uh_handle uh_function_call_1(uh_function self, uh_handle a) {
@@ -284,7 +284,7 @@ int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_v
     verify(*graph);
     Stack stack = values_of(args, n);
     run(*compile(graph, graph->name()), stack, nullptr);
-    *ret_value = write_value(stack.empty() ? IValue() : stack.back());
+    *ret_value = write_value(stack.empty() ? IValue() : std::move(stack.back()));
   });
 }
 uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n) {

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import engine
-from tests.engine.jit.random_programs import Program
+from tests.engine.jit.script_programs import Program
 
 COUNT = int(os.environ.get("UNDERHOOD_PROGRAMS", "120"))
 SHARE = 20  # programs per test
