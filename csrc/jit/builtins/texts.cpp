@@ -158,20 +158,22 @@ std::string times(Text text, Int n) {
 }
 
 // As many of `fill` to the left and to the right as make it `width` wide.
-std::string padded(Text text, Int width, Text fill, double left_share) {
+std::string padded(Text text, Int width, Text fill, char align) {
   if (characters::count(fill) != 1)
     fail(ErrorKind::kType, "The fill character must be exactly one character long");
-  const Int missing = width - characters::count(text);
-  if (missing <= 0) return text;
-  Int left = static_cast<Int>(static_cast<double>(missing) * left_share);
-  if (left_share == 0.5) left = missing / 2 + (missing & width & 1);  // as CPython centres
+  const Int n = characters::count(text);
+  if (width <= n) return text;
+  const Int missing = width - n;
+  Int left = align == '>' ? missing : 0;
+  if (align == '^') left = missing / 2 + (missing & width & 1);  // as CPython centres
   return times(fill, left) + text + times(fill, missing - left);
 }
 
 std::string zero_filled(Text text, Int width) {
   const size_t sign = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
-  const Int missing = width - characters::count(text);
-  return text.substr(0, sign) + times("0", missing) + text.substr(sign);
+  const Int n = characters::count(text);
+  if (width <= n) return text;
+  return text.substr(0, sign) + times("0", width - n) + text.substr(sign);
 }
 
 std::string tabs_expanded(Text text, Int size) {
@@ -280,11 +282,11 @@ void define_making() {
   define("replace(str self, str old, str new, int max=-1) -> str",
          boxed<[](Text s, Text a, Text b, Int most) { return replaced(s, a, b, most); }>);
   define("center(str self, int width, str fillchar=\" \") -> str",
-         boxed<[](Text s, Int width, Text fill) { return padded(s, width, fill, 0.5); }>);
+         boxed<[](Text s, Int width, Text fill) { return padded(s, width, fill, '^'); }>);
   define("ljust(str self, int width, str fillchar=\" \") -> str",
-         boxed<[](Text s, Int width, Text fill) { return padded(s, width, fill, 0); }>);
+         boxed<[](Text s, Int width, Text fill) { return padded(s, width, fill, '<'); }>);
   define("rjust(str self, int width, str fillchar=\" \") -> str",
-         boxed<[](Text s, Int width, Text fill) { return padded(s, width, fill, 1); }>);
+         boxed<[](Text s, Int width, Text fill) { return padded(s, width, fill, '>'); }>);
   define("zfill(str self, int width) -> str",
          boxed<[](Text s, Int width) { return zero_filled(s, width); }>);
   define("expandtabs(str self, int tabsize=8) -> str",
