@@ -24,6 +24,16 @@ bool is_comparison(const Node& node) {
   return scalar_type(*node.input(0)->type()) && scalar_type(*node.input(1)->type());
 }
 
+// Of the node, and of all nodes and blocks within.
+template <class F>
+void each_input(const Node& node, const F& f) {
+  for (const Value* input : node.inputs()) f(input);
+  for (const Block* block : node.blocks()) {
+    for (const Node* inner : block->nodes()) each_input(*inner, f);
+    for (const Value* value : block->returns()) f(value);
+  }
+}
+
 }  // namespace
 
 std::optional<ScalarType> scalar_type(const Type& type) {
@@ -186,14 +196,8 @@ bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
     const Node& made = *value->node();
     const auto it = deferred_.find(&made);
     if (it == deferred_.end() || !it->second) return false;
-    for (const Value* input : made.inputs())
-      if (self(input, self)) return true;
     bool any = false;
-    for (const Block* within : made.blocks()) {
-      for (const Node* node : within->nodes())
-        for (const Value* input : node->inputs()) any |= self(input, self);
-      for (const Value* value_returned : within->returns()) any |= self(value_returned, self);
-    }
+    each_input(made, [&](const Value* input) { any |= self(input, self); });
     return any;
   };
   return look(condition, look);
@@ -216,9 +220,14 @@ void ScalarLowering::loop(const Node& node) {
   }
   const Slot index = counts ? slot(params[0]) : 0;
   if (counts) move(index, whole(0));
-  if (counted && !(known(most) && *known(most) > 0)) emit(ScalarOp::kIfLeI, 0, most, whole(0), end);
+  // A condition may be made of what can fail: it is always evaluated, the count comes behind it.
   const IValue* first = node.input(1)->constant();
-  if (!first || !from_value<bool>(*first)) branch(node.input(1), again, end, true);
+  if (!first || !from_value<bool>(*first)) {
+    const Label count = label();
+    branch(node.input(1), count, end, true);
+    place(count);
+  }
+  if (counted && !(known(most) && *known(most) > 0)) emit(ScalarOp::kIfLeI, 0, most, whole(0), end);
 
   place(again);
   block(inner);
@@ -265,17 +274,19 @@ void ScalarLowering::loop(const Node& node) {
   }
   emit(ScalarOp::kPoll, 0);
   if (counts) emit(ScalarOp::kAddI, index, index, whole(1));
-  if (counted && endless) {
-    emit(ScalarOp::kIfLtI, 0, index, most, again);
-  } else {
-    if (counted) emit(ScalarOp::kIfLeI, 0, most, index, end);
-    if (endless) {
-      jump(again);
-    } else if (early) {
-      emit(ScalarOp::kIfNeI, 0, made, constant(ScalarType::kBool, 0), again);
-    } else {
-      branch(condition, again, end, false);
+  if (counted) {
+    if (early) {
+      emit(ScalarOp::kIfEqI, 0, made, constant(ScalarType::kBool, 0), end);
+    } else if (!endless) {
+      const Label count = label();
+      branch(condition, count, end, true);
+      place(count);
     }
+    emit(ScalarOp::kIfLtI, 0, index, most, again);
+  } else if (early) {
+    emit(ScalarOp::kIfNeI, 0, made, constant(ScalarType::kBool, 0), again);
+  } else {
+    branch(condition, again, end, false);
   }
   place(end);
   for (const auto& [value, old] : before) slots_[value] = old;

@@ -130,6 +130,36 @@ TEST(jit_numbers_change_places) {
            "12586269025 20365011074");
 }
 
+// The condition for a trip that is not made is evaluated all the same, with this trip's values.
+TEST(jit_conditions_fail_also_behind_the_last_trip) {
+  const char* text = R"(graph(%n : int, %a.0 : int):
+  %true : bool = prim::Constant[value=1]()
+  %one : int = prim::Constant[value=1]()
+  %a : int = prim::Loop(%n, %true, %a.0)
+    block0(%i : int, %a.1 : int):
+      %a.2 : int = aten::sub(%a.1, %one)
+      %more : bool = prim::If(%true)
+        block0():
+          %inner : bool = prim::If(%true)
+            block0():
+              %q : int = aten::floordiv(%one, %a.1)
+              %low : bool = aten::le(%q, %a.2)
+              -> (%low)
+            block1():
+              -> (%true)
+          %other : bool = aten::__not__(%inner)
+          %either : bool = aten::__or__(%other, %true)
+          -> (%either)
+        block1():
+          -> (%true)
+      -> (%more, %a.2)
+  return (%a)
+)";
+  CHECK_EQ(every_way(text, {int64_t{3}, int64_t{5}}), "2");
+  CHECK(every_way(text, {int64_t{1}, int64_t{0}}).find("ZeroDivisionError") != std::string::npos);
+  CHECK(every_way(text, {int64_t{3}, int64_t{2}}).find("ZeroDivisionError") != std::string::npos);
+}
+
 TEST(jit_raise_is_an_error_of_the_script) {
   const char* text = R"(graph(%n : int):
   %true : bool = prim::Constant[value=1]()
