@@ -34,7 +34,7 @@ from engine.jit.frontend.generic import bind_open, known_constants
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.substitutes import substitute
-from engine.jit.frontend.types import Type, is_subtype
+from engine.jit.frontend.types import NONE, Type, is_subtype
 from engine.jit.frontend.values import (
     CLASSES,
     Expression,
@@ -291,7 +291,8 @@ class ModuleClass:
         """A method with the types that it declares, compiled when first asked for."""
         if name not in self.methods:
             try:
-                self._add(name, self._build(fn, name, self.parameters(fn), {}))
+                parameters, constants = _as_left_out(self.parameters(fn))
+                self._add(name, self._build(fn, name, parameters, constants))
             except CompileError as error:
                 if c is None or tree is None:
                     raise
@@ -309,7 +310,8 @@ class ModuleClass:
     ) -> str:
         """A method of the engine's modules for these types; the usual ones are the method itself."""
         declared = self.parameters(fn)
-        usual = [one.of for one in declared] == list(types) and not constants
+        left_out, nothing = _as_left_out(declared)
+        usual = [one.of for one in left_out] == list(types) and constants == nothing
         key = (name, tuple(types), tuple((k, type(v), v) for k, v in sorted(constants.items())))
         if usual:
             self._variants[key] = name
@@ -356,6 +358,20 @@ def _call_method(
     node = c.builder.node(tree, "prim::CallMethod", [owner.value, *inputs], [type])
     node.set("name", name)
     return node.outputs[0]
+
+
+def _as_left_out(
+    parameters: tuple[Parameter, ...],
+) -> tuple[tuple[Parameter, ...], dict[str, Any]]:
+    """A method of the engine as it is called most: parameters of any type that are None unless
+    they are given are None."""
+    found, constants = [], {}
+    for one in parameters:
+        if one.open and one.has_default and one.default is None:
+            constants[one.name] = None
+            one = Parameter(one.name, NONE, None, True, one.keyword_only, one.open)
+        found.append(one)
+    return tuple(found), constants
 
 
 @dataclass

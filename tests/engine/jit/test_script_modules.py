@@ -39,6 +39,7 @@ LAYERS = [
     (nn.Conv2d(4, 2, 3, padding=1, stride=2), IMAGE),
     (nn.Conv2d(4, 2, 3, padding="same"), IMAGE),
     (nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect"), IMAGE),
+    (nn.ConvTranspose2d(4, 2, 3), IMAGE),
     (nn.MaxPool2d(2), IMAGE),
     (nn.AvgPool2d(2), IMAGE),
     (nn.AdaptiveAvgPool2d((2, 3)), IMAGE),
