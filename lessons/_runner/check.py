@@ -35,6 +35,8 @@ VIEWS = (
     "dispatch",
     "microscope",
     "autograd",
+    "jit",
+    "interpreter",
 )
 
 
