@@ -1,7 +1,7 @@
 """Random graphs of views, writes in place, lists, branches and loops: no pass changes what is seen of them.
 
-`UNDERHOOD_GRAPHS=5000 pytest tests/ir/test_random_graphs.py` looks at more of them. The inputs are two tensors apart, or
-two views of one.
+`UNDERHOOD_GRAPHS=5000 pytest tests/ir/test_random_graphs.py` looks at more of them. The inputs are two tensors
+apart, or two views of one.
 """
 
 from __future__ import annotations
