@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from engine.inspect.models._words import many
 from tui.render import Target
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def page(stage: Stage) -> str:
         if touched:
             parts += ["# Passes that had to do with it", ""]
             parts += [
-                f"- {row.index} {row.name}: {row.changes} changes, event {row.at:,}"
+                f"- {row.index} {row.name}: {many(row.changes, 'change')}, event {row.at:,}"
                 for row in touched
             ]
             parts.append("")

@@ -167,7 +167,7 @@ def graph_line(grid: Grid, area: Area, row: GraphRow, y: int, context: DrawConte
         grid.put(x, y, glyphs.lit, "path", whole)
     if row.chosen:
         grid.put(x + 1, y, glyphs.mark, "path", whole)
-    sign = SIGNS.get(row.change, glyphs.ghost if row.change == "gone" else " ")
+    sign = SIGNS.get(row.change, glyphs.dot if row.change == "gone" else " ")
     own = _STYLES.get(row.change, "")
     grid.put(x + 2, y, sign, own or ("number" if row.change == "changed" else ""), whole)
     spans, made = [], False
@@ -186,7 +186,7 @@ def folded_line(grid: Grid, area: Area, row: Folded, y: int, glyphs: Glyphs) -> 
     target = Target("value", value=row.number)
     if row.lit:
         grid.put(area.left, y, glyphs.lit, "path", target)
-    grid.put(area.left + 2, y, glyphs.ghost, "ghost", target)
+    grid.put(area.left + 2, y, glyphs.dot, "ghost", target)
     text = f"{row.count} lines that are gone"
     grid.put(area.left + 4, y, text, "dim", target, max(0, area.width - 4))
 

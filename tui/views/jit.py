@@ -21,7 +21,7 @@ HELP = {
     "~": "It changed the line: the pane `before` shows how it was.",
     ">": "It moved the line here. Or the sign of an arrow.",
     "<": "The line stood here before it was moved.",
-    "╌": "An earlier pass removed this line; select it to read why. Where they do not fit, neighbours are one "
+    "·": "Between two facts. Before a line: an earlier pass removed it; select it to read why. Where they do not fit, neighbours are one "
     "row: u shows each, or none.",
     "▴": "So many rows more above.",
     "▾": "So many rows more below.",
@@ -67,7 +67,8 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
     if width >= _BESIDE:
         _side_by_side(grid, model, context, pane, top, bottom)
     else:
-        upper = bottom - max(5, (bottom - top) * 2 // 5)
+        share = 2 / 5 if pane == "passes" else 1 / 2
+        upper = bottom - max(5, round((bottom - top) * share))
         graph_pane(grid, Area(0, width, top, upper), model, context)
         grid.across(0, width - 1, upper)
         PANES[pane](grid, Area(0, width, upper + 1, bottom), model, context)
@@ -151,7 +152,6 @@ def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     if model.failed:
         lines += [(line, "error") for line in wrap(f"The pass failed: {model.failed}", width - 2)]
-    lines += [(line, "warn") for text in model.warnings[-1:] for line in wrap(text, width - 2)]
     here = next((row for row in model.rewrites if row.here), None)
     if here is not None and not model.story:
         reason = f" · {here.reason}" if here.reason else ""
@@ -163,6 +163,7 @@ def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
         if chosen.before:
             lines += [(line, "dim") for line in wrap(f"before: {chosen.before}", width - 2)]
     lines += [(line, "text") for text in model.story for line in wrap(text, width - 2)]
+    lines += [(line, "warn") for text in model.warnings[-1:] for line in wrap(text, width - 2)]
     return lines or [
         ("Select a line, a node or a Value: all that it came from and became lights up.", "dim")
     ]

@@ -204,6 +204,8 @@ class IrGraph:
 
     def every_line(self) -> list[IrLine]:
         """The text with that of the graphs which nodes hold below it, numbered as PyTorch does."""
+        if not any("graphs" in node for node in self.nodes.values()):
+            return self.lines()
         lines, below = [], []
         held = {number: IrGraph(graph) for number, _, graph in self._held()}
         for line in self.lines():

@@ -153,7 +153,7 @@ def _passes(jit: Any, focus: Focus, touched: frozenset[int]) -> list[PassRow]:
     runs = jit.runs(focus.graph, FOREVER - 1)
     names = {run.name for run in runs}
     graphs = jit.tables.graphs
-    rows = []
+    rows: list[PassRow] = []
     for row in graphs.until_now("id", focus.graph, FOREVER - 1):
         phase, since = jit.history.string(int(graphs.phase[row])), int(graphs.since[row])
         if phase not in names or not rows:
@@ -174,7 +174,7 @@ def _after(jit: Any, focus: Focus) -> list[PassRow]:
     if not focus.graph:
         return []
     codes, frames = jit.tables.codes, jit.tables.frames
-    rows = []
+    rows: list[PassRow] = []
     for row in codes.until_now("graph", focus.graph, FOREVER - 1):
         number, since = int(codes.id[row]), int(codes.since[row])
         rows.append(PassRow("code", f"code {number}", since, since, changes=int(codes.size[row])))

@@ -106,23 +106,27 @@ class Sources:
     def tokens(self) -> tuple[TokenRow, ...]:
         rows: list[TokenRow] = []
         for function in self.functions:
-            here = self._here(function, self.places)
+            here, chosen = self._here(function, self.places), self._here(function, self.chosen)
             for index, (kind, text, *span) in enumerate(
                 self.jit.syntax(function.id).get("tokens", [])
             ):
                 number = number_of(function.id, TOKEN, index)
                 place = (span[0], span[1], span[2], span[3])
                 # A token belongs to the smallest place that holds it: `*` to the product.
-                lit = bool(text.strip()) and any(
-                    inside(place, one) for one in here if one[0] == one[2]
-                )
+                lit = bool(text.strip()) and _within(place, here)
+                mine = number == self.selected or (lit and _within(place, chosen))
                 rows.append(
                     TokenRow(
                         function.id, kind, text, span[0], span[1], number, lit,
-                        number == self.selected,
+                        mine,
                     )
                 )  # fmt: skip
         return tuple(rows)
+
+
+def _within(place: Extent, spans: set[Extent]) -> bool:
+    """Whether a token stands in one of these places; one of many lines lights none by itself."""
+    return any(inside(place, one) for one in spans if one[0] == one[2])
 
 
 def _columns(span: Extent, text: str) -> tuple[int, int]:
@@ -148,11 +152,12 @@ def functions_of(jit: Any, own: Any, places: Iterable[Place], moment: int) -> tu
     for place in places:
         files.setdefault(place.file, set()).add(place.line)
     found = [own] if own is not None else []
-    if own is not None and not own.source and (lines := files.get(own.file)):
-        found = [_stretch(jit.history, own, min(lines), max(lines))]
+    ran = files.get(own.file, set()) if own is not None and not own.source else set()
+    if ran:
+        found = [_stretch(jit.history, own, min(ran), max(ran))]
     for function in jit.functions(moment):
         last = function.first_line + len(function.source.splitlines())
-        lines = files.get(function.file, ())
+        lines = files.get(function.file, set())
         known = any((f.file, f.first_line) == (function.file, function.first_line) for f in found)
         if not known and any(function.first_line <= line < last for line in lines):
             found.append(function)

@@ -190,7 +190,10 @@ class _View:
             return self.here.name
         if self.inside:
             total = len(self.jit.rewrites(self.run))
-            return f"in {self.here.name}, rewrite {len(self.steps)} of {total}"
+            if not total:
+                return f"in {self.here.name}"
+            where = f"rewrite {len(self.steps)}" if self.steps else "before rewrite 1"
+            return f"in {self.here.name}, {where} of {total}"
         return f"after {self.here.name}"
 
     def _rewrites(self) -> tuple[RewriteRow, ...]:
