@@ -6,6 +6,7 @@
 #include "capi/underhood_jit_run.h"
 #include "events/recorder.h"
 #include "jit/archive.h"
+#include "jit/builtins/side_effects.h"
 #include "jit/executor.h"
 #include "jit/function.h"
 #include "jit/host_function.h"
@@ -302,6 +303,12 @@ void uh_function_tell(uh_function self, const char* how, const char* file, const
   events::emit_blob(events::Kind::kFUNCTION_NEW, f.id(), events::intern(f.name()),
                     events::intern(how), events::intern(file), json,
                     std::char_traits<char>::length(json));
+}
+
+void uh_jit_set_output(void (*print)(const char* text, size_t n),
+                       void (*warn)(const char* text, size_t n)) {
+  set_print_handler(print);
+  set_warn_handler(warn);
 }
 
 int uh_jit_trace_begin(const char* name) {

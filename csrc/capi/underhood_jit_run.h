@@ -66,6 +66,10 @@ const char* uh_function_code(uh_function self, const uh_value* args, int64_t n);
 /* Says in the event stream where a function comes from: `how` is script, trace or load. */
 void uh_function_tell(uh_function self, const char* how, const char* file, const char* json);
 
+/* What print() and warnings.warn() of a compiled program say goes to these; null: to stdout, stderr. */
+void uh_jit_set_output(void (*print)(const char* text, size_t n),
+                       void (*warn)(const char* text, size_t n));
+
 /* ---- tracing: from begin to end, every operator that this thread calls becomes a node */
 int uh_jit_trace_begin(const char* name);
 int64_t uh_jit_trace_input(const char* name, const uh_value* value); /* a tensor, tuple, list, dict */

@@ -360,6 +360,9 @@ class Compiler {
       if (type.is(TypeKind::kBool)) nothing = false;
       code_->constants_.push_back(std::move(nothing));
       emit(Opcode::kConst, code_->constants_.size() - 1, 0, node->output());
+    } else if (const Builtin* builtin = find_builtin(kind)) {
+      emit(Opcode::kOp, index_of(code_->operators_, called(builtin)), node->inputs().size(),
+           nullptr);
     } else if (kind == "prim::PythonOp") {
       const Attribute* bound = node->attribute("name");
       check(bound && bound->object, "compile: ", print(*node),

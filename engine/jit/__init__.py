@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._native.errors import ScriptError as Error
+from engine.jit import host as _host  # noqa: F401  (where compiled code prints and warns)
 from engine.jit.frontend.marks import (
     Attribute,
     Final,

@@ -1,8 +1,11 @@
-"""Functions that stay Python (`@jit.ignore`), called by compiled code."""
+"""What compiled code asks of Python: functions that stay Python (`@jit.ignore`), print, warn."""
 
 from __future__ import annotations
 
+import atexit
+import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -30,4 +33,21 @@ def uh_py_call(context: Any, args: Any, n: int, ret: Any) -> int:
 
 def bind_host(graph: int, name: str, fn: Callable[..., Any]) -> None:
     """Gives the graph's `prim::PythonOp` nodes of this name their function."""
-    number_of(lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), lib.uh_py_drop))
+    number_of(
+        lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), lib.uh_py_drop)
+    )
+
+
+@ffi.def_extern()
+def uh_py_print(text: Any, n: int) -> None:
+    sys.stdout.write(ffi.unpack(text, n).decode("utf-8", "replace"))
+
+
+@ffi.def_extern()
+def uh_py_warn(text: Any, n: int) -> None:
+    warnings.warn(ffi.unpack(text, n).decode("utf-8", "replace").rstrip("\n"), stacklevel=2)
+
+
+lib.uh_jit_set_output(lib.uh_py_print, lib.uh_py_warn)
+# At the end of the process the core outlives Python.
+atexit.register(lib.uh_jit_set_output, ffi.NULL, ffi.NULL)
