@@ -97,6 +97,16 @@ def test_nothing_is_left_out_silently():
     assert "idle hidden" in text
 
 
+def test_lanes_lead_from_a_node_to_those_that_read_its_values():
+    history = recorded(LOOP)
+    moment = int(history.jit.tables.graphs.since[0])
+    text = picture(stage_at(LOOP, moment, pane="drawn"), 118, 34).text()
+    drawn = [line.split("│ ")[0] for line in text.splitlines()]
+    assert any("▼" in line and "add(" in line for line in drawn)  # it reads the product above it
+    assert any("■" in line and "CallFunction" in line for line in drawn)
+    assert not any("prim::Constant[value" in line for line in drawn)
+
+
 def test_windows_hold_the_focus_and_do_not_move_at_every_line():
     for count in range(60):
         for room in range(1, 20):

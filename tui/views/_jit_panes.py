@@ -18,7 +18,7 @@ from tui.views import DrawContext
 SIGNS = {
     "added": "+", "removed": "-", "changed": "~", "moved": ">", "left": "<",
 }  # fmt: skip
-_STYLES = {"added": "good", "removed": "ghost", "left": "ghost", "gone": "ghost", "moved": "type"}
+STYLES = {"added": "good", "removed": "ghost", "left": "ghost", "gone": "ghost", "moved": "type"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def graph_line(grid: Grid, area: Area, row: GraphRow, y: int, context: DrawConte
     if row.chosen:
         grid.put(x + 1, y, glyphs.mark, "path", whole)
     sign = SIGNS.get(row.change, glyphs.dot if row.change == "gone" else " ")
-    own = _STYLES.get(row.change, "")
+    own = STYLES.get(row.change, "")
     grid.put(x + 2, y, sign, own or ("number" if row.change == "changed" else ""), whole)
     spans, made = [], False
     for part in row.parts:

@@ -6,6 +6,7 @@ from engine.inspect.models.jit import JitModel
 from tui.render import Picture
 from tui.render.boxes import Grid
 from tui.views import DrawContext
+from tui.views._jit_drawn import drawn_pane
 from tui.views._jit_panes import PANES, Area, graph_pane, pass_pane, wrap
 
 NAME = "jit"
@@ -34,6 +35,11 @@ HELP = {
     "tree": "The syntax tree: what it is of the node above, its kind, its names and operators.",
     "tokens": "Place, kind and text of each token.",
     "before": "The graph before the pass or the rewrite, row by row beside the graph after it.",
+    "drawn": "The graph as lanes: from a node down to those that read its Values. Constants are written "
+    "where they are read, types are left out.",
+    "■": "A node to which no lane leads: it reads parameters and constants, or nothing.",
+    "▼": "A node that reads what its lane comes from.",
+    "⇢": "It is read further down, where no lane leads.",
     "rewrites": "What the pass did, one after the other, by rule and reason; Enter goes there.",
     "rule": "Our own source where the rule is written.",
     "code": "The instructions that the graph became.",
@@ -43,8 +49,10 @@ HELP = {
     "─": "Between two panes.",
 }
 
+PANES["drawn"] = drawn_pane
 _BESIDE = 100  # from this width three panes stand side by side
 _FOUR = 150  # and from this one four
+TALL = ("before", "drawn")  # panes that have the whole column
 _HIGH = 24  # lines from which the left column holds two panes
 _PASSES = 31  # cells for the list of passes
 
@@ -123,7 +131,7 @@ def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[s
     other = pane if pane != "source" else beside
     if width >= _FOUR:
         return [["source"], [other]]
-    return [["source", other]] if height >= _HIGH and pane != "before" else [[pane]]
+    return [["source", other]] if height >= _HIGH and pane not in TALL else [[pane]]
 
 
 def _title(grid: Grid, model: JitModel, context: DrawContext) -> None:

@@ -38,6 +38,8 @@ class GraphRow:
     lit: bool
     chosen: bool
     source: str  # file:line of the node
+    made: tuple[int, ...] = ()  # the Values that it declares
+    used: tuple[int, ...] = ()  # and those that it reads
 
     @property
     def text(self) -> str:
@@ -147,6 +149,7 @@ class Rows:
         return GraphRow(
             frame.key, number, line.depth, parts_of(line), change, before,
             bool(made & family), number == selected or (bool(line.outputs) and selected in made), place,
+            tuple(one.id for one in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
         )  # fmt: skip
 
     def _change(self, frame: Frame, line: IrLine) -> tuple[str, str]:

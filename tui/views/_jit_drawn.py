@@ -1,0 +1,101 @@
+"""The graph of the JIT view drawn: a node a line, lanes that lead from a Value down to who reads it.
+
+Lines stand in the order of the text, so they keep their places from pass to pass. Constants have no
+line: they are written where they are read.
+"""
+
+from __future__ import annotations
+
+from engine.inspect.models._jit_lines import GraphRow
+from engine.inspect.models.jit import JitModel
+from tui.render import Span, Target
+from tui.render.boxes import Grid
+from tui.render.glyphs import UP
+from tui.render.graph import rails
+from tui.views import DrawContext
+from tui.views._jit_panes import SIGNS, STYLES, Area, first, listed, put_cut, sentence
+
+GONE = ("gone", "left", "removed")
+CONSTANT = " = prim::Constant["
+
+
+def drawn_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+    """As many nodes as there is room for, round the one that matters."""
+    if model.why_no_graph:
+        sentence(grid, area, "drawn", model.why_no_graph)
+        return
+    rows, constants = _rows(model, context.look.ghosts)
+    heads, tails = _edges(rows)
+    drawn = rails(len(rows), heads, tails, range(len(rows)))
+    places = {row.node: at for at, row in enumerate(rows) if row.change not in GONE}
+    glyphs = context.glyphs
+    number_of = {id(row): at for at, row in enumerate(rows)}
+
+    def draw(row: GraphRow, y: int) -> None:
+        at = number_of[id(row)]
+        target = Target("value", value=row.number)
+        if row.lit or row.chosen:
+            grid.put(area.left, y, glyphs.lit, "path", target)
+        if row.chosen:
+            grid.put(area.left + 1, y, glyphs.mark, "path", target)
+        gone = places.get(row.node) != at
+        sign = SIGNS.get(row.change, glyphs.dot if gone else " ")
+        own = STYLES.get(row.change, "")
+        grid.put(area.left + 2, y, sign, own or "number", target)
+        x = area.left + 4
+        lane = 2 * drawn.rows[at].lane
+        for cell, sides in enumerate(drawn.sides(at)):
+            here = cell == lane and not gone
+            node = glyphs.came if sides & UP else glyphs.one
+            text = node if here else glyphs.wire(sides) if sides else " "
+            grid.put(x + cell, y, text, "op" if here else "wire", target if here else None)
+        x += 2 * drawn.lanes
+        lit = " lit" if row.lit or row.chosen else ""
+        spans = [Span(text, (own or style) + lit, target) for text, style in _label(row, constants)]
+        if drawn.rows[at].stubs:
+            grid.put(x - 1, y, glyphs.far, "wire")
+        put_cut(grid, x, y, spans, max(0, area.right - x), glyphs)
+
+    focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
+    listed(grid, area, glyphs, "drawn", rows, focus, draw)
+
+
+def _rows(model: JitModel, ghosts: str) -> tuple[list[GraphRow], dict[int, str]]:
+    """What has a line, and the texts of constants by their Value."""
+    away = {"": ("gone",), "all": (), "pass": ("gone",), "none": ("gone", "removed", "left")}[
+        ghosts
+    ]
+    rows, constants = [], {}
+    for row in model.rows:
+        if CONSTANT in row.text or row.text.endswith(" = prim::Constant()"):
+            text = row.text.partition(CONSTANT)[2].rpartition("]")[0].partition("=")[2]
+            if row.made:
+                constants[row.made[0]] = text or "None"
+        elif row.change not in away or row.chosen:
+            rows.append(row)
+    return rows, constants
+
+
+def _edges(rows: list[GraphRow]) -> tuple[list[int], list[int]]:
+    """From each node that is there to those that read its Values. (Of parameters the name is enough.)"""
+    alive = [
+        (at, row) for at, row in enumerate(rows) if row.change not in ("gone", "left", "removed")
+    ]
+    maker = {value: at for at, row in alive for value in row.made if row.parts[0].style == "name"}
+    pairs = {(maker[v], at) for at, row in alive for v in row.used if v in maker}
+    ordered = sorted(pair for pair in pairs if pair[0] < pair[1])
+    return [head for head, _ in ordered], [tail for _, tail in ordered]
+
+
+def _label(row: GraphRow, constants: dict[int, str]) -> list[tuple[str, str]]:
+    """The line without types, with constants where they are read."""
+    made, spans = set(row.made), []
+    for part in row.parts:
+        if part.style == "type":
+            continue
+        if part.value in constants and part.value not in made:
+            spans.append((constants[part.value], "number"))
+        else:
+            text = part.text.replace(" : ", "")
+            spans.append((text.removeprefix("aten::"), part.style or "text"))
+    return spans
