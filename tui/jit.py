@@ -214,14 +214,28 @@ def page(stage: Stage) -> str:
         lit = [row for row in model.code if row.lit]
         if lit:
             parts += ["# Instructions", "", "```", *(f"{r.pc:>4} {r.text}" for r in lit), "```", ""]
+    if model.failed:
+        parts += ["# A pass failed", "", "```", *model.failed.splitlines(), "```", ""]
     here = next((row for row in model.rewrites if row.here), None)
     if here is not None:
-        parts += [f"# Rewrite {here.index}: {here.rule}", "", here.reason, ""]
-        parts += [f"{model.rule.path}, line {model.rule.line}:", ""] if model.rule.lines else []
-        parts += ["```", *model.rule.lines, "```"] if model.rule.lines else [model.rule.why]
-    if model.failed:
-        parts += ["# A pass failed", "", "```", *model.failed.splitlines(), "```"]
+        parts += [
+            f"# Rewrite {here.index}: {here.rule}",
+            "",
+            *([here.reason, ""] if here.reason else []),
+        ]
+        parts += _rule(model.rule)
     return "\n".join(parts) or (
         "Select a line, a node of the tree or a Value to be told where it comes from and why it "
         "vanished; step by rewrite to be shown the rule of each."
     )
+
+
+def _rule(rule: Any) -> list[str]:
+    """The lines round a rule, its own marked."""
+    if not rule.lines:
+        return [rule.why]
+    marked = [
+        f"{'>' if number == rule.line else ' '}{number:>5} {text}"
+        for number, text in enumerate(rule.lines, rule.first)
+    ]
+    return [f"{rule.path}, line {rule.line}:", "", "```", *marked, "```"]

@@ -78,9 +78,7 @@ def _rows(model: JitModel, ghosts: str) -> tuple[list[GraphRow], dict[int, str]]
 
 def _edges(rows: list[GraphRow]) -> tuple[list[int], list[int]]:
     """From each node that is there to those that read its Values. (Of parameters the name is enough.)"""
-    alive = [
-        (at, row) for at, row in enumerate(rows) if row.change not in ("gone", "left", "removed")
-    ]
+    alive = [(at, row) for at, row in enumerate(rows) if row.change not in GONE]
     maker = {value: at for at, row in alive for value in row.made if row.parts[0].style == "name"}
     pairs = {(maker[v], at) for at, row in alive for v in row.used if v in maker}
     ordered = sorted(pair for pair in pairs if pair[0] < pair[1])

@@ -22,8 +22,8 @@ HELP = {
     "~": "It changed the line: the pane `before` shows how it was.",
     ">": "It moved the line here. Or the sign of an arrow.",
     "<": "The line stood here before it was moved.",
-    "·": "Between two facts. Before a line: an earlier pass removed it; select it to read why. Where they do not fit, neighbours are one "
-    "row: u shows each, or none.",
+    "·": "Between two facts. Before a line: an earlier pass removed it; select it to read why. Where "
+    "they do not fit, neighbours are one row: u shows each, or none.",
     "▴": "So many rows more above.",
     "▾": "So many rows more below.",
     "✖": "The pass failed; everything up to there is shown.",

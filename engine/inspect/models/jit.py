@@ -84,6 +84,11 @@ NOTHING = (
     "engine.jit.trace(f, inputs), then call it."
 )
 
+NOT_YET = (
+    "The compiler has not begun: it comes later in this recording. The full stop goes to the first "
+    "pass that changed something."
+)
+
 
 def project(history: Any, moment: int, selection: Any) -> JitModel:
     """What the compiler has made of the function that it worked on last, as of this moment."""
@@ -92,7 +97,7 @@ def project(history: Any, moment: int, selection: Any) -> JitModel:
         return JitModel(moment, NOTHING)
     focus = focus_at(jit, moment)
     if not focus.function and not focus.graph:
-        return JitModel(moment, "The compiler has not begun: it comes later in this recording.")
+        return JitModel(moment, NOT_YET)
     return _View(jit, focus, moment, selection.value).model()
 
 
@@ -194,7 +199,7 @@ class _View:
                 return f"in {self.here.name}"
             where = f"rewrite {len(self.steps)}" if self.steps else "before rewrite 1"
             return f"in {self.here.name}, {where} of {total}"
-        return f"after {self.here.name}"
+        return f"{self.here.name} failed" if self.here.failed else f"after {self.here.name}"
 
     def _rewrites(self) -> tuple[RewriteRow, ...]:
         if not self.run:
