@@ -31,10 +31,14 @@ Two modules with equal attribute types, constants, submodule classes and methods
 and its methods: compiled once. A method calls a method by `prim::CallMethod[name="..."](%object,
 ...)`, reads an attribute with `prim::GetAttr[name="..."](%self)`, sets it with `prim::SetAttr`.
 
-Refusals are `jit.frontend.errors.NotSupportedError` (a RuntimeError) and `RuntimeError`s with the
-file, the line, a caret under the expression and what to write instead.
+Functions and methods of the engine itself are compiled for the types that they are called with
+(`generic`), a few from other source (`substitutes`). `marks` has the words of `engine.jit`.
 
-Reading order: `source`, `types`, `environment`, `expressions`, `calls`, `control`, `modules`.
+Refusals are `NotSupportedError`s, what is wrong a `CompileError`; both are RuntimeErrors, with the
+file, the line, carets under the expression, and often what to write instead.
+
+Reading order: `source`, `types`, `values`, `builder`, `environment`, `dispatch`, `expressions`,
+`control`, `loops`, `calls`, `functions`, `modules`.
 """
 
 from __future__ import annotations

@@ -44,22 +44,20 @@ from engine.jit.frontend.values import (
     Submodule,
     Value,
 )
+from engine.jit.objects import free_name
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
 from engine.nn.modules.utils import weight_and_bias
 
 _KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
 _classes: dict[Any, ModuleClass] = {}
-_taken: dict[str, int] = {}
 
 
 def _class_name(module: Module) -> str:
     """ "__torch__.Cell", and another name for each further structure of that class."""
     kind = type(module)
     path = "" if kind.__module__ == "__main__" else f"{kind.__module__}."
-    name = f"__torch__.{path}{kind.__name__}"
-    _taken[name] = count = _taken.get(name, -1) + 1
-    return name if not count else f"__torch__.{path}___torch_mangle_{count - 1}.{kind.__name__}"
+    return free_name(f"__torch__.{path}{kind.__name__}")
 
 
 def class_of(module: Module) -> ModuleClass:
