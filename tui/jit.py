@@ -1,4 +1,4 @@
-"""Keys of the JIT view: another pane, idle passes, ghosts, key phases, changing passes, search, a page.
+"""Keys of the JIT view: panes, idle passes, ghosts, key phases, changing passes, search, a page.
 
 Each takes the stage and returns one sentence for the status line.
 """
@@ -140,6 +140,25 @@ def all_functions(stage: Stage) -> tuple[Any, ...]:
 
     jit = stage.history.jit
     return function_rows(jit, focus_at(jit, stage.moment), stage.last)
+
+
+def follow(stage: Stage, number: int) -> str:
+    """To the rewrite that took away what is selected, or, where it is still there, made it."""
+    from engine.inspect.history.jit_places import what_is
+
+    if stage.view != VIEW:
+        return stage.show_view(VIEW)
+    links = stage.history.jit.links
+    sort, one, _, _ = what_is(number)
+    node = links.node_of.get(one, 0) if sort == "value" else one if sort == "node" else 0
+    end, birth = links.ends.get(node), links.births.get(node)
+    if birth is None:
+        return "a place in the source is made by nobody; select a line of the graph"
+    if end is not None and end.moment <= stage.moment:
+        stage.move(end.moment)
+        return f"it vanished here: {end.rule}; Backspace returns"
+    stage.move(birth.moment)
+    return f"it was made here: {birth.rule}; Backspace returns"
 
 
 def search(stage: Stage, text: str, direction: int) -> str | None:

@@ -247,6 +247,10 @@ class Stage:
             from tui import graphs
 
             return graphs.follow(self, target)
+        if target.kind == "value":
+            from tui import jit
+
+            return jit.follow(self, target.value)
         if target.event >= 0:
             self.move(target.event)
             return ""

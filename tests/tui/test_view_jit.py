@@ -9,7 +9,7 @@ import pytest
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_jit_model import BRANCHES, BROKEN, GONE, graphs, run_of
 from tui import jit
-from tui.render import ASCII, UNICODE, Picture
+from tui.render import ASCII, UNICODE, Picture, Target
 from tui.render.theme import STYLES
 from tui.stage import Stage
 from tui.views import Look, help_of
@@ -236,3 +236,18 @@ def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next
     lit = [row.text for row in stage.model("jit").rows if row.lit and row.change not in GONE]
     assert stage.selection.value == live.number
     assert any("aten::relu" in text for text in lit)
+
+
+def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns():
+    stage = peephole()
+    stage.move(stage.last)
+    stage.go(str(run_of(stage.history, "dce", graphs(stage.history)[0]).until))
+    start, model = stage.moment, stage.model("jit")
+    gone = next(row for row in model.rows if row.change == "gone" and "aten::t(" in row.text)
+    assert "it vanished here: x.t().t() -> x" in stage.follow(Target("value", value=gone.number))
+    assert stage.model("jit").position == "in peephole, rewrite 1 of 1"
+    stage.back()
+    assert stage.moment == start
+    made = next(row for row in model.rows if row.change == "" and "aten::mul(" in row.text)
+    assert "it was made here" in stage.follow(Target("value", value=made.number))
+    assert stage.moment < start

@@ -1,4 +1,4 @@
-"""The graph of the JIT view drawn: a node a line, lanes that lead from a Value down to who reads it.
+"""The graph of the JIT view drawn: a node a line, lanes from a Value down to those who read it.
 
 Lines stand in the order of the text, so they keep their places from pass to pass. Constants have no
 line: they are written where they are read.

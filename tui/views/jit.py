@@ -14,7 +14,8 @@ KEY = "J"
 TITLE = "JIT"
 WHOLE = True  # it brings its own source: it wants the whole screen
 HELP = {
-    "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, this instruction.",
+    "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, "
+    "this instruction.",
     "▌": "It belongs to what is selected: what that came from, or became.",
     "◆": "Just this is selected. Beside a pass: it made, or took away, some of what is selected.",
     "+": "This pass (or rewrite) added the line.",
@@ -22,20 +23,26 @@ HELP = {
     "~": "It changed the line: the pane `before` shows how it was.",
     ">": "It moved the line here. Or the sign of an arrow.",
     "<": "The line stood here before it was moved.",
-    "·": "Between two facts. Before a line: an earlier pass removed it; select it to read why. Where "
+    "·": "Between two facts. Before a line: an earlier pass removed it; select it to read why. "
+    "Where "
     "they do not fit, neighbours are one row: u shows each, or none.",
     "▴": "So many rows more above.",
     "▾": "So many rows more below.",
     "✖": "The pass failed; everything up to there is shown.",
-    "graph": "The intermediate form as PyTorch prints it. Of tensor types, requires_grad=0 and device=cpu "
-    "are left out: nearly all say it. `with prim::FusionGroup_0` is the graph inside of a group.",
-    "passes": "What happened to this graph, in order: changes and time. Those to come are dim; Enter goes "
+    "graph": "The intermediate form as PyTorch prints it. Of tensor types, requires_grad=0 and "
+    "device=cpu "
+    "are left out: nearly all say it. Enter on a line goes to the rewrite that made it, or took "
+    "it away. `with prim::FusionGroup_0` is the graph inside of a group.",
+    "passes": "What happened to this graph, in order: changes and time. Those to come are dim; "
+    "Enter goes "
     "there. Passes that changed nothing are idle: f lists them.",
-    "source": "The function and those that were inlined into it; bright is what the selected Value is from.",
+    "source": "The function and those that were inlined into it; bright is what the selected "
+    "Value is from.",
     "tree": "The syntax tree: what it is of the node above, its kind, its names and operators.",
     "tokens": "Place, kind and text of each token.",
     "before": "The graph before the pass or the rewrite, row by row beside the graph after it.",
-    "drawn": "The graph as lanes: from a node down to those that read its Values. Constants are written "
+    "drawn": "The graph as lanes: from a node down to those that read its Values. Constants are "
+    "written "
     "where they are read, types are left out.",
     "■": "A node to which no lane leads: it reads parameters and constants, or nothing.",
     "▼": "A node that reads what its lane comes from.",
