@@ -363,7 +363,8 @@ def _as_left_out(
 ) -> tuple[tuple[Parameter, ...], dict[str, Any]]:
     """A method of the engine as it is called most: parameters of any type that are None unless
     they are given are None."""
-    found, constants = [], {}
+    found: list[Parameter] = []
+    constants: dict[str, Any] = {}
     for one in parameters:
         if one.open and one.has_default and one.default is None:
             constants[one.name] = None

@@ -40,6 +40,10 @@ def canonical(text):
             names.known[found[1]] = "nothing"
         elif (found := NODE.match(line)) and "->" not in line:
             right = names.apply(found[3])
+            listed = re.fullmatch(r"prim::ListConstruct\(([^%]+)\)", right)
+            if listed:  # of constants: a constant too
+                names.known[found[2].split(" ")[0]] = f"[{listed[1]}]"
+                continue
             names.define(found[2])
             out.append(f"{found[1]}{names.apply(found[2])} = {right}")
         else:
