@@ -24,26 +24,22 @@ HELP = {
     ">": "It moved the line here. Or the sign of an arrow.",
     "<": "The line stood here before it was moved.",
     "·": "Between two facts. Before a line: an earlier pass removed it; select it to read why. "
-    "Where "
-    "they do not fit, neighbours are one row: u shows each, or none.",
+    "Where they do not fit, neighbours are one row: u shows each, or none.",
     "▴": "So many rows more above.",
     "▾": "So many rows more below.",
     "✖": "The pass failed; everything up to there is shown.",
     "graph": "The intermediate form as PyTorch prints it. Of tensor types, requires_grad=0 and "
-    "device=cpu "
-    "are left out: nearly all say it. Enter on a line goes to the rewrite that made it, or took "
-    "it away. `with prim::FusionGroup_0` is the graph inside of a group.",
+    "device=cpu are left out: nearly all say it. Enter on a line goes to the rewrite that made "
+    "it, or took it away. `with prim::FusionGroup_0` is the graph inside of a group.",
     "passes": "What happened to this graph, in order: changes and time. Those to come are dim; "
-    "Enter goes "
-    "there. Passes that changed nothing are idle: f lists them.",
+    "Enter goes there. Passes that changed nothing are idle: f lists them.",
     "source": "The function and those that were inlined into it; bright is what the selected "
     "Value is from.",
     "tree": "The syntax tree: what it is of the node above, its kind, its names and operators.",
     "tokens": "Place, kind and text of each token.",
     "before": "The graph before the pass or the rewrite, row by row beside the graph after it.",
     "drawn": "The graph as lanes: from a node down to those that read its Values. Constants are "
-    "written "
-    "where they are read, types are left out.",
+    "written where they are read, types are left out.",
     "■": "A node to which no lane leads: it reads parameters and constants, or nothing.",
     "▼": "A node that reads what its lane comes from.",
     "⇢": "It is read further down, where no lane leads.",
