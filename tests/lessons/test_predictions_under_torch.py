@@ -1,4 +1,4 @@
-"""What lessons from 13 on let the learner predict is so in PyTorch as well: same code, same answer."""
+"""What lessons from 13 on let the learner predict is so in PyTorch: same code, same answer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lessons._runner.loader import load_all
 
 torch = pytest.importorskip("torch")
 
-# What only this engine can be asked: its own inspection, versions of saved tensors.
-OURS = ("engine.inspect", "_raw_saved_self.versions", "saved.versions")
+# What only this engine can be asked: its inspection, versions of saved tensors, single passes.
+OURS = ("engine.inspect", "_raw_saved_self.versions", "saved.versions", "run_pass", "FusionGroup")
 STEPS = [
     pytest.param(step, id=f"{lesson.number}-{step.name}")
     for lesson in load_all()
