@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.inspect.history.jit_places import what_is
 from engine.inspect.models._jit_film import Film, film_of
 from engine.inspect.models._jit_lines import GraphRow, Rows, Window, place_at
 from engine.inspect.models._jit_passes import (
@@ -107,7 +108,7 @@ class _View:
     def __init__(self, jit: Any, focus: Focus, moment: int, selected: int) -> None:
         self.jit, self.focus, self.moment, self.selected = jit, focus, moment, selected
         self.links = jit.links
-        self.family = self.links.family([selected]) if selected else frozenset()
+        self.family = self.links.family(self._meant()) if selected else frozenset()
         self.passes = pass_rows(jit, focus, moment, self._touched())
         self.here = next((row for row in self.passes if row.state == "here"), None)
         self.run = self.here.run if self.here else 0
@@ -155,6 +156,15 @@ class _View:
             failed=self._failed(),
             warnings=self._warnings(),
         )
+
+    def _meant(self) -> list[int]:
+        """What is selected; of a node that makes nothing (a return) what it takes."""
+        sort, node, _, _ = what_is(self.selected)
+        if sort != "node" or self.links.values_of.get(node):
+            return [self.selected]
+        state = self.jit.graph_at(self.focus.graph, self.moment)
+        taken = state.nodes.get(node, {}) if state is not None else {}
+        return [int(value) for value in taken.get("inputs", ())]
 
     def _touched(self) -> frozenset[int]:
         """The runs that made or took away what is selected."""

@@ -345,3 +345,12 @@ def test_the_model_is_json(program):
     for moment in range(0, history.end, max(1, history.end // 25)):
         model = at(history, moment, 5)
         assert json.loads(json.dumps(to_json(model)))["moment"] == moment
+
+
+def test_a_return_lights_what_it_takes():
+    history = recorded(LOOP)
+    moment = film_of(history.jit, graphs(history)[0]).moments[0]
+    last = at(history, moment).rows[-1]
+    model = at(history, moment, last.number)
+    assert model.rows[-1].chosen
+    assert [row.text for row in model.rows if row.lit and "prim::Loop(" in row.text]
