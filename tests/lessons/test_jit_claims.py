@@ -1,0 +1,99 @@
+"""What lessons 21 to 23 say about graphs is what the compiler does and what it recorded."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.inspect import History, Trace
+from engine.inspect.history.jit import Jit
+from engine.inspect.models import jit
+from engine.inspect.models.jit import JitModel
+from lessons._runner.loader import LESSONS, load, load_all
+from lessons._runner.looking import place
+from lessons._runner.process import run_program
+from lessons._runner.runner import Runner
+
+# The function and a node of its graph that the learner is to have before them at each look.
+SHOWN = {
+    ("21_tracing_and_scripting", "See it in the JIT view"): ("doubled", "prim::Loop"),
+    ("22_from_source_to_ir", "See where it came from"): ("power", "prim::Loop"),
+    ("23_the_optimiser", "See every rewrite"): ("f", "aten::mul"),
+}
+
+
+def looked_at(name: str, title: str, folder: Path) -> JitModel:
+    """What the JIT view makes of a look's recording, at its moment."""
+    lesson = load(name)
+    step = next(step for step in lesson.steps if step.title == title)
+    assert step.look is not None
+    result = Runner(lesson, folder=folder).run_step(lesson.steps.index(step))
+    assert result.error == ""
+    assert result.trace_path is not None
+    history = History(Trace.open(result.trace_path))
+    return jit.project(history, *place(step.look, history))
+
+
+def test_every_look_at_the_compiler_is_listed() -> None:
+    looks = {
+        (lesson.name, step.title)
+        for lesson in load_all()
+        for step in lesson.steps
+        if step.look is not None and step.look.view == "jit"
+    }
+    assert looks == set(SHOWN)
+
+
+@pytest.mark.parametrize(("name", "title"), SHOWN, ids=lambda text: text)
+def test_a_look_shows_the_function_and_its_graph(name: str, title: str, tmp_path: Path) -> None:
+    model = looked_at(name, title, tmp_path)
+    function, node = SHOWN[name, title]
+    assert model.function == function
+    assert model.source
+    assert model.tree
+    assert any(node in row.text for row in model.rows), model.why_no_graph
+
+
+def test_the_front_end_of_the_exercise_makes_the_graphs_of_the_compiler(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to_graph = runpy.run_path(str(LESSONS / "22_from_source_to_ir" / "solution.py"))["to_graph"]
+    capsys.readouterr()
+    sources = (
+        "def f(x, y):\n    return x * y + x\n",
+        "def f(x, y):\n    z = x - y\n    w = z\n    z = -z * w\n    return z * (w + x) - y\n",
+        "def f(x, y):\n    x = x * 2\n    x = x + y\n    return x * x\n",
+    )
+    for number, source in enumerate(sources):
+        program = tmp_path / f"source{number}.py"
+        program.write_text(source)
+        compiled = engine.jit.script(runpy.run_path(str(program))["f"]).graph
+        built = to_graph(source)
+        built.lint()
+        kinds = [
+            [node.kind() for node in graph.nodes() if node.kind() != "prim::Constant"]
+            for graph in (compiled, built)
+        ]
+        assert kinds[0] == kinds[1]
+        x, y = engine.tensor(5.0), engine.tensor(3.0)
+        assert compiled.run(x, y).item() == built.run(x, y).item()
+
+
+def test_the_table_of_passes_is_what_was_recorded(tmp_path: Path) -> None:
+    lesson = load("23_the_optimiser")
+    code = next(step.code for step in lesson.steps if step.title == "All together")
+    (tmp_path / "program.py").write_text(code)
+    outcome = run_program(tmp_path / "program.py", trace=tmp_path / "program.uht")
+    assert outcome.error == ""
+    lines = [line.split() for line in outcome.stdout.splitlines() if " rewrites, " in line]
+    told = [(words[0], int(words[1])) for words in lines]
+    assert len(told) == 7
+    facts = Jit(History(Trace.open(tmp_path / "program.uht")))
+    graphs = {int(graph) for graph in facts.tables.runs.graph}
+    of_graph = [facts.runs(graph, facts.history.end) for graph in graphs]
+    copied = [runs for runs in of_graph if [(run.name, run.changes) for run in runs] == told]
+    assert len(copied) == 1
+    assert all(len(facts.rewrites(run.id)) == run.changes for run in copied[0])
