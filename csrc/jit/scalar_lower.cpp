@@ -332,7 +332,8 @@ void ScalarLowering::branch(const Value* condition, Label yes, Label no, bool ye
     return;
   }
   const Node& node = *condition->node();
-  if (defers(node)) {
+  // What comes from outside of the program is made already, whatever made it.
+  if (slots_.count(condition) == 0 && defers(node)) {
     if (node.is("aten::__not__")) {
       branch(node.input(0), no, yes, !yes_is_next);
       return;

@@ -14,6 +14,7 @@ class LinAlgError(RuntimeError):
 
 LinAlgError.__module__ = "engine.linalg"
 
+
 class ScriptError(RuntimeError):
     """A scripted program raised an exception, or an assertion of it failed."""
 

@@ -28,7 +28,8 @@ class NativeFunction:
         return cls(lib.uh_function_new(name.encode(), graph))
 
     def __del__(self) -> None:
-        lib.uh_function_release(getattr(self, "handle", 0))
+        if lib is not None:  # while Python ends, modules are cleared first
+            lib.uh_function_release(getattr(self, "handle", 0))
 
     def set_defaults(self, values: Sequence[Any]) -> None:
         """What the last parameters are when they are not given."""

@@ -59,7 +59,8 @@ class Graph:
         self._rewriting = False
 
     def __del__(self) -> None:
-        lib.uh_graph_release(getattr(self, "_handle", 0))
+        if lib is not None:  # while Python ends, modules are cleared first
+            lib.uh_graph_release(getattr(self, "_handle", 0))
 
     @classmethod
     def parse(cls, text: str) -> Graph:

@@ -18,7 +18,7 @@ from engine.jit.graph import number_of, text_of
 from engine.jit.values import ObjectBox
 
 KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
-_mangled = itertools.count(1)
+_mangled = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,7 @@ class NativeClass:
     @classmethod
     def new(cls, name: str, slots: Iterable[Slot]) -> NativeClass:
         """A class of this name; one that is taken is made unique, as PyTorch does it."""
-        found = lib.uh_class_find(name.encode())
-        if found:
-            lib.uh_class_release(found)
-            head, _, last = name.rpartition(".")
-            return cls.new(f"{head}.___torch_mangle_{next(_mangled)}.{last}", slots)
+        name = free_name(name)
         made = cls(lib.uh_class_new(name.encode()))
         for slot in slots:
             kind = KINDS[slot.kind]
@@ -62,7 +58,8 @@ class NativeClass:
         return cls(lib.uh_object_class(box.handle))
 
     def __del__(self) -> None:
-        lib.uh_class_release(getattr(self, "handle", 0))
+        if lib is not None:  # while Python ends, modules are cleared first
+            lib.uh_class_release(getattr(self, "handle", 0))
 
     def add_method(self, name: str, function: NativeFunction) -> None:
         """Adds a method; its first parameter is the object."""
@@ -84,6 +81,15 @@ class NativeClass:
         for name, value in values.items():
             box.set(name, value)
         return box
+
+
+def free_name(name: str) -> str:
+    """The name, or PyTorch's next mangled one where a class has it already."""
+    head, _, last = name.rpartition(".")
+    while found := lib.uh_class_find(name.encode()):
+        lib.uh_class_release(found)
+        name = f"{head}.___torch_mangle_{next(_mangled)}.{last}"
+    return name
 
 
 def class_name(module: Any) -> str:

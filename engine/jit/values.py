@@ -100,8 +100,9 @@ class Native:
         slot.tag, slot.i = BOX, handle
 
     def __del__(self) -> None:
-        for handle in self._boxes:
-            lib.uh_box_release(handle)
+        if lib is not None:  # while Python ends, modules are cleared first
+            for handle in self._boxes:
+                lib.uh_box_release(handle)
 
 
 class ObjectBox:
@@ -126,7 +127,8 @@ class ObjectBox:
             raise_last()
 
     def __del__(self) -> None:
-        lib.uh_box_release(self.handle)
+        if lib is not None:
+            lib.uh_box_release(getattr(self, "handle", 0))
 
 
 def to_python(value: Any) -> Any:

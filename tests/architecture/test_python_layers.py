@@ -111,7 +111,15 @@ def test_tui_uses_engine_through_inspect() -> None:
 
 
 def test_lessons_use_engine_only() -> None:
-    known = {"", "inspect", "autograd", "jit", "nn", "optim", "utils"}  # what a user's script imports
+    known = {
+        "",
+        "inspect",
+        "autograd",
+        "jit",
+        "nn",
+        "optim",
+        "utils",
+    }  # what a user's script imports
     found = [
         use
         for use in uses("lessons")

@@ -119,7 +119,9 @@ def test_steps_forwards_and_backwards_visit_the_same_moments(grain):
 
 
 def test_an_unknown_grain_is_named():
-    with pytest.raises(ValueError, match="'week' is not one of event, op, node, line"):
+    with pytest.raises(
+        ValueError, match="'week' is not one of event, instruction, rewrite, op, node, pass, line"
+    ):
         TraceBuilder().history().next(0, "week")
 
 

@@ -103,7 +103,11 @@ def test_the_same_moment_is_the_same_picture(name):
         assert first.text(styles=True) == second.text(styles=True)
 
 
-OWN = ("autograd", "interpreter", "jit")  # the story has nothing of theirs: they have tests of their own
+OWN = (
+    "autograd",
+    "interpreter",
+    "jit",
+)  # the story has nothing of theirs: they have tests of their own
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])

@@ -84,7 +84,7 @@ def _record():
         source = re.sub("from engine import Tensor(, jit)?", r"from torch import Tensor\1", source)
         (Path(folder) / f"of_torch_{module}.py").write_text(source)
         theirs = importlib.import_module(f"of_torch_{module}")
-        for fn, _ in importlib.import_module(f"programs.{module}").CASES:
+        for fn, _ in importlib.import_module(f"tests.engine.jit.programs.{module}").CASES:
             try:
                 graph = torch.jit.script(getattr(theirs, fn.__name__)).graph
             except Exception as error:

@@ -135,7 +135,7 @@ def test_graphs_of_pytorch_are_read(tmp_path: Path) -> None:
     """What PyTorch prints is read, and written as PyTorch has it, but for operators that take other
     arguments here (torch.sum's overloads are one operator)."""
     torch = pytest.importorskip("torch")
-    path = tmp_path / "programs.py"
+    path = tmp_path / "tests.engine.jit.programs.py"
     path.write_text(PROGRAMS)
     spec = importlib.util.spec_from_file_location("programs_of_pytorch", path)
     assert spec is not None

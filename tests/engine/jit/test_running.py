@@ -215,3 +215,20 @@ def test_threads_share_a_function():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def nested_while(a: int, b: int):
+    w = 0
+    while w < 3 and b < a + a and 3 > 1:
+        w += 1
+        v = 0
+        while v < 2 and a >= 0:
+            v += 1
+            a = 6
+    return w, a
+
+
+def test_a_loop_whose_first_condition_is_made_outside_of_it():
+    scripted = jit.script(nested_while)
+    for a, b in ((0, 0), (2, 1), (-1, -5)):
+        assert scripted(a, b) == nested_while(a, b)

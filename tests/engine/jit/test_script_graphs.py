@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 from canonical_text import of_ours
-from programs import control_flow, documented
 
 import engine
 from engine import jit
 from engine._native import ffi, lib
 from engine.jit.frontend import compile_function
+from tests.engine.jit.programs import control_flow, documented
 
 RECORDED = json.loads((Path(__file__).parent / "programs" / "pytorch_graphs.json").read_text())
 PROGRAMS = [
     fn
     for module in ("control_flow", "containers", "numbers_and_types", "documented")
-    for fn, _ in importlib.import_module(f"programs.{module}").CASES
+    for fn, _ in importlib.import_module(f"tests.engine.jit.programs.{module}").CASES
 ]
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_graph_is_that_of_pytorch(name):
     module, _, function = name.rpartition(".")
-    fn = getattr(importlib.import_module(f"programs.{module}"), function)
+    fn = getattr(importlib.import_module(f"tests.engine.jit.programs.{module}"), function)
     assert of_ours(fn).splitlines() == RECORDED[name]
 
 

@@ -1,12 +1,12 @@
 """Scripted modules give what the Python modules give: programs/modules.py, and the engine's layers."""
 
 import pytest
-from programs import modules
 from test_script_results import same
 
 import engine
 from engine import jit, nn
 from engine.jit.frontend import CompileError, class_of, compile_module
+from tests.engine.jit.programs import modules
 
 
 @pytest.mark.parametrize("name", modules.CASES)

@@ -4,10 +4,10 @@ import inspect
 import re
 
 import pytest
-from programs import refused
 
 from engine import jit
 from engine.jit.frontend import CompileError, NotSupportedError
+from tests.engine.jit.programs import refused
 
 
 def under_carets(message):

@@ -12,7 +12,7 @@ _FILES = ("control_flow", "containers", "numbers_and_types", "documented")
 _CASES = [
     pytest.param(fn, args, id=f"{name}.{fn.__name__}-{i}")
     for name in _FILES
-    for fn, all_args in importlib.import_module(f"programs.{name}").CASES
+    for fn, all_args in importlib.import_module(f"tests.engine.jit.programs.{name}").CASES
     for i, args in enumerate(all_args)
 ]
 
