@@ -169,6 +169,15 @@ def for_ever(n: int):
     return s
 
 
+@pytest.fixture
+def ctrl_c():
+    """What Python does at Ctrl+C, also where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_scripted_loop():
     scripted = jit.script(for_ever)
     assert scripted(0) == 0
