@@ -137,7 +137,9 @@ class IrGraph:
         del nodes[next(i for i, node in enumerate(nodes) if node["id"] == a)]
 
     def _destroy(self, a: int, *_: Any) -> None:
-        del self.nodes[a]
+        node = self.nodes.pop(a)
+        if node["inputs"] or node["outputs"] or node["blocks"]:
+            raise ValueError(f"node {a} is destroyed, and still has inputs, outputs or blocks")
 
     def _set_input(self, a: int, b: int, c: int, *_: Any) -> None:
         self.nodes[a]["inputs"][b] = self.values[c]["id"]
@@ -163,6 +165,8 @@ class IrGraph:
 
     def _drop_block(self, a: int, b: int, *_: Any) -> None:
         block = self.nodes[a]["blocks"].pop(b)
+        if block["nodes"]:
+            raise ValueError(f"block {block['id']} is dropped before its nodes")
         del self.blocks[block["id"]], self.nodes[block["param"]], self.nodes[block["return"]]
 
     def _set_type(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
@@ -179,11 +183,16 @@ class IrGraph:
 
     def _drop_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
         if self.nodes[a]["attributes"].pop(text, None) is None:
-            del self.nodes[a]["graphs"][text]
+            graphs = self.nodes[a]["graphs"]
+            del graphs[text]
+            if not graphs:
+                del self.nodes[a]["graphs"]
 
     def _set_kind(self, a: int, _b: int, _c: int, _d: int, text: str, words: str) -> None:
         self.nodes[a]["kind"] = text
-        self.nodes[a]["schema"] = words
+        self.nodes[a].pop("schema", None)
+        if words:
+            self.nodes[a]["schema"] = words
 
     def _replaced(self, *_: Any) -> None:
         """Said for `Links`: the edits that follow do it."""
