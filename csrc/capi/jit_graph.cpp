@@ -1,5 +1,6 @@
 // Graphs across the C ABI: see underhood_jit.h.
 #include "base/json.h"
+#include "capi/answer.h"
 #include "capi/convert.h"
 #include "capi/underhood_jit.h"
 #include "jit/parse.h"
@@ -45,22 +46,6 @@ size_t index_of(int64_t i, size_t n, const char* what) {
   check_kind(i >= 0 && static_cast<size_t>(i) < n, ErrorKind::kIndex, "graph: ", what, " ", i,
              " of ", n);
   return static_cast<size_t>(i);
-}
-
-// A text that stays until the same function is called again on this thread.
-template <class F>
-const char* text_of(std::string& kept, F&& f) {
-  return guard(static_cast<const char*>(nullptr), [&] {
-    kept = f();
-    return kept.c_str();
-  });
-}
-template <class F>
-int done(F&& f) {
-  return guard(-1, [&] {
-    f();
-    return 0;
-  });
 }
 
 // Rewrites and passes that are open across calls, by graph: one each.

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "base/json.h"
+#include "capi/answer.h"
 #include "capi/convert.h"
 #include "capi/underhood_jit_run.h"
 #include "events/recorder.h"
@@ -19,21 +20,6 @@ using namespace uh;       // NOLINT: this file is nothing but calls into uh
 using namespace uh::jit;  // NOLINT
 
 namespace {
-
-template <class F>
-const char* text_of(std::string& kept, F&& f) {
-  return guard(static_cast<const char*>(nullptr), [&] {
-    kept = f();
-    return kept.c_str();
-  });
-}
-template <class F>
-int done(F&& f) {
-  return guard(-1, [&] {
-    f();
-    return 0;
-  });
-}
 
 template <class T>
 uint64_t give_ref(Ref<T> ref) {

@@ -12,14 +12,22 @@ std::vector<UserPass>& registered() {
   return *all;
 }
 
+// Both pipelines begin with these.
+Phase inlined() {
+  return {"inline", "calls become what they call", {"inline_calls", "erase_shapes"}, 1};
+}
+Phase simplified() {
+  return {"simplify",
+          "what is known before any input comes",
+          {"lower_tuples", "constant_propagation", "constant_conditions", "peephole", "cse",
+           "unroll_loops", "dce"},
+          4};
+}
+
 const std::vector<Phase>& general() {
   static const auto* all = new std::vector<Phase>{
-      {"inline", "calls become what they call", {"inline_calls", "erase_shapes"}, 1},
-      {"simplify",
-       "what is known before any input comes",
-       {"lower_tuples", "constant_propagation", "constant_conditions", "peephole", "cse",
-        "unroll_loops", "dce"},
-       4},
+      inlined(),
+      simplified(),
       {"tidy",
        "constants once, at the beginning",
        {"hoist_invariants", "constant_pooling", "dce"},
@@ -30,12 +38,8 @@ const std::vector<Phase>& general() {
 
 const std::vector<Phase>& specialised() {
   static const auto* all = new std::vector<Phase>{
-      {"inline", "calls become what they call", {"inline_calls", "erase_shapes"}, 1},
-      {"simplify",
-       "what is known before any input comes",
-       {"lower_tuples", "constant_propagation", "constant_conditions", "peephole", "cse",
-        "unroll_loops", "dce"},
-       4},
+      inlined(),
+      simplified(),
       {"types",
        "what is known of these inputs",
        {"propagate_shapes", "peephole", "constant_propagation", "constant_conditions", "cse",
