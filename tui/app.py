@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -154,6 +155,14 @@ class Underhood(App[int]):
         gc.freeze()
         gc.enable()
         gc.set_threshold(20_000, 20, 50)
+
+    async def on_key(self, event: events.Key) -> None:
+        """A key that was on its way to the screen below when a question opened is its answer's."""
+        if self.screen.is_modal:
+            from tui.screens.ask import AskScreen
+
+            if isinstance(self.screen, AskScreen):
+                await self.screen.on_key(event)
 
     def _leave_cleanly(self, number: int) -> None:
         self.exit(return_code=128 + number)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from tests.tui.program import program, saved
 from tui.app import Underhood
@@ -317,3 +320,26 @@ async def test_escape_from_the_first_screen_leads_home(tmp_path: Path) -> None:
         assert "Playground" in screen_text(pilot.app)
         await pilot.press("escape")
         assert not pilot.app.is_running or pilot.app.return_code == 0
+
+
+@pytest.mark.parametrize("turns", range(0, 30, 3))
+async def test_what_is_typed_ahead_of_a_question_is_its_answer(tmp_path: Path, turns: int) -> None:
+    """The keys come while the line is made, `turns` turns of the event loop after the first."""
+    async with exploring(saved(tmp_path)) as pilot:
+        app = pilot.app
+        app.post_message(Key("g", "g"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for character in "linex:":
+            app.post_message(Key(character, character))
+        app.post_message(Key("backspace", "\b"))
+        app.post_message(Key("backspace", "\b"))
+        for character in ":9":
+            app.post_message(Key(character, character))
+        await pilot.pause()
+        await pilot.pause()
+        assert app.screen.query_one(Input).value == "line:9"
+        app.post_message(Key("enter", "\r"))
+        await pilot.pause()
+        await pilot.pause()
+        assert "line 9 demo.py" in screen_text(app)
