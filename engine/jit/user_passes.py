@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from engine._native import ffi, lib
 from engine._native.errors import pass_on
@@ -16,6 +16,16 @@ from engine.autograd._callbacks import hold
 from engine.jit.graph import Graph, number_of, text_of
 
 PassFunction = Callable[[Graph], Any]
+
+
+class _Registered(NamedTuple):
+    run: PassFunction
+    doc: str
+    after: str
+
+
+# By name, in the order in which they run: the core has them, too, but tells nobody.
+_registered: dict[str, _Registered] = {}
 
 
 @ffi.def_extern()
@@ -35,7 +45,7 @@ def passes() -> dict[str, str]:
     for i in range(lib.uh_pass_count()):
         name = ffi.string(lib.uh_pass_name(i)).decode()
         found[name] = ffi.string(lib.uh_pass_doc(i)).decode()
-    return found
+    return found | {name: one.doc for name, one in _registered.items()}
 
 
 @overload
@@ -72,26 +82,38 @@ def register_pass(fn: Any = None, *, name: str = "", after: str = "simplify") ->
 
 def _register(fn: PassFunction, name: str, after: str) -> PassFunction:
     title = name or fn.__name__
-    about = inspect.getdoc(fn) or "A pass written in Python."
+    about = (inspect.getdoc(fn) or "A pass written in Python.").split("\n")[0]
     number_of(
         lib.uh_pass_register(
-            title.encode(), about.split("\n")[0].encode(), after.encode(), lib.uh_py_pass, hold(fn)
+            title.encode(), about.encode(), after.encode(), lib.uh_py_pass, hold(fn)
         )
     )
+    _registered[title] = _Registered(fn, about, after)
     return fn
 
 
 def unregister_pass(name: str) -> None:
     """Takes a pass out of the pipeline. Raises: RuntimeError when there is none of that name."""
     number_of(lib.uh_pass_unregister(name.encode()))
+    _registered.pop(name, None)
 
 
 def run_pass(graph: Graph, name: str) -> int:
-    """Runs one native pass on a graph of one's own: the number of its rewrites.
+    """Runs one pass, native or registered, on a graph of one's own: the number of its rewrites.
 
-    Raises: ValueError when there is none of that name.
+    Raises: ValueError when there is none of that name, what the pass raises, and SystemError when it
+    leaves a graph that is not valid or was changed outside of its rewrites.
     """
-    return number_of(lib.uh_pass_run(graph._handle, name.encode()))
+    found = _registered.get(name)
+    if found is None:
+        return number_of(lib.uh_pass_run(graph._handle, name.encode()))
+    number_of(lib.uh_pass_begin(graph._handle, name.encode()))
+    try:
+        found.run(graph)
+    except BaseException as error:
+        lib.uh_pass_end(graph._handle, f"{type(error).__name__}: {error}".encode())
+        raise
+    return number_of(lib.uh_pass_end(graph._handle, b""))
 
 
 def pipeline() -> list[dict[str, Any]]:
@@ -99,4 +121,12 @@ def pipeline() -> list[dict[str, Any]]:
     import json
 
     found: list[dict[str, Any]] = json.loads(text_of(lib.uh_pipeline()))
+    for phase in found:
+        row = [one for name in phase["passes"] for one in (name, *_behind(name))]
+        phase["passes"] = row + _behind(phase["name"])
     return found
+
+
+def _behind(place: str) -> list[str]:
+    """The registered passes that run after this pass or phase."""
+    return [name for name, one in _registered.items() if one.after == place]

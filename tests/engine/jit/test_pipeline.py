@@ -5,6 +5,7 @@ What a graph computes must be the same after any pass, and after all of them.
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from engine.inspect.trace import Trace
 from engine.jit import Graph, Value
 from engine.jit.function import NativeFunction
 from engine.jit.graph import number_of
+from engine.jit.user_passes import passes, pipeline, run_pass
 from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 
 FEW = settings(max_examples=60, deadline=None)
@@ -33,10 +35,6 @@ EXACT = (
     "decompose",
     "fuse",
 )
-
-
-def run_pass(graph: Graph, name: str) -> int:
-    return number_of(lib.uh_pass_run(graph._handle, name.encode()))
 
 
 def fresh(values: list[Any]) -> list[Any]:
@@ -203,6 +201,11 @@ def test_a_users_pass_stands_in_the_pipeline() -> None:
                 node.destroy()
 
     try:
+        assert "double_is_sum" in passes()
+        for phase in pipeline():
+            row = phase["passes"]
+            behind = [after for name, after in itertools.pairwise(row) if name == "peephole"]
+            assert set(behind) <= {"double_is_sum"}, phase["name"]
         function = function_of("f", TWICE)
         assert function.call([engine.ones(2)]).tolist() == [2, 2]
         text = str(function.graph_for([engine.ones(2)]))
@@ -211,6 +214,44 @@ def test_a_users_pass_stands_in_the_pipeline() -> None:
         assert "aten::mul" not in text
     finally:
         engine.jit.unregister_pass("double_is_sum")
+    assert "double_is_sum" not in passes()
+
+
+def test_a_users_pass_runs_alone_as_native_ones_do() -> None:
+    @engine.jit.register_pass
+    def shorter(graph: Graph) -> None:
+        for node in graph.findAllNodes("aten::mul"):
+            with graph.rewrite("x * 2 -> x", node):
+                node.output().replaceAllUsesWith(node.input())
+
+    @engine.jit.register_pass
+    def careless(graph: Graph) -> None:
+        graph.findAllNodes("aten::mul")[0].output().setDebugName("other")
+
+    @engine.jit.register_pass
+    def torn(graph: Graph) -> None:
+        with graph.rewrite("one input less", graph.findAllNodes("aten::mul")[0]):
+            graph.findAllNodes("aten::mul")[0].removeInput(1)
+
+    @engine.jit.register_pass
+    def lost(graph: Graph) -> None:
+        raise LookupError("no idea")
+
+    try:
+        graph = Graph.parse(TWICE)
+        assert run_pass(graph, "shorter") == len(graph.findAllNodes("aten::mul"))
+        with pytest.raises(SystemError, match="pass careless: 1 edits were made outside"):
+            run_pass(Graph.parse(TWICE), "careless")
+        with pytest.raises(SystemError, match="pass torn broke the graph"):
+            run_pass(Graph.parse(TWICE), "torn")
+        with pytest.raises(LookupError, match="no idea"):
+            run_pass(Graph.parse(TWICE), "lost")
+        assert run_pass(graph, "dce") > 0  # nothing was left open
+    finally:
+        for name in ("shorter", "careless", "torn", "lost"):
+            engine.jit.unregister_pass(name)
+    with pytest.raises(ValueError, match="there is no pass 'lost'"):
+        run_pass(graph, "lost")
 
 
 def test_a_users_pass_that_fails_is_named() -> None:
