@@ -152,17 +152,7 @@ class Builder:
 
     def uninitialized(self, tree: ast.AST, type: Type) -> Value:
         """A value that nobody reads."""
-        made = self.prim(tree, "prim::Uninitialized", (), type)
-        made.nothing = []
-        return made
-
-    def retype_nothing(self, value: Value, type: Type) -> None:
-        """Gives a value that nobody reads the type of what stands there on other paths."""
-        if value.nothing is None or value.type == type:
-            return
-        self.retype(value, type)
-        for one in value.nothing:
-            self.retype_nothing(one, type)
+        return self.prim(tree, "prim::Uninitialized", (), type)
 
     def function(self, tree: ast.AST, name: str) -> Value:
         """A function as a value, for prim::CallFunction."""

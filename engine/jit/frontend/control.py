@@ -188,8 +188,8 @@ class _Join:
         result = Exit("falls")
         if leaving:
             values = outputs[1:] if flagged else outputs
-            for value, of in zip(values, self.nothing, strict=True):
-                value.nothing = of or None
+            if self._carries_result():
+                self.c.carrying.append(values[-1])
             result = Exit("might" if flagged else "exits", values, outputs[0] if flagged else None)
         if not ways <= _ENDS:
             self._add_names()
@@ -211,28 +211,29 @@ class _Join:
     def _add_exit_values(self) -> list[Type]:
         """What the target gets; nobody reads it where a branch does not leave."""
         leaving = [one.values for one in self.exits if one.way in ("exits", "might")]
+        columns = [*zip(*leaving, strict=True)]
+        results = columns[-1:] if self._carries_result() else []
         types = []
-        self.nothing: list[list[Value]] = []
-        for column in zip(*leaving, strict=True):
-            read = [one for one in column if one.nothing is None]
-            both: Type | None = (read or column)[0].type
-            for one in read[1:]:
+        for column in columns[: len(columns) - len(results)]:
+            both: Type | None = column[0].type
+            for one in column[1:]:
                 both = both and unify(both, one.type)
             assert both is not None, "targets check what they are given"
-            for one in column:
-                self.c.builder.retype_nothing(one, both)
             types.append(both)
-            self.nothing.append([] if read else list(column))
         for i in range(2):
             if self.exits[i].values:
                 self.returned[i] += self.exits[i].values
                 continue
-            for type, made_of in zip(types, self.nothing, strict=True):
-                nothing = self._nothing(i, type)
-                self.returned[i].append(nothing)
-                if made_of:  # nobody knows the type yet: it follows with the others
-                    made_of.append(nothing)
-        return types
+            self.returned[i] += [self._nothing(i, type) for type in types]
+            if results:
+                with self.c.builder.inside(self.frames[i].block):
+                    self.returned[i].append(self.c.no_result(self.tree))
+        return types + [self.c.returns_so_far] * len(results)
+
+    def _carries_result(self) -> bool:
+        """Whether the last of the values that leave is what the function returns."""
+        loop = self.c.target.loop
+        return loop is None or bool(loop.has_return)
 
     def _nothing(self, i: int, type: Type) -> Value:
         with self.c.builder.inside(self.frames[i].block):

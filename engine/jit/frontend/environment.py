@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from engine.jit.frontend.builder import NOTHING, Builder, can_be_constant
 from engine.jit.frontend.errors import CompileError, fail
 from engine.jit.frontend.source import Source
-from engine.jit.frontend.types import NONE, Type, is_subtype, tuple_of
+from engine.jit.frontend.types import NONE, TENSOR, Type, is_subtype, tuple_of
 from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ class Context:
         self.frame = Frame(None, builder.block)
         self.returns: Type | None = None  # declared, or of the first `return`
         self.declared = False
+        # What carries a result out of loops and branches: it gets the type of the result, which is
+        # known when the last `return` has been seen.
+        self.carrying: list[Value] = []
         self.target = Target()
         self.calls: dict[str, CompiledFunction] = {}
         self.ignored: dict[str, Callable[..., Any]] = {}
@@ -135,6 +138,25 @@ class Context:
         finally:
             assert frame.parent is not None
             self.frame = frame.parent
+
+    # ---- results
+
+    @property
+    def returns_so_far(self) -> Type:
+        """The type of the results seen until now."""
+        return self.returns or TENSOR
+
+    def no_result(self, tree: ast.AST) -> Value:
+        """What stands for the result where there is none, which nobody reads."""
+        made = self.builder.uninitialized(tree, self.returns_so_far)
+        self.carrying.append(made)
+        return made
+
+    def retype_results(self) -> None:
+        """Gives everything that carries a result its type, at the end of the function."""
+        for one in self.carrying:
+            if one.type != self.returns_so_far:
+                self.builder.retype(one, self.returns_so_far)
 
     # ---- names
 

@@ -400,7 +400,8 @@ def _body(c: Context, tree: ast.FunctionDef) -> None:
             returned = builder.constant(tree.body[-1], None)
         else:
             returned = builder.uninitialized(tree.body[-1], type)
-    c.returns = c.returns if c.declared and c.returns else returned.type
+    c.returns = c.returns or returned.type
+    c.retype_results()
     builder.returns(builder.outermost, [returned])
 
 

@@ -164,7 +164,7 @@ class Body:
         if self.has_return:
             builder = self.c.builder
             found.append(builder.constant(tree, returned is not None))
-            found.append(returned or builder.uninitialized(tree, self.c.returns or TENSOR))
+            found.append(returned or self.c.no_result(tree))
         return found
 
     def current(self, tree: ast.AST) -> list[Value]:
@@ -235,20 +235,18 @@ def _loop(
             carried.append((name, variable.value, variable.type or variable.value.type))
     names = [name for name, _, _ in carried]
     inputs = [trips, first(), *[one for _, one, _ in carried]]
-    returned_type = c.returns or TENSOR
     if has_return:
-        inputs.append(builder.constant(tree, False))
-        inputs.append(builder.uninitialized(tree, returned_type))
+        inputs += [builder.constant(tree, False), c.no_result(tree)]
     node = builder.node(tree, "prim::Loop", inputs, [])
     block = node.add_block()
     body = Body(c, names, has_return, go_on)
-    extra: list[Value] = []
     with c.frame_in(block) as frame:
         round_number = builder.param(block, "", INT, trips)
         for name, before_it, type in carried:
             frame.names[name] = Variable(builder.param(block, name, type, before_it), type)
         if has_return:
-            extra = [builder.param(block, "", one.type, one) for one in inputs[-2:]]
+            builder.param(block, "", BOOL, inputs[-2])
+            c.carrying.append(builder.param(block, "", c.returns_so_far, inputs[-1]))
         before, c.target = c.target, Target(c.target, body)
         start(round_number)
         steps: list[Step] = list(tree.body)
@@ -271,11 +269,8 @@ def _loop(
         c.frame.lost.pop(name, None)
     if not has_return:
         return FALLS
-    returned_type = c.returns or returned_type
-    for one in (values[-1], inputs[-1]):
-        builder.retype_nothing(one, returned_type)
-    flag, returned = node.add_output(BOOL), node.add_output(returned_type)
-    builder.retype(extra[1], returned_type)
+    flag, returned = node.add_output(BOOL), node.add_output(c.returns_so_far)
+    c.carrying.append(returned)
     return Exit("might", exit_return(c, tree, c.target, returned), flag)
 
 

@@ -22,7 +22,7 @@ CLASSES: dict[str, ModuleClass] = {}  # of modules, by their names in graphs
 class Value:
     """A value of the graph: its number, its type, and the constant that it is, if any."""
 
-    __slots__ = ("block", "constant", "id", "named", "nothing", "type")
+    __slots__ = ("block", "constant", "id", "named", "type")
 
     def __init__(self, id: int, type: Type, block: int, constant: Any = MISSING) -> None:
         self.id = id
@@ -30,8 +30,6 @@ class Value:
         self.block = block  # that it was made in
         self.constant = constant
         self.named = False
-        # Of a value that nobody reads: those that it is made of, whose type follows its own.
-        self.nothing: list[Value] | None = None
 
     @property
     def is_constant(self) -> bool:

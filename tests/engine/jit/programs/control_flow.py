@@ -1,6 +1,8 @@
 """Branches, loops, and leaving them early, as programs write them."""
 
 # ruff: noqa  (as programs are written)
+from typing import List, Optional
+
 import engine
 
 
@@ -257,6 +259,32 @@ def deep(n: int):
     return out
 
 
+def returns_tuples_from_within(a: int, xs: List[int]):
+    for i in range(a):
+        while a > 3:
+            a -= 1
+            if i + a == 5:
+                return i, 0.5, "a"
+            for x in (1, 2):
+                if x * a == 6:
+                    return a, 1.5, "b"
+        for x in xs:
+            if x == i:
+                return x, 2.5, "c"
+    if a > 2:
+        raise ValueError("none")
+    return -1, 0.0, ""
+
+
+def returns_optionals_from_within(n: int) -> Optional[int]:
+    for i in range(n):
+        if i > 3:
+            return None
+        while n == 2:
+            return i
+    return n
+
+
 CASES = [
     (two_ways, [(engine.ones(3), 1), (engine.ones(3), 5)]),
     (several_ways, [(-1,), (0,), (5,), (50,)]),
@@ -285,5 +313,7 @@ CASES = [
     (while_with_variables, [(1,), (8,)]),
     (shadowed, [(0,), (4,)]),
     (returns_nothing, [([1, 2, 3, 4],)]),
+    (returns_tuples_from_within, [(0, [1]), (2, [1]), (2, [5]), (5, [9]), (9, [4]), (3, [2])]),
+    (returns_optionals_from_within, [(0,), (2,), (3,), (9,)]),
     (deep, [(0,), (2,), (4,), (6,)]),
 ]
