@@ -220,6 +220,16 @@ const char* uh_function_schema(uh_function self) {
 int uh_function_set_defaults(uh_function self, const uh_value* values, int64_t n) {
   return done([&] { function_of(self).set_defaults(values_of(values, n)); });
 }
+int uh_function_default(uh_function self, int64_t i, uh_value* ret_value) {
+  return guard(-1, [&] {
+    const Function& function = function_of(self);
+    const auto& defaults = function.defaults();
+    const int64_t first = int64_t(function.graph().inputs().size()) - int64_t(defaults.size());
+    if (i < first || i - first >= int64_t(defaults.size())) return 0;
+    *ret_value = write_value(defaults[static_cast<size_t>(i - first)]);
+    return 1;
+  });
+}
 uh_graph uh_function_graph(uh_function self) {
   return guard(0, [&] { return give_ref(GraphRef(function_of(self).graph_ref())); });
 }

@@ -49,6 +49,8 @@ int64_t uh_function_id(uh_function self);
 const char* uh_function_name(uh_function self);
 const char* uh_function_schema(uh_function self);
 int uh_function_set_defaults(uh_function self, const uh_value* values, int64_t n); /* of the last */
+/* The default of parameter i: 1, and its value; 0 where it has none. */
+int uh_function_default(uh_function self, int64_t i, uh_value* ret_value);
 uh_graph uh_function_graph(uh_function self);
 /* `prim::Constant[name=...]`, at the insertion point; a value. */
 int64_t uh_graph_function(uh_graph self, uh_function function);

@@ -105,6 +105,8 @@ def script_module(compiled: CompiledModule) -> ScriptModule:
 
 
 def _module(compiled: CompiledModule, made: dict[int, ScriptModule]) -> ScriptModule:
+    if isinstance(compiled.module, ScriptModule):
+        return compiled.module
     key = id(compiled.module)
     if key in made:
         return made[key]

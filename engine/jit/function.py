@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import keyword
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,6 +53,21 @@ class NativeFunction:
     def schema(self) -> str:
         """Such as "f(Tensor x, int n=2) -> Tensor"."""
         return text_of(lib.uh_function_schema(self.handle))
+
+    def signature(self, skip: int = 0) -> inspect.Signature:
+        """What Python may call it with; the first `skip` parameters left out."""
+        value = ffi.new("uh_value *")
+        found = []
+        for i, one in enumerate(self.graph.inputs()):
+            default: Any = inspect.Parameter.empty
+            if number_of(lib.uh_function_default(self.handle, i, value)):
+                default = to_python(value)
+            name = one.debugName().partition(".")[0]  # "x.1" of the graph is the parameter x
+            if not name.isidentifier() or keyword.iskeyword(name):
+                name = f"argument_{i}"
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            found.append(inspect.Parameter(name, kind, default=default))
+        return inspect.Signature(found[skip:])
 
     @property
     def graph(self) -> Graph:

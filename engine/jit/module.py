@@ -23,14 +23,10 @@ class ScriptMethod:
         self.__name__ = name
         self._function = function
         self._owner = owner
-        self.__signature__ = owner._signatures.get(name)
+        self.__signature__ = owner._signatures[name]
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        if self.__signature__ is None or (
-            not kwargs and len(args) == len(self.__signature__.parameters)
-        ):
-            if kwargs:
-                raise TypeError(f"{self.__name__}() takes no keyword arguments; {self.schema}")
+        if not kwargs and len(args) == len(self.__signature__.parameters):
             return [self._owner, *args]
         try:
             bound = self.__signature__.bind(*args, **kwargs)
@@ -100,6 +96,7 @@ class ScriptModule(Module):
         for name in described["methods"]:
             function = native.method(name)
             if function is not None:
+                self._signatures.setdefault(name, function.signature(skip=1))
                 self.__dict__["_methods"][name] = ScriptMethod(name, function, self)
 
     def _take(self, attribute: dict[str, Any], children: dict[str, ScriptModule]) -> None:
@@ -160,9 +157,10 @@ class ScriptModule(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*args, **kwargs)
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the compiled forward. Raises: what its operators raise."""
-        return self._method("forward")(*args, **kwargs)
+    @property
+    def forward(self) -> ScriptMethod:  # type: ignore[override]
+        """The compiled forward; a call of it raises what its operators raise."""
+        return self._method("forward")
 
     def _method(self, name: str) -> ScriptMethod:
         found: ScriptMethod | None = self.__dict__["_methods"].get(name)

@@ -44,6 +44,7 @@ from engine.jit.frontend.values import (
     Submodule,
     Value,
 )
+from engine.jit.module import ScriptModule
 from engine.jit.objects import free_name
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
@@ -62,6 +63,10 @@ def _class_name(module: Module) -> str:
 
 def class_of(module: Module) -> ModuleClass:
     """The class that a module shares with all modules of its structure."""
+    if isinstance(module, ScriptModule):
+        from engine.jit.frontend.ready_modules import ReadyClass
+
+        return CLASSES.get(module._script_class) or ReadyClass(module)
     found = describe(module)
     submodules = {name: class_of(one) for name, one in module._modules.items() if one is not None}
     key = (found.key, tuple((name, one.name) for name, one in submodules.items()))
@@ -142,7 +147,7 @@ class ModuleClass:
             return Known(found.__func__)
         if isinstance(found, property) and found.fget is not None:
             getter = self.method(c, tree, substitute(found.fget, self.module), name)
-            return _call_method(c, tree, owner, name, [], getter.type)
+            return call_method(c, tree, owner, name, [], getter.type)
         if inspect.isfunction(found):
             return ModuleMethod(name, owner)
         if found is not None and not callable(found):
@@ -277,7 +282,7 @@ class ModuleClass:
             self.method(c, tree, fn, name)
             inputs = match(c, tree, name, parameters, arguments)
         type_found = self.methods[method_name].type
-        return _call_method(c, tree, owner, method_name, inputs, type_found)
+        return call_method(c, tree, owner, method_name, inputs, type_found)
 
     def parameters(self, fn: Callable[..., Any]) -> tuple[Parameter, ...]:
         """Of a method, without `self`."""
@@ -350,7 +355,7 @@ class ModuleClass:
             raise_last()
 
 
-def _call_method(
+def call_method(
     c: Context, tree: ast.AST, owner: Submodule, name: str, inputs: Sequence[Value], type: Type
 ) -> Value:
     node = c.builder.node(tree, "prim::CallMethod", [owner.value, *inputs], [type])
