@@ -12,20 +12,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-VIEWS = (
-    "source",
-    "timeline",
-    "memory",
-    "storage",
-    "strides",
-    "object",
-    "values",
-    "dispatch",
-    "microscope",
-    "autograd",
-    "interpreter",
-    "jit",
+VIEWS = tuple(
+    sorted(
+        file.stem
+        for file in (Path(__file__).parent / "views").glob("*.py")
+        if not file.stem.startswith("_")
+    )
 )
+"""The names of the views: their files, found without importing any."""
 
 TOP = """\
 Look inside tensors: record a script, then step through it forwards and backwards.

@@ -1,6 +1,7 @@
 """Keys of the JIT view: panes, idle passes, ghosts, key phases, changing passes, search, a page.
 
-Each takes the stage and returns one sentence for the status line.
+Each takes the stage and returns one sentence for the status line. In the view of a fused kernel the keys
+of passes and graphs go along its launches and groups (`tui/running.py`, with those of the interpreter).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._words import many
+from tui import running
 from tui.render import Target
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def change(stage: Stage, what: str) -> str:
     """The keys that change how graphs are drawn: in this view, or in the others."""
     from tui import graphs
 
+    if stage.view == running.FUSED:
+        return running.next_pane(stage) if what == "form" else "nothing to fold in this view"
     if stage.view == VIEW:
         return {"form": next_pane, "fold": idle_passes, "open": next_ghosts}[what](stage)
     acts = {"form": graphs.next_form, "fold": graphs.next_fold, "open": graphs.open_or_close}
@@ -46,6 +50,10 @@ def change(stage: Stage, what: str) -> str:
 
 def go(stage: Stage, where: str, direction: int = 1) -> str:
     """To a key phase, the next changing pass or the next graph; in this view."""
+    if where in running.STOPS:
+        return running.run_on(stage, where, direction)
+    if stage.view == running.FUSED and where in ("pass", "function"):
+        return running.along(stage, where, direction)
     if where == "pass":
         said = changing_pass(stage, direction)
     elif where == "function":
@@ -60,10 +68,12 @@ def next_pane(stage: Stage, name: str = "") -> str:
     """Another thing beside the graph, or the one of that name."""
     from tui.views._jit_panes import PANES
 
+    if stage.view == running.FUSED:
+        return running.next_pane(stage, name)
     names = list(PANES)
     if name and name not in names:
         return f"no pane is called {name!r}; there are {', '.join(names)}"
-    now = stage.look.pane or "passes"
+    now = stage.look.pane if stage.look.pane in names else "passes"
     pane = name or names[(names.index(now) + 1) % len(names)]
     stage.look = replace(stage.look, pane=pane)
     return f"beside the graph: {pane}"
@@ -143,14 +153,17 @@ def all_functions(stage: Stage) -> tuple[Any, ...]:
 
 
 def follow(stage: Stage, number: int) -> str:
-    """To the rewrite that took away what is selected, or, where it is still there, made it."""
+    """Into the kernel of a fused group; else to the rewrite that took away what is selected, or, where
+    it is still there, made it."""
     from engine.inspect.history.jit_places import what_is
 
-    if stage.view != VIEW:
-        return stage.show_view(VIEW)
     links = stage.history.jit.links
     sort, one, _, _ = what_is(number)
     node = links.node_of.get(one, 0) if sort == "value" else one if sort == "node" else 0
+    if stage.view != running.FUSED and (said := running.into_kernel(stage, node)):
+        return said
+    if stage.view != VIEW:
+        return stage.show_view(VIEW)
     end, birth = links.ends.get(node), links.births.get(node)
     if birth is None:
         return "a place in the source is made by nobody; select a line of the graph"

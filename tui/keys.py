@@ -49,6 +49,8 @@ NAMES = {
     "pagedown": "PgDn",
     "full_stop": ".",
     "comma": ",",
+    "left_parenthesis": "(",
+    "right_parenthesis": ")",
     "plus": "+",
     "minus": "-",
 }
@@ -187,10 +189,20 @@ EXPLORE = (
 )
 
 COMPILER = (
-    Key("jit('pass', 1)", "full_stop", "next pass", "To the next pass that changed something."),
-    Key("jit('pass', -1)", "comma", "pass before", "To the changing pass before."),
-    Key("jit('function', 1)", "m", "next graph", "To the next graph that was compiled."),
-    Key("jit('function', -1)", "M", "graph before", "To the graph before."),
+    Key(
+        "jit('pass', 1)",
+        "full_stop",
+        "next pass",
+        "To the next pass that changed something; of a fused kernel to the next launch.",
+    ),
+    Key("jit('pass', -1)", "comma", "pass before", "To the changing pass, or the launch, before."),
+    Key(
+        "jit('function', 1)",
+        "m",
+        "next graph",
+        "To the next graph that was compiled; of a fused kernel to the next group.",
+    ),
+    Key("jit('function', -1)", "M", "graph before", "To the graph, or the group, before."),
     Key("jit('source')", "S", "source", "To where the function's source came to the compiler."),
     Key("jit('tree')", "A", "tree", "To the tokens and the syntax tree (AST) of the function."),
     Key("jit('graph')", "B", "begin", "To the graph as it was made, before every pass."),
@@ -199,8 +211,29 @@ COMPILER = (
     Key("jit('optimised')", "O", "optimised", "To the graph after the last pass."),
     Key("jit('code')", "C", "code", "To the instructions that the graph became."),
     Key("jit('run')", "R", "first run", "To the first run of these instructions."),
+    Key(
+        "jit('call', 1)",
+        "c",
+        "run to call",
+        "Run on to the next call: an operator, a kernel, a function.",
+    ),
+    Key("jit('call', -1)", "x", "call before", "Back to the call before."),
+    Key(
+        "jit('branch', 1)",
+        "b",
+        "run to branch",
+        "Run on to the next branch, jump or round of a loop.",
+    ),
+    Key("jit('branch', -1)", "v", "branch before", "Back to the branch before."),
+    Key(
+        "jit('bail', 1)",
+        "right_parenthesis",
+        "run to bail-out",
+        "Run on to the next bail-out, or guard that does not hold.",
+    ),
+    Key("jit('bail', -1)", "left_parenthesis", "bail-out before", "Back to the bail-out before."),
 )
-"""Keys of the JIT view; from another view they lead into it."""
+"""Keys of the JIT view and of the interpreter; from another view they lead into it."""
 
 SCREEN = (
     Key("leave", "escape", "leave", "Go back one screen."),
@@ -209,7 +242,7 @@ SCREEN = (
 
 VIEW_KEYS = tuple(
     Key(f"view('{key}')", key, f"view {key}", f"Show the view with the key {key}.")
-    for key in "1234567890JI"
+    for key in "1234567890JIK"
 )
 
 CURSOR = (

@@ -105,6 +105,7 @@ def test_the_same_moment_is_the_same_picture(name):
 
 OWN = (
     "autograd",
+    "fused",
     "interpreter",
     "jit",
 )  # the story has nothing of theirs: they have tests of their own

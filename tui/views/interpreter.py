@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from engine.inspect.models.interpreter import InstructionRow, InterpreterModel, SlotRow
-from tui.render import Picture, Target, fit
+from engine.inspect.models.interpreter import (
+    InstructionRow,
+    InterpreterModel,
+    SlotRow,
+    SourceLine,
+)
+from tui.render import Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
+from tui.render.glyphs import translated
+from tui.render.python import python
 from tui.views import DrawContext
-from tui.views._table import window
+from tui.views._jit_panes import Area, first, listed, put_cut, sentence
 
 NAME = "interpreter"
 KEY = "I"
 TITLE = "Interpreter"
+WHOLE = True  # it brings the source of the function that runs
 HELP = {
+    "instructions": "The code that runs: number, what it does, how often it ran, its line of the source.",
+    "▴": "So many rows more above.",
+    "▾": "So many rows more below.",
     "pc": "The program counter: the number of the instruction that ran last.",
     "▶": "This instruction ran last; what it did is there.",
     "→": "This one runs next.",
@@ -21,7 +32,8 @@ HELP = {
     "▌": "It belongs to what is selected.",
     "×": "How often this frame has run the instruction; or between the sizes of a shape.",
     "registers": "What the frame keeps, by number. A register is reused once its Value has been used for "
-    "the last time: MOVE empties it.",
+    "the last time: MOVE empties it. A list is shown as it was when it was last stored or loaded.",
+    "source": "The compiled function. The line of the instruction that ran last, and of the next one.",
     "stack": "Instructions take their inputs from its end and put their results there. The last is the top.",
     "frames": "The calls that have not returned, the outermost first. Each has its own registers.",
     "notes": "Guards that were looked at, bail-outs and launches of fused kernels in this frame.",
@@ -41,7 +53,6 @@ HELP = {
 }
 
 _BESIDE = 100  # from this width registers and stack stand beside the instructions, else below
-_SOURCE = 16  # cells for the place in the source
 
 
 def draw(model: InterpreterModel, context: DrawContext) -> Picture:
@@ -53,20 +64,23 @@ def draw(model: InterpreterModel, context: DrawContext) -> Picture:
         return grid.picture()
     _title(grid, model, context)
     if width >= _BESIDE:
-        code = width * 11 // 20
-        grid.down(code, 2, height - 1)
-        _instructions(grid, model, context, code - 1, 2, height)
-        y = _slots(grid, model, context, "registers", model.registers, code + 2, width, 2, height)
-        y = _slots(grid, model, context, "stack", model.stack, code + 2, width, y + 1, height)
-        y = _frames(grid, model, context, code + 2, width, y + 1, height)
-        _notes(grid, model, context, code + 2, width, y + 1, height)
+        one, two = width * 31 // 100, width * 66 // 100
+        _source(grid, model, context, Area(0, one, 2, height))
+        grid.down(one, 2, height - 1)
+        grid.down(two, 2, height - 1)
+        _instructions(grid, model, context, Area(one + 1, two, 2, height))
+        left = two + 2
+        y = _slots(grid, model, context, "registers", model.registers, left, width, 2, height)
+        y = _slots(grid, model, context, "stack", model.stack, left, width, y + 1, height)
+        y = _frames(grid, model, context, left, width, y + 1, height)
+        _notes(grid, model, context, left, width, y + 1, height)
         return grid.picture()
     below = max(5, height * 2 // 5)
     line = height - below
-    _instructions(grid, model, context, width, 2, line)
+    _instructions(grid, model, context, Area(0, width, 2, line))
     grid.across(0, width - 1, line)
     half = width // 2
-    _slots(grid, model, context, "registers", model.registers, 1, half - 1, line + 1, height)
+    _slots(grid, model, context, "registers", model.registers, 1, half - 1, line + 1, height, True)
     y = _slots(grid, model, context, "stack", model.stack, half, width, line + 1, height)
     y = _frames(grid, model, context, half, width, y, height)
     _notes(grid, model, context, half, width, y, height)
@@ -80,7 +94,8 @@ def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
     pc = "not begun" if model.pc < 0 else f"pc {model.pc}"
     x = grid.put(x + 2, 0, pc, "head")
     if model.done:
-        said = f"{glyphs.fail} raised" if model.error else f"{glyphs.done} returned {model.result}"
+        result = translated(model.result, glyphs)
+        said = f"{glyphs.fail} raised" if model.error else f"{glyphs.done} returned {result}"
         grid.put(
             x + 2,
             0,
@@ -98,42 +113,62 @@ def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
         grid.put(1, 1, fit(text, grid.width - 2, glyphs.ellipsis), "text")
 
 
-def _instructions(
-    grid: Grid, model: InterpreterModel, context: DrawContext, room: int, top: int, bottom: int
-) -> None:
-    rows = model.instructions
+def _source(grid: Grid, model: InterpreterModel, context: DrawContext, area: Area) -> None:
+    """The function, its current line marked."""
+    if not model.source:
+        sentence(grid, area, "source", "No source was recorded for this function.")
+        return
+    coloured = python(tuple(row.text for row in model.source))
+    glyphs, first_line = context.glyphs, model.source[0].line
+
+    def draw(row: SourceLine, y: int) -> None:
+        target = Target("value", value=row.number)
+        if row.lit:
+            grid.put(area.left, y, glyphs.lit, "path", target)
+        if row.here:
+            grid.put(area.left + 1, y, glyphs.here, "here", target)
+        elif row.next:
+            grid.put(area.left + 1, y, glyphs.arrow, "head", target)
+        style = "here" if row.here else "dim"
+        grid.put(area.left + 2, y, fit(str(row.line), 4, align=">"), style, target)
+        lit = " lit" if row.here or row.lit else ""
+        spans = [
+            Span(span.text, f"{span.style}{lit}", target)
+            for span in coloured.line(row.line - first_line)
+        ]
+        put_cut(grid, area.left + 7, y, spans, max(0, area.width - 7), glyphs)
+
+    focus = first(model.source, lambda r: r.here, lambda r: r.next, lambda r: r.lit)
+    listed(grid, area, glyphs, "source", model.source, focus, draw)
+
+
+def _instructions(grid: Grid, model: InterpreterModel, context: DrawContext, area: Area) -> None:
     at = model.pc if model.pc >= 0 else max(0, model.next_pc)
-    shown = window(at, len(rows), bottom - top)
-    for y, number in enumerate(shown, top):
-        _instruction(grid, y, rows[number], context, room)
-    left = len(rows) - len(shown)
-    if left > 0:
-        said = f" {context.glyphs.ellipsis} {left} more "
-        grid.put(max(0, room - len(said)), bottom - 1, said, "dim")
+
+    def draw(row: InstructionRow, y: int) -> None:
+        _instruction(grid, y, row, context, area)
+
+    listed(grid, area, context.glyphs, "instructions", model.instructions, at, draw)
 
 
-def _instruction(grid: Grid, y: int, row: InstructionRow, context: DrawContext, room: int) -> None:
-    glyphs = context.glyphs
+def _instruction(grid: Grid, y: int, row: InstructionRow, context: DrawContext, area: Area) -> None:
+    glyphs, x = context.glyphs, area.left
     target = Target("value", value=row.value) if row.value else None
     style = "here" if row.here else "head" if row.next else "text" if row.runs else "dim"
     if row.lit:
-        grid.put(0, y, glyphs.lit, "path", target)
+        grid.put(x, y, glyphs.lit, "path", target)
     if row.here:
-        grid.put(1, y, glyphs.here, "here")
+        grid.put(x + 1, y, glyphs.here, "here", target)
     elif row.next:
-        grid.put(1, y, glyphs.arrow, "head")
-    grid.put(3, y, fit(str(row.pc), 4, align=">"), "dim", target)
-    times = f"{row.runs}{glyphs.times}" if row.runs > 1 else ""
-    source = ""
-    if row.place is not None and room >= 60:
-        source = f"{PurePath(row.place.file).name}:{row.place.line}"
-    tail = fit(source, _SOURCE, glyphs.ellipsis) if room >= 60 else ""
-    wide = room - 9 - len(tail) - 7
+        grid.put(x + 1, y, glyphs.arrow, "head", target)
+    grid.put(x + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
+    times = f"{row.runs:,}{glyphs.times}" if row.runs > 1 else ""
+    line = f":{row.place.line}" if row.place is not None else ""
+    tail = f"{fit(times, 7, glyphs.ellipsis, '>')} {fit(line, 5)}"
+    wide = area.width - 8 - cells(tail)
     lit = f"{style} lit" if row.lit or row.here else style
-    grid.put(9, y, fit(row.text, wide, glyphs.ellipsis), lit, target)
-    grid.put(9 + wide, y, fit(times, 6, glyphs.ellipsis, ">"), "number")
-    if tail:
-        grid.put(room - len(tail), y, tail, "dim")
+    grid.put(x + 7, y, fit(row.text, wide, glyphs.ellipsis), lit, target)
+    grid.put(x + 7 + wide, y, tail, "number", target)
 
 
 def _slots(
@@ -146,8 +181,9 @@ def _slots(
     right: int,
     top: int,
     bottom: int,
+    whole: bool = False,
 ) -> int:
-    """A list of what is held from line `top` on; the line after it."""
+    """A list of what is held from line `top` on; the line after it. whole: nothing comes below it."""
     if top >= bottom:
         return top
     glyphs = context.glyphs
@@ -155,7 +191,8 @@ def _slots(
     if not slots:
         grid.put(x + len(title) + 1, top, "empty", "dim")
         return top + 1
-    room = max(1, min(len(slots), bottom - top - 1, max(3, (bottom - top) // 2)))
+    most = bottom - top - 1 if whole else max(3, (bottom - top) // 2)
+    room = max(1, min(len(slots), bottom - top - 1, most))
     # Of a stack the top is the most telling, of registers what was written last.
     keep = slots[-room:] if title == "stack" else _telling(slots, room)
     if len(keep) < len(slots):

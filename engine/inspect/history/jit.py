@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from engine.inspect.events import FOREVER
 from engine.inspect.history.ir import IrGraph, Json
+from engine.inspect.history.jit_fused import Fused
 from engine.inspect.history.jit_links import Links
 from engine.inspect.history.jit_places import TreeNode, tree_of
+from engine.inspect.history.jit_registers import Registers
 from engine.inspect.history.jit_tables import JitTables
 
 if TYPE_CHECKING:
@@ -269,3 +271,13 @@ class Jit:
     def links(self) -> Links:
         """Every Value of the trace, with what it was made from and what it became."""
         return Links(self)
+
+    @cached_property
+    def fused(self) -> Fused:
+        """Every fused kernel, and its launches."""
+        return Fused(self)
+
+    @cached_property
+    def registers(self) -> Registers:
+        """What the registers of the interpreter's frames hold."""
+        return Registers(self)

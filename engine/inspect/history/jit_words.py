@@ -26,6 +26,8 @@ _NAMED = ("how", "phase", "pass", "rule")
 
 def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
     """The fields of an event of the JIT that are told in words."""
+    if kind in ("FUSED_NEW", "FUSED_RUN"):
+        return {"kernel": str(fields["kernel"])}  # a number here, a kernel's name elsewhere
     if kind not in TEXTS:
         return {}
     words = {name: history.string(fields[name]) for name in _NAMED if name in fields}

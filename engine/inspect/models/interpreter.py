@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.inspect.history.ir import Place
+from numpy import bincount
 
-WATCHED = 400  # steps of a frame that are looked through for who wrote a register last
+from engine.inspect.history.ir import Place
+from engine.inspect.history.jit_places import LINE, number_of
+
+WATCHED = 400  # frames that are looked through for the one that ended last
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class InstructionRow:
     text: str
     op: str
     place: Place | None
-    value: int  # the Value of the graph that it makes or moves; 0: none
+    value: int  # the (first) Value of the graph that it makes or moves; 0: none
     runs: int  # how often this frame has run it so far
     here: bool  # it ran last; the next one is `next`
     next: bool
@@ -63,6 +66,19 @@ class NoteRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of a compiled function. here: the instruction that ran last comes from it; next: the one
+    that runs next. number: what is selected by it."""
+
+    line: int
+    text: str
+    number: int
+    here: bool
+    next: bool
+    lit: bool
+
+
+@dataclass(frozen=True, slots=True)
 class InterpreterModel:
     """Everything the interpreter view shows. `frame` 0: nothing runs, and `why`."""
 
@@ -85,6 +101,7 @@ class InterpreterModel:
     place: Place | None = None
     line_text: str = ""
     steps: int = 0
+    source: tuple[SourceLine, ...] = ()  # of the function that the instruction comes from
 
 
 def project(history: Any, moment: int, selection: Any) -> InterpreterModel:
@@ -135,7 +152,8 @@ class _Frame:
         end = self.jit.json(self.until) if over else {}
         stack = self._stack(rows)
         next_pc = -1 if over else self._next_pc(rows, pc)
-        place, text = self._place(pc if pc >= 0 else next_pc)
+        place, function = self._place(pc if pc >= 0 else next_pc)
+        source = self._source(function, place, next_pc)
         return InterpreterModel(
             moment=self.moment,
             frame=self.number,
@@ -153,8 +171,9 @@ class _Frame:
             frames=self._frames(running),
             notes=self._notes(),
             place=place,
-            line_text=text,
+            line_text=next((line.text.strip() for line in source if line.here), ""),
             steps=len(rows),
+            source=source,
         )
 
     # The code
@@ -162,17 +181,20 @@ class _Frame:
     def _instructions(self, rows: Any, pc: int, next_pc: int) -> tuple[InstructionRow, ...]:
         if self.code is None:
             return ()
-        counts: dict[int, int] = {}
-        for number in self.jit.tables.steps.pc[rows].tolist():
-            counts[number] = counts.get(number, 0) + 1
+        runs = bincount(self.jit.tables.steps.pc[rows], minlength=len(self.code.instructions))
         return tuple(
             InstructionRow(
                 number, one["text"], one["op"], Place(*one["span"]) if one["span"] else None,
-                int(one["value"]), counts.get(number, 0), number == pc, number == next_pc,
-                self._lit(one),
+                min(self._made(one), default=0), int(runs[number]), number == pc,
+                number == next_pc, self._lit(one),
             )
             for number, one in enumerate(self.code.instructions)
         )  # fmt: skip
+
+    def _made(self, instruction: dict[str, Any]) -> frozenset[int]:
+        """The Value that an instruction moves, or those that its node makes."""
+        value, node = int(instruction["value"]), int(instruction["node"])
+        return frozenset((value,)) if value else frozenset(self.jit.links.values_of.get(node, ()))
 
     def _lit(self, instruction: dict[str, Any]) -> bool:
         if self.selection.line and instruction["span"]:
@@ -180,7 +202,7 @@ class _Frame:
             file, line, _, last = instruction["span"][:4]
             if path == file and line <= self.selection.line <= max(line, last):
                 return True
-        return bool(instruction["value"]) and instruction["value"] in self.family
+        return bool(self.family) and bool(self._made(instruction) & self.family)
 
     def _next_pc(self, rows: Any, pc: int) -> int:
         """Where the frame goes on: the instruction of its next recorded step."""
@@ -188,19 +210,31 @@ class _Frame:
         mine = steps.where("frame", self.number)
         return int(steps.pc[mine[len(rows)]]) if len(rows) < len(mine) else -1
 
-    def _place(self, pc: int) -> tuple[Place | None, str]:
+    def _place(self, pc: int) -> tuple[Place | None, Any]:
+        """Where an instruction comes from, and the function that this is in."""
         if self.code is None or not 0 <= pc < len(self.code.instructions):
-            return None, ""
+            return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))
         span = self.code.instructions[pc]["span"]
         if not span:
-            return None, ""
+            return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))
         place = Place(*span)
-        function = next((f for f in self.jit.functions(self.moment) if self._holds(f, place)), None)
+        held = (f for f in self.jit.functions(self.moment) if self._holds(f, place))
+        return place, next(held, None)
+
+    def _source(self, function: Any, place: Place | None, next_pc: int) -> tuple[SourceLine, ...]:
         if function is None:
-            return place, ""
-        lines = function.source.splitlines()
-        at = place.line - function.first_line
-        return place, lines[at].strip() if 0 <= at < len(lines) else ""
+            return ()
+        then = self.code.instructions[next_pc]["span"] if self.code and next_pc >= 0 else None
+        coming = then[1] if then and then[0] == function.file else 0
+        places = self.jit.links.own_places(self.family) if self.family else frozenset()
+        lit = {one.line for one in places if one.file == function.file}
+        return tuple(
+            SourceLine(
+                line, text, number_of(function.id, LINE, line),
+                place is not None and place.line == line, coming == line, line in lit,
+            )
+            for line, text in enumerate(function.source.splitlines(), function.first_line)
+        )  # fmt: skip
 
     @staticmethod
     def _holds(function: Any, place: Place) -> bool:
@@ -210,23 +244,11 @@ class _Frame:
     # What it holds
 
     def _registers(self, rows: Any) -> tuple[SlotRow, ...]:
-        found: dict[int, dict[str, Any] | None] = {}
-        writers: dict[int, int] = {}
-        fresh: set[int] = set()
-        table = self.jit.tables.steps
-        for place, row in enumerate(rows[-WATCHED:].tolist() if len(rows) else ()):
-            written = self.jit.json(int(table.since[row])).get("registers", {})
-            for name, value in written.items():
-                found[int(name)] = value
-                writers[int(name)] = int(table.pc[row])
-            if place == min(len(rows), WATCHED) - 1:
-                fresh = {int(name) for name in written}
-        made = []
-        for number in sorted(found):
-            value = found[number]
-            if value is not None:
-                made.append(self._slot(number, value, writers[number], number in fresh))
-        return tuple(made)
+        now = int(self.jit.tables.steps.since[rows[-1]]) if len(rows) else -1
+        return tuple(
+            self._slot(one.register, one.value, one.pc, one.moment == now)
+            for one in self.jit.registers.after(self.number, rows)
+        )
 
     def _stack(self, rows: Any) -> tuple[SlotRow, ...]:
         if len(rows):

@@ -1,0 +1,91 @@
+"""What the registers of a frame of the interpreter hold after any of its steps.
+
+A step is recorded with the registers that it wrote. Which ones an instruction writes is the same each
+time, so the last write of a register is sought among the steps' program counters, and only that one
+event is read: a frame of 100,000 steps costs what one of 100 costs. A list or dictionary changes where it
+lies: it is told as it was when it was last stored, or put on the stack from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.inspect.events import FOREVER
+
+if TYPE_CHECKING:
+    from engine.inspect.history.jit import Jit
+
+Ints = NDArray[np.int64]
+MUTABLE = ("list", "dict", "object")
+"""Types of values that change where they lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a register holds, by which instruction, and at which event it was put there."""
+
+    register: int
+    value: dict[str, Any]
+    pc: int
+    moment: int
+
+
+class Registers:
+    """The registers of every frame of a recording."""
+
+    def __init__(self, jit: Jit) -> None:
+        self._jit = jit
+        self._writes: dict[int, dict[int, list[int]]] = {}  # of a frame: register -> instructions
+
+    def after(self, frame: int, rows: Ints) -> tuple[Written, ...]:
+        """What they hold after these steps of a frame; those that are empty are left out."""
+        steps = self._jit.tables.steps
+        pcs = steps.pc[rows]
+        found = []
+        for register, writers in sorted(self._writers(frame).items()):
+            places = np.flatnonzero(np.isin(pcs, writers))
+            if not len(places):
+                continue
+            row = int(rows[places[-1]])
+            moment = int(steps.since[row])
+            value = self._jit.json(moment).get("registers", {}).get(str(register))
+            if value is None:
+                continue
+            if value.get("type") in MUTABLE:
+                value = self._loaded(frame, rows[places[-1] :], register) or value
+            found.append(Written(register, value, int(steps.pc[row]), moment))
+        return tuple(found)
+
+    def _loaded(self, frame: int, rows: Ints, register: int) -> dict[str, Any]:
+        """What the last LOAD of a register put on the stack; {} if there was none."""
+        table, steps = self._jit.tables.frames, self._jit.tables.steps
+        code = self._jit.code(int(table.code[table.last("id", frame, FOREVER - 1)]))
+        listed = code.instructions if code is not None else ()
+        loads = [
+            at for at, one in enumerate(listed) if one["op"] == "LOAD" and one["x"] == register
+        ]
+        places = np.flatnonzero(np.isin(steps.pc[rows], loads))
+        if not len(places):
+            return {}
+        stack = self._jit.json(int(steps.since[rows[places[-1]]])).get("stack", [])
+        return dict(stack[-1]) if stack else {}
+
+    def _writers(self, frame: int) -> dict[int, list[int]]:
+        """For each register the instructions that write it, by the first and the last run of each."""
+        if frame not in self._writes:
+            steps = self._jit.tables.steps
+            rows = steps.where("frame", frame)
+            pcs = steps.pc[rows]
+            _, first = np.unique(pcs, return_index=True)
+            _, last = np.unique(pcs[::-1], return_index=True)
+            made: dict[int, set[int]] = {}
+            for place in (*first.tolist(), *(len(rows) - 1 - last).tolist()):
+                written = self._jit.json(int(steps.since[rows[place]])).get("registers", {})
+                for register in written:
+                    made.setdefault(int(register), set()).add(int(pcs[place]))
+            self._writes[frame] = {register: sorted(writers) for register, writers in made.items()}
+        return self._writes[frame]

@@ -1,0 +1,241 @@
+"""A fused group at a moment: its expression tree, its tile loop, its steps, its graph, its launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.history.jit_fused import Kernel, Launch
+from engine.inspect.models._fused_bytes import bytes_of
+from engine.inspect.models._fused_tree import (
+    ExpressionRow,
+    LoopRow,
+    Program,
+    last_tile,
+    lines_of,
+)
+from engine.inspect.models._jit_lines import Part, number_of_line, parts_of
+from engine.inspect.models._jit_rule import short_path
+from engine.inspect.models._jit_source import SourceRow, Sources, functions_of
+from engine.inspect.models._jit_story import story_of
+from engine.inspect.models._words import shape_text
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A kernel of the recording. at: its first launch, where one goes to see it."""
+
+    kernel: int
+    name: str
+    steps: int
+    launches: int
+    at: int
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """A line of the group's own graph, and the step that computes it (-1: none)."""
+
+    parts: tuple[Part, ...]
+    number: int
+    step: int
+    lit: bool
+    chosen: bool
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRow:
+    """One launch. ns -1: unknown; exact: the sizes of its tensors were recorded.
+
+    last: the elements of its last tile. here: the last one up to the moment.
+    """
+
+    at: int
+    index: int
+    frame: int
+    elements: int
+    tiles: int
+    last: int
+    threads: int
+    ns: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: tuple[int, ...]
+    read_bytes: int
+    written_bytes: int
+    eager_bytes: int
+    exact: bool
+    here: bool
+    ahead: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FusedModel:
+    """Everything the view of a fused kernel shows. `why`: what to do where there is none."""
+
+    moment: int
+    why: str = ""
+    kernel: int = 0
+    name: str = ""
+    function: str = ""
+    file: str = ""
+    line: int = 0
+    graph: int = 0  # that holds the group
+    node: int = 0
+    value: int = 0  # the first that the node makes
+    tile: int = 0
+    l1_bytes: int = 0
+    registers: tuple[int, ...] = ()  # bytes per element of each
+    gathered: int = 0
+    code_bytes: int = 0
+    groups: tuple[GroupRow, ...] = ()
+    tree: tuple[ExpressionRow, ...] = ()
+    loop: tuple[LoopRow, ...] = ()
+    lines: tuple[LineRow, ...] = ()
+    source: tuple[SourceRow, ...] = ()
+    why_no_source: str = ""
+    launches: tuple[LaunchRow, ...] = ()
+    selected: int = 0
+    story: tuple[str, ...] = ()
+
+
+def project(history: Any, moment: int, selection: Any) -> FusedModel:
+    """The kernel that ran last."""
+    jit = history.jit
+    number = jit.fused.at(moment)
+    kernel = jit.fused.kernel(number, moment) if number else None
+    if kernel is None:
+        return FusedModel(moment, _why(jit))
+    return _View(history, kernel, moment, selection.value).model()
+
+
+def _why(jit: Any) -> str:
+    kernels = jit.tables.kernels
+    if len(kernels):
+        return (
+            f"No fused kernel has run yet: the first runs at event {int(kernels.since[0]):,}. "
+            "The full stop goes there."
+        )
+    if jit.tables.any:
+        return (
+            "No fused kernel ran in this recording. Pointwise operators that follow each other are "
+            "fused once a function was called often enough to be specialised (a third call), and "
+            "groups of at least two operators only."
+        )
+    return (
+        "The compiler did nothing in this recording. Compile something: f = engine.jit.script(f)."
+    )
+
+
+class _View:
+    """One kernel at one moment."""
+
+    def __init__(self, history: Any, kernel: Kernel, moment: int, selected: int) -> None:
+        self.history, self.jit, self.kernel = history, history.jit, kernel
+        self.moment, self.selected = moment, selected
+        self.family = self.jit.links.family([selected]) if selected else frozenset()
+        self.launches = self.jit.fused.launches(kernel.id)
+
+    def model(self) -> FusedModel:
+        kernel, jit = self.kernel, self.jit
+        done = [launch for launch in self.launches if launch.moment <= self.moment]
+        program = Program(kernel, self.family, self.selected)
+        row = jit.tables.graphs.last("id", kernel.host, self.moment)
+        number = int(jit.tables.graphs.function[row]) if row >= 0 else 0
+        function = jit.function(number)
+        source, place = self._source(function)
+        told = kernel.program
+        return FusedModel(
+            moment=self.moment,
+            kernel=kernel.id,
+            name=kernel.name,
+            function=function.name if function else self._host_name(),
+            file=short_path(place.file) if place else "",
+            line=place.line if place else 0,
+            graph=kernel.host,
+            node=kernel.node,
+            value=self._value(),
+            tile=kernel.tile,
+            l1_bytes=int(told.get("launch", told).get("l1_bytes", 0)),
+            registers=tuple(told.get("registers", ())),
+            gathered=int(told.get("launch", {}).get("gathered", 0)),
+            code_bytes=sum(int(unit.get("code_bytes", 0)) for unit in kernel.units),
+            groups=self._groups(),
+            tree=program.tree(),
+            loop=program.loop(done[-1] if done else None),
+            lines=self._lines(),
+            source=source,
+            why_no_source="" if source else "No source was recorded for this group.",
+            launches=tuple(self._launch(at, one, done) for at, one in enumerate(self.launches, 1)),
+            selected=self.selected,
+            story=story_of(jit, self.selected, kernel.host, self.moment),
+        )
+
+    def _value(self) -> int:
+        values = self.jit.links.values_of.get(self.kernel.node, ())
+        return int(values[0]) if values else 0
+
+    def _host_name(self) -> str:
+        """Of a graph that no function has: a gradient's is called backward."""
+        state = self.jit.graph_at(self.kernel.host, self.moment) if self.kernel.host else None
+        return state.name if state is not None else ""
+
+    def _groups(self) -> tuple[GroupRow, ...]:
+        found = []
+        for number in dict.fromkeys(self.jit.tables.kernels.id.tolist()):
+            kernel = self.jit.fused.kernel(int(number), 1 << 61)
+            ran = self.jit.tables.launches.where("kernel", int(number))
+            if kernel is None or not len(ran):
+                continue
+            first = int(self.jit.tables.launches.since[ran[0]])
+            current = kernel.id == self.kernel.id
+            steps = len(kernel.steps)
+            found.append(GroupRow(kernel.id, kernel.name, steps, len(ran), first, current))
+        return tuple(found)
+
+    def _lines(self) -> tuple[LineRow, ...]:
+        match, rows = self.kernel.match, []
+        step_of = {value: step for step, values in match.values.items() for value in values}
+        for line in lines_of(self.kernel.held):
+            made = {one.id for one in line.outputs} or {value for value, _ in line.inputs}
+            number = number_of_line(line)
+            step = next((step_of[one.id] for one in line.outputs if one.id in step_of), -1)
+            chosen = number == self.selected or (
+                line.sort != "return" and self.selected in made and self.selected != 0
+            )
+            rows.append(LineRow(parts_of(line), number, step, bool(made & self.family), chosen))
+        return tuple(rows)
+
+    def _source(self, function: Any) -> tuple[tuple[SourceRow, ...], Any]:
+        """The functions that the group comes from, and where it begins."""
+        held = self.kernel.held
+        nodes = held.graph["block"]["nodes"] if held is not None else []
+        known = self.jit.links.place_of
+        places = [known[node["id"]] for node in nodes if node["id"] in known]
+        if function is None or not places:
+            return (), None
+        found = functions_of(self.jit, function, places, self.moment)
+        values = {value["id"] for node in nodes for value in node["outputs"]}
+        family = self.family if self.selected else frozenset(values)
+        return Sources(self.jit, found, family, self.selected).lines(), min(
+            places, key=lambda place: (place.file, place.line)
+        )
+
+    def _launch(self, index: int, launch: Launch, done: list[Launch]) -> LaunchRow:
+        moved = bytes_of(self.history, self.kernel, launch)
+        return LaunchRow(
+            launch.moment, index, launch.frame, launch.elements, launch.tiles,
+            last_tile(launch.elements, launch.tiles, self.kernel.tile), launch.threads, launch.ns,
+            self._shapes(launch.inputs, launch.moment), self._shapes(launch.outputs, launch.moment),
+            (*launch.inputs, *launch.outputs), moved.read, moved.written, moved.eager, moved.exact,
+            bool(done) and launch is done[-1], launch.moment > self.moment,
+        )  # fmt: skip
+
+    def _shapes(self, tensors: tuple[int, ...], moment: int) -> tuple[str, ...]:
+        facts = [self.history.described(one, moment + 1) if one else None for one in tensors]
+        return tuple(shape_text(fact.sizes) if fact is not None else "?" for fact in facts)

@@ -1,0 +1,131 @@
+"""The view of a fused kernel: at every size, in ASCII, without colour; how one gets there, its keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.inspect.jit_traces import LOOP, recorded
+from tests.inspect.models.test_fused import FUSES, with_step
+from tui import jit
+from tui.render import ASCII, UNICODE, Target
+from tui.render.theme import STYLES
+from tui.stage import Stage
+from tui.views import Look, help_of
+from tui.views.fused import PANES
+
+SIZES = ((80, 18), (80, 24), (118, 34), (160, 50))
+
+
+def stage_at(program: str, moment: int) -> Stage:
+    stage = Stage(recorded(program), view="fused")
+    stage.move(moment)
+    return stage
+
+
+def launches(program: str) -> list[int]:
+    return [int(m) for m in recorded(program).jit.tables.launches.since]
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_it_fits_and_every_sign_and_style_is_known(glyphs):
+    explained = "".join(help_of("fused", glyphs))
+    for program in (FUSES, LOOP):
+        for moment in (0, *launches(program)):
+            stage = stage_at(program, moment)
+            loop = stage.model("fused").loop
+            for at, pane in enumerate(PANES):
+                stage.look = Look(pane=pane)
+                chosen = loop[len(loop) // 2].value if loop and at % 2 else 0
+                stage.selection = replace(stage.selection, value=chosen)
+                for width, height in SIZES:
+                    drawn = stage.picture("fused", width, height, glyphs)
+                    assert (drawn.width, drawn.height) == (width, height)
+                    text = drawn.text()
+                    strange = {s for s in text if not s.isascii() and s not in explained}
+                    assert not strange
+                    assert glyphs is UNICODE or text.isascii()
+                    for y in range(height):
+                        assert sum(span.width for span in drawn.line(y)) <= width
+                        for span in drawn.line(y):
+                            assert all(style in STYLES for style in span.style.split())
+
+
+def test_tree_loop_graph_and_bytes_are_on_the_screen():
+    text = stage_at(FUSES, launches(FUSES)[0]).picture("fused", 118, 34, UNICODE).text()
+    for words in ("tree", "tile loop", "graph", "source", "launches", "for each of", "next tile"):
+        assert words in text
+    assert "one by one the operators would move" in " ".join(text.split())
+    assert "× as much" in text
+
+
+def test_what_is_selected_shows_without_colour():
+    model, step = with_step(recorded(FUSES), "tanh")
+    stage = stage_at(FUSES, model.moment)
+    plain = stage.picture("fused", 118, 34, UNICODE).text()
+    stage.select(Target("value", value=step.value))
+    lit = stage.picture("fused", 118, 34, UNICODE).text()
+    assert lit.count("◆") - plain.count("◆") >= 3  # tree, loop and graph
+    assert "each element: " in lit
+
+
+def test_enter_on_the_group_leads_into_its_kernel_and_backspace_returns():
+    stage = Stage(recorded(FUSES), view="jit")
+    assert "fusion" in jit.go(stage, "fused")
+    start = stage.moment
+    row = next(r for r in stage.model("jit").rows if " = prim::FusionGroup" in r.text)
+    said = stage.follow(Target("value", value=row.number))
+    assert "kernel" in said
+    assert stage.view == "fused"
+    assert stage.moment in launches(FUSES)
+    assert stage.selection.value == row.number
+    stage.back()
+    assert (stage.view, stage.moment) == ("jit", start)
+
+
+def test_enter_on_the_instruction_leads_into_its_kernel():
+    moment = launches(FUSES)[0]
+    stage = Stage(recorded(FUSES), view="interpreter")
+    stage.move(moment)
+    stage.step(1, "instruction")
+    row = next(r for r in stage.model("interpreter").instructions if r.here)
+    assert row.op == "FUSED"
+    stage.follow(Target("value", value=row.value))
+    assert (stage.view, stage.moment) == ("fused", moment)
+
+
+def test_enter_in_the_kernel_leads_to_the_jit_view_or_to_a_launch():
+    stage = stage_at(FUSES, launches(FUSES)[0])
+    row = stage.model("fused").launches[-1]
+    stage.follow(Target("event", event=row.at))
+    assert stage.moment == row.at
+    assert stage.view == "fused"
+    stage.follow(Target("value", value=stage.model("fused").loop[3].value))
+    assert stage.view == "jit"
+
+
+def test_launches_and_groups_one_after_the_other():
+    stage = stage_at(FUSES, launches(FUSES)[0])
+    for moment in launches(FUSES)[1:]:
+        assert jit.go(stage, "pass") == ""
+        assert stage.moment == moment
+        assert stage.view == "fused"
+    assert jit.go(stage, "pass") == "no later launch"
+    jit.go(stage, "pass", -1)
+    assert stage.moment == launches(FUSES)[-2]
+    stage.move(launches(FUSES)[0])
+    groups = stage.model("fused").groups
+    assert groups[1].name in jit.go(stage, "function")
+    assert stage.moment == groups[1].at
+    jit.go(stage, "function", -1)
+    assert "no earlier group" in jit.go(stage, "function", -1)
+
+
+def test_t_goes_round_the_panes():
+    stage = stage_at(FUSES, launches(FUSES)[0])
+    seen = [jit.change(stage, "form").rpartition(" ")[2] for _ in PANES]
+    assert set(seen) == set(PANES)
+    assert "is called 'x'" in jit.next_pane(stage, "x")
+    stage.show_view("jit")  # a pane that this view does not have is let go
+    assert "beside the graph" in jit.change(stage, "form")

@@ -1,0 +1,133 @@
+"""The interpreter's view: at every size; its source; running on to calls, branches and bail-outs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.inspect.jit_traces import FAILS, LOOP, recorded
+from tui import jit
+from tui.render import ASCII, UNICODE, Target
+from tui.render.theme import STYLES
+from tui.stage import Stage
+from tui.views import help_of
+
+BAILS = """
+import engine
+
+@engine.jit.script
+def grows(x, n: int):
+    seen = [0]
+    for i in range(n):
+        seen.append(i)
+        if i > 1:
+            x = x + 1
+    return x, seen
+
+for _ in range(4):
+    grows(engine.ones(2), 600)
+grows(engine.ones(2, 2).double(), 3)
+"""
+"""Long loops, a list that grows where it lies, and a call for which guards do not hold."""
+
+
+def stage_of(program: str) -> Stage:
+    stage = Stage(recorded(program), view="interpreter")
+    stage.move(0)
+    return stage
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_it_fits_and_every_sign_and_style_is_known(glyphs):
+    explained = "".join(help_of("interpreter", glyphs))
+    for program in (LOOP, FAILS, BAILS):
+        stage = stage_of(program)
+        for moment in range(0, stage.last, max(1, stage.last // 15)):
+            stage.move(moment)
+            for width, height in ((80, 18), (80, 24), (118, 34)):
+                drawn = stage.picture("interpreter", width, height, glyphs)
+                assert (drawn.width, drawn.height) == (width, height)
+                text = drawn.text()
+                assert not {s for s in text if not s.isascii() and s not in explained}
+                assert glyphs is UNICODE or text.isascii()
+                for y in range(height):
+                    assert sum(span.width for span in drawn.line(y)) <= width
+                    for span in drawn.line(y):
+                        assert all(style in STYLES for style in span.style.split())
+
+
+def test_running_on_stops_where_it_says_and_goes_back_the_same_way():
+    stage = stage_of(BAILS)
+    ops = {"call": ("OP", "CALL", "FUSED", "SCALAR"), "branch": ("JUMP", "JUMP_IF_FALSE", "LOOP")}
+    for what, wanted in ops.items():
+        stage.move(0)
+        seen = []
+        for _ in range(6):
+            assert jit.go(stage, what) == ""
+            row = next(r for r in stage.model("interpreter").instructions if r.here)
+            assert row.op in wanted
+            seen.append(stage.moment)
+        for moment in seen[-2::-1]:
+            jit.go(stage, what, -1)
+            assert stage.moment == moment
+        assert "no earlier" in jit.go(stage, what, -1)
+    assert stage.view == "interpreter"
+
+
+def test_running_on_finds_the_guard_that_does_not_hold_and_the_bail_out():
+    stage = stage_of(BAILS)
+    assert jit.go(stage, "bail") == ""
+    first = stage.moment
+    assert any(not note.good for note in stage.model("interpreter").notes)
+    while jit.go(stage, "bail") == "":
+        pass
+    assert stage.moment > first
+    assert "no later bail-out" in jit.go(stage, "bail")
+
+
+def test_registers_of_a_long_frame_are_those_of_a_replay():
+    history = recorded(BAILS)
+    table = history.jit.tables.steps
+    frame = int(history.jit.tables.frames.id[-2])
+    rows = table.where("frame", frame)
+    assert len(rows) > 1000
+    held = {}
+    for place, row in enumerate(rows.tolist()):
+        for register, value in history.jit.json(int(table.since[row]))["registers"].items():
+            held[int(register)] = value
+        if place % 397 == 0 or place == len(rows) - 1:
+            found = history.jit.registers.after(frame, rows[: place + 1])
+            kept = {number: value for number, value in held.items() if value is not None}
+            assert {one.register for one in found} == set(kept)
+            for one in found:
+                if one.value.get("type") != "list":  # told as it was when it was last loaded
+                    assert one.value == kept[one.register]
+
+
+def test_a_list_is_told_as_it_was_when_it_was_last_loaded():
+    history = recorded(BAILS)
+    stage = Stage(history, view="interpreter")
+    frames = history.jit.tables.frames
+    stage.move((int(frames.since[0]) + int(frames.until[0])) // 2)
+    lists = [slot.text for slot in stage.model("interpreter").registers if slot.kind == "list"]
+    assert any("0, 0, 1" in text for text in lists)
+
+
+def test_the_source_shows_the_line_that_runs():
+    stage = stage_of(BAILS)
+    jit.go(stage, "call")
+    model = stage.model("interpreter")
+    here = [line for line in model.source if line.here]
+    assert [line.line for line in here] == [model.place.line]
+    assert "def grows" in "".join(line.text for line in model.source)
+    assert "def grows" in stage.picture("interpreter", 118, 34, UNICODE).text()
+
+
+def test_every_instruction_can_be_selected_and_lights_what_it_belongs_to():
+    stage = stage_of(LOOP)
+    stage.move(stage.last)
+    rows = stage.model("interpreter").instructions
+    one = next(row for row in rows if row.op == "FUSED" and row.value)
+    stage.select(Target("value", value=one.value))
+    model = stage.model("interpreter")
+    assert any(row.lit for row in model.instructions)
+    assert any(line.lit for line in model.source)

@@ -1,0 +1,325 @@
+"""A fused kernel: the group as expression trees, its tile loop with every step, and its launches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.inspect.models._fused_tree import ExpressionRow, LoopRow
+from engine.inspect.models._words import bytes_text, many
+from engine.inspect.models.fused import FusedModel, LaunchRow, LineRow
+from tui.render import Glyphs, Picture, Span, Target, cells, fit
+from tui.render.boxes import Grid
+from tui.render.glyphs import translated
+from tui.views import DrawContext
+from tui.views._jit_panes import (
+    Area,
+    first,
+    listed,
+    put_cut,
+    sentence,
+    source_pane,
+    time_text,
+    wrap,
+)
+
+NAME = "fused"
+KEY = "K"
+TITLE = "Fused kernel"
+WHOLE = True  # it brings its own source
+HELP = {
+    "tree": "Each output as an expression: a step, below it what it is made from. A single operand "
+    "stands right below, several are branches. Numbers before steps are those of the tile loop.",
+    "·": "In a tree: an operand that stands below. Elsewhere between two facts.",
+    "tile loop": "What one launch does: for each tile all steps run, while the tile lies in the first cache.",
+    "machine code": "Steps that run as one loop of machine code made for them: values stay in "
+    "registers of the processor.",
+    "loop": "A step that runs as its operator's own vectorised loop over the tile.",
+    "in0": "An input of the group, in memory. in1, in2: the next ones. n0: a number given at each launch.",
+    "out0": "An output, written to its own memory.",
+    "v0": "A value in a register of the processor, by the step that makes it: it is never written.",
+    "r0": "A tile's values in the first cache; a register is used again when nobody reads it any more.",
+    "graph": "The group's own graph (prim::FusionGroup's Subgraph), and the step that computes each line.",
+    "source": "Where the group comes from; bright is what belongs to it, or to what is selected.",
+    "launches": "Each run of the kernel: sizes taken and given, tiles, threads, time, bytes moved "
+    "and how many times as many the operators would move one by one. Enter goes there.",
+    "groups": "All fused groups of this recording. Enter goes to the first launch.",
+    "about": "The sizes of the tensors were not recorded: counted by elements.",
+    "%": "A Value of the graph. `for %x`: a conversion that the step of %x asked for. +1: equal nodes "
+    "are one step.",
+    "▶": "The last launch up to this moment; the group that is shown.",
+    "▌": "It belongs to what is selected: what that came from, or became.",
+    "◆": "Just this is selected.",
+    "▴": "So many rows more above.",
+    "▾": "So many rows more below.",
+    "→": "From the sizes taken to the sizes given.",
+    "×": "Between sizes; or so many times as many bytes.",
+    "?": "Not known: the first launch is written down while it runs.",
+}
+
+_WIDE = 100  # columns from which graph and source stand beside tree and loop
+_TALL = 26  # lines from which there is room for the graph below the source
+PANES = ("tree", "graph", "source", "groups")
+"""What stands beside the tile loop where there is little room, chosen with `t`."""
+
+
+def draw(model: FusedModel, context: DrawContext) -> Picture:
+    """Exactly as high as there is room; each list a window round what matters in it."""
+    width, height = max(40, context.width), max(12, context.height)
+    grid = Grid(width, height, context.glyphs)
+    if model.why:
+        for y, line in enumerate(wrap(model.why, width - 4), 1):
+            if y < height:
+                grid.put(2, y, line, "dim")
+        return grid.picture()
+    _title(grid, model, context)
+    top = 1 + _plan(grid, model, context, 1)
+    about = _about(model, width)
+    story = max(1, min(len(about), height // 6, 4))
+    runs = min(len(model.launches) + 1, max(3, height // 6))
+    bottom = height - story - runs - 2
+    pane = context.look.pane if context.look.pane in PANES else "tree"
+    if width >= _WIDE:
+        _wide(grid, model, context, pane, top, bottom)
+    else:
+        half = width * 2 // 5 if pane == "tree" else width // 2
+        _pane(pane)(grid, Area(0, half, top, bottom), model, context)
+        grid.down(half, top, bottom)
+        loop_pane(grid, Area(half + 1, width, top, bottom), model, context)
+    grid.across(0, width - 1, bottom)
+    launch_pane(grid, Area(0, width, bottom + 1, bottom + 1 + runs), model, context)
+    grid.across(0, width - 1, bottom + 1 + runs)
+    for y, (text, style) in enumerate(about[:story], height - story):
+        grid.put(1, y, translated(text, context.glyphs), style)
+    return grid.picture()
+
+
+def _wide(
+    grid: Grid, model: FusedModel, context: DrawContext, pane: str, top: int, bottom: int
+) -> None:
+    """Tree, loop, and graph above source; `groups` takes the place of the graph."""
+    one, two = grid.width * 30 // 100, grid.width * 65 // 100
+    tree_pane(grid, Area(0, one, top, bottom), model, context)
+    grid.down(one, top, bottom)
+    loop_pane(grid, Area(one + 1, two, top, bottom), model, context)
+    grid.down(two, top, bottom)
+    upper = "groups" if pane == "groups" else "graph"
+    if bottom - top < _TALL * 2 // 3:
+        only = pane if pane in ("groups", "source") else "graph"
+        _pane(only)(grid, Area(two + 1, grid.width, top, bottom), model, context)
+        return
+    middle = top + (bottom - top) // 2
+    _pane(upper)(grid, Area(two + 1, grid.width, top, middle), model, context)
+    grid.across(two, grid.width - 1, middle)
+    source_pane(grid, Area(two + 1, grid.width, middle + 1, bottom), _as_source(model), context)
+
+
+def _as_source(model: FusedModel) -> Any:
+    return model  # it has the `source` and `why_no_source` that the pane reads
+
+
+def _pane(name: str) -> Any:
+    return {
+        "tree": tree_pane, "graph": graph_pane, "groups": group_pane,
+        "source": lambda g, a, m, c: source_pane(g, a, _as_source(m), c),
+    }[name]  # fmt: skip
+
+
+def _title(grid: Grid, model: FusedModel, context: DrawContext) -> None:
+    dot = context.glyphs.dot
+    target = Target("value", value=model.value) if model.value else None
+    x = grid.put(1, 0, model.name, "title", target)
+    where = model.file.rpartition("/")[2] + (f":{model.line}" if model.line else "")
+    facts = [model.function and f"in {model.function}", where, f"kernel {model.kernel}"]
+    others = len(model.groups)
+    at = next((n for n, group in enumerate(model.groups, 1) if group.current), 0)
+    right = f"group {at} of {others}" if others > 1 else ""
+    room = grid.width - x - cells(right) - 3
+    grid.put(x, 0, "".join(f" {dot} {fact}" for fact in facts if fact), "dim", room=max(0, room))
+    grid.put(grid.width - cells(right) - 1, 0, right, "head")
+
+
+def _plan(grid: Grid, model: FusedModel, context: DrawContext, y: int) -> int:
+    """What this launch does, in sentences; the number of lines that they took."""
+    here = next((row for row in model.launches if row.here), None)
+    if here is None:
+        return 0
+    said = f"{here.elements:,} elements in {many(here.tiles, 'tile')} of {model.tile:,}"
+    if here.last != model.tile:
+        said += f", the last of {here.last:,}" if here.tiles > 1 else f": {here.last:,} in use"
+    said += f", {many(here.threads, 'thread')}"
+    about = "" if here.exact else "about "
+    moved = (
+        f"reads {about}{bytes_text(here.read_bytes)}, writes {bytes_text(here.written_bytes)}; "
+        f"one by one the operators would move {bytes_text(here.eager_bytes)}{_times(here)}"
+    )
+    lines = wrap(f"{said}; {moved}", grid.width - 2)
+    for at, line in enumerate(lines, y):
+        grid.put(1, at, translated(line, context.glyphs), "text")
+    grid.across(0, grid.width - 1, y + len(lines))
+    return len(lines) + 1
+
+
+def _times(row: LaunchRow) -> str:
+    own = row.read_bytes + row.written_bytes
+    return f", {row.eager_bytes / own:.1f}× as much" if own else ""
+
+
+def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
+    """What is selected, in sentences, and the expression of the chosen step."""
+    lines: list[tuple[str, str]] = []
+    chosen = next((row for row in model.loop if row.chosen and row.sort == "step"), None)
+    if chosen is not None:
+        text = f"step {chosen.step}: {chosen.text} · each element: {chosen.expression}"
+        lines += [(line, "title") for line in wrap(text, width - 2)]
+    lines += [(line, "text") for text in model.story for line in wrap(text, width - 2)]
+    return lines or [
+        ("Select a step, a line or a Value: what belongs to it lights up everywhere.", "dim")
+    ]
+
+
+def _marks(grid: Grid, area: Area, y: int, glyphs: Glyphs, row: Any, target: Target | None) -> str:
+    """The signs of what is selected at the left edge; how its text is lit."""
+    if row.lit or row.chosen:
+        grid.put(area.left, y, glyphs.lit, "path", target)
+    if row.chosen:
+        grid.put(area.left + 1, y, glyphs.mark, "path", target)
+    return " lit" if row.lit or row.chosen else ""
+
+
+def _target(value: int) -> Target | None:
+    return Target("value", value=value) if value else None
+
+
+def tree_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+    glyphs = context.glyphs
+
+    def draw(row: ExpressionRow, y: int) -> None:
+        target = _target(row.value)
+        lit = _marks(grid, area, y, glyphs, row, target)
+        x = area.left + 2
+        for level, more in enumerate(row.path):
+            last = level == len(row.path) - 1
+            sides = (7 if more else 3) if last and row.head else 5 if more else 0
+            grid.put(x, y, glyphs.wire(sides) if sides else " ", "wire")
+            x += 2
+        text = translated(row.text, glyphs)
+        number = f"{row.step} " if row.step >= 0 else ""
+        style = "dim" if row.again else "title" if row.step < 0 else "op"
+        spans = [Span(number, "number" + lit, target), Span(text, style + lit, target)]
+        room = max(0, area.right - x)
+        wide = cells(number) + cells(text)
+        if row.name and not row.again and wide + len(row.name) + 1 <= room:
+            spans.append(Span(f" {row.name}", "name" + lit, target))
+        put_cut(grid, x, y, spans, room, glyphs)
+
+    listed(grid, area, glyphs, "tree", model.tree, _focus(model.tree), draw)
+
+
+def loop_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+    glyphs = context.glyphs
+
+    def draw(row: LoopRow, y: int) -> None:
+        target = _target(row.value)
+        lit = _marks(grid, area, y, glyphs, row, target)
+        text = translated(row.text, glyphs)
+        if row.sort != "step":
+            indent = {"loop": 0, "end": 0}.get(row.sort, 1)
+            style = {"loop": "keyword", "end": "keyword", "note": "dim"}.get(row.sort, "head")
+            x = grid.put(area.left + 2 + indent, y, text, style, None, area.width - 3 - indent)
+            aside = translated(row.aside, glyphs)
+            grid.put(x + 2, y, aside, "dim", None, max(0, area.right - x - 2))
+            return
+        x = grid.put(area.left + 3, y, fit(str(row.step), 3, align=">"), "number" + lit, target)
+        room = max(4, area.right - x - 1)
+        right = row.name if room >= cells(text) + len(row.name) + 1 else ""
+        spans = [Span(text, "text" + lit, target)]
+        put_cut(grid, x + 1, y, spans, room, glyphs)
+        if right:
+            x = area.right - cells(right) - 1
+            grid.put(x, y, right, "name" + lit, target)
+            kind = f"{row.aside} "
+            free = room - cells(text) - cells(right) - 2
+            if len(kind) <= free:
+                grid.put(x - len(kind), y, kind, "type", target)
+
+    rows = model.loop
+    focus = first(rows, lambda r: r.chosen, lambda r: r.lit)
+    listed(grid, area, glyphs, "tile loop", rows, focus, draw)
+
+
+def graph_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+    glyphs = context.glyphs
+    if not model.lines:
+        sentence(grid, area, "graph", "The graph of this group was not recorded.")
+        return
+
+    def draw(row: LineRow, y: int) -> None:
+        target = Target("value", value=row.number)
+        lit = _marks(grid, area, y, glyphs, row, target)
+        number = str(row.step) if row.step >= 0 else ""
+        grid.put(area.left + 2, y, fit(number, 3, align=">"), "number" + lit, target)
+        spans = [
+            Span(part.text, (part.style or "text") + lit, _target(part.value) or target)
+            for part in row.parts
+        ]
+        put_cut(grid, area.left + 6, y, spans, max(0, area.width - 6), glyphs)
+
+    listed(grid, area, glyphs, "graph", model.lines, _focus(model.lines), draw)
+
+
+def group_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+    glyphs = context.glyphs
+
+    def draw(row: Any, y: int) -> None:
+        target = Target("event", event=row.at)
+        if row.current:
+            grid.put(area.left + 1, y, glyphs.here, "here", target)
+        runs = many(row.launches, "launch", "launches")
+        text = f"{row.name} {glyphs.dot} {many(row.steps, 'step')} {glyphs.dot} {runs}"
+        style = "here" if row.current else "text"
+        grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
+
+    focus = first(model.groups, lambda r: r.current)
+    listed(grid, area, glyphs, "groups", model.groups, focus, draw)
+
+
+def launch_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+    glyphs = context.glyphs
+
+    def draw(row: LaunchRow, y: int) -> None:
+        target = Target("event", event=row.at)
+        if row.here:
+            grid.put(area.left + 1, y, glyphs.here, "here", target)
+        style = "here" if row.here else "dim" if row.ahead else "text"
+        time = time_text(row.ns, glyphs) if row.ns >= 0 else glyphs.unknown
+        moved = bytes_text(row.read_bytes + row.written_bytes)
+        frame = f"frame {row.frame}" if row.frame else "no frame"
+        columns = [
+            fit(str(row.index), 4, align=">"),
+            fit(f"event {row.at:,}", 14),
+            fit(frame, 9),
+            fit(many(row.tiles, "tile"), 11, align=">"),
+            fit(many(row.threads, "thread"), 11, align=">"),
+            fit(time, 8, align=">"),
+            fit(moved, 12, align=">"),
+            fit(translated(_times(row), glyphs).removeprefix(", ").split(" ")[0], 7, align=">"),
+        ]
+        if area.width < _WIDE:
+            del columns[2]
+        x = grid.put(area.left + 3, y, " ".join(columns), style, target, max(0, area.width - 3))
+        sizes = f"  {_sizes(row.inputs)} {glyphs.arrow} {_sizes(row.outputs)}"
+        grid.put(x, y, translated(sizes, glyphs), style, target, max(0, area.right - x - 1))
+
+    focus = first(model.launches, lambda r: r.here)
+    listed(grid, area, glyphs, "launches", model.launches, focus, draw)
+
+
+def _sizes(shapes: tuple[str, ...]) -> str:
+    """`64×64, 30`; equal neighbours once: `4 of 64×64`."""
+    if len(shapes) > 2 and len(set(shapes)) == 1:
+        return f"{len(shapes)} of {shapes[0]}"
+    return ", ".join(shapes)
+
+
+def _focus(rows: Any) -> int:
+    return first(rows, lambda r: r.chosen, lambda r: r.lit)
