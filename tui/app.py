@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.theme import Theme
 
+from tui.keyboard import Keyboard
 from tui.keys import ANYWHERE, bindings
 from tui.render import ASCII, UNICODE, Glyphs
 from tui.settings import Memory, Settings, load_settings
@@ -119,6 +120,7 @@ class Underhood(App[int]):
         self.glyphs: Glyphs = ASCII if self.ascii else UNICODE
         ScrollBar.renderer = PlainScrollBar if self.ascii else ScrollBarRender
         self._first, self._given = first, given
+        self.keyboard = Keyboard(self, super().on_event)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = self._known_theme()
@@ -155,14 +157,17 @@ class Underhood(App[int]):
         gc.freeze()
         gc.enable()
         gc.set_threshold(20_000, 20, 50)
+        self.keyboard.open()
 
-    async def on_key(self, event: events.Key) -> None:
-        """A key that was on its way to the screen below when a question opened is its answer's."""
-        if self.screen.is_modal:
-            from tui.screens.ask import AskScreen
+    async def on_event(self, event: events.Event) -> None:
+        """What is typed waits its turn; everything else is Textual's."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self.keyboard.take(event)
+        else:
+            await super().on_event(event)
 
-            if isinstance(self.screen, AskScreen):
-                await self.screen.on_key(event)
+    def on_unmount(self) -> None:
+        self.keyboard.close()
 
     def _leave_cleanly(self, number: int) -> None:
         self.exit(return_code=128 + number)

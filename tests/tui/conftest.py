@@ -7,14 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
+
+from tui.app import Underhood
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="accept the pictures that are drawn now")
+
+
+@pytest.fixture(autouse=True)
+def keys_are_done_when_the_pilot_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual's pilot waits until everybody has looked at his queue once; a key that goes from the
+    canvas up to the screen is then still on its way, and on a loaded machine it was seen there."""
+    asked = Pilot._wait_for_screen
+
+    async def wait_for_screen(pilot: Pilot[Any], timeout: float = 60.0) -> bool:
+        answered = await asked(pilot, timeout)
+        if isinstance(pilot.app, Underhood):
+            await pilot.app.keyboard.done()
+            answered = await asked(pilot, timeout)
+        return answered
+
+    monkeypatch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
 
 
 @pytest.fixture

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from tests.tui.program import program, saved
+from tests.tui.waiting import exploring, loaded, screen_text, until, until_shown
 from tui.app import Underhood
 from tui.keys import GROUPS
 from tui.screens.explore import ExploreScreen
@@ -27,28 +23,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def screen_text(app: Underhood) -> str:
-    """What is on the screen, as text."""
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
-
-
-@asynccontextmanager
-async def exploring(
-    path: Path, size: tuple[int, int] = (80, 24), **given: object
-) -> AsyncIterator[Pilot]:
-    """The explorer with a loaded trace."""
-    app = Underhood("explore", trace=path, **given)
-    async with app.run_test(size=size) as pilot:
-        for _ in range(200):
-            await pilot.pause(0.02)
-            found = app.screen.query(Viewer)
-            if found and found.first().stage is not None:
-                break
-        await pilot.pause()
-        yield pilot
-
-
 def viewer(pilot: Pilot) -> Viewer:
     screen = pilot.app.screen
     assert isinstance(screen, ExploreScreen)
@@ -61,17 +35,12 @@ async def test_home_shows_what_there_is_and_opens_the_lessons(home: Path) -> Non
     saved(folder)
     app = Underhood("home")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause(0.2)
-        text = screen_text(app)
-        assert "Continue" in text
-        assert "Playground" in text
-        assert "demo" in text
+        for text in ("Continue", "Playground", "demo"):
+            await until_shown(pilot, text)
         await pilot.press("1")
-        await pilot.pause(0.1)
-        assert "1  What a tensor is" in screen_text(app)
+        await until_shown(pilot, "1 What a tensor is")
         await pilot.press("escape")
-        await pilot.pause(0.1)
-        assert "Playground" in screen_text(app)
+        await until_shown(pilot, "Playground")
 
 
 async def test_a_step_back_and_a_selection_light_up_everywhere(tmp_path: Path) -> None:
@@ -141,7 +110,7 @@ async def test_help_explains_the_view_and_the_keys(tmp_path: Path) -> None:
 
     async with exploring(saved(tmp_path), (100, 40), view="values") as pilot:
         await pilot.press("question_mark")
-        await pilot.pause(0.1)
+        await until_shown(pilot, view("values").TITLE + ":")
         sheet = pilot.app.screen.query_one(Canvas).picture.text()
         for sentence in view("values").HELP.values():
             assert sentence.split()[0] in sheet
@@ -150,20 +119,20 @@ async def test_help_explains_the_view_and_the_keys(tmp_path: Path) -> None:
         await pilot.press("escape")
         assert isinstance(pilot.app.screen, ExploreScreen)
         await pilot.press("e")
-        await pilot.pause(0.1)
-        assert "The event's own fields" in pilot.app.screen.query_one(Canvas).picture.text()
+        await until(
+            pilot,
+            lambda: "The event's own fields" in pilot.app.screen.query_one(Canvas).picture.text(),
+        )
 
 
 async def test_a_small_terminal_says_so_and_recovers(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path), (50, 24)) as pilot:
         assert "needs 60 columns" in screen_text(pilot.app)
         await pilot.resize_terminal(80, 24)
-        await pilot.pause(0.1)
-        assert "needs 60 columns" not in screen_text(pilot.app)
-        assert "Memory map" in screen_text(pilot.app)
+        await until_shown(pilot, "Memory map")
+        await until(pilot, lambda: "needs 60 columns" not in screen_text(pilot.app))
         await pilot.resize_terminal(120, 40)
-        await pilot.pause(0.1)
-        assert viewer(pilot).has_class("two")
+        await until(pilot, lambda: viewer(pilot).has_class("two"))
 
 
 async def test_ascii_draws_ascii_only(tmp_path: Path) -> None:
@@ -218,10 +187,7 @@ async def test_a_growing_trace_is_followed(tmp_path: Path) -> None:
         database = sqlite3.connect(path)
         add_segment(database, builder.array()[40:], bytes(builder.blobs))
         database.close()
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if stage.last > 39:
-                break
+        await until(pilot, lambda: stage.last > 39)
         assert stage.last == full - 1 == stage.moment
         assert "not closed" in screen_text(pilot.app)
 
@@ -231,8 +197,7 @@ async def test_a_foreign_file_is_a_message(tmp_path: Path) -> None:
     path.write_bytes(b"not this")
     app = Underhood("explore", trace=path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause(0.5)
-        assert "is not a trace" in " ".join(screen_text(app).replace("│", " ").split())
+        await until_shown(pilot, "is not a trace")
         await pilot.press("]", "w", "3", "e")  # nothing to act on: nothing happens
 
 
@@ -269,8 +234,7 @@ async def test_the_palette_offers_every_key_that_works_here(tmp_path: Path) -> N
     async with exploring(saved(tmp_path)) as pilot:
         assert {key for _, key in reachable(pilot.app.screen)} >= set(EXPLORE)
         await pilot.press("ctrl+p", *"coarser", "enter")
-        await pilot.pause(0.2)
-        assert isinstance(pilot.app.screen, ExploreScreen)
+        await until(pilot, lambda: isinstance(pilot.app.screen, ExploreScreen))
 
 
 async def test_keys_can_be_remapped(tmp_path: Path) -> None:
@@ -289,10 +253,7 @@ async def test_an_example_is_recorded_and_opened(home: Path) -> None:
     script = next(path for path in gallery_scripts() if path.stem == "free_expand")
     app = Underhood("explore", script=script)
     async with app.run_test(size=(80, 24)) as pilot:
-        for _ in range(500):
-            await pilot.pause(0.02)
-            if app.screen.query_one(Viewer).stage is not None:
-                break
+        await until(pilot, lambda: loaded(pilot))
         stage = app.screen.query_one(Viewer).stage
         assert stage is not None
         assert any(name.tensor for name in stage.history.names_at(stage.moment))
@@ -303,43 +264,15 @@ async def test_a_script_that_fails_opens_where_it_failed(tmp_path: Path) -> None
     script.write_text("import engine\nx = engine.ones(2)\nraise ValueError('on purpose')\n")
     app = Underhood("explore", script=script)
     async with app.run_test(size=(80, 24)) as pilot:
-        for _ in range(500):
-            await pilot.pause(0.02)
-            if app.screen.query_one(Viewer).stage is not None:
-                break
-        await pilot.pause(0.1)
-        told = [notification.message for notification in app._notifications]
-        assert told == ["broken.py ended with exit code 1: ValueError: on purpose"]
-        assert "line 3 broken.py" in screen_text(app)
+        await until(pilot, lambda: loaded(pilot))
+        told = "broken.py ended with exit code 1: ValueError: on purpose"
+        await until(pilot, lambda: [n.message for n in app._notifications] == [told])
+        await until_shown(pilot, "line 3 broken.py")
 
 
 async def test_escape_from_the_first_screen_leads_home(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path)) as pilot:
         await pilot.press("escape")
-        await pilot.pause(0.2)
-        assert "Playground" in screen_text(pilot.app)
+        await until_shown(pilot, "Playground")
         await pilot.press("escape")
         assert not pilot.app.is_running or pilot.app.return_code == 0
-
-
-@pytest.mark.parametrize("turns", range(0, 30, 3))
-async def test_what_is_typed_ahead_of_a_question_is_its_answer(tmp_path: Path, turns: int) -> None:
-    """The keys come while the line is made, `turns` turns of the event loop after the first."""
-    async with exploring(saved(tmp_path)) as pilot:
-        app = pilot.app
-        app.post_message(Key("g", "g"))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        for character in "linex:":
-            app.post_message(Key(character, character))
-        app.post_message(Key("backspace", "\b"))
-        app.post_message(Key("backspace", "\b"))
-        for character in ":9":
-            app.post_message(Key(character, character))
-        await pilot.pause()
-        await pilot.pause()
-        assert app.screen.query_one(Input).value == "line:9"
-        app.post_message(Key("enter", "\r"))
-        await pilot.pause()
-        await pilot.pause()
-        assert "line 9 demo.py" in screen_text(app)

@@ -8,7 +8,8 @@ import pytest
 
 from tests.inspect.models.test_autograd import diamond, moment_of
 from tests.inspect.trace_builder import TraceBuilder
-from tests.tui.test_app import exploring, screen_text, viewer
+from tests.tui.test_app import viewer
+from tests.tui.waiting import exploring, screen_text
 from tui.screens.sheet import Sheet
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.inspect.models.calls import added, multiplied
-from tests.tui.test_app import exploring, screen_text, viewer
+from tests.tui.test_app import viewer
+from tests.tui.waiting import exploring, screen_text, until_shown
 
 
 @pytest.fixture(autouse=True)
@@ -64,5 +65,4 @@ async def test_help_explains_the_signs_of_both(tmp_path: Path) -> None:
     path = added()[0].save(tmp_path / "add.uht")
     async with exploring(path, (100, 60), view="microscope") as pilot:
         await pilot.press("question_mark")
-        await pilot.pause(0.2)
-        assert "feeds" in screen_text(pilot.app)
+        await until_shown(pilot, "feeds")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from lessons._runner import LessonError
+from tests.tui.waiting import until
 from tui.app import Underhood
 from tui.course import Course
 from tui.screens.lesson import LessonScreen
@@ -88,14 +87,6 @@ def test_the_exercise_fails_then_passes_and_a_reset_keeps_the_work() -> None:
     assert not course.right
 
 
-async def until(pilot: Pilot, holds: Callable[[], bool]) -> None:
-    for _ in range(500):
-        await pilot.pause(0.02)
-        if holds():
-            return
-    raise AssertionError("waited in vain")
-
-
 async def test_answering_on_the_screen() -> None:
     course = Course.open("strides")
     course.go(step_of(course, "predict"))
@@ -105,7 +96,7 @@ async def test_answering_on_the_screen() -> None:
         assert isinstance(screen, LessonScreen)
         await until(pilot, lambda: screen.course is not None and screen.query_one(Input).has_focus)
         await pilot.press("question_mark", "enter")
-        assert screen.said[0][1].startswith("Hint 1")
+        await until(pilot, lambda: screen.said[0][1].startswith("Hint 1"))
         await pilot.press("7", "7", "7", "enter")
         await until(pilot, lambda: screen.said[0][0] == "warn")
         assert screen.query_one(Input).value == ""
@@ -115,10 +106,10 @@ async def test_answering_on_the_screen() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: screen.said[0][0] == "good")
         at = screen.course.at
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert screen.course.at == at  # success stays until n
         await pilot.press("n")
-        assert screen.course.at == at + 1
+        await until(pilot, lambda: screen.course.at == at + 1)
 
 
 async def test_the_exercise_is_edited_here_and_saved_on_leaving() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.trace_builder import T
-from tests.tui.test_app import exploring
+from tests.tui.waiting import exploring
 from tui.questions import why
 from tui.screens.sheet import Sheet
 from tui.stage import Stage

@@ -46,25 +46,12 @@ FIRST = "import engine as torch"
 class Prompt(Input):
     """One line; a pasted text of several lines is sent whole."""
 
-    async def _on_key(self, event: events.Key) -> None:
-        """Enter hands the line over at once. (As a binding it would come after the keys that were
-        typed behind it, and their text would be part of the line.)"""
-        if event.key != "enter":
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
-        typed, self.value = self.value, ""
-        self.post_message(self.Submitted(self, typed))
-
     def _on_paste(self, event: events.Paste) -> None:
         if "\n" in event.text.strip():
             event.stop()
             event.prevent_default()
-            typed, self.value = self.value + event.text, ""
-            self.post_message(self.Submitted(self, typed))
-        else:
-            super()._on_paste(event)
+            self.post_message(self.Submitted(self, self.value + event.text))
+        # else Textual itself calls the handler of Input, too
 
 
 class PlaygroundScreen(BaseScreen):
@@ -122,17 +109,23 @@ class PlaygroundScreen(BaseScreen):
         except OSError as error:
             self.app.call_from_thread(self._say, "died", f"the playground cannot start: {error}")
             return
-        if self.is_mounted:
-            self.app.call_from_thread(self._started, session)
-        else:
+        try:
+            taken = self.app.call_from_thread(self._started, session)
+        except RuntimeError:  # the application has ended meanwhile
+            taken = False
+        if not taken:
             session.close()
 
-    def _started(self, session: Session) -> None:
+    def _started(self, session: Session) -> bool:
+        """Take the session over; not if the screen has been left while Python was starting."""
+        if not self.is_attached:
+            return False
         self.session = session
         self.query_one(Viewer).set_stage(None)
         self.query_one(Viewer).waiting("type a line; what it does to memory appears here")
         self.waiting.appendleft(FIRST)
         self._feed()
+        return True
 
     def _listen(self) -> None:
         """Take in what the process said, and what it recorded."""
@@ -188,6 +181,7 @@ class PlaygroundScreen(BaseScreen):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        event.input.value = ""
         self.past.add(event.value)
         self.waiting.append(event.value)
         self._feed()
