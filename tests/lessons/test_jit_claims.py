@@ -1,4 +1,4 @@
-"""What lessons 21 to 23 say about graphs is what the compiler does and what it recorded."""
+"""What lessons 21 to 27 say about compiled programs is what the compiler does and what it recorded."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ SHOWN = {
     ("21_tracing_and_scripting", "See it in the JIT view"): ("doubled", "prim::Loop"),
     ("22_from_source_to_ir", "See where it came from"): ("power", "prim::Loop"),
     ("23_the_optimiser", "See every rewrite"): ("f", "aten::mul"),
+    ("24_write_your_own_pass", "See it beside the native ones"): ("f", "aten::mul"),
+    ("24_write_your_own_pass", "Everything up to the failure"): ("f", "aten::mul"),
 }
 
 

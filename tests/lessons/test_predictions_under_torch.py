@@ -15,8 +15,16 @@ from lessons._runner.loader import load_all
 
 torch = pytest.importorskip("torch")
 
-# What only this engine can be asked: its inspection, versions of saved tensors, single passes.
-OURS = ("engine.inspect", "_raw_saved_self.versions", "saved.versions", "run_pass", "FusionGroup")
+# What only this engine can be asked: its inspection, versions of saved tensors, passes, instructions.
+OURS = (
+    "engine.inspect",
+    "_raw_saved_self.versions",
+    "saved.versions",
+    "run_pass",
+    "register_pass",
+    "FusionGroup",
+    ".instructions(",
+)
 STEPS = [
     pytest.param(step, id=f"{lesson.number}-{step.name}")
     for lesson in load_all()
