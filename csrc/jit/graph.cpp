@@ -16,9 +16,13 @@ int64_t next_id() { return g_next_id.fetch_add(1, std::memory_order_relaxed); }
 
 Symbol::Symbol(std::string_view text) {
   static std::mutex lock;
-  static auto* texts = new std::unordered_set<std::string>;
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  static auto* texts = new std::unordered_set<std::string, Hash, std::equal_to<>>;
   std::lock_guard guard(lock);
-  text_ = &*texts->emplace(text).first;
+  const auto known = texts->find(text);
+  text_ = &*(known != texts->end() ? known : texts->emplace(text).first);
 }
 
 std::string Span::text() const {

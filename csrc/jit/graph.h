@@ -136,6 +136,8 @@ class Node {
   int64_t id() const { return id_; }
   Symbol kind() const { return kind_; }
   bool is(Symbol kind) const { return kind_ == kind; }
+  // Asked of every node by every pass: no need to look the text up.
+  bool is(const char* kind) const { return kind_.text() == kind; }
   // The operator or builtin that the node calls; null for prim:: nodes that are none.
   const OperatorInfo* op() const { return op_; }
   // By name and overload: node.is_op("aten::add.Tensor").

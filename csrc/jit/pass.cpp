@@ -28,6 +28,20 @@ const Pass* find_pass(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+// What this thread found valid last: passes run one after the other on one graph.
+struct Verified {
+  int64_t graph = -1, version = -1;
+};
+thread_local Verified t_verified;
+
+void verify_once(const Graph& graph) {
+  if (t_verified.graph == graph.id() && t_verified.version == graph.version()) return;
+  verify(graph);
+  t_verified = {graph.id(), graph.version()};
+}
+}  // namespace
+
 void tell_graph(const Graph& graph, int64_t function, std::string_view phase) {
   if (!events::on()) return;
   const std::string text = snapshot(graph);
@@ -38,7 +52,7 @@ void tell_graph(const Graph& graph, int64_t function, std::string_view phase) {
 PassRun::PassRun(std::string_view name, Graph& graph, int64_t function, int64_t index)
     : name_(name), graph_(graph), outer_(t_rewrites), version_(graph.version()) {
   check(!graph.rewrite(), "pass ", name_, ": begins within a rewrite");
-  verify(graph);
+  verify_once(graph);
   if (outer_) count_.kept = outer_->kept;
   if (events::on()) {
     static std::atomic<int64_t> g_run{0};
@@ -69,7 +83,7 @@ int64_t PassRun::end(std::string_view failed) {
   }
   if (broken.empty() && count_.edits > 0) {
     try {
-      verify(graph_);
+      verify_once(graph_);
     } catch (const Error& error) {
       broken = message("pass ", name_, " broke the graph: ", std::string(error.what()));
     }
