@@ -18,35 +18,28 @@ struct Named1 {
   std::string_view name;
   Function1 function;
 };
-// The very functions of builtins/math.cpp.
+// The very functions of builtins/math.cpp, called where they are.
 constexpr Named1 kFunctions1[] = {
-    {"exp", [](double a) { return std::exp(a); }},
-    {"log", [](double a) { return std::log(a); }},
-    {"log2", [](double a) { return std::log2(a); }},
-    {"log10", [](double a) { return std::log10(a); }},
-    {"log1p", [](double a) { return std::log1p(a); }},
-    {"expm1", [](double a) { return std::expm1(a); }},
-    {"sin", [](double a) { return std::sin(a); }},
-    {"cos", [](double a) { return std::cos(a); }},
-    {"tan", [](double a) { return std::tan(a); }},
-    {"asin", [](double a) { return std::asin(a); }},
-    {"acos", [](double a) { return std::acos(a); }},
-    {"atan", [](double a) { return std::atan(a); }},
-    {"sinh", [](double a) { return std::sinh(a); }},
-    {"cosh", [](double a) { return std::cosh(a); }},
-    {"tanh", [](double a) { return std::tanh(a); }},
-    {"erf", [](double a) { return std::erf(a); }},
-    {"erfc", [](double a) { return std::erfc(a); }},
+    {"exp", static_cast<Function1>(::exp)},     {"log", static_cast<Function1>(::log)},
+    {"log2", static_cast<Function1>(::log2)},   {"log10", static_cast<Function1>(::log10)},
+    {"log1p", static_cast<Function1>(::log1p)}, {"expm1", static_cast<Function1>(::expm1)},
+    {"sin", static_cast<Function1>(::sin)},     {"cos", static_cast<Function1>(::cos)},
+    {"tan", static_cast<Function1>(::tan)},     {"asin", static_cast<Function1>(::asin)},
+    {"acos", static_cast<Function1>(::acos)},   {"atan", static_cast<Function1>(::atan)},
+    {"sinh", static_cast<Function1>(::sinh)},   {"cosh", static_cast<Function1>(::cosh)},
+    {"tanh", static_cast<Function1>(::tanh)},   {"asinh", static_cast<Function1>(::asinh)},
+    {"acosh", static_cast<Function1>(::acosh)}, {"atanh", static_cast<Function1>(::atanh)},
+    {"erf", static_cast<Function1>(::erf)},     {"erfc", static_cast<Function1>(::erfc)},
 };
 struct Named2 {
   std::string_view name;
   Function2 function;
 };
 constexpr Named2 kFunctions2[] = {
-    {"atan2", [](double a, double b) { return std::atan2(a, b); }},
-    {"fmod", [](double a, double b) { return std::fmod(a, b); }},
-    {"hypot", [](double a, double b) { return std::hypot(a, b); }},
-    {"copysign", [](double a, double b) { return std::copysign(a, b); }},
+    {"atan2", static_cast<Function2>(::atan2)},
+    {"fmod", python::rest},
+    {"hypot", static_cast<Function2>(::hypot)},
+    {"copysign", static_cast<Function2>(::copysign)},
 };
 
 std::string_view short_name(const Node& node) {
@@ -243,10 +236,21 @@ Slot ScalarLowering::function(const Node& node, std::string_view name) {
     if (name == "__not__" && type(a) == Number::kBool) return result(Op::kNotB, kind, a);
     if (name == "bitwise_not") return result(Op::kNotI, kind, a);
     if (name == "sqrt" && kind == Number::kFloat) return result(Op::kSqrtF, kind, as_float(a));
+    if (name == "round" && kind == Number::kFloat) return result(Op::kRoundF, kind, as_float(a));
+    if (name.starts_with("is") && kind == Number::kBool && type(a) == Number::kFloat) {
+      const Slot infinity = real(std::numeric_limits<double>::infinity());
+      if (name == "isnan") return result(Op::kNeF, kind, a, a);
+      const Slot size = result(Op::kAbsF, Number::kFloat, a);
+      if (name == "isinf") return result(Op::kEqF, kind, size, infinity);
+      if (name == "isfinite") return result(Op::kLtF, kind, size, infinity);
+    }
     if (name == "fabs" && kind == Number::kFloat) return result(Op::kAbsF, kind, as_float(a));
     for (const Named1& f : kFunctions1)
       if (f.name == name && kind == Number::kFloat)
         return result(Op::kCall1, kind, as_float(a), 0, index_of(program_->functions1, f.function));
+  } else if (node.inputs().size() == 2 && name == "gcd" && kind == Number::kInt) {
+    return result(Op::kCallI2, kind, slot(node.input(0)), slot(node.input(1)),
+                  index_of(program_->whole_functions2, WholeFunction2{python::gcd}));
   } else if (node.inputs().size() == 2 && kind == Number::kFloat) {
     for (const Named2& f : kFunctions2) {
       if (f.name != name) continue;
@@ -264,8 +268,8 @@ Slot ScalarLowering::power(const Node& node) {
   const Slot dst = fresh(Number::kFloat);
   const Label slow = label(), back = label();
   if (!harmless) emit(Op::kIfEqF, 0, a, real(0), slow);
-  constexpr Function2 f = [](double x, double y) { return std::pow(x, y); };
-  emit(Op::kCall2, dst, a, b, index_of(program_->functions2, f));
+  constexpr auto f = static_cast<Function2>(::pow);
+  emit(Op::kCall2, dst, a, b, index_of(program_->functions2, Function2{f}));
   place(back);
   if (!harmless) {
     cold(node, slow, dst, back);

@@ -36,12 +36,12 @@ enum class ScalarType : uint8_t { kInt, kFloat, kBool };
   UH_SCALAR(AddF, "DAB") UH_SCALAR(SubF, "DAB") UH_SCALAR(MulF, "DAB") UH_SCALAR(DivF, "DAB")      \
   UH_SCALAR(MinF, "DAB") UH_SCALAR(MaxF, "DAB")                                                    \
   UH_SCALAR(NegF, "DA") UH_SCALAR(AbsF, "DA") UH_SCALAR(SqrtF, "DA")                               \
-  UH_SCALAR(FloorF, "DA") UH_SCALAR(CeilF, "DA") UH_SCALAR(TruncF, "DA")                           \
+  UH_SCALAR(FloorF, "DA") UH_SCALAR(CeilF, "DA") UH_SCALAR(TruncF, "DA") UH_SCALAR(RoundF, "DA")   \
   UH_SCALAR(IntToFloat, "DA") UH_SCALAR(FloatToInt, "DA")                                          \
   UH_SCALAR(EqI, "DAB") UH_SCALAR(NeI, "DAB") UH_SCALAR(LtI, "DAB") UH_SCALAR(LeI, "DAB")          \
   UH_SCALAR(EqF, "DAB") UH_SCALAR(NeF, "DAB") UH_SCALAR(LtF, "DAB") UH_SCALAR(LeF, "DAB")          \
   UH_SCALAR(NotB, "DA")                                                                            \
-  UH_SCALAR(Call1, "DA") UH_SCALAR(Call2, "DAB") UH_SCALAR(Boxed, "D")                             \
+  UH_SCALAR(Call1, "DA") UH_SCALAR(Call2, "DAB") UH_SCALAR(CallI2, "DAB") UH_SCALAR(Boxed, "D")    \
   UH_SCALAR(Jump, "X")                                                                             \
   UH_SCALAR(IfEqI, "ABX") UH_SCALAR(IfNeI, "ABX") UH_SCALAR(IfLtI, "ABX") UH_SCALAR(IfLeI, "ABX")  \
   UH_SCALAR(IfEqF, "ABX") UH_SCALAR(IfNeF, "ABX") UH_SCALAR(IfLtF, "ABX") UH_SCALAR(IfLeF, "ABX")  \
@@ -68,11 +68,12 @@ using Slot = uint16_t;
 struct ScalarInstruction {
   ScalarOp op;
   Slot dst = 0, a = 0, b = 0;
-  int32_t x = 0;  // a target, a function of Call1 and Call2, a site of Boxed and Trap
+  int32_t x = 0;  // a target, a function of a Call, a site of Boxed and Trap
 };
 
 using Function1 = double (*)(double);
 using Function2 = double (*)(double, double);
+using WholeFunction2 = int64_t (*)(int64_t, int64_t);
 
 // Where a program calls a node's own operator: what the node needs lies in these slots.
 struct ScalarSite {
@@ -124,6 +125,7 @@ class ScalarProgram final : public RefCounted {
   std::vector<ScalarSite> sites;
   std::vector<Function1> functions1;
   std::vector<Function2> functions2;
+  std::vector<WholeFunction2> whole_functions2;
   NativeCode native;
 
   // Calls the site's operator on what lies in the slots; its result goes to `dst`.

@@ -206,6 +206,7 @@ void ScalarProgram::run_portable(int64_t* s) const {
       case ScalarOp::kFloorF: put(i->dst, std::floor(f(i->a))); break;
       case ScalarOp::kCeilF: put(i->dst, std::ceil(f(i->a))); break;
       case ScalarOp::kTruncF: put(i->dst, std::trunc(f(i->a))); break;
+      case ScalarOp::kRoundF: put(i->dst, std::nearbyint(f(i->a))); break;
       case ScalarOp::kIntToFloat: put(i->dst, static_cast<double>(s[i->a])); break;
       case ScalarOp::kFloatToInt: {
         const double x = f(i->a);
@@ -225,6 +226,9 @@ void ScalarProgram::run_portable(int64_t* s) const {
       case ScalarOp::kCall1: put(i->dst, functions1[static_cast<size_t>(i->x)](f(i->a))); break;
       case ScalarOp::kCall2:
         put(i->dst, functions2[static_cast<size_t>(i->x)](f(i->a), f(i->b)));
+        break;
+      case ScalarOp::kCallI2:
+        s[i->dst] = whole_functions2[static_cast<size_t>(i->x)](s[i->a], s[i->b]);
         break;
       case ScalarOp::kBoxed: call_site(static_cast<size_t>(i->x), s, i->dst); break;
       case ScalarOp::kJump: go_if(true); break;

@@ -154,10 +154,16 @@ void Emitter::instruction(const ScalarInstruction& i) {
     }
     case Op::kFloorF:
     case Op::kCeilF:
-    case Op::kTruncF: {
+    case Op::kTruncF:
+    case Op::kRoundF: {
       const int to = float_target(i.dst);
       a_.load_float(to, place(i.a));
-      a_.round_float(to, Place::vector(to), i.op == Op::kFloorF ? 9 : i.op == Op::kCeilF ? 10 : 11);
+      const int nearest = 8, down = 9, up = 10, to_zero = 11;
+      a_.round_float(to, Place::vector(to),
+                     i.op == Op::kRoundF   ? nearest
+                     : i.op == Op::kFloorF ? down
+                     : i.op == Op::kCeilF  ? up
+                                           : to_zero);
       float_done(i.dst, to);
       break;
     }
@@ -218,6 +224,9 @@ void Emitter::instruction(const ScalarInstruction& i) {
     case Op::kCall2:
       call_function(i, reinterpret_cast<const void*>(p_.functions2[static_cast<size_t>(i.x)]),
                     true);
+      break;
+    case Op::kCallI2:
+      call_whole(i, reinterpret_cast<const void*>(p_.whole_functions2[static_cast<size_t>(i.x)]));
       break;
     case Op::kBoxed: call_operator(i); break;
     case Op::kJump:

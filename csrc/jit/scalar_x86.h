@@ -39,7 +39,9 @@ class Emitter {
   // ---- registers
   bool is_float(Slot s) const { return p_.types[s] == ScalarType::kFloat; }
 
-  static bool calls(Op op) { return op == Op::kCall1 || op == Op::kCall2 || op == Op::kBoxed; }
+  static bool calls(Op op) {
+    return op == Op::kCall1 || op == Op::kCall2 || op == Op::kCallI2 || op == Op::kBoxed;
+  }
 
   void choose_registers();
 
@@ -85,6 +87,7 @@ class Emitter {
   void shift(const ScalarInstruction& i, Assembler::Shift what);
   void any_division(bool quotient, bool may_be_minus_one);
   void divide(const ScalarInstruction& i, bool quotient);
+  void divide_by_known(const ScalarInstruction& i, bool quotient);
   void best(const ScalarInstruction& i, Condition other_is_better);
 
   // Leaves flags as after `a - b`.
@@ -145,6 +148,17 @@ class Emitter {
     if (two) a_.load_float(1, Place::vector(kScratch));
     a_.call(function);
     float_done(i.dst, 0);
+    each_lost(at_, i.dst, [&](Slot s) { restore(s); });
+  }
+
+  void call_whole(const ScalarInstruction& i, const void* function) {
+    each_lost(at_, i.dst, [&](Slot s) { save(s); });
+    load(rax, i.a);
+    load(rcx, i.b);
+    a_.load(rdi, Place::general(rax));
+    a_.load(rsi, Place::general(rcx));
+    a_.call(function);
+    done(i.dst, rax);
     each_lost(at_, i.dst, [&](Slot s) { restore(s); });
   }
 

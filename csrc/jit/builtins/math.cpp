@@ -1,8 +1,9 @@
 // Functions of numbers: what `math` has, rounding, sums.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <cmath>
 
+
+#include "jit/builtins/decimals.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/numbers.h"
 
@@ -56,11 +57,7 @@ double round_even(double a) { return std::nearbyint(a); }
 double round_digits(double a, Int digits) {
   if (digits > 300 || !std::isfinite(a)) return a;
   if (digits < -300) return std::copysign(0.0, a);
-  if (digits >= 0) {
-    char text[700];
-    std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), a);
-    return std::strtod(text, nullptr);
-  }
+  if (digits >= 0) return rounded_double(decimal(a, 'f', static_cast<int>(digits)));
   const double scale = std::pow(10.0, static_cast<double>(-digits));
   return std::nearbyint(a / scale) * scale;
 }
@@ -72,15 +69,6 @@ Int factorial(Int n) {
   Int product = 1;
   for (Int i = 2; i <= n; ++i) product *= i;
   return product;
-}
-
-Int greatest_divisor(Int a, Int b) {
-  while (b != 0) {
-    const Int rest = b == -1 ? 0 : a % b;
-    a = b;
-    b = rest;
-  }
-  return a < 0 ? python::neg(a) : a;
 }
 
 constexpr double kDegrees = 180.0 / 3.14159265358979323846;
@@ -216,11 +204,10 @@ void define_math() {
   define_real_scalar<[](double a) { return a / kDegrees; }>("radians");
   define_two<[](double a, double b) { return std::atan2(a, b); }>("atan2");
   define_two<[](double a, double b) { return std::copysign(a, b); }>("copysign");
-  define_two<[](double a, double b) { return std::fmod(a, b); }>("fmod");
+  define_two<[](double a, double b) { return python::rest(a, b); }>("fmod");
   define_two<[](double a, double b) { return std::remainder(a, b); }>("mathremainder");
   define_two<[](double a, double b) { return std::hypot(a, b); }>("hypot");
-  define("gcd.int(int a, int b) -> int",
-         boxed<[](Int a, Int b) { return greatest_divisor(a, b); }>);
+  define("gcd.int(int a, int b) -> int", boxed<[](Int a, Int b) { return python::gcd(a, b); }>);
   define("factorial.int(int a) -> int", boxed<[](Int a) { return factorial(a); }>);
   define_rounding();
   define_parts();

@@ -44,16 +44,18 @@ inline int64_t floordiv(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
+// std::fmod, whose result is exact, in a tenth of its time where the quotient is no huge number.
+double rest(double a, double b);
 inline double mod(double a, double b, const char* why = "float modulo") {
   if (b == 0) zero_division(why);
-  const double rest = std::fmod(a, b);
-  if (rest == 0) return std::copysign(0.0, b);
-  return (rest < 0) != (b < 0) ? rest + b : rest;
+  const double left = rest(a, b);
+  if (left == 0) return std::copysign(0.0, b);
+  return (left < 0) != (b < 0) ? left + b : left;
 }
 inline double floordiv(double a, double b, const char* why = "float floor division by zero") {
-  const double rest = mod(a, b, why);
+  const double left = mod(a, b, why);
   // Whole up to rounding, as the remainder is exact.
-  const double quotient = (a - rest) / b;
+  const double quotient = (a - left) / b;
   if (quotient == 0) return std::copysign(0.0, a / b);
   const double floor = std::floor(quotient);
   return quotient - floor > 0.5 ? floor + 1 : floor;
@@ -83,6 +85,9 @@ inline Complex128 power(Complex128 a, Complex128 b) {
   if (b.re == 0 && b.im == 0) return {1.0, 0.0};
   return narrow(std::pow(wide(a), wide(b)));
 }
+
+// Not negative, but where it is the least int, which has no opposite.
+int64_t gcd(int64_t a, int64_t b);
 
 inline int64_t shift_left(int64_t a, int64_t n) {
   if (n < 0) fail(ErrorKind::kValue, "negative shift count");

@@ -145,31 +145,93 @@ class LaterWrites {
   std::vector<const Node*> writes_;
 };
 
+// How many of the nodes, from the first on, one program holds: asked of a Builder, which looks at
+// every node once and compiles nothing.
+size_t fitting(const Nodes& nodes) {
+  fused::Builder builder;
+  std::unordered_map<const Value*, fused::Term> terms;
+  size_t tensors = 0, numbers = 0;
+  const auto term_of = [&](Value* value) -> std::optional<fused::Term> {
+    if (const auto it = terms.find(value); it != terms.end()) return it->second;
+    const TypeRef type = assumed(value->type());
+    const auto number = number_kind(*type);
+    const auto kind = kind_of(*type);
+    if ((!number && !kind) || (number ? ++numbers : ++tensors) > kMostInputs) return std::nullopt;
+    return terms[value] = number ? builder.number(*number) : builder.input(*kind);
+  };
+  size_t n = 0;
+  for (; n < nodes.size(); ++n) {
+    const Node& node = *nodes[n];
+    if (const auto how = as_reduction(node, *node.input(0)->type())) {
+      const auto over = term_of(node.input(0));
+      if (!over || !builder.reduce(how->op, *over, how->dims, how->keepdim)) break;
+      continue;
+    }
+    const auto arguments = step_arguments(node, term_of);
+    const auto made = arguments ? builder.step(node.op()->full_name(), *arguments) : std::nullopt;
+    if (!made) break;
+    terms[node.output()] = *made;
+  }
+  // What nodes behind the program read, it has to write.
+  std::unordered_set<const Node*> inside(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(n));
+  const auto outputs = [&] {
+    return std::count_if(inside.begin(), inside.end(), [&](const Node* node) {
+      const auto& uses = node->output()->uses();
+      return std::any_of(uses.begin(), uses.end(),
+                         [&](const Use& use) { return inside.count(use.node) == 0; });
+    });
+  };
+  while (n > 0 && outputs() > static_cast<ptrdiff_t>(kMostOutputs)) inside.erase(nodes[--n]);
+  return n;
+}
+
 // One stretch of nodes of a block, all of which may change places as far as their inputs allow.
+// A node is its place in the stretch.
 class Stretch {
  public:
   Stretch(Nodes nodes, const LaterWrites& later) : nodes_(std::move(nodes)), later_(later) {
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      unit_[nodes_[i]] = place_[nodes_[i]] = i;
-      members_.push_back({nodes_[i]});
+    const size_t n = nodes_.size();
+    fusible_.resize(n);
+    reduction_.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+      place_[nodes_[i]] = i;
+      unit_.push_back(i);
+      members_.push_back({i});
+    }
+    reads_.resize(n);
+    std::vector<Value*> inputs;
+    for (size_t i = 0; i < n; ++i) {
+      inputs.clear();
+      collect_inputs(*nodes_[i], inputs);
+      for (const Value* input : inputs)
+        if (const auto it = place_.find(input->node()); it != place_.end())
+          reads_[i].push_back(it->second);
     }
   }
 
   void group() {
     for (size_t i = 0; i < nodes_.size(); ++i) join(i);
   }
-  // The groups of two nodes and more, in order.
+  // The groups of two nodes and more, in order. A unit that is too much for one program is several:
+  // nothing in it leads from its last nodes back to its first ones.
   std::vector<Nodes> groups() const {
     std::vector<Nodes> all;
-    for (Nodes unit : members_) {
-      // Nothing in the group reads what its last node makes: it can do without that.
-      while (unit.size() > 1 && !is_program(unit)) unit.pop_back();
-      if (unit.size() > 1) all.push_back(std::move(unit));
+    for (const Places& unit : members_) {
+      Nodes rest;
+      for (const size_t place : unit) rest.push_back(nodes_[place]);
+      while (rest.size() > 1) {
+        const size_t n = std::max<size_t>(fitting(rest), 1);
+        const auto end = rest.begin() + static_cast<ptrdiff_t>(n);
+        if (n > 1) all.emplace_back(rest.begin(), end);
+        rest.erase(rest.begin(), end);
+      }
     }
     return all;
   }
 
  private:
+  using Places = std::vector<size_t>;
+
   void join(size_t at) {
     const Node& node = *nodes_[at];
     // What is not known is assumed: the group looks at its inputs, and can run node by node.
@@ -178,49 +240,51 @@ class Stretch {
                            as_reduction(node, *node.input(0)->type()).has_value();
     if (!reduction && !as_step(node, type)) return;
     if (later_.write_what_it_reads(node)) return;
-    fusible_.insert(&node);
+    fusible_[at] = true;
+    reduction_[at] = reduction;
     if (reduction) {
-      reductions_.insert(&node);
       // Only as an epilogue: what it sums is made for it alone.
-      if (node.input(0)->uses().size() == 1) try_join(node, *node.input(0));
+      if (node.input(0)->uses().size() == 1) try_join(at, *node.input(0));
       return;
     }
     for (const Value* input : node.inputs())
-      if (input->type()->is(TypeKind::kTensor)) try_join(node, *input);
+      if (input->type()->is(TypeKind::kTensor)) try_join(at, *input);
   }
 
-  void try_join(const Node& node, const Value& input) {
-    const auto maker = unit_.find(input.node());
-    if (maker == unit_.end() || fusible_.count(input.node()) == 0) return;
-    if (reductions_.count(input.node()) != 0) return;
-    const size_t from = maker->second, to = unit_.at(&node);
-    if (from == to || (reductions_.count(&node) == 0 && !same_space(input, *node.output()))) return;
+  void try_join(size_t at, const Value& input) {
+    const auto maker = place_.find(input.node());
+    if (maker == place_.end() || !fusible_[maker->second] || reduction_[maker->second]) return;
+    const size_t from = unit_[maker->second], to = unit_[at];
+    if (from == to || (!reduction_[at] && !same_space(input, *nodes_[at]->output()))) return;
+    if (members_[from].size() + members_[to].size() > kMostNodes) return;
     if (leads_outside_to(from, to) || leads_outside_to(to, from)) return;
-    Nodes both = members_[from];
-    both.insert(both.end(), members_[to].begin(), members_[to].end());
-    std::sort(both.begin(), both.end(),
-              [&](Node* a, Node* b) { return place_.at(a) < place_.at(b); });
+    Places both;
+    std::merge(members_[from].begin(), members_[from].end(), members_[to].begin(),
+               members_[to].end(), std::back_inserter(both));
     if (too_much(both)) return;
-    for (Node* member : members_[to]) unit_[member] = from;
+    for (const size_t member : members_[to]) unit_[member] = from;
     members_[to].clear();
     members_[from] = std::move(both);
   }
 
-  // Whether a way leads from one unit to the other through a third.
+  // Whether a way leads from one unit to the other through a third. Ways lead forwards: what stands
+  // before the first node of `from` is not looked at.
   bool leads_outside_to(size_t from, size_t to) const {
     std::vector<size_t> rest{to};
-    std::unordered_set<size_t> seen{to};
+    std::vector<bool> seen(nodes_.size());
+    seen[to] = true;
+    const size_t first = members_[from].front();
     while (!rest.empty()) {
       const size_t unit = rest.back();
       rest.pop_back();
-      for (const Node* member : members_[unit]) {
-        std::vector<Value*> inputs;
-        collect_inputs(*member, inputs);
-        for (const Value* input : inputs) {
-          const auto it = unit_.find(input->node());
-          if (it == unit_.end()) continue;
-          if (it->second == from && unit != to) return true;
-          if (it->second != from && seen.insert(it->second).second) rest.push_back(it->second);
+      for (const size_t member : members_[unit]) {
+        if (member < first) continue;
+        for (const size_t input : reads_[member]) {
+          const size_t maker = unit_[input];
+          if (maker == from && unit != to) return true;
+          if (maker == from || seen[maker]) continue;
+          seen[maker] = true;
+          rest.push_back(maker);
         }
       }
     }
@@ -228,35 +292,31 @@ class Stretch {
   }
 
   // Whether it is surely too much for one program: asked at every step, and so in few words.
-  static bool too_much(const Nodes& nodes) {
-    if (nodes.size() > kMostNodes) return true;
-    const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
+  bool too_much(const Places& places) const {
+    const auto inside = [&](const Node* node) {
+      const auto it = place_.find(node);
+      return it != place_.end() && std::binary_search(places.begin(), places.end(), it->second);
+    };
     std::unordered_set<const Value*> inputs;
     size_t outputs = 0;
-    for (const Node* node : nodes) {
-      for (const Value* input : node->inputs())
-        if (inside.count(input->node()) == 0 && !input->node()->is("prim::Constant"))
-          inputs.insert(input);
-      const auto& uses = node->output()->uses();
-      outputs += std::any_of(uses.begin(), uses.end(),
-                             [&](const Use& use) { return inside.count(use.node) == 0; });
+    for (const size_t place : places) {
+      const Node& node = *nodes_[place];
+      for (const Value* input : node.inputs())
+        if (!input->node()->is("prim::Constant") && !inside(input->node())) inputs.insert(input);
+      const auto& uses = node.output()->uses();
+      outputs +=
+          std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !inside(use.node); });
     }
     return inputs.size() > kMostInputs || outputs > kMostOutputs;
-  }
-
-  static bool is_program(const Nodes& nodes) {
-    std::vector<Value*> inputs, outputs;
-    const GraphRef graph = subgraph_of(nodes, inputs, outputs);
-    const auto kinds = promised_kinds(*graph);
-    return kinds && compile_group(*graph, *kinds);
   }
 
   const Nodes nodes_;
   const LaterWrites& later_;
   std::unordered_map<const Node*, size_t> place_;  // among the nodes: they do not move meanwhile
-  std::unordered_map<const Node*, size_t> unit_;
-  std::vector<Nodes> members_;  // by unit; empty: it went into another
-  std::unordered_set<const Node*> fusible_, reductions_;
+  std::vector<Places> reads_;                      // makers of what each node reads
+  std::vector<size_t> unit_;                       // of each node
+  std::vector<Places> members_;                    // by unit, in order; empty: it went into another
+  std::vector<bool> fusible_, reduction_;
 };
 
 void make_group(const Nodes& members) {
