@@ -100,11 +100,80 @@ def test_nothing_is_left_out_silently():
 def test_lanes_lead_from_a_node_to_those_that_read_its_values():
     history = recorded(LOOP)
     moment = int(history.jit.tables.graphs.since[0])
-    text = picture(stage_at(LOOP, moment, pane="drawn"), 118, 34).text()
-    drawn = [line.split("│ ")[0] for line in text.splitlines()]
+    text = picture(stage_at(LOOP, moment, pane="drawn"), 80, 24).text()
+    drawn = text.split(" drawn")[1].splitlines()
     assert any("▼" in line and "add(" in line for line in drawn)  # it reads the product above it
     assert any("■" in line and "CallFunction" in line for line in drawn)
     assert not any("prim::Constant[value" in line for line in drawn)
+
+
+def boxes(stage: Stage, width: int = 300, height: int = 300) -> dict[int, tuple[int, int]]:
+    """Where the box of each selectable node of the drawing is."""
+    drawn = stage.picture("jit", width, height, UNICODE)
+    edge = drawn.line(1)
+    found: dict[int, tuple[int, int]] = {}
+    split = 0
+    for span in edge:  # the first heading after the drawing's is the graph's text
+        if span.style == "head" and span.text.startswith("graph"):
+            break
+        split += span.width
+    for y in range(drawn.height):
+        x = 0
+        for span in drawn.line(y):
+            known = span.target is not None and not span.text.startswith("⇢")
+            if known and span.target.kind == "value" and x < split:
+                found.setdefault(span.target.value, (x, y))
+            x += span.width
+    return found
+
+
+@pytest.mark.parametrize("program", [LOOP, BRANCHES])
+def test_a_box_keeps_its_place_from_pass_to_pass(program):
+    history = recorded(program)
+    for graph in graphs(history):
+        stage = stage_at(program, 0, pane="drawn")
+        places: dict[int, tuple[int, int]] = {}
+        seen = 0
+        for moment, _ in history.jit.changes[graph]:
+            stage.move(moment)
+            if stage.model("jit").graph != graph:
+                continue
+            for value, place in boxes(stage).items():
+                assert places.setdefault(value, place) == place
+                seen += 1
+        assert seen > len(places) > 3
+
+
+def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
+    history = recorded(BRANCHES)
+    stage = stage_at(BRANCHES, int(history.jit.tables.graphs.since[0]), pane="drawn")
+    model = stage.model("jit")
+    rows = {row.node: row for row in model.rows}
+    wires = set(model.wires)
+    inner = ("prim::If", "prim::Loop")
+    read = 0
+    for row in model.rows:
+        for other in model.rows:
+            plain = " = aten::" in other.text and not any(kind in row.text for kind in inner)
+            if plain and set(other.made) & set(row.used):
+                assert (other.node, row.node) in wires
+                read += 1
+    assert read > 3
+    text = {node: row.text for node, row in rows.items()}
+    loop = next(node for node, said in text.items() if "prim::Loop" in said)
+    assert any(above == loop and "block0" in text[below] for above, below in wires)
+    results = {box for box, _ in wires if text[box].startswith("-> (")}
+    assert results  # what a block gives back leads on to those that read the If's or Loop's outputs
+
+
+def test_boxes_show_what_a_pass_did_and_what_is_selected_without_colour():
+    stage = peephole()
+    stage.look = Look(pane="drawn")
+    row = next(row for row in stage.model("jit").rows if row.change == "removed")
+    plain = picture(stage, 118, 40).text()
+    assert "[-%" in plain or "│-%" in plain
+    stage.selection = replace(stage.selection, value=row.number)
+    assert "◆%" in picture(stage, 118, 40).text()
 
 
 def test_windows_hold_the_focus_and_do_not_move_at_every_line():

@@ -1,4 +1,5 @@
-"""The graph of the JIT view drawn: a node a line, lanes from a Value down to those who read it.
+"""The graph of the JIT view drawn: boxes and wires where there is room, else a node a line, with lanes
+from a Value down to those who read it.
 
 Lines stand in the order of the text, so they keep their places from pass to pass. Constants have no
 line: they are written where they are read.
@@ -13,6 +14,7 @@ from tui.render.boxes import Grid
 from tui.render.glyphs import UP
 from tui.render.graph import rails
 from tui.views import DrawContext
+from tui.views._jit_boxes import HIGH, WIDE, boxes_pane
 from tui.views._jit_panes import SIGNS, STYLES, Area, first, listed, put_cut, sentence
 
 GONE = ("gone", "left", "removed")
@@ -23,6 +25,9 @@ def drawn_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) ->
     """As many nodes as there is room for, round the one that matters."""
     if model.why_no_graph:
         sentence(grid, area, "drawn", model.why_no_graph)
+        return
+    if area.width >= WIDE and area.bottom - area.top > HIGH and len(model.boxes):
+        boxes_pane(grid, area, model, context)
         return
     rows, constants = _rows(model, context.look.ghosts)
     heads, tails = _edges(rows)

@@ -38,8 +38,11 @@ HELP = {
     "tree": "The syntax tree: what it is of the node above, its kind, its names and operators.",
     "tokens": "Place, kind and text of each token.",
     "before": "The graph before the pass or the rewrite, row by row beside the graph after it.",
-    "drawn": "The graph as lanes: from a node down to those that read its Values. Constants are "
-    "written where they are read, types are left out.",
+    "drawn": "The graph as boxes and wires, from a node down to those that read its Values; a node "
+    "keeps its place from pass to pass. Where there is little room, as lanes. Constants and parameters "
+    "are written where they are read, types are left out; a dot is what comes by a wire.",
+    "◂": "So many boxes more to the left.",
+    "▸": "So many boxes more to the right.",
     "■": "A node to which no lane leads: it reads parameters and constants, or nothing.",
     "▼": "A node that reads what its lane comes from.",
     "⇢": "It is read further down, where no lane leads.",
@@ -110,7 +113,8 @@ def _side_by_side(
         grid.down(right - 1, top, bottom)
         pane, bottom = "source", band
     columns = _columns(model, pane, width, bottom - top)
-    left, share = 0, (right * (42 if len(columns) == 1 else 54) // 100) // len(columns)
+    percent = 62 if pane == "drawn" else 42 if len(columns) == 1 else 54
+    left, share = 0, (right * percent // 100) // len(columns)
     for names in columns:
         high = (bottom - top) // len(names)
         for at, name in enumerate(names):
@@ -132,7 +136,7 @@ def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[s
     stepping = any(row.here for row in model.rewrites)
     beside = "rule" if stepping else "tree" if model.tree else "code"
     other = pane if pane != "source" else beside
-    if width >= _FOUR:
+    if width >= _FOUR and pane != "drawn":
         return [["source"], [other]]
     return [["source", other]] if height >= _HIGH and pane not in TALL else [[pane]]
 

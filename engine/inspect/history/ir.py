@@ -83,6 +83,7 @@ class IrGraph:
         self.values: dict[int, Json] = {}
         self.blocks: dict[int, Json] = {}
         self.standing: dict[int, Json] = {}  # a node's number -> the block that it stands in
+        self._every: list[IrLine] | None = None  # the text, until the next edit
         self._enter(self.graph["block"])
 
     def copy(self) -> IrGraph:
@@ -116,6 +117,7 @@ class IrGraph:
 
     def apply(self, edits: list[list[Any]]) -> None:
         """Goes on by one rewrite. Raises: KeyError, ValueError or IndexError for edits of another graph."""
+        self._every = None
         for kind, *fields in edits:
             getattr(self, "_" + kind)(*fields)
 
@@ -213,6 +215,11 @@ class IrGraph:
 
     def every_line(self) -> list[IrLine]:
         """The text with that of the graphs which nodes hold below it, numbered as PyTorch does."""
+        if self._every is None:
+            self._every = self._all_lines()
+        return self._every
+
+    def _all_lines(self) -> list[IrLine]:
         if not any("graphs" in node for node in self.nodes.values()):
             return self.lines()
         lines, below = [], []

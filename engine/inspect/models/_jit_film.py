@@ -7,6 +7,7 @@ takes a new one. The order is made once per graph and only grows, so a step neve
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -27,6 +28,22 @@ class Frame:
     gone: int = NEVER
     line: IrLine | None = None  # as it was last, once it is gone
     moved: bool = False  # it went to another place
+
+
+def states(jit: Any, graph: int) -> Iterator[tuple[int, IrGraph]]:
+    """(place among the changes, the graph after it), one after the other; the graph goes on changing."""
+    state: IrGraph | None = None
+    for place, (moment, row) in enumerate(jit.changes.get(graph, [])):
+        if row < 0:
+            snapshot = jit.json(moment)
+            state = IrGraph(snapshot) if "block" in snapshot else state
+        elif state is not None:
+            try:
+                state.apply(jit._rewrite(row).edits)
+            except (KeyError, ValueError, IndexError, StopIteration):
+                state = None  # its edits were not kept whole; the next snapshot goes on
+        if state is not None:
+            yield place, state
 
 
 class Film:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from engine.inspect.history.ir import IrLine
@@ -63,6 +64,7 @@ def short_type(text: str) -> str:
     return _DEFAULTS.sub("", text).replace("(requires_grad=0)", "").replace("(device=cpu)", "")
 
 
+@lru_cache(maxsize=16384)
 def parts_of(line: IrLine) -> tuple[Part, ...]:
     """The text of a line in pieces, each Value by itself."""
     parts: list[Part] = []
@@ -142,12 +144,12 @@ class Rows:
             if line is None or (not fresh and (frame.moved or self._passing(frame))):
                 return None
             change = ("left" if frame.moved else "removed") if fresh else "gone"
-        values = {part.value for part in parts_of(line) if part.value}
-        made = {one.id for one in line.outputs} if line.outputs else values
+        parts = parts_of(line)
+        made = {one.id for one in line.outputs} or {part.value for part in parts if part.value}
         number = number_of_line(line)
         place = f"{line.place.file}:{line.place.line}" if line.place else ""
         return GraphRow(
-            frame.key, number, line.depth, parts_of(line), change, before,
+            frame.key, number, line.depth, parts, change, before,
             bool(made & family), number == selected or (bool(line.outputs) and selected in made), place,
             tuple(one.id for one in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +50,25 @@ class TokenRow:
     number: int
     lit: bool
     chosen: bool
+
+
+class Later(Sequence[Any]):
+    """Rows that are made when somebody looks at them."""
+
+    def __init__(self, make: Callable[[], tuple[Any, ...]]) -> None:
+        self._make = make
+        self._made: tuple[Any, ...] | None = None
+
+    def _rows(self) -> tuple[Any, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._rows()[at]
 
 
 class Sources:
@@ -103,7 +122,11 @@ class Sources:
                 )  # fmt: skip
         return tuple(rows)
 
-    def tokens(self) -> tuple[TokenRow, ...]:
+    def tokens(self) -> Sequence[TokenRow]:
+        """Made when they are looked at: most of the time another pane is shown."""
+        return Later(self._tokens)
+
+    def _tokens(self) -> tuple[TokenRow, ...]:
         rows: list[TokenRow] = []
         for function in self.functions:
             here, chosen = self._here(function, self.places), self._here(function, self.chosen)

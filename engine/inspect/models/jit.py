@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine.inspect.history.jit_places import what_is
 from engine.inspect.models._jit_film import Film, film_of
+from engine.inspect.models._jit_flow import FlowBox, flow_of, flows
 from engine.inspect.models._jit_lines import GraphRow, Rows, Window, place_at
 from engine.inspect.models._jit_passes import (
     Focus,
@@ -66,12 +68,14 @@ class JitModel:
     moved: int = 0
     rows: tuple[GraphRow, ...] = ()
     why_no_graph: str = ""
+    boxes: Sequence[FlowBox] = ()  # of the drawing, in any state of the graph
+    wires: tuple[tuple[int, int], ...] = ()  # of the drawing now: from node to node
     rewrites: tuple[RewriteRow, ...] = ()
     rule: RuleText = field(default_factory=RuleText)
     source: tuple[SourceRow, ...] = ()
     why_no_source: str = ""
     tree: tuple[TreeRow, ...] = ()
-    tokens: tuple[TokenRow, ...] = ()
+    tokens: Sequence[TokenRow] = ()
     code: tuple[CodeRow, ...] = ()
     code_ahead: bool = False  # the instructions come later
     selected: int = 0
@@ -119,6 +123,8 @@ class _View:
         function = self.jit.function(self.focus.function)
         film = film_of(self.jit, self.focus.graph)
         rows, why = self._rows(film)
+        state = self.jit.graph_at(self.focus.graph, self.moment) if rows else None
+        led = flows(state.every_line()) if state is not None else {}
         places = [self.links.place_of[f.key] for f in film.frames if f.key in self.links.place_of]
         functions = functions_of(self.jit, function, places, self.moment)
         sources = Sources(self.jit, functions, self.family, self.selected)
@@ -143,6 +149,8 @@ class _View:
             moved=kinds.count("moved"),
             rows=rows,
             why_no_graph=why,
+            boxes=flow_of(self.jit, self.focus.graph, film) if led else (),
+            wires=tuple((above, node) for node, boxes in led.items() for above in boxes),
             rewrites=rewrites,
             rule=rule_text(last.file, last.line, last.rule) if last else RuleText(),
             source=lines,

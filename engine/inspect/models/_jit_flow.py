@@ -1,0 +1,187 @@
+"""How Values flow between the lines of a graph, and what a drawing of all its states has to hold.
+
+Boxes are nodes, heads of blocks, and what blocks and graphs return. Constants and parameters of the graph
+have none: they are written where they are read. The outputs of an If or a Loop come from what its blocks
+give back, so a drawing reads downwards as the program runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from engine.inspect.history.ir import IrLine
+from engine.inspect.models._jit_film import Film, states
+from engine.inspect.models._jit_lines import Part, parts_of
+
+_BLOCKS = ("prim::If", "prim::Loop")
+WIDEST = 30  # cells of a label
+
+
+@dataclass(frozen=True, slots=True)
+class FlowBox:
+    """A box of the drawing: its node, how wide its label ever is, the boxes that lead to it in any state."""
+
+    node: int
+    width: int
+    above: tuple[int, ...]
+
+
+def flows(lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
+    """For each box of a graph, in the order of its text, the boxes that lead to it."""
+    return _Flows().of(lines)
+
+
+class _Flows:
+    """Goes down the lines of a graph and remembers which boxes make each Value."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, tuple[int, ...]] = {}
+        self.made: dict[int, list[int]] = {}  # a Value -> the boxes that it comes from
+        self.owner: dict[int, IrLine] = {}  # by depth: the last node
+        self.block: dict[int, set[int]] = {}  # by depth: the boxes of the innermost block, so far
+        self.first: dict[int, int] = {}  # by depth: its head
+        self.held: dict[str, int] = {}  # a group, by its name -> its node
+
+    def of(self, lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
+        for line in lines:
+            if line.sort == "head" or line.kind == "prim::Constant":
+                continue
+            if line.sort in ("with", "block"):
+                self._head(line)
+            else:
+                self._body(line)
+        return self.found
+
+    def _head(self, line: IrLine) -> None:
+        """Of a block below the node that has it; of a group's graph below the group."""
+        if line.sort == "with":
+            above = (self.held[line.kind],) if line.kind in self.held else ()
+        else:
+            above = (self.owner[line.depth - 1].node,)
+            self.made |= {value.id: [line.node] for value in line.outputs}
+        self.block[line.depth + 1] = {line.node}
+        self.first[line.depth + 1] = line.node
+        self.found[line.node] = above
+
+    def _body(self, line: IrLine) -> None:
+        above = dict.fromkeys(box for value, _ in line.inputs for box in self.made.get(value, ()))
+        mates = self.block.get(line.depth)
+        if mates is not None:
+            if mates.isdisjoint(above):  # it reads nothing of its block: it is in it all the same
+                above[self.first[line.depth]] = None
+            mates.add(line.node)
+        if line.sort == "node":
+            self.owner[line.depth] = line
+            self.held.setdefault(line.kind, line.node)
+            inner = line.kind in _BLOCKS
+            self.made |= {value.id: [] if inner else [line.node] for value in line.outputs}
+        elif line.sort == "yield":
+            for value in self.owner[line.depth - 2].outputs:
+                self.made[value.id].append(line.node)
+            self._close(line)
+        self.found[line.node] = tuple(above)
+
+    def _close(self, line: IrLine) -> None:
+        """A block ends: what it gives back belongs to the block round it."""
+        self.block.pop(line.depth, None)
+        if outer := self.block.get(line.depth - 2):
+            outer.add(line.node)
+
+
+def label(parts: Sequence[Part], constants: dict[int, str], wired: Container[int]) -> list[Part]:
+    """The label of a box from the text of its line: `%y mul(·, 2)`, a dot for what comes by a wire."""
+    made: list[Part] = []
+    inputs = False
+    for part, then in zip(parts, (*parts[1:], Part("")), strict=True):
+        text, style = part.text.replace(" : ", ""), part.style
+        if style == "type" or (text == " = " and not made):
+            continue
+        if inputs and part.value and then.text != " : ":  # that is where a block declares it
+            known = constants.get(part.value)
+            text = "·" if part.value in wired else part.text if known is None else known
+            style = "number" if known is not None else style
+        text = " " if text == " = " else text.removeprefix("aten::").removeprefix("prim::")
+        inputs = inputs or style in ("op", "keyword") or text == "("
+        made.append(Part(text, part.value, style))
+    return made
+
+
+def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
+    """The texts of constants by their Value."""
+    found = {}
+    for parts in lines:
+        at = next((n for n, part in enumerate(parts) if part.text == "prim::Constant"), 0)
+        if at and parts[0].value:
+            text = re.sub(r"^\[\w+=|\]$", "", parts[at + 1].text)
+            found[parts[0].value] = "None" if text.startswith("(") else text
+    return found
+
+
+class Flow(Sequence[FlowBox]):
+    """The boxes of every state of a graph, in the order of the film; made when first looked at."""
+
+    def __init__(self, jit: Any, graph: int, film: Film) -> None:
+        self._jit, self._graph, self._film = jit, graph, film
+        self._made: tuple[FlowBox, ...] | None = None
+
+    def boxes(self) -> tuple[FlowBox, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self.boxes())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.boxes()[at]
+
+    def _make(self) -> tuple[FlowBox, ...]:
+        above: dict[int, dict[int, None]] = {}
+        width: dict[int, int] = {}
+        texts: dict[int, IrLine] = {}
+        constants: dict[int, str] = {}
+        wired: set[int] = set()
+        for _, state in states(self._jit, self._graph):
+            lines = state.every_line()
+            fresh = [line for line in lines if texts.get(line.node) != line]
+            texts |= {line.node: line for line in fresh}
+            constants |= constants_of(parts_of(line) for line in fresh)
+            found = flows(lines)
+            wired |= wired_values(fresh, found)
+            for line in fresh:
+                if line.node in found:
+                    said = label(parts_of(line), constants, wired)
+                    cells = min(sum(len(part.text) for part in said), WIDEST)
+                    width[line.node] = max(width.get(line.node, 0), cells)
+            for node, boxes in found.items():
+                above.setdefault(node, {}).update(dict.fromkeys(boxes))
+        places = {frame.key: at for at, frame in enumerate(self._film.frames)}
+        order = sorted((node for node in above if node in places), key=places.__getitem__)
+        return tuple(
+            FlowBox(node, width[node], tuple(one for one in above[node] if one in places))
+            for node in order
+        )
+
+
+def wired_values(lines: Iterable[IrLine], found: Container[int]) -> frozenset[int]:
+    """The Values that a box makes: where they are read, a wire leads there."""
+    return frozenset(
+        value.id
+        for line in lines
+        if line.node in found and line.sort in ("node", "block")
+        for value in line.outputs
+    )
+
+
+_FLOWS: WeakKeyDictionary[Film, Flow] = WeakKeyDictionary()
+
+
+def flow_of(jit: Any, graph: int, film: Film) -> Flow:
+    """The boxes of a graph, made once for each history."""
+    if film not in _FLOWS:
+        _FLOWS[film] = Flow(jit, graph, film)
+    return _FLOWS[film]
