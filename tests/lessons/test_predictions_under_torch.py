@@ -15,7 +15,8 @@ from lessons._runner.loader import load_all
 
 torch = pytest.importorskip("torch")
 
-# What only this engine can be asked: its inspection, versions of saved tensors, passes, instructions.
+# What only this engine can be asked: its inspection, versions of saved tensors, passes, instructions,
+# its files.
 OURS = (
     "engine.inspect",
     "_raw_saved_self.versions",
@@ -24,6 +25,9 @@ OURS = (
     "register_pass",
     "FusionGroup",
     ".instructions(",
+    ".safetensors",
+    "data[:length]",
+    "forged",
 )
 STEPS = [
     pytest.param(step, id=f"{lesson.number}-{step.name}")
