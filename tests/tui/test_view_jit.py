@@ -107,7 +107,7 @@ def test_lanes_lead_from_a_node_to_those_that_read_its_values():
     assert not any("prim::Constant[value" in line for line in drawn)
 
 
-def boxes(stage: Stage, width: int = 300, height: int = 300) -> dict[int, tuple[int, int]]:
+def boxes(stage: Stage, width: int = 900, height: int = 400) -> dict[int, tuple[int, int]]:
     """Where the box of each selectable node of the drawing is."""
     drawn = stage.picture("jit", width, height, UNICODE)
     edge = drawn.line(1)
