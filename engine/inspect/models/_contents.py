@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BUDGET = 1 << 16  # elements of one tensor that are read for its statistics
 COUNTED = 1 << 22  # bytes of a storage that are read to count how many are known
+SPREAD = 1 << 26  # bytes over which the elements read may lie; those beyond stay unknown
 _PAGE = 1 << 16
 
 
@@ -97,6 +98,8 @@ class Contents:
                 stride if size > 1 and at.size else 0
             )
             at = (at[: -(-BUDGET // max(1, size)), None] + steps).ravel()[:BUDGET]
+        near = at < SPREAD
+        at = np.where(near, at, 0)
         hi = lo + (int(at.max()) + dtype.itemsize if at.size else 0)
         pages: _Pages = self.__dict__["_pages"]
         data, known = pages.stretch(lo, hi)
@@ -106,7 +109,7 @@ class Contents:
         last, size = len(data) - dtype.itemsize + 1, dtype.itemsize
         elements = np.ndarray((last,), f"V{size}", data, strides=(1,))
         sure = np.ndarray((last, size), bool, known.tobytes(), strides=(1, 1))
-        return decode(dtype, elements[at].tobytes()), np.asarray(sure[at].all(axis=1))
+        return decode(dtype, elements[at].tobytes()), np.asarray(sure[at].all(axis=1) & near)
 
 
 def once(extent: Extent) -> Sequence[int]:

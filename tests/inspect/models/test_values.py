@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from engine.inspect.layout import Extent
 from engine.inspect.models import to_json
-from engine.inspect.models._contents import BUDGET
+from engine.inspect.models._contents import BUDGET, SPREAD, Contents
 from engine.inspect.models._numbers import BY_NAME, decode, dtype_of, exact, short
 from engine.inspect.models.values import ValuesModel, project
 from engine.inspect.selection import Selection
@@ -177,3 +178,17 @@ def test_the_model_is_json_with_nan() -> None:
     builder = TraceBuilder()
     model = model_of(builder, builder.tensor((2,), values=[math.nan, 1.0]))
     assert json.loads(json.dumps(to_json(model), allow_nan=False))["cells"][0][0]["text"] == "nan"
+
+
+def test_elements_far_apart_do_not_read_all_that_lies_between() -> None:
+    """A view of every 2**30th element: the first is read, the others are unknown."""
+
+    class Seen:
+        def bytes_of(self, storage: int, m: int, lo: int, hi: int) -> tuple[bytes, np.ndarray]:
+            assert hi - lo <= SPREAD
+            return np.arange(lo, hi, dtype=np.uint8).tobytes(), np.ones(hi - lo, bool)
+
+    far = Extent.of(1, (3,), (1 << 30,), 1)
+    values, known = Contents.of(Seen(), 1, 0, 1 << 40, count=False).elements(BY_NAME["int8"], far)
+    assert known.tolist() == [True, False, False]
+    assert values[0] == 1
