@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import selectors
@@ -22,7 +23,9 @@ from typing import Any
 CHILD = Path(__file__).with_name("child.py")
 OUTPUT_LIMIT = 64 * 1024
 MEMORY_LIMIT = 16 << 30  # of address space; threads and libraries reserve far more than they use
-GRACE_S = 0.5  # between asking where a program hangs and ending it
+STARTUP_S = 60.0  # until the program's first line; a crowded machine is slow to start a Python
+WAITING = 6  # a program that computes nothing may take so many times its time limit
+GRACE_S = 10.0  # between asking where a program hangs and ending it unheard
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ def run_program(
     trace: Path | None = None,
     time_limit: float = 10.0,
 ) -> Outcome:
-    """Runs `program` (a file), at most `time_limit` seconds, recorded into `trace` if given."""
+    """Runs `program` (a file), recorded into `trace` if given. `time_limit` is in seconds that it
+    computes: what else the machine does is no fault of the program."""
     with tempfile.TemporaryDirectory(prefix="underhood-") as folder:
         box = Path(folder)
         job = {
@@ -66,20 +70,19 @@ def run_program(
             "ask": (questions or Questions()).table(),
             "result": str(box / "result.json"),
             "stacks": str(box / "stacks.txt"),
-            "time_limit": time_limit,
             "memory_limit": MEMORY_LIMIT,
         }
         (box / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        stdout, code = _run(box / "job.json", program.parent, time_limit + GRACE_S)
+        stdout, code = _run(box, program.parent, time_limit)
         if not (box / "result.json").exists():
             return Outcome(stdout, _how_it_ended(code, box / "stacks.txt", program, time_limit))
         return Outcome(stdout, **json.loads((box / "result.json").read_text(encoding="utf-8")))
 
 
-def _run(job: Path, folder: Path, limit: float) -> tuple[str, int | None]:
+def _run(box: Path, folder: Path, limit: float) -> tuple[str, int | None]:
     """Output (cut at OUTPUT_LIMIT) and exit code; None as code means it had to be stopped."""
     process = subprocess.Popen(
-        [sys.executable, str(CHILD), str(job)],
+        [sys.executable, str(CHILD), str(box / "job.json")],
         cwd=folder,
         env=os.environ | {"PYTHONIOENCODING": "utf-8"},
         stdin=subprocess.DEVNULL,
@@ -88,34 +91,86 @@ def _run(job: Path, folder: Path, limit: float) -> tuple[str, int | None]:
         start_new_session=True,
     )
     try:
-        stdout = _read(process, time.monotonic() + limit)
+        clock = _Clock(process.pid, box / "stacks.txt", limit)
+        stdout = _read(process, clock)
         code = process.poll()
+        if code is None:
+            clock.ask_where()
     finally:
         _stop_group(process)
     return stdout, code
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float) -> str:
-    """Reads until the process ends or the deadline passes, keeping only the beginning."""
+class _Clock:
+    """How much of its time a program has used. The clock starts when it does: when the child has
+    opened the file for its stacks."""
+
+    def __init__(self, pid: int, stacks: Path, limit: float) -> None:
+        self.pid, self.stacks, self.limit = pid, stacks, limit
+        self.made = time.monotonic()
+        self.began: tuple[float, float] | None = None
+
+    def over(self) -> bool:
+        now = time.monotonic()
+        if self.began is None:
+            if not self.stacks.exists():
+                return now - self.made > STARTUP_S
+            self.began = now, _computed(self.pid)
+        passed, computed = now - self.began[0], _computed(self.pid) - self.began[1]
+        if math.isnan(computed):  # this system does not say
+            return passed > self.limit
+        return computed > self.limit or passed > WAITING * self.limit
+
+    def ask_where(self) -> None:
+        """Have the process write down where it is, and wait until it has."""
+        if self.began is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGUSR1)
+        end, size = time.monotonic() + GRACE_S, 0
+        while time.monotonic() < end:
+            before, size = size, self.stacks.stat().st_size
+            if size and size == before:
+                return
+            time.sleep(0.02)
+
+
+def _computed(pid: int) -> float:
+    """Seconds that all threads of a process have computed; NaN where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2].split()
+    except (OSError, ValueError):
+        return math.nan
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _read(process: subprocess.Popen[bytes], clock: _Clock) -> str:
+    """Reads until the process ends or its time is over, keeping only the beginning."""
     assert process.stdout is not None
     kept = bytearray()
     cut = False
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
-        while (left := deadline - time.monotonic()) > 0:
-            if not selector.select(min(left, 0.05)):
+        while not clock.over():
+            if not selector.select(0.05):
                 if process.poll() is not None:
                     break
                 continue
             chunk = os.read(process.stdout.fileno(), 65536)
             if not chunk:
-                process.wait(max(left, 0.1))
+                _wait(process, clock)
                 break
             room = OUTPUT_LIMIT - len(kept)
             kept += chunk[:room]
             cut |= len(chunk) > room
     text = kept.decode("utf-8", errors="replace")
     return text + f"\n[output cut after {OUTPUT_LIMIT} bytes]\n" if cut else text
+
+
+def _wait(process: subprocess.Popen[bytes], clock: _Clock) -> None:
+    """For a process that has closed its output."""
+    while process.poll() is None and not clock.over():
+        time.sleep(0.01)
 
 
 def _stop_group(process: subprocess.Popen[bytes]) -> None:

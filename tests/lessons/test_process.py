@@ -41,11 +41,18 @@ def test_an_exception_names_the_line_of_the_program(run) -> None:
 
 
 def test_an_endless_loop_is_stopped_and_its_line_named(run) -> None:
-    begun = time.monotonic()
     error = run("x = 1\nwhile True:\n    pass\n", time_limit=0.6).error
     assert "Still running" in error
     assert "line 2" in error or "line 3" in error
-    assert time.monotonic() - begun < 4
+
+
+def test_a_program_that_waits_for_ever_is_stopped_and_its_line_named(run) -> None:
+    error = run("import time\n\ntime.sleep(3600)\n", time_limit=0.2).error
+    assert error.startswith("Still running at line 3 after 0.2 s")
+
+
+def test_only_what_a_program_computes_counts(run) -> None:
+    assert run("import time\ntime.sleep(0.9)\nprint('fine')", time_limit=0.3) == Outcome("fine\n")
 
 
 def test_a_program_that_ends_its_process_is_told_so(run) -> None:
@@ -76,13 +83,13 @@ def test_nothing_of_ours_is_importable_by_accident(run) -> None:
 def test_threads_and_children_left_behind_do_not_hold_up_the_answer(run) -> None:
     code = """
 import subprocess, sys, threading, time
-threading.Thread(target=time.sleep, args=(60,)).start()
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+threading.Thread(target=time.sleep, args=(300,)).start()
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
 print("done")
 """
     begun = time.monotonic()
     assert run(code) == Outcome("done\n")
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 60  # the thread and the child go on for 300 s
 
 
 def test_stderr_and_text_of_any_language_come_back(run) -> None:
