@@ -123,7 +123,7 @@ def underhood(folder: Path, *words: str) -> tuple[int, str, str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -198,7 +198,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> N
     (tmp_path / "p.py").write_text(_MANY + "print(x.tolist()[0])\nraise SystemExit(3)\n")
     program = "sys.exit(recorder.record_program(['p.py'], 't.uht'))"
     command = [sys.executable, "-c", _LIMITED + program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (3, "100000.0\n")
     assert done.stderr.startswith("underhood: the recording stops here: t.uht: "), done.stderr
     assert "full" in done.stderr or "I/O" in done.stderr
@@ -212,7 +212,7 @@ def test_a_full_disk_ends_a_block_s_recording_and_not_the_block(tmp_path: Path) 
         "import", "with recorder.record('t.uht'):\n    import", 1
     )
     command = [sys.executable, "-c", f"{_LIMITED}\n{block}\nprint(x.tolist()[0])"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "100000.0\n"), done.stderr
     assert "t.uht: the writer process failed: cannot write the trace" in done.stderr
 

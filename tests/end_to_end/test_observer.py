@@ -30,7 +30,7 @@ RECORD = (
 
 def run(command: list[str], folder: Path, report: Path) -> tuple[int, bytes, bytes]:
     environment = {**os.environ, "PROBE_REPORT": str(report)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=120)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=600)
     return done.returncode, done.stdout, re.sub(rb"0x[0-9a-f]+", b"0x", done.stderr)
 
 

@@ -18,7 +18,7 @@ import pytest
 pyte = pytest.importorskip("pyte")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 60  # seconds until a screen that does not come is a failure
+PATIENCE = 120  # seconds until a screen that does not come is a failure
 
 
 class Terminal:

@@ -164,6 +164,6 @@ def history_of(name: str) -> History:
         program, trace = Path(folder) / f"{name}.py", Path(folder) / "t.uht"
         program.write_text(PROGRAMS[name].lstrip())
         command = [sys.executable, "-c", _RECORD, str(trace), str(program)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"{name} failed:\n{done.stdout}{done.stderr}"
         return History(Trace.open(trace))

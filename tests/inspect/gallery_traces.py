@@ -62,5 +62,5 @@ def recorded(name: str) -> Recorded:
         program.write_text(_COUNTED)
         command = [sys.executable, "-c", _RECORD, str(trace), str(program)]
         command += [str(SCRIPTS[name]), str(counted)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600)
         return Recorded(History(Trace.open(trace)), json.loads(counted.read_text()))

@@ -23,7 +23,16 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 def ask(session: Session, code: str) -> list[tuple[str, str]]:
     session.send(code)
-    return [(r.kind, r.text) for r in session.wait() if r.kind not in ("ready", "done")]
+    return [(r.kind, r.text) for r in session.wait(300) if r.kind not in ("ready", "done")]
+
+
+def until_said(session: Session, text: str) -> None:
+    """Wait until the running code has printed something with that text."""
+    said, deadline = "", time.monotonic() + 60
+    while text not in said:
+        assert time.monotonic() < deadline, said
+        time.sleep(0.005)
+        said += "".join(reply.text for reply in session.poll() if reply.kind == "stdout")
 
 
 def last(replies: list[Reply]) -> Reply:
@@ -76,14 +85,13 @@ def test_when_more_lines_are_needed(text: str, more: bool) -> None:
 
 def test_an_endless_loop_is_interrupted(session: Session) -> None:
     ask(session, "n = 0")
-    session.send("while True: n += 1\n")
-    session.wait(0.3)
+    session.send("print('on', flush=True)\nwhile True: n += 1\n")
+    until_said(session, "on\n")  # before it runs there is nothing to interrupt
     assert session.busy
     session.interrupt()
-    assert [r.kind for r in session.wait()] == ["error", "done"]
+    assert [r.kind for r in session.wait(300)] == ["error", "done"]
     assert ask(session, "n > 0") == [("result", "True")]
     session.interrupt()  # nothing runs: nothing happens
-    time.sleep(0.05)
     assert ask(session, "'still here'") == [("result", "'still here'")]
 
 
@@ -100,7 +108,7 @@ def test_an_endless_loop_is_interrupted(session: Session) -> None:
 def test_whatever_ends_it_ends_only_itself(session: Session, code: str, exit_code: int) -> None:
     ask(session, "import engine; t = engine.zeros(3)")
     session.send(code)
-    assert last(session.wait()).kind == "died"
+    assert last(session.wait(300)).kind == "died"
     assert session.exit_code == exit_code
     assert session.send("1") == 0
     trace = Trace.open(session.path)
@@ -123,28 +131,32 @@ def test_restart_gives_a_fresh_namespace_and_trace(
 
 def test_endless_output_does_not_stop_the_other_side(session: Session) -> None:
     session.send("while True: print('x' * 1000)\n")
-    slowest, until = 0.0, time.monotonic() + 0.5
-    while time.monotonic() < until:
-        began = time.monotonic()
+    until_said(session, "x" * 1000)
+    for _ in range(100):  # each comes back, however much there is to read
         session.poll()
-        slowest = max(slowest, time.monotonic() - began)
-    assert slowest < 0.2
+        time.sleep(0.001)
+    assert session.busy
     session.interrupt()
-    assert last(session.wait()).kind == "done"
+    assert last(session.wait(300)).kind == "done"
 
 
-def test_a_large_request_does_not_block(session: Session) -> None:
-    session.send("import time; time.sleep(0.3)")
-    began = time.monotonic()
+def test_a_large_request_does_not_block(session: Session, tmp_path: Path) -> None:
+    """The kernel reads nothing before the file is there, which is made after the request was sent."""
+    gate = tmp_path / "gate"
+    session.send(
+        "import os, time; until = time.monotonic() + 60\n"
+        f"while not os.path.exists({str(gate)!r}) and time.monotonic() < until: time.sleep(0.01)\n"
+        f"os.path.exists({str(gate)!r})\n"
+    )
     session.send(f"len({'x' * 500_000!r})")
-    assert time.monotonic() - began < 0.2
-    assert [r.text for r in session.wait() if r.kind == "result"] == ["500000"]
+    gate.touch()
+    assert [r.text for r in session.wait(300) if r.kind == "result"] == ["True", "500000"]
 
 
 def test_the_trace_grows_with_every_line(session: Session) -> None:
     ask(session, "import engine")
     ask(session, "x = engine.arange(6).reshape(2, 3)")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     history = History(Trace.open(session.path))
     while time.monotonic() < deadline:
         history = history.grown() or history

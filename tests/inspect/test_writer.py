@@ -126,7 +126,7 @@ def test_the_writer_process_ends_when_the_ring_is_closed(ring: Ring, tmp_path: P
     for number in range(100):
         producer.emit(MARK, number)
     ring["state"] = CLOSED
-    process.communicate(timeout=10)
+    process.communicate(timeout=300)
     trace = Trace.open(tmp_path / "t.uht")
     assert len(trace) == 100
     assert trace.meta["argv"] == '["a=b"]'
@@ -137,7 +137,7 @@ def test_the_writer_process_shrugs_off_ctrl_c(ring: Ring, tmp_path: Path) -> Non
     process.send_signal(signal.SIGINT)
     FakeProducer(ring).emit(MARK)
     process.terminate()
-    process.communicate(timeout=10)
+    process.communicate(timeout=300)
     trace = Trace.open(tmp_path / "t.uht")
     assert len(trace) == 1
     assert trace.finished

@@ -34,7 +34,7 @@ for script in sys.argv[1:]:
 
 def output(*arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout

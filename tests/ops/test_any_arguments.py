@@ -22,7 +22,7 @@ def test_every_operator_returns_or_raises(seed: int, tmp_path: Path) -> None:
         text=True,
         errors="replace",
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},
-        timeout=180,
+        timeout=600,
         check=False,
     )
     last = notes.read_text(encoding="utf-8") if notes.exists() else "nothing"

@@ -183,11 +183,15 @@ def test_ctrl_c_ends_a_scripted_loop():
     assert scripted(0) == 0
     begin = time.monotonic()
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def run() -> None:
+        timer.start()
         scripted(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
     timer.join()
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60
 
 
 def cell(x, state: tuple[engine.Tensor, engine.Tensor]):

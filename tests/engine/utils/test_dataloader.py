@@ -224,7 +224,7 @@ def test_a_worker_that_dies(on, words):
     start = time.monotonic()
     with pytest.raises(RuntimeError, match=rf"worker 0 \(pid \d+\).*{words}"):
         rows(DataLoader(Numbers(9, on), 2, num_workers=2))
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 60
 
 
 def test_persistent_workers_are_replaced_after_a_death():
@@ -239,8 +239,8 @@ def test_persistent_workers_are_replaced_after_a_death():
 def test_a_worker_that_hangs():
     start = time.monotonic()
     with pytest.raises(RuntimeError, match=r"timed out after 0\.3 seconds"):
-        rows(DataLoader(Numbers(3, lambda i: time.sleep(60)), num_workers=1, timeout=0.3))
-    assert time.monotonic() - start < 3
+        rows(DataLoader(Numbers(3, lambda i: time.sleep(300)), num_workers=1, timeout=0.3))
+    assert time.monotonic() - start < 60
 
 
 def test_engine_threads_survive_the_fork():
