@@ -38,7 +38,7 @@ Refusals are `NotSupportedError`s, what is wrong a `CompileError`; both are Runt
 file, the line, carets under the expression, and often what to write instead.
 
 Reading order: `source`, `types`, `values`, `builder`, `environment`, `dispatch`, `expressions`,
-`control`, `loops`, `calls`, `functions`, `modules`.
+`control`, `loops`, `contexts`, `calls`, `functions`, `modules`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from engine.jit.frontend import (  # noqa: F401  (each registers what it compile
     attributes,
     builtins,
     calls,
+    contexts,
     expressions,
     indexing,
     loops,

@@ -65,8 +65,6 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
         return Bound(name, owner)
     elif kind == "Device" and name in ("type", "index"):
         return c.builder.call(tree, f"prim::{name}", [owner])
-    elif kind in ("complex", "Scalar") and name in ("real", "imag"):
-        return c.builder.call(tree, f"aten::{name}", [owner])
     hint = ""
     if kind == "Optional":
         hint = "Instead: ask first whether it is None"

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from engine.autograd import grad_mode
 from engine.dtypes import device
 from engine.jit.frontend import marks
 from engine.jit.frontend.arguments import Arguments
@@ -135,6 +136,28 @@ def _abs(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
     return c.builder.call(tree, "aten::abs" if found.type == TENSOR else "prim::abs", [found])
 
 
+@rule(reversed)
+def _reversed(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    _count(c, tree, 1, 1, "reversed")
+    found = expression(c, tree.args[0])
+    if isinstance(found, Submodule):
+        found = found.made.items_of(c, tree, found)
+    if isinstance(found, Items):
+        return Items(list(found.items)[::-1])
+    if isinstance(found, (Range, Together)):
+        refuse(
+            c.source, tree, "reversed() of range and zip isn't supported", "range(n - 1, -1, -1)"
+        )
+    one = c.as_value(tree.args[0], found)
+    if one.type.kind == "Tuple":
+        parts = c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs
+        return Items(parts[::-1])
+    if one.type.kind not in ("List", "str"):
+        raise c.fail(tree, f"'{one.type}' object is not reversible")
+    none, step = c.builder.constant(tree, None), c.builder.constant(tree, -1)
+    return c.builder.call(tree, "aten::slice", [one, none, none, step])
+
+
 _PLAIN = (all, any, bin, chr, divmod, hash, hex, oct, ord, pow, round, sorted, sum)
 
 
@@ -249,6 +272,13 @@ def _isinstance(c: Context, tree: ast.Call) -> Condition:
         names = [one for one in wanted if isinstance(one, type)]
         return Condition(tree, None, isinstance(asked.made.module, tuple(names)))
     found = c.as_value(tree.args[0], asked)
+    if found.type.kind == "Any":
+        refuse(
+            c.source,
+            tree,
+            "isinstance of a value of type Any isn't supported",
+            "give the parameter its type; write one function for each",
+        )
     return is_instance(c, tree, found, [one for one in wanted if isinstance(one, Type)])
 
 
@@ -319,7 +349,7 @@ def _as_condition(name: str) -> Callable[[Context, ast.Call, Type | None], Expre
     return compile_call
 
 
-RULES[isinstance] = _as_condition("isinstance")
+RULES[isinstance] = RULES[marks.is_instance] = _as_condition("isinstance")
 RULES[hasattr] = _as_condition("hasattr")
 RULES[marks.is_scripting] = _as_condition("is_scripting")
 
@@ -331,7 +361,6 @@ _REFUSED = {
     exec: "write the statements",
     map: "write a list: [f(x) for x in xs]",
     filter: "write a list: [x for x in xs if f(x)]",
-    reversed: "x[::-1], or range(len(x) - 1, -1, -1)",
     iter: "a `for` loop",
     next: "x[0]",
     set: "a Dict whose values are True",
@@ -356,6 +385,16 @@ def _type(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
     if isinstance(found, Submodule):
         return Known(found.made.module.__class__, True)
     refuse(c.source, tree, "Python's type() isn't supported", "isinstance(x, T)")
+
+
+@rule(grad_mode.is_grad_enabled)
+def _grad_enabled(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    return c.builder.call(tree, "aten::is_grad_enabled")
+
+
+@rule(grad_mode.is_inference_mode_enabled)
+def _inference_enabled(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    return c.builder.call(tree, "aten::is_inference_mode_enabled")
 
 
 @rule(warnings.warn)

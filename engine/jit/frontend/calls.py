@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import BuiltinMethodType
 from typing import Any
 
+from engine import dtypes
 from engine.jit.frontend import marks, operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.builder import can_be_constant
@@ -143,12 +144,32 @@ def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> Ex
         raise
 
 
+# x.float() is x.to(float32).
+_TENSOR_CASTS = {
+    "bfloat16": dtypes.bfloat16,
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "cdouble": dtypes.complex128,
+    "cfloat": dtypes.complex64,
+    "char": dtypes.int8,
+    "double": dtypes.float64,
+    "float": dtypes.float32,
+    "half": dtypes.float16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "short": dtypes.int16,
+}
+
+
 def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
     """A method of a value: an operator or builtin of that name."""
     owner, name = callee.owner, callee.name
     if owner.type.kind == "str" and name == "format":
         arguments = Arguments.of(c, tree, [owner])
         return call_operator(c, tree, "aten::format", arguments)
+    if owner.type == TENSOR and name in _TENSOR_CASTS and not tree.args and not tree.keywords:
+        dtype = c.builder.constant(tree, _TENSOR_CASTS[name])
+        return c.builder.call(tree, "aten::to", [owner, dtype])
     arguments = Arguments.of(c, tree, [owner])
     if owner.type.kind in ("List", "Dict"):
         _hint_arguments(arguments, owner.type)
@@ -222,7 +243,12 @@ def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> Expression | 
         constants.append(known)
     if not constants:
         return None
-    answer = fn(*constants[:count], **dict(zip(arguments.options, constants[count:], strict=True)))
+    try:
+        answer = fn(
+            *constants[:count], **dict(zip(arguments.options, constants[count:], strict=True))
+        )
+    except Exception:  # it is raised where the program comes to the call, if it does
+        return None
     plain = isinstance(answer, (tuple, list)) and all(map(can_be_constant, answer))
     return Known(answer, True) if plain or can_be_constant(answer) else None
 

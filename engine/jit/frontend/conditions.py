@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, Refinements
-from engine.jit.frontend.types import BOOL, NONE, SCALAR, TENSOR, Type, is_subtype
-from engine.jit.frontend.values import Expression, Known, Value
+from engine.jit.frontend.types import BOOL, NONE, SCALAR, TENSOR, Type, is_subtype, list_of
+from engine.jit.frontend.values import MISSING, Expression, Items, Known, Value
 
 # Calls that are conditions (isinstance, hasattr, ...): calls.py adds them.
 CALLS: dict[Any, Callable[[Context, ast.Call], Condition]] = {}
@@ -131,6 +132,8 @@ def both(
     with builder.inside(second if is_and else first):
         builder.returns(builder.block, [builder.constant(tree, not is_and)])
     made = node.add_output(BOOL)
+    if right.static is not None and right.static is not is_and:  # whatever the left side is
+        return Condition(tree, None, right.static)
     if is_and:
         true = {**left.true, **right.true}
         false = _common(left.false, right.false)
@@ -159,11 +162,12 @@ def _chain(
         right = expression(c, right_tree)
         made = _identity(c, place, left_tree, left, right_tree, right, isinstance(op, ast.IsNot))
     else:
-        left = c.as_value(left_tree, left)
-        right = value(c, right_tree)
-        answer = _known_answer(op, left, right) if c.inside_engine else None
+        right = expression(c, right_tree)
+        answer = _known_answer(c, op, left, right)
         if answer is None:
-            made = Condition(tree, as_bool(c, place, _compare(c, place, op, left, right)))
+            a, b = _comparable(c, op, left_tree, left, right_tree, right)
+            left, right = a, b
+            made = Condition(tree, as_bool(c, place, _compare(c, place, op, a, b)))
         else:
             made = Condition(tree, None, answer)
     if last:
@@ -173,14 +177,62 @@ def _chain(
     return both(c, tree, made, lambda: _chain(c, tree, right_tree, right, i + 1), True)
 
 
-def _known_answer(op: ast.cmpop, left: Value, right: Value) -> bool | None:
-    """Of a comparison of constants: which branches of the engine's functions are compiled."""
-    if not (left.is_constant and right.is_constant):
+def _known_answer(c: Context, op: ast.cmpop, left: Expression, right: Expression) -> bool | None:
+    """Of a comparison of constants: which branches of the engine's functions are compiled. In other
+    source it is known of Enums, which exist only in the compiler."""
+    a, b = _known(left), _known(right)
+    if not c.inside_engine and not (isinstance(a, Enum) and isinstance(left, Known)):
         return None
-    a, b = left.constant, right.constant
+    if a is MISSING or b is MISSING:
+        return None
     if isinstance(op, (ast.Eq, ast.NotEq)):
         return bool(a == b) is isinstance(op, ast.Eq)
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(b, (tuple, list, dict, frozenset)):
+        return (a in b) is isinstance(op, ast.In)
     return None
+
+
+def _known(found: Expression) -> Any:
+    """What an expression is before the program runs; MISSING."""
+    if isinstance(found, Value):
+        return found.constant
+    if isinstance(found, Items):
+        parts = tuple(_known(one) for one in found.items)
+        return MISSING if any(one is MISSING for one in parts) else parts
+    return getattr(found, "object", MISSING)
+
+
+def _comparable(
+    c: Context,
+    op: ast.cmpop,
+    left_tree: ast.expr,
+    left: Expression,
+    right_tree: ast.expr,
+    right: Expression,
+) -> tuple[Value, Value]:
+    """Both sides as values; a tuple of one type as a list where the other side is or wants one."""
+    a = c.as_value(left_tree, left)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        return a, _as_list(c, right_tree, right)
+    b = c.as_value(right_tree, right)
+    if c.inside_engine and a.type.kind == "List" and b.type.kind == "Tuple":
+        return a, _as_list(c, right_tree, right)
+    return a, b
+
+
+def _as_list(c: Context, tree: ast.expr, found: Expression) -> Value:
+    """`x in (1, 2)` is `x in [1, 2]`; of tuples of several types nothing."""
+    if isinstance(found, Known) and isinstance(found.object, tuple) and found.constant:
+        found = Items([Known(one, True) for one in found.object])
+    if isinstance(found, Value) and found.type.kind == "Tuple":
+        inner = found.type.inner
+        found = Items(c.builder.node(tree, "prim::TupleUnpack", [found], inner).outputs)
+    if not isinstance(found, Items):
+        return c.as_value(tree, found)
+    values = [c.as_value(tree, one) for one in found.items]
+    if not values or len({one.type for one in values}) > 1:
+        return c.as_value(tree, Items(values))
+    return c.builder.prim(tree, "prim::ListConstruct", values, list_of(values[0].type))
 
 
 def _between(left: ast.expr, right: ast.expr) -> ast.AST:
@@ -215,6 +267,9 @@ def _identity(
 ) -> Condition:
     """`x is None` and `x is not None`, known when the type tells."""
     left_none, right_none = _is_none(left), _is_none(right)
+    answer = _known_answer(c, ast.Eq(), left, right) if isinstance(left, Known) else None
+    if answer is not None and not left_none and not right_none:
+        return Condition(tree, None, answer is not negated)
     if not left_none and not right_none:
         a, b = c.as_value(left_tree, left), c.as_value(right_tree, right)
         return Condition(tree, c.builder.call(tree, f"aten::__is{'not' * negated}__", [a, b]))
@@ -279,8 +334,12 @@ def _as_value(c: Context, tree: ast.expr, hint: Type | None) -> Expression:
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
         op = tree.ops[0]
         if not isinstance(op, (ast.Is, ast.IsNot)):  # of Tensors: a Tensor
-            left, right = value(c, tree.left), value(c, tree.comparators[0])
-            return _compare(c, tree, op, left, right)
+            left, right = expression(c, tree.left), expression(c, tree.comparators[0])
+            answer = _known_answer(c, op, left, right)
+            if answer is not None:
+                return c.builder.constant(tree, answer)
+            pair = _comparable(c, op, tree.left, left, tree.comparators[0], right)
+            return _compare(c, tree, op, *pair)
     return _chained_value(c, tree)
 
 

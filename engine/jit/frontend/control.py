@@ -44,6 +44,8 @@ def _leaves_one(step: Step) -> str:
         if ways <= _ENDS:
             return "exits" if "exits" in ways else "throws"
         return "might" if ways & {"exits", "might"} else "falls"
+    if isinstance(step, ast.With):
+        return leaves(step.body)
     if _is_endless(step):
         return "exits"
     if isinstance(step, (ast.For, ast.While)):
@@ -67,6 +69,10 @@ def run(c: Context, steps: Sequence[Step]) -> Exit:
     """Compiles statements into the block at hand."""
     for i, step in enumerate(steps):
         rest = steps[i + 1 :]
+        if isinstance(step, ast.With):
+            from engine.jit.frontend.contexts import steps_of
+
+            return run_and_close(c, [*steps_of(c, step), *rest])
         if isinstance(step, ast.If):
             ended, done = _if(c, step, rest)
             if done:
@@ -82,6 +88,14 @@ def run(c: Context, steps: Sequence[Step]) -> Exit:
         if ended.way == "might":
             return ended
     return FALLS
+
+
+def run_and_close(c: Context, steps: Sequence[Step]) -> Exit:
+    """Compiles statements, one of which may leave a `with` for good."""
+    before = c.opened
+    ended = run(c, steps)
+    c.opened = before
+    return ended
 
 
 def _guarded(c: Context, step: Step, ended: Exit, rest: Sequence[Step]) -> Exit:
@@ -152,9 +166,11 @@ def branches(
     blocks = [node.add_block(), node.add_block()]
     frames, exits = [], []
     for block, arm in zip(blocks, (body, orelse), strict=True):
+        opened = c.opened
         with c.frame_in(block) as frame:
             exits.append(arm())
             frames.append(frame)
+        c.opened = opened
     return _Join(c, tree, node, frames, exits).join()
 
 
@@ -293,6 +309,8 @@ class _Join:
         output = self.node.add_output(type, name)
         refined = len(there) == 1 and there[0].refined
         kept = outer.type if outer is not None and outer.type is not None and not refined else type
+        if not is_subtype(type, kept):
+            kept = type
         if kept is type and not refined:
             declared = [one.type for one in there if one.type is not None]
             kept = declared[0] if len(set(declared)) == 1 else type

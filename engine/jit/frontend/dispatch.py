@@ -22,14 +22,13 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Yield: ("Yield aren't supported", "append to a list and return it"),
     ast.YieldFrom: ("YieldFrom aren't supported", "append to a list and return it"),
     ast.Await: ("Await aren't supported", "call the function, without `await`"),
-    ast.GeneratorExp: ("GeneratorExp aren't supported", "write a list: [... for ... in ...]"),
     ast.Set: ("Set aren't supported", "use a list, or a Dict whose values are True"),
     ast.SetComp: ("SetComp aren't supported", "use a list, or a Dict whose values are True"),
     ast.NamedExpr: (
         "NamedExpr aren't supported",
         "assign in a statement of its own, before this one",
     ),
-    ast.Starred: ("Starred aren't supported", "name every element: a, b, c"),
+    ast.Starred: ("Starred aren't supported here", "name every element: a, b, c"),
     ast.FunctionDef: (
         "function definitions aren't supported",
         "define the function outside and call it",
@@ -56,7 +55,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
         "nonlocal variables aren't supported",
         "take the value as an argument, and return it",
     ),
-    ast.With: ("with statements aren't supported", "put `with` around the call of this function"),
     ast.AsyncWith: (
         "async with statements aren't supported",
         "put it around the call of this function",

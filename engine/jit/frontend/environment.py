@@ -68,6 +68,7 @@ class Target:
 
     parent: Target | None = None
     loop: Any = None  # loops.Body
+    opened: int = 0  # of the contexts of `with`, those that are around it
 
 
 @dataclass
@@ -109,6 +110,7 @@ class Context:
         # known when the last `return` has been seen.
         self.carrying: list[Value] = []
         self.target = Target()
+        self.opened: tuple[Callable[[ast.AST], None], ...] = ()  # of `with`: how each is left
         self.calls: dict[str, CompiledFunction] = {}
         self.ignored: dict[str, Callable[..., Any]] = {}
 
@@ -138,6 +140,11 @@ class Context:
         finally:
             assert frame.parent is not None
             self.frame = frame.parent
+
+    def close(self, tree: ast.AST, around: int = 0) -> None:
+        """Leaves the contexts of `with` that a `return`, `break` or `continue` leaves."""
+        for leave in reversed(self.opened[around:]):
+            leave(tree)
 
     # ---- results
 
@@ -177,6 +184,8 @@ class Context:
             )
         here = self.frame.names.get(name)
         kept = declared or value.type
+        if self.inside_engine and outer is not None and outer.type == NONE:
+            outer = None  # `x = None` before an `if` that gives it something
         if outer is not None and outer.type is not None:
             if not is_subtype(value.type, outer.type):
                 self._wrong_type(tree, name, outer.type, value.type)
@@ -266,7 +275,21 @@ class Context:
             f"python value of type '{kind}' cannot be used as a value. Perhaps it is a closed over "
             "global variable? If so, please consider passing it in as an argument or use a local "
             "variable instead.",
+            _ways_in(given),
         )
+
+
+def _ways_in(given: Any) -> str:
+    """How a Python object of the surroundings gets into compiled code."""
+    if can_be_constant(given):
+        kind = type(given).__name__
+        return (
+            f"Instead: make it a parameter with a default (name: {kind} = {given!r}); in a module, "
+            "an attribute that is Final"
+        )
+    if isinstance(given, (list, tuple, dict)):
+        return "Instead: pass it as an argument with a type such as List[int]"
+    return "Instead: compute it outside, and pass tensors, numbers, texts or lists of them"
 
 
 def type_word(found: Expression) -> str:

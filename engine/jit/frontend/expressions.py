@@ -99,6 +99,13 @@ def binary(c: Context, tree: ast.AST, op: ast.operator, left: Value, right: Valu
     name = BINARY[type(op)]
     if isinstance(op, ast.Mod) and left.type == STR:
         return _percent(c, tree, left, right)
+    if isinstance(op, ast.Add) and left.type.kind == right.type.kind == "Tuple":
+        parts = [
+            part
+            for one in (left, right)
+            for part in c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs
+        ]
+        return c.as_value(tree, Items(parts))
     if isinstance(op, ast.FloorDiv) and TENSOR in (left.type, right.type):
         name = "aten::floor_divide"
     if right.type == TENSOR and left.type != TENSOR and left.type.kind != "List":
@@ -263,17 +270,28 @@ def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> Expression:
             text += "{}" if braces else piece
             continue
         assert isinstance(part, ast.FormattedValue)
-        if part.conversion not in (-1, ord("s")) or part.format_spec is not None:
+        plain = (-1, ord("s"), ord("r")) if c.inside_engine else (-1, ord("s"))
+        spec = _format_spec(part.format_spec)
+        if part.conversion not in plain or spec is None:
             refuse(
                 c.source,
                 part.value,
-                "f-strings with a conversion or a format aren't supported",
-                'write {x} alone, or "%.2f" % x',
+                "f-strings with a conversion or a computed format aren't supported",
+                "write {x} alone, or a format such as {x:.2f}",
             )
         args.append(value(c, part.value))
-        text += "{}"
+        text += f"{{:{spec}}}" if spec else "{}"
     form = c.builder.constant(tree, text)
     return c.builder.call(tree, "aten::format", [form, *args]) if args else form
+
+
+def _format_spec(tree: ast.expr | None) -> str | None:
+    """What stands behind the colon; None when that is computed."""
+    if tree is None:
+        return ""
+    assert isinstance(tree, ast.JoinedStr)
+    parts = [x.value for x in tree.values if isinstance(x, ast.Constant)]
+    return "".join(map(str, parts)) if len(parts) == len(tree.values) else None
 
 
 def truth(c: Context, tree: ast.expr) -> Value:

@@ -168,7 +168,8 @@ def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) 
     except NameError as error:
         fail(source, tree, f"Unknown type name '{error.name}'")
     except (TypeError, AttributeError) as error:
-        fail(source, tree, str(error))
+        message, _, instead = str(error).partition(" Instead: ")
+        fail(source, tree, message, f"Instead: {instead}" if instead else "")
 
 
 # ---- signatures
@@ -287,7 +288,6 @@ class FunctionContext(Context):
 
 def compile_function(fn: Callable[..., Any]) -> CompiledFunction:
     """Compiles a Python function, once. Raises: CompileError, NotSupportedError."""
-    fn = inspect.unwrap(fn)
     found = _compiled.setdefault(fn, {})
     if None not in found:
         source, surroundings = source_of(fn), Surroundings(fn)
@@ -348,7 +348,7 @@ def build(
         c.surroundings = surroundings
         c.returns, c.declared = returns, returns is not None
         _enter(c, tree, parameters, constants or {}, owner)
-        _body(c, tree)
+        _body(c, tree, fn)
         return _finish(c, fn, name, full_name or unique_name(name), parameters, owner)
     except BaseException:
         lib.uh_graph_release(builder.handle)
@@ -385,8 +385,10 @@ def _enter(
             c.frame.names[one.name] = Variable(known, one.of)
 
 
-def _body(c: Context, tree: ast.FunctionDef) -> None:
-    steps: list[Step] = list(tree.body)
+def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
+    from engine.jit.frontend.contexts import modes_of, within
+
+    steps: list[Step] = within(c, tree, modes_of(fn), list(tree.body))
     builder = c.builder
     way = leaves(steps)
     if way in ("falls", "might"):

@@ -99,9 +99,9 @@ def _fitted(c: Context, tree: ast.AST, value: Value, parameter: Parameter) -> Va
         if isinstance(value.constant, int):
             return c.builder.constant(tree, float(value.constant))
         return c.builder.call(tree, "aten::Float", [value])
-    if value.type.kind == "Tuple" and set(value.type.inner) == {INT}:
+    if value.type.kind == "Tuple" and set(value.type.inner) in ({INT}, {FLOAT}):
         parts = c.builder.node(tree, "prim::TupleUnpack", [value], value.type.inner).outputs
-        return c.builder.prim(tree, "prim::ListConstruct", parts, list_of(INT))
+        return c.builder.prim(tree, "prim::ListConstruct", parts, list_of(parts[0].type))
     wrong = not parameter.open and TENSOR in (wanted, value.type) and wanted != value.type
     if wrong and wanted.kind not in ("Optional", "Any", "Scalar"):
         c.fail(

@@ -10,10 +10,12 @@ import ast
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import EnumMeta
+from typing import Any
 
 from engine.jit.frontend.conditions import condition
 from engine.jit.frontend.control import Step, leaves, run
-from engine.jit.frontend.dispatch import Keyword, compiles, expression, refuse_node, value
+from engine.jit.frontend.dispatch import Keyword, compiles, expression, value
 from engine.jit.frontend.environment import FALLS, Context, Exit, Frame, Target, Variable
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
@@ -48,6 +50,9 @@ def walk(c: Context, tree: ast.expr, found: Expression) -> Walk:
     """How an expression is gone through. Raises: CompileError for what is not iterable."""
     if isinstance(found, Known) and found.constant and isinstance(found.object, (tuple, list)):
         found = Items([Known(one, True) for one in found.object])
+    if isinstance(found, Known) and isinstance(found.object, EnumMeta):
+        members: list[Any] = list(found.object)
+        found = Items([Known(member, True) for member in members])
     if isinstance(found, Submodule):
         found = found.made.items_of(c, tree, found)
     if isinstance(found, Items):
@@ -247,7 +252,7 @@ def _loop(
         if has_return:
             builder.param(block, "", BOOL, inputs[-2])
             c.carrying.append(builder.param(block, "", c.returns_so_far, inputs[-1]))
-        before, c.target = c.target, Target(c.target, body)
+        before, c.target = c.target, Target(c.target, body, len(c.opened))
         start(round_number)
         steps: list[Step] = list(tree.body)
         if way in ("might", "exits") or has_return:
@@ -361,6 +366,8 @@ def _own_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
         found.append(one)
         if isinstance(one, ast.If):
             found += _own_statements(one.body) + _own_statements(one.orelse)
+        elif isinstance(one, ast.With):
+            found += _own_statements(one.body)
     return found
 
 
@@ -368,6 +375,7 @@ def _own_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 def _break(c: Context, tree: ast.Break) -> Exit:
     if c.target.loop is None:
         raise c.fail(tree, "Syntax Error: loop break outside of a loop")
+    c.close(tree, c.target.opened)
     stop = c.builder.constant(tree, False)
     return Exit("exits", c.target.loop.values(tree, stop, None))
 
@@ -376,6 +384,7 @@ def _break(c: Context, tree: ast.Break) -> Exit:
 def _continue(c: Context, tree: ast.Continue) -> Exit:
     if c.target.loop is None:
         raise c.fail(tree, "Syntax Error: loop continue outside of a loop")
+    c.close(tree, c.target.opened)
     return Exit("exits", c.target.loop.values(tree, c.target.loop.go_on(), None))
 
 
@@ -455,9 +464,7 @@ def _list_comprehension(
 
 @compiles(ast.GeneratorExp)
 def _generator(c: Context, tree: ast.GeneratorExp, hint: Type | None) -> Expression:
-    """Of the engine's own source alone, where it is an argument that is gone through once."""
-    if not c.inside_engine:
-        refuse_node(c, tree)
+    """The list of what it gives, as in PyTorch: it is most often the argument of any() or sum()."""
     return _list_comprehension(c, tree, hint)
 
 

@@ -6,9 +6,19 @@ In eager Python all of them do nothing but mark; `mark_of` is how the compiler r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, overload
+from types import UnionType
+from typing import Any, Final, TypeVar, Union, get_args, get_origin, overload
 
-__all__ = ["Attribute", "Final", "annotate", "export", "ignore", "is_scripting", "unused"]
+__all__ = [
+    "Attribute",
+    "Final",
+    "annotate",
+    "export",
+    "ignore",
+    "is_instance",
+    "is_scripting",
+    "unused",
+]
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -47,6 +57,27 @@ def mark_of(fn: object) -> str:
 def annotate(the_type: Any, value: T) -> T:
     """`value`, which compiled code takes to be of `the_type`: `annotate(List[int], [])`."""
     return value
+
+
+def is_instance(obj: Any, target_type: Any) -> bool:
+    """`isinstance` that looks into containers: `jit.isinstance(x, List[int])`."""
+    if isinstance(target_type, tuple):
+        return any(is_instance(obj, one) for one in target_type)
+    origin, args = get_origin(target_type), get_args(target_type)
+    if target_type is None:
+        return obj is None
+    if origin is None:
+        return target_type is Any or isinstance(obj, target_type)
+    if origin in (Union, UnionType):
+        return any(is_instance(obj, one) for one in args)
+    if not isinstance(obj, origin):
+        return False
+    if origin is tuple:
+        return len(obj) == len(args) and all(map(is_instance, obj, args))
+    if origin is dict:
+        pairs = ((key, args[0]) for key in obj), ((value, args[1]) for value in obj.values())
+        return all(is_instance(one, of) for part in pairs for one, of in part)
+    return all(is_instance(one, args[0]) for one in obj)
 
 
 def is_scripting() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from engine.dtypes import device as device_class
@@ -12,6 +13,7 @@ from engine.dtypes import dtype as dtype_class
 from engine.jit.frontend import marks
 from engine.jit.frontend.operators import in_engine
 from engine.jit.frontend.types import (
+    ANY,
     BOOL,
     COMPLEX,
     DEVICE,
@@ -184,6 +186,9 @@ def _plain(
     if name in constants:
         found.constants[name] = tuple(value) if isinstance(value, list) else value
         return
+    if isinstance(value, Enum):
+        found.constants[name] = value
+        return
     if isinstance(value, marks.Attribute):
         found.attributes[name] = Attribute(name, from_object(value.type), "attribute")
         return
@@ -191,8 +196,12 @@ def _plain(
         found.functions[name] = value
         return
     try:
-        type = declared[name] if name in declared else infer(value)
+        known = name in declared and declared[name] != ANY  # which says nothing
+        type = declared[name] if known else infer(value)
     except NoType as error:
+        if name in declared:
+            found.attributes[name] = Attribute(name, declared[name], "attribute")
+            return
         found.failed[name] = str(error)
         return
     found.attributes[name] = Attribute(name, type, "attribute")

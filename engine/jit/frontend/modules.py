@@ -49,6 +49,8 @@ from engine.jit.objects import free_name
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
 from engine.nn.modules.utils import weight_and_bias
+from engine.nn.parameter import is_lazy
+from engine.nn.parameter_containers import ParameterDict, ParameterList
 
 _KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
 _classes: dict[Any, ModuleClass] = {}
@@ -88,9 +90,9 @@ class ModuleClass:
         self.type = Type("class", (), self.name)
         self.methods: dict[str, CompiledFunction] = {}
         self._variants: dict[Any, str] = {}
-        self.is_dict = isinstance(module, ModuleDict)
+        self.is_dict = isinstance(module, (ModuleDict, ParameterDict))
         self.is_table = ""  # of what stands for module._buffers and the like
-        self.is_list = isinstance(module, (ModuleList, Sequential))
+        self.is_list = isinstance(module, (ModuleList, Sequential, ParameterList))
         self.handle = lib.uh_class_new(self.name.encode())
         if not self.handle:
             raise_last()
@@ -165,6 +167,13 @@ class ModuleClass:
         c.builder.name(node.outputs[0], f"_{name}" if name.isdigit() else name, numbered=False)
         return node.outputs[0]
 
+    @property
+    def entries(self) -> list[str]:
+        """The names of what a container holds."""
+        if isinstance(self.module, ParameterList):
+            return [str(i) for i in range(len(self.module))]
+        return list(self.module if isinstance(self.module, ParameterDict) else self.submodules)
+
     def _submodule(self, c: Context, tree: ast.AST, owner: Submodule, name: str) -> Submodule:
         made = self.submodules[name]
         return Submodule(self._get(c, tree, owner, name, made.type), made)
@@ -195,27 +204,27 @@ class ModuleClass:
     def items_of(self, c: Context, tree: ast.AST, owner: Submodule) -> Items:
         """What a loop over the module goes through."""
         if self.is_dict:
-            return Items([Known(name, True) for name in self.submodules])
+            return Items([Known(name, True) for name in self.entries])
         if not self.is_list:
             raise c.fail(tree, f"Module '{type(self.module).__name__}' is not iterable")
-        return Items([self._submodule(c, tree, owner, name) for name in self.submodules])
+        return Items([self.attribute(c, tree, owner, name) for name in self.entries])
 
     def item(self, c: Context, tree: ast.Subscript, owner: Submodule) -> Expression:
         """`modules[i]`, `modules["name"]`: the position has to be known."""
-        names = list(self.submodules)
+        names = self.entries
         if self.is_list and isinstance(tree.slice, ast.Slice):
             from engine.jit.frontend.indexing import static_slice
 
             picked = static_slice(c, tree.slice, len(names))
-            return Items([self._submodule(c, tree, owner, names[i]) for i in picked])
+            return Items([self.attribute(c, tree, owner, names[i]) for i in picked])
         found = expression(c, tree.slice)
         key = found.constant if isinstance(found, Value) else getattr(found, "object", ...)
         if self.is_list and isinstance(key, int) and -len(names) <= key < len(names):
-            return self._submodule(c, tree, owner, names[key])
+            return self.attribute(c, tree, owner, names[key])
         if self.is_table and isinstance(key, str):
             return self._named(c, tree, owner, key)
         if self.is_dict and key in names:
-            return self._submodule(c, tree, owner, str(key))
+            return self.attribute(c, tree, owner, str(key))
         raise c.fail(
             tree,
             f"the modules of {type(self.module).__name__} are indexed by constants that are there",
@@ -240,12 +249,12 @@ class ModuleClass:
         if name not in self._table_names() or count:
             return None
         made = []
-        for key in self.submodules:
+        for key in self.entries:
             parts: list[Expression] = []
             if name in ("items", "keys", "named_children"):
                 parts.append(Known(key, True))
             if name != "keys":
-                parts.append(self._submodule(c, tree, owner, key))
+                parts.append(self.attribute(c, tree, owner, key))
             made.append(parts[0] if len(parts) == 1 else Items(parts))
         return Items(made)
 
@@ -417,10 +426,22 @@ def compile_module(module: Module) -> CompiledModule:
 
     Raises: CompileError, NotSupportedError.
     """
+    _check_initialized(module)
     made = class_of(module)
     compiled = _bound(module, made)
     _compile_exported(compiled, outermost=True)
     return compiled
+
+
+def _check_initialized(module: Module) -> None:
+    for one in module.modules():
+        tensors = {**one._parameters, **one._buffers}
+        waiting = [name for name, tensor in tensors.items() if is_lazy(tensor)]
+        if waiting:
+            raise RuntimeError(
+                f"'{type(one).__name__}' has uninitialized parameters {waiting}. Did you forget to "
+                "run a forward pass?"
+            )
 
 
 def _bound(module: Module, made: ModuleClass) -> CompiledModule:

@@ -126,11 +126,38 @@ def assign_target(
 
 
 def _unpack(c: Context, target: ast.Tuple | ast.List, found: Expression) -> None:
-    for one in target.elts:
-        if isinstance(one, ast.Starred):
-            refuse(c.source, one, "Starred aren't supported", "take a slice: a, rest = x[0], x[1:]")
+    stars = [i for i, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
+    if stars:
+        _unpack_starred(c, target, found, stars[0])
+        return
     for one, part in zip(target.elts, unpacked(c, target, found, len(target.elts)), strict=True):
         assign_target(c, one, part)
+
+
+def _unpack_starred(c: Context, target: ast.Tuple | ast.List, found: Expression, star: int) -> None:
+    """`a, *b, c = t`: of a tuple, whose length is known."""
+    rest = target.elts[star]
+    assert isinstance(rest, ast.Starred)
+    known = found.items if isinstance(found, Items) else None
+    if known is None:
+        one = c.as_value(target, found)
+        if one.type.kind != "Tuple":
+            refuse(
+                c.source,
+                rest,
+                f"Starred aren't supported for a value of type {one.type}, whose length is not known",
+                "take a slice: a, rest = x[0], x[1:]",
+            )
+        known = c.builder.node(target, "prim::TupleUnpack", [one], one.type.inner).outputs
+    behind = len(target.elts) - star - 1
+    if len(known) < star + behind:
+        _check_count(c, target, len(known), star + behind)
+    end = len(known) - behind
+    for one_target, part in zip(target.elts[:star], known[:star], strict=True):
+        assign_target(c, one_target, part)
+    assign_target(c, rest.value, Items(list(known[star:end])))
+    for one_target, part in zip(target.elts[star + 1 :], known[end:], strict=True):
+        assign_target(c, one_target, part)
 
 
 def unpacked(c: Context, tree: ast.AST, found: Expression, count: int) -> list[Expression]:
@@ -255,6 +282,7 @@ def _return(c: Context, tree: ast.Return) -> Exit:
     hint = c.returns if c.declared else None
     found = c.builder.constant(tree, None) if tree.value is None else value(c, tree.value, hint)
     check_return(c, tree, found)
+    c.close(tree)
     return Exit("exits", exit_return(c, tree, c.target, found))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from dataclasses import dataclass
+from enum import EnumMeta
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any
@@ -170,7 +171,7 @@ def from_object(given: Any) -> Type:
         return dict_of(key, from_object(args[1]))
     if origin is tuple:
         if Ellipsis in args:
-            raise UnknownType("Tuple[T, ...] has no fixed length; write List[T]")
+            raise UnknownType("Tuple[T, ...] has no fixed length. Instead: write List[T]")
         return tuple_of(*[from_object(one) for one in args if one != ()])
     if origin in (typing.Union, UnionType):
         return _union(args)
@@ -178,8 +179,22 @@ def from_object(given: Any) -> Type:
         return named_tuple(given)
     if given in (list, dict, tuple, typing.List, typing.Dict, typing.Tuple):  # noqa: UP006
         name = getattr(given, "__name__", str(given))
-        raise UnknownType(f"{name} needs the types of what it holds: List[int], Dict[str, int]")
-    raise UnknownType(f"Unknown type name '{getattr(given, '__name__', given)}'")
+        raise UnknownType(
+            f"{name} needs the types of what it holds. Instead: write List[int], Dict[str, int], "
+            "Tuple[int, str]"
+        )
+    name = getattr(given, "__name__", given)
+    if isinstance(given, EnumMeta):
+        raise UnknownType(
+            f"Unknown type name '{name}': an Enum is no type of compiled code. "
+            f"Instead: take the value, an int or str: {name}(...).value"
+        )
+    if isinstance(given, type) and given.__module__ != "builtins":
+        raise UnknownType(
+            f"Unknown type name '{name}': classes are no types of compiled code. "
+            "Instead: use a NamedTuple, or hold it as an attribute of a Module"
+        )
+    raise UnknownType(f"Unknown type name '{name}'")
 
 
 def _union(args: tuple[Any, ...]) -> Type:
@@ -189,7 +204,10 @@ def _union(args: tuple[Any, ...]) -> Type:
     kinds = {from_object(one) for one in inner}
     if kinds <= {INT, FLOAT, BOOL, COMPLEX}:  # a number is a number
         return optional(SCALAR) if len(inner) < len(args) else SCALAR
-    raise UnknownType("a Union other than Optional is not supported; write two functions")
+    raise UnknownType(
+        "a Union other than Optional is not supported. Instead: write a function for each type, or "
+        "pass all as one type, such as float for int and float"
+    )
 
 
 def named_tuple(given: Any) -> Type:

@@ -93,6 +93,21 @@ def _mask_of_heads(mask: Tensor, batch: int, heads: int, queries: int, keys: int
     )
 
 
+def _heads(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
+    """(length, batch, width) as (batch, heads, length, part)."""
+    batch, heads, part = sizes
+    return x.reshape(x.size(0), batch, heads, part).permute(1, 2, 0, 3)
+
+
+def _static(given: Tensor, sizes: tuple[int, int, int], name: str) -> Tensor:
+    batch, heads, part = sizes
+    _expect(
+        given.size(0) == batch * heads and given.size(2) == part,
+        f"expecting {name} of ({batch * heads}, S, {part}), got {tuple(given.shape)}",
+    )
+    return given.reshape(batch, heads, given.size(1), part)
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -184,19 +199,10 @@ def multi_head_attention_forward(
         v = ops.cat([v, ops.expand(bias_v, 1, batch, width)])
         mask, key_padding_mask = _wider(mask), _wider(key_padding_mask)
 
-    def heads(x: Tensor) -> Tensor:
-        return x.reshape(x.size(0), batch, num_heads, part).permute(1, 2, 0, 3)
-
-    def static(given: Tensor, name: str) -> Tensor:
-        fits = given.size(0) == batch * num_heads and given.size(2) == part
-        _expect(
-            fits, f"expecting {name} of ({batch * num_heads}, S, {part}), got {tuple(given.shape)}"
-        )
-        return given.reshape(batch, num_heads, given.size(1), part)
-
-    q = heads(q)
-    k = heads(k) if static_k is None else static(static_k, "static_k")
-    v = heads(v) if static_v is None else static(static_v, "static_v")
+    sizes = (batch, num_heads, part)
+    q = _heads(q, sizes)
+    k = _heads(k, sizes) if static_k is None else _static(static_k, sizes, "static_k")
+    v = _heads(v, sizes) if static_v is None else _static(static_v, sizes, "static_v")
     if add_zero_attn:
         zero = ops.zeros((batch, num_heads, 1, part), dtype=k.dtype, device=k.device)
         k, v = ops.cat([k, zero], 2), ops.cat([v, zero], 2)

@@ -40,7 +40,7 @@ def embedding(
             )
         padding_idx += rows if padding_idx < 0 else 0
     if max_norm is not None:
-        ops.embedding_renorm_(weight, input, max_norm, norm_type)
+        ops.embedding_renorm_(weight.detach(), input, max_norm, norm_type)  # not differentiated
     return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
@@ -94,7 +94,7 @@ def embedding_bag(
     else:
         raise ValueError(f"embedding_bag: input must be 1-d or 2-d, got {input.dim()} dimensions")
     if max_norm is not None:
-        ops.embedding_renorm_(weight, input, max_norm, norm_type)
+        ops.embedding_renorm_(weight.detach(), input, max_norm, norm_type)  # not differentiated
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights goes with mode='sum' only, got {mode!r}"

@@ -5,7 +5,6 @@ Made of `gather` and `max`: the places of the windows come first, as they depend
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -64,11 +63,10 @@ def _pooled(
         here = starts.unsqueeze(-1) + arange(kernel[d])
         shape = [batch, channels, *[1] * (2 * dims)]
         shape[2 + d], shape[2 + dims + d] = wanted[d], kernel[d]
-        place = place.view(*place.shape, *[1] * (2 + 2 * dims - place.dim()))
+        place = place.view([*place.shape, *[1] * (2 + 2 * dims - place.dim())])
         place = place * sizes[d] + here.view(shape)
-    windows = place.reshape(batch, channels, *wanted, math.prod(kernel))
-    places = windows.reshape(batch, channels, math.prod(wanted) * math.prod(kernel))
-    values = input.reshape(batch, channels, math.prod(sizes)).gather(2, places).view(windows.shape)
+    windows = place.flatten(2 + dims)
+    values = input.flatten(2).gather(2, windows.flatten(2)).view(windows.shape)
     best = values.max(-1)
     index = windows.gather(-1, best.indices.unsqueeze(-1)).squeeze(-1)
     return best.values, index

@@ -152,13 +152,10 @@ def local_response_norm(
         raise ValueError(f"local_response_norm: expected 3 or more dimensions, got {input.dim()}")
     if input.numel() == 0:
         return input
-    squares = input * input
     shape = list(input.shape)
-
-    def zeros(channels: int) -> Tensor:
-        return input.new_zeros([shape[0], channels, *shape[2:]])
-
-    padded = ops.cat([zeros(size // 2), squares, zeros((size - 1) // 2)], 1)
+    before = input.new_zeros([shape[0], size // 2, *shape[2:]])
+    behind = input.new_zeros([shape[0], (size - 1) // 2, *shape[2:]])
+    padded = ops.cat([before, input * input, behind], 1)
     total = padded.unfold(1, size, 1).sum(-1)
     mean = total / size if input.is_floating_point() else total // size
     return input / (mean * alpha + k) ** beta

@@ -35,7 +35,7 @@ class MultiheadAttention(Module):
     (engine.Size([3, 5, 8]), engine.Size([3, 5, 5]))
     """
 
-    __constants__ = ("batch_first",)
+    __constants__ = ("batch_first", "_qkv_same_embed_dim")
 
     in_proj_weight: Any
     in_proj_bias: Any

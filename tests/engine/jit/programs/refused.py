@@ -21,10 +21,6 @@ def generators(x):
     yield x
 
 
-def generator_expressions(xs: List[int]):
-    return sum(x * x for x in xs)
-
-
 def inner_functions(x):
     def double(y):
         return y * 2
@@ -52,7 +48,7 @@ def globals_(x):
 
 
 def withs(x):
-    with engine.no_grad():
+    with open("file"):
         return x * 2
 
 
@@ -110,7 +106,7 @@ def matches(n: int):
 
 
 def format_specs(x: float):
-    return f"{x:.2f}"
+    return f"{x!r}"
 
 
 def bare_annotation(n: int):
@@ -150,7 +146,6 @@ def bytes_(n: int):
 NOT_SUPPORTED = [
     (lambdas, "Lambda aren't supported", "lambda y: y + 1", "define a function with `def`"),
     (generators, "Yield aren't supported", "yield x", "append to a list"),
-    (generator_expressions, "GeneratorExp aren't supported", "(x * x for x in xs)", "write a list"),
     (
         inner_functions,
         "function definitions aren't supported",
@@ -165,7 +160,7 @@ NOT_SUPPORTED = [
         "global SOME_NUMBER",
         "take the value as an argument",
     ),
-    (withs, "with statements aren't supported", "with", "put `with` around the call"),
+    (withs, "with statements of other things than", 'open("file")', "put `with` around the call"),
     (for_else, "else branches of for loops aren't supported", "for", "set a flag before `break`"),
     (while_else, "else branches of while loops aren't supported", "while", "set a flag"),
     (
@@ -185,7 +180,7 @@ NOT_SUPPORTED = [
     (walrus, "NamedExpr aren't supported", "m := n + 1", "assign in a statement of its own"),
     (imports, "imports aren't supported", "import math", "import at the top of the file"),
     (matches, "match statements aren't supported", "m", "write if/elif/else"),
-    (format_specs, "f-strings with a conversion or a format aren't supported", "x", '"%.2f" % x'),
+    (format_specs, "f-strings with a conversion or a computed format", "x", "{x:.2f}"),
     (bare_annotation, "annotations without a value aren't supported", "x: int", "assign a value"),
     (
         break_in_unrolled,

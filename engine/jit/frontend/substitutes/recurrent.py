@@ -1,49 +1,16 @@
-"""Methods of the engine's modules, written once more in the language that is compiled.
-
-The originals do things that compiled code cannot: return an operator from a method, give a name
-values of different types, catch a KeyError. `substitute` says what is compiled in their place;
-`tests/engine/jit/test_script_modules.py` holds both against each other.
-"""
+"""Recurrent layers and cells, as they are compiled."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Optional
 
 import engine
-from engine import overloads
 from engine._generated import ops
-from engine.nn.functional import loss
 from engine.nn.modules import rnn, rnn_cells
 from engine.tensor import Tensor
 
 # ruff: noqa: UP045  (as annotations of the language are usually written)
-
-
-def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    if input.shape == target.shape:
-        return input, target
-    warnings.warn(
-        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-        "This will likely lead to incorrect results due to broadcasting. "
-        "Please ensure they have the same size.",
-        stacklevel=3,
-    )
-    shape = _broadcast_shapes(list(input.shape), list(target.shape))
-    return input.expand(shape), target.expand(shape)
-
-
-def _broadcast_shapes(first: list[int], second: list[int]) -> list[int]:
-    rank = max(len(first), len(second))
-    shape = [1] * rank
-    for i in range(1, rank + 1):
-        for one in (first, second):
-            if i <= len(one) and one[-i] != 1:
-                if shape[-i] != 1 and shape[-i] != one[-i]:
-                    raise RuntimeError(f"shapes {first} and {second} cannot be broadcast")
-                shape[-i] = one[-i]
-    return shape
 
 
 def _cell_step(self: Any, input: Tensor, hx: Tensor) -> Tensor:
@@ -117,7 +84,7 @@ def _rnn_forward(self: Any, input: Tensor, hx: Optional[Tensor] = None) -> tuple
     return output, last
 
 
-def _lstm_forward(
+def lstm_forward(
     self: Any, input: Tensor, hx: Optional[tuple[Tensor, Tensor]] = None
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     batched = input.dim() == 3
@@ -146,9 +113,7 @@ def _lstm_forward(
     return output, (h, c)
 
 
-_SUBSTITUTES: dict[Any, Callable[..., Any]] = {
-    overloads.broadcast_shapes: _broadcast_shapes,
-    loss._broadcast: _broadcast,
+SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     rnn_cells.RNNCellBase.forward: _cell_forward,
     rnn_cells.LSTMCell.forward: _lstm_cell_forward,
     rnn.RNNBase.forward: _rnn_forward,
@@ -156,8 +121,8 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
 }
 
 
-def substitute(fn: Any, module: Any = None) -> Any:
-    """What is compiled for a function, or a method of `module`: most often the function itself."""
+def of_module(fn: Any, module: Any) -> Any:
+    """The LSTM has RNNBase's forward, but two states."""
     if fn is rnn.RNNBase.forward and isinstance(module, rnn.LSTM):
-        return _lstm_forward
-    return _SUBSTITUTES.get(fn, fn)
+        return lstm_forward
+    return None
