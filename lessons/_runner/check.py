@@ -37,6 +37,7 @@ VIEWS = (
     "autograd",
     "jit",
     "interpreter",
+    "fused",
 )
 
 
