@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
-from table import ALL, BOOL, FLOATS, INTS, Bad, Row, rows
-from tools import assert_same, name_of, parts, run, values
+from table import ALL, BOOL, EXACT, FLOATS, INTS, TOLERANCE, Bad, Row, Sample, rows
+from tools import assert_same, name_of, parts, reference, run, values
 
 import engine
 
@@ -16,7 +17,9 @@ ROWS = [row for row in rows() if row.torch]
 CASES = [pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes]
 BAD = [pytest.param(bad, id=f"{row.name}-{i}") for row in ROWS for i, bad in enumerate(row.bad)]
 # What PyTorch's CPU kernels do not have for these dtypes.
-MISSING = (NotImplementedError, RuntimeError, TypeError, ValueError)
+MISSING = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError)
+# PyTorch tells of some of its functions that they are old, or new; the samples of this table use both.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(deprecated|in beta):UserWarning")
 
 
 @pytest.mark.parametrize(("row", "dtype"), CASES)
@@ -32,11 +35,25 @@ def test_equals_torch(row: Row, dtype: str) -> None:
             assert name_of(a.dtype) == name_of(b.dtype), (
                 f"{what}: {a.dtype}, PyTorch gives {b.dtype}"
             )
-            assert_same(a, values(b), what)
+            assert_as_good(a, b, row, sample, what)
             if row.view:
                 assert tuple(a.stride()) == tuple(b.stride()), (
                     f"{what}: strides {a.stride()}, PyTorch's are {b.stride()}"
                 )
+
+
+def assert_as_good(ours: Any, theirs: Any, row: Row, sample: Sample, what: str) -> None:
+    """The same within the tolerance; or nearer to the exact value at every element that is not: some
+    of PyTorch's functions (trigamma, Bessel's near a zero, sums in bfloat16) are not good to it."""
+    try:
+        assert_same(ours, values(theirs), what)
+    except AssertionError:
+        exact = parts(reference(row, sample))
+        if name_of(ours.dtype) in EXACT or len(exact) != 1:
+            raise
+        mine, other = (np.abs(values(t) - exact[0]) for t in (ours, theirs))
+        if not (mine <= other + TOLERANCE[name_of(ours.dtype)] / 100 * np.abs(exact[0])).all():
+            raise
 
 
 @pytest.mark.parametrize("bad", BAD)
