@@ -99,3 +99,36 @@ def test_a_line_of_code_is_folded_and_never_cut() -> None:
     assert max(map(len, lines)) <= 30
     whole = lines[0] + "".join(line[2 + FOLDED :] for line in lines[1:])
     assert whole.replace(" ", "") == code.replace(" ", "")
+
+
+TABLE = """
+| kind | made of | what it does |
+|---|---|---|
+| `LOAD` | a register | puts what lies in a register on the stack, and leaves it there as well |
+| **static**: Theano | *once* | - |
+"""
+
+
+def test_a_table_has_columns_where_there_is_room() -> None:
+    lines = [line.rstrip() for line in prose(TABLE.strip(), 60).text().splitlines()]
+    assert lines[0].split() == ["kind", "made", "of", "what", "it", "does"]
+    assert set(lines[1]) == {"─", " "}
+    begins = [lines[0].index(word) for word in ("kind", "made", "what")]
+    assert [lines[2].index(word) for word in ("LOAD", "a register", "puts")] == begins
+    assert lines[3].strip()  # the long cell goes on below itself
+    assert len(lines[3]) - len(lines[3].lstrip()) == begins[2]
+    assert all(len(line) <= 60 for line in lines)
+
+
+def test_a_table_without_room_is_a_list() -> None:
+    lines = [line.rstrip() for line in prose(TABLE.strip(), 24).text().splitlines()]
+    assert all(len(line) <= 24 for line in lines)
+    assert lines[0].split() == [UNICODE.dot, "LOAD"]
+    assert lines[1].strip() == "made of: a register"
+    assert "".join(lines).count("LOAD") == 1
+
+
+def test_a_table_without_a_head_has_rows_only() -> None:
+    lines = prose("| | |\n|---|---|\n| `a` | one |\n| `bb` | two |", 40).text().splitlines()
+    assert [line.split() for line in lines] == [["a", "one"], ["bb", "two"]]
+    assert lines[0].index("one") == lines[1].index("two")

@@ -1,6 +1,7 @@
 """Lesson text as a picture: the small part of Markdown that the lessons use, and nothing else.
 
-Headings (#), paragraphs, lists (- or 1.), quotes (>), fenced code, **bold**, *italic*, `code`.
+Headings (#), paragraphs, lists (- or 1.), quotes (>), tables (|), fenced code, **bold**, *italic*,
+`code`.
 Textual's own Markdown takes 3-4 ms per block; this takes that for a whole page.
 """
 
@@ -15,6 +16,7 @@ from tui.render.python import Coloured
 
 INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
+RULE = re.compile(r"^\|[:| ]*-[-:| ]*\|$")  # between the head of a table and its rows
 FOLDED = 6  # cells that a folded line is set in
 Piece = tuple[str, str]  # text without a line break, style
 
@@ -26,7 +28,7 @@ def prose(text: str, width: int, glyphs: Glyphs = UNICODE) -> Picture:
 
 
 def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
-    """(kind, lines) of each block: head, code, item, quote, text, gap."""
+    """(kind, lines) of each block: head, code, item, quote, table, text, gap."""
     kind, held = "", list[str]()
     fenced = False
 
@@ -57,6 +59,11 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
                 yield from flush()
             kind = "quote"
             held.append(line.lstrip("> "))
+        elif line.startswith("|"):
+            if kind != "table":
+                yield from flush()
+            kind = "table"
+            held.append(line)
         else:
             if kind not in ("item", "text", "quote"):
                 yield from flush()
@@ -87,7 +94,63 @@ def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[S
         body = wrap(pieces(" ".join([found[3], *lines[1:]])), width - cells(lead))
         rest = " " * cells(lead)
         return [[Span(rest if n else lead, "head"), *line] for n, line in enumerate(body)]
+    if kind == "table":
+        return table(lines, width, glyphs)
     return wrap(pieces(" ".join(lines)), width)
+
+
+def table(lines: list[str], width: int, glyphs: Glyphs) -> list[list[Span]]:
+    """Rows in columns, each as wide as it has to be; what does not fit goes on below, in its column.
+    Where a word would have to be cut, rows become entries of a list."""
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in lines
+        if not RULE.match(line.strip())
+    ]
+    count = max(map(len, rows))
+    rows = [row + [""] * (count - len(row)) for row in rows]
+    head, body = rows[0], rows[1:]
+    columns = list(zip(*rows, strict=True))
+    least = [max(_longest_word(cell) for cell in column) for column in columns]
+    wide = [max(sum(cells(text) for text, _ in pieces(cell)) for cell in c) for c in columns]
+    room = width - 2 * (count - 1)
+    if sum(least) > room:
+        return [line for row in body for line in _entry(head, row, width, glyphs)]
+    while sum(wide) > room:  # the widest give way
+        widest = max((n, at) for at, n in enumerate(wide) if n > least[at])[1]
+        wide[widest] -= 1
+    made: list[list[Span]] = []
+    if any(head):
+        made += _row(head, wide, "head")
+        made.append([Span("  ".join(glyphs.wire(10) * n for n in wide), "wire")])
+    return made + [line for row in body for line in _row(row, wide, "")]
+
+
+def _longest_word(cell: str) -> int:
+    return max((sum(cells(text) for text, _ in word) for word in words(pieces(cell))), default=0)
+
+
+def _row(row: list[str], wide: list[int], base: str) -> list[list[Span]]:
+    """The lines of one row."""
+    columns = [wrap(pieces(cell, base), n) for cell, n in zip(row, wide, strict=True)]
+    made = []
+    for y in range(max(map(len, columns))):
+        line: list[Span] = []
+        for column, n in zip(columns, wide, strict=True):
+            part = column[y] if y < len(column) else []
+            line += [*part, Span(" " * (n + 2 - sum(cells(span.text) for span in part)))]
+        made.append(line[:-1])
+    return made
+
+
+def _entry(head: list[str], row: list[str], width: int, glyphs: Glyphs) -> list[list[Span]]:
+    """A row where there is no room for columns: its first cell, and below it the others."""
+    made = wrap(pieces(row[0], "title"), width - 2)
+    for name, cell in zip(head[1:], row[1:], strict=True):
+        parts = [(f"{name}: ", "dim")] if name else []
+        made += wrap([*parts, *pieces(cell)], width - 2)
+    lead = [Span(glyphs.dot + " ", "head"), *[Span("  ")] * (len(made) - 1)]
+    return [[first, *line] for first, line in zip(lead, made, strict=True)]
 
 
 def fold(spans: list[Span], width: int) -> list[list[Span]]:
