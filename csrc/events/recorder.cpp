@@ -53,8 +53,10 @@ class SpinLock {
   std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
 };
 
+// A recording begins and ends while other threads run. `header` may be read by anybody: a mapping
+// stays where it is. What else depends on it is read, and changed, under the locks.
 struct Ring {
-  RingHeader* header = nullptr;
+  std::atomic<RingHeader*> header{nullptr};
   Record* records = nullptr;
   std::byte* blobs = nullptr;
   size_t mapped = 0;
@@ -62,7 +64,7 @@ struct Ring {
   std::mutex strings_lock;
   std::unordered_map<std::string, int64_t> strings;
   std::atomic<uint64_t> value_bytes{0};
-  uint64_t value_limit = 0;
+  std::atomic<uint64_t> value_limit{0};
   std::atomic<uint32_t> next_thread{0};
   uint64_t last_ns = 0;    // time of the latest record that read the clock
   uint64_t tail_seen = 0;  // the writer's tail when it was last looked at
@@ -143,10 +145,12 @@ uint64_t blob_start(uint64_t head, uint64_t need, uint64_t capacity) {
   return offset + need <= capacity ? head : head + (capacity - offset);
 }
 
-// One attempt; false when there is no room yet.
+// One attempt; false when there is no room yet. A recording that has ended takes everything.
 bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
-  RingHeader& h = *r.header;
   std::lock_guard guard(r.lock);
+  RingHeader* open = r.header.load(std::memory_order_relaxed);
+  if (!open) return true;
+  RingHeader& h = *open;
   const uint64_t head = h.head.load(std::memory_order_relaxed);
   if (head - r.tail_seen >= h.capacity_records) {
     r.tail_seen = h.tail.load(std::memory_order_acquire);
@@ -155,6 +159,7 @@ bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
   int64_t e = w.e;
   if (w.bytes) {
     const uint64_t need = 8 + ((w.length + 7) & ~uint64_t{7});
+    if (need > h.capacity_blob) return true;  // of a larger recording, which ended meanwhile
     const uint64_t start =
         blob_start(h.blob_head.load(std::memory_order_relaxed), need, h.capacity_blob);
     if (start + need - h.blob_tail.load(std::memory_order_acquire) > h.capacity_blob) return false;
@@ -175,7 +180,8 @@ bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
 
 uint64_t commit(const Wanted& w) {
   Ring& r = ring();
-  if (!on() || !r.header) return 0;
+  RingHeader* header = r.header.load(std::memory_order_acquire);
+  if (!on() || !header) return 0;
   const uint32_t thread = thread_number();
   uint64_t number = 0;
   if (try_commit(r, w, thread, number)) [[likely]]
@@ -184,12 +190,12 @@ uint64_t commit(const Wanted& w) {
   while (on() && !try_commit(r, w, thread, number)) {
     const timespec pause{0, 50000};
     nanosleep(&pause, nullptr);
-    if (writer_gone(*r.header)) {
-      r.header->lost.fetch_add(1);
+    if (writer_gone(*header)) {
+      header->lost.fetch_add(1);
       g_mode.store(0);
     }
   }
-  r.header->waited_ns.fetch_add(now_ns() - began);
+  header->waited_ns.fetch_add(now_ns() - began);
   return number;
 }
 
@@ -271,7 +277,8 @@ void open(int fd, uint64_t value_budget) {
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, stop_in_child); });
   Ring& r = ring();
-  r.header = header;
+  std::lock_guard strings(r.strings_lock);
+  std::lock_guard guard(r.lock);
   r.records = reinterpret_cast<Record*>(static_cast<std::byte*>(at) + kHeaderBytes);
   r.blobs = reinterpret_cast<std::byte*>(r.records + header->capacity_records);
   r.mapped = static_cast<size_t>(st.st_size);
@@ -281,6 +288,7 @@ void open(int fd, uint64_t value_budget) {
   r.next_thread = 0;
   r.tail_seen = header->tail.load();
   r.last_ns = now_ns();
+  r.header.store(header, std::memory_order_release);
   g_generation.fetch_add(1);
   header->producer_pid = static_cast<uint64_t>(getpid());
   header->state = 1;
@@ -289,10 +297,11 @@ void open(int fd, uint64_t value_budget) {
 
 void close() {
   Ring& r = ring();
-  if (!r.header) return;
   g_mode.store(0);
   std::lock_guard guard(r.lock);
-  r.header->state = 2;
+  RingHeader* header = r.header.load(std::memory_order_relaxed);
+  if (!header) return;
+  header->state = 2;
   // The mapping stays: a thread that passed on() just before may still be writing its record.
   r.header = nullptr;
 }
@@ -304,8 +313,9 @@ uint64_t emit(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, 
 uint64_t emit_blob(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const void* bytes,
                    size_t length, uint16_t flags) {
   Ring& r = ring();
-  if (!r.header) return 0;
-  const size_t limit = r.header->capacity_blob / 4;
+  const RingHeader* header = r.header.load(std::memory_order_acquire);
+  if (!header) return 0;
+  const size_t limit = header->capacity_blob / 4;
   if (length > limit) {
     length = limit;
     flags |= kTruncated;

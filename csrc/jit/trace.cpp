@@ -16,6 +16,9 @@ void record_call(const OperatorInfo& op, const Stack& arguments, const Stack& re
 
 }  // namespace
 
+// Once, before any thread: who has no key Tracer never asks for it.
+[[maybe_unused]] const bool g_told = (g_tracer = &record_call) != nullptr;
+
 Tracing::Tracing(std::string name) : graph_(make_ref<Graph>()) {
   graph_->set_name(std::move(name));
 }
@@ -23,7 +26,6 @@ Tracing::Tracing(std::string name) : graph_(make_ref<Graph>()) {
 void Tracing::begin(std::string name) {
   check(!t_tracing, "trace: this thread is tracing already; a trace is not made inside of another");
   t_tracing.reset(new Tracing(std::move(name)));
-  g_tracer = &record_call;
   t_state.included = t_state.included | Key::kTracer;
 }
 
