@@ -185,6 +185,11 @@ int FusedProgram::converted(int id, DType dtype, bool copy) {
     const TermKind made = items[static_cast<size_t>(step.result)].kind;
     if (!step.op && step.operands[0] == id && made.dtype == dtype) return step.result;
   }
+  return add_conversion(id, dtype);
+}
+
+int FusedProgram::add_conversion(int id, DType dtype) {
+  const Item source = items[static_cast<size_t>(id)];
   Step step;
   step.loop = conversion(dtype, source.kind.dtype);
   step.params = std::make_shared<Params>();
@@ -198,8 +203,9 @@ int FusedProgram::converted(int id, DType dtype, bool copy) {
 std::optional<Term> Builder::step(std::string_view name, std::span<const StepArgument> arguments) {
   name = plain(name);
   FusedProgram& p = *program_;
-  // A step needs at most a conversion per operand, and an expansion a few steps.
-  if (p.steps.size() + 8 > kMaxSteps || p.numbers.size() + 8 > kMaxNumbers) return std::nullopt;
+  // A step needs at most a conversion per operand, an expansion a few steps, an output a copy.
+  if (p.steps.size() + 8 + kMaxOutputs > kMaxSteps || p.numbers.size() + 8 > kMaxNumbers)
+    return std::nullopt;
   const StepOperator* op = find_operator(name);
   if (!op) return expand(name, arguments);
   const std::optional<Call> call = sort(*op, arguments);
@@ -253,7 +259,12 @@ void Builder::output(Term term) {
   check(p.outputs.size() < kMaxOutputs, "FusedProgram: more than ", kMaxOutputs, " outputs");
   const Item item = p.items[static_cast<size_t>(term.id)];
   check(is_tensor(term), "FusedProgram: a number is no output");
-  const int id = item.is == Item::Is::kStep ? term.id : p.converted(term.id, item.kind.dtype, true);
+  // A tensor of its own: neither an input's nor another output's, which someone may write to.
+  const bool own = item.is == Item::Is::kStep &&
+                   std::none_of(p.outputs.begin(), p.outputs.end(), [&](const Output& other) {
+                     return !other.fold && other.item == term.id;
+                   });
+  const int id = own ? term.id : p.add_conversion(term.id, item.kind.dtype);
   p.outputs.push_back({.item = id, .dtype = item.kind.dtype});
 }
 

@@ -162,7 +162,7 @@ class Describer {
     int64_t read = 0, written = 0;
     for (const int id : p_.inputs) read += item(id).last_use >= 0 ? width(id) : 0;
     for (const Output& output : p_.outputs) {
-      if (!output.fold && output.same_as < 0) written += width(output.item);
+      if (!output.fold) written += width(output.item);
     }
     int64_t eager = 0;  // what the steps would read and write one by one
     for (const Step& step : p_.steps) {

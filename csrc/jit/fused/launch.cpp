@@ -53,9 +53,8 @@ void walk_around(const FusedProgram& program, const std::vector<Shape>& shapes,
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
     const Shape& shape = shapes[static_cast<size_t>(output.item)];
-    outputs[i] = output.same_as >= 0 ? outputs[static_cast<size_t>(output.same_as)]
-                 : output.fold       ? make_reduced(program, output, sizes)
-                                     : empty_strided(shape.sizes, shape.strides, output.dtype);
+    outputs[i] = output.fold ? make_reduced(program, output, sizes)
+                             : empty_strided(shape.sizes, shape.strides, output.dtype);
   }
   walk.go_around(shapes, inputs, outputs);
   if (launch) walk.tell(*launch);
@@ -112,8 +111,7 @@ void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<
   const TensorImpl& first = *inputs[0].impl();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
-    outputs[i] = output.same_as >= 0 ? outputs[static_cast<size_t>(output.same_as)]
-                                     : empty_dense(first.layout(), first.numel(), output.dtype);
+    outputs[i] = empty_dense(first.layout(), first.numel(), output.dtype);
   }
   Walk walk(program);
   walk.set_numbers(numbers);

@@ -90,11 +90,10 @@ void FusedProgram::allocate() {
     for (const int id : units[u].reads(*this)) item(id).last_use = static_cast<int>(u);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    Output& output = outputs[i];
+    const Output& output = outputs[i];
     Item& made = item(output.item);
     made.last_use = static_cast<int>(units.size());
-    output.same_as = output.fold ? -1 : made.output;
-    if (!output.fold && made.output < 0) made.output = static_cast<int>(i);
+    if (!output.fold) made.output = static_cast<int>(i);
   }
   all_inputs_used =
       std::all_of(inputs.begin(), inputs.end(), [&](int id) { return item(id).last_use >= 0; });

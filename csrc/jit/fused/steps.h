@@ -78,7 +78,6 @@ struct Output {
   bool keepdim = false;
   bool mean = false;
   std::string_view name = {};  // "sum"
-  int same_as = -1;            // an earlier output that is the same tensor
 };
 
 class FusedProgram {
@@ -101,6 +100,7 @@ class FusedProgram {
   // For the Builder: items that are there already are found again.
   int number_item(const Number& wanted);
   int converted(int id, DType dtype, bool copy = false);
+  int add_conversion(int id, DType dtype);  // a new one
   int add(Step step, TermKind made);
 
   // Finds the live steps, makes units of them and gives their results registers. Called once, by

@@ -107,7 +107,7 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
     const Output& output = program.outputs[i];
     const int64_t width = itemsize(output.dtype);
     const Shape& shape = shapes[static_cast<size_t>(output.item)];
-    const bool plain = !output.fold && output.same_as < 0;
+    const bool plain = !output.fold;
     const Run& run =
         written.emplace_back(plain ? Run(space, shape, outputs[i].data(), width) : Run());
     if (plain && !run.dense()) bytes += width;
@@ -127,7 +127,7 @@ void Walk::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> i
   }
   for (size_t i = 0; i < written.size(); ++i) {
     const Output& output = program.outputs[i];
-    if (output.fold || output.same_as >= 0) continue;
+    if (output.fold) continue;
     const Run& run = written[i];
     if (run.dense()) {
       at(output.item) = {run.data(), run.item(), -1};
