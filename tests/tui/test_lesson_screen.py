@@ -124,6 +124,19 @@ async def test_the_exercise_is_edited_here_and_saved_on_leaving() -> None:
         assert course.runner.exercise_path().read_text(encoding="utf-8").startswith("# mine")
 
 
+async def test_h_is_a_hint_where_the_text_is_read() -> None:
+    course = Course.open("strides")
+    course.go(step_of(course, "exercise"))
+    app = Underhood("lesson", lesson="strides")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = app.screen
+        await until(pilot, lambda: screen.course is not None)
+        await pilot.press("h")
+        await until(pilot, lambda: bool(screen.said) and screen.said[0][1].startswith("Hint 1"))
+        await pilot.press("j", "h")
+        await until(pilot, lambda: screen.said[0][1].startswith("Hint 2"))
+
+
 async def test_an_unknown_lesson_is_a_message() -> None:
     app = Underhood("lesson", lesson="cooking")
     async with app.run_test(size=(80, 24)) as pilot:

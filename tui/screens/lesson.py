@@ -11,13 +11,14 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Input
 
-from tui.keys import LESSON, bindings
+from tui.keys import CURSOR, LESSON, bindings
 from tui.render import UNICODE, Glyphs, Picture, Span
 from tui.screens.base import BaseScreen, key_words
 from tui.screens.sheet import Sheet
@@ -34,6 +35,12 @@ WATCH_SECONDS = 0.5
 READABLE = 84  # columns: longer lines of prose tire the eye
 VERDICT_ROWS = 9
 SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes between them
+
+
+class Prose(Canvas, inherit_bindings=False):
+    """The text of a step, where `h` is not left but a hint."""
+
+    BINDINGS = bindings(tuple(replace(key, keys=key.keys.removesuffix(",h")) for key in CURSOR))
 
 
 class LessonScreen(BaseScreen):
@@ -67,7 +74,7 @@ class LessonScreen(BaseScreen):
     def body(self) -> ComposeResult:
         yield Bar(id="title")
         with Horizontal(id="lesson"):
-            yield Canvas(id="prose")
+            yield Prose(id="prose")
             yield Viewer(side=False)
         yield Canvas(id="verdict")
         yield Input(id="answer", placeholder="your answer", select_on_focus=False)
