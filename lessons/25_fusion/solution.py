@@ -28,4 +28,4 @@ def ending(x):
 x = engine.rand(1000)
 for function in (one, two, shared, ending):
     print(function.name)
-    print(function.graph_for(x).text(False))
+    print(function.graph_for(x).str(False))

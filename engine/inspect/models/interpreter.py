@@ -140,9 +140,19 @@ class _Frame:
         self.row = row
         self.number = int(table.id[row])
         self.since, self.until = int(table.since[row]), int(table.until[row])
-        self.code = self.jit.code(int(table.code[row]))
+        self.began = self.since  # where the code that runs now began
+        self.code = self.jit.code(self._code_now(int(table.code[row])))
         self.selection = selection
         self.family = self.jit.links.family([selection.value]) if selection.value else frozenset()
+
+    def _code_now(self, code: int) -> int:
+        """After a bail-out other code goes on, from its first step on."""
+        steps, outs = self.jit.tables.steps, self.jit.tables.bail_outs
+        rows = steps.until_now("frame", self.number, self.moment)
+        last = int(steps.since[rows[-1]]) if len(rows) else -1
+        for row in outs.until_now("frame", self.number, last):
+            self.began, code = int(outs.since[row]), int(outs.to[row])
+        return code
 
     def model(self, running: Any) -> InterpreterModel:
         steps = self.jit.tables.steps
@@ -181,7 +191,9 @@ class _Frame:
     def _instructions(self, rows: Any, pc: int, next_pc: int) -> tuple[InstructionRow, ...]:
         if self.code is None:
             return ()
-        runs = bincount(self.jit.tables.steps.pc[rows], minlength=len(self.code.instructions))
+        steps = self.jit.tables.steps
+        here = rows[steps.since[rows] > self.began]
+        runs = bincount(steps.pc[here], minlength=len(self.code.instructions))
         return tuple(
             InstructionRow(
                 number, one["text"], one["op"], Place(*one["span"]) if one["span"] else None,
@@ -205,10 +217,11 @@ class _Frame:
         return bool(self.family) and bool(self._made(instruction) & self.family)
 
     def _next_pc(self, rows: Any, pc: int) -> int:
-        """Where the frame goes on: the instruction of its next recorded step."""
+        """Where the frame goes on: the instruction of its next recorded step; -1 in other code."""
         steps = self.jit.tables.steps
         mine = steps.where("frame", self.number)
-        return int(steps.pc[mine[len(rows)]]) if len(rows) < len(mine) else -1
+        bailed = len(rows) and self.code and self.code.instructions[pc]["op"] == "BAIL_OUT"
+        return int(steps.pc[mine[len(rows)]]) if len(rows) < len(mine) and not bailed else -1
 
     def _place(self, pc: int) -> tuple[Place | None, Any]:
         """Where an instruction comes from, and the function that this is in."""

@@ -80,3 +80,34 @@ def test_there_is_a_model_at_every_moment(program):
 
 def test_before_the_first_frame_it_says_so():
     assert "comes later" in at(recorded(LOOP), 0).why
+
+
+BAILS = """
+import engine
+
+@engine.jit.script
+def f(x):
+    return (x * 2).exp()
+
+for _ in range(3):
+    f(engine.ones(4))
+out = f(engine.ones(4, dtype=engine.float64))
+"""
+
+
+def test_after_a_bail_out_the_other_code_is_shown():
+    history = recorded(BAILS)
+    (out,) = (int(moment) for moment in history.jit.tables.bail_outs.since)
+    frame = int(history.jit.tables.bail_outs.frame[0])
+    walked = steps_of(history, frame)
+    before = [moment for moment, _ in walked if moment < out]
+    gives_up = at(history, before[-1])
+    assert [row.op for row in gives_up.instructions if row.here] == ["BAIL_OUT"]
+    assert gives_up.next_pc == -1  # it is an instruction of other code
+    for step, (moment, pc) in enumerate(walked[len(before) :]):
+        model = at(history, moment)
+        assert model.code == int(history.jit.tables.bail_outs.to[0]) != gives_up.code
+        assert not any(row.op in ("GUARD", "BAIL_OUT") for row in model.instructions)
+        assert [row.runs for row in model.instructions[: step + 1]] == [1] * (step + 1)
+        assert [row.pc for row in model.instructions if row.here] == [pc]
+    assert [note.sort for note in model.notes] == ["guard", "bail-out"]
