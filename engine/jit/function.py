@@ -211,7 +211,7 @@ class ScriptFunction:
         """The graph as Python source again."""
         from engine.jit.source_again import python_of
 
-        return python_of(self.graph, self.name)
+        return python_of(self._native, getattr(self._compiled, "display_name", self.name))
 
     def save(self, f: Any) -> None:
         """Writes it to one file: see `jit.save`."""

@@ -60,7 +60,7 @@ class ScriptMethod:
         """The graph as Python source again."""
         from engine.jit.source_again import python_of
 
-        return python_of(self.graph, self.__name__)
+        return python_of(self._function, self.__name__)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that runs for inputs like these: optimised, and specialised once it has run."""
@@ -158,7 +158,7 @@ class ScriptModule(Module):
         return super().__call__(*args, **kwargs)
 
     @property
-    def forward(self) -> ScriptMethod:  # type: ignore[override]
+    def forward(self) -> ScriptMethod:
         """The compiled forward; a call of it raises what its operators raise."""
         return self._method("forward")
 
@@ -203,7 +203,7 @@ class ScriptModule(Module):
         save(self, f, _extra_files)
 
     def _get_name(self) -> str:
-        return "ScriptModule"
+        return "RecursiveScriptModule"
 
     def extra_repr(self) -> str:
         """What the printed module says behind its name."""

@@ -1,227 +1,275 @@
-"""A graph as Python source again: `fn.code`, for reading.
+"""A graph as Python source again, for reading: `fn.code`, in PyTorch's form.
 
-Constants, and what is used once by the statement that follows, are written where they are used.
+What is used once, by what follows, is written where it is used, as long as the line stays short and
+the order in which things run stays the same. Constants are written where they are used, and what
+has a name of its own keeps it.
 """
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine._native import lib
-from engine.jit.graph import Graph, text_of
+from engine.jit.function import NativeFunction
+from engine.jit.source_expressions import annotation, constant, expression
 
-_INFIX = {
-    "aten::__and__": "&", "aten::__or__": "|", "aten::__xor__": "^", "aten::lt": "<",
-    "aten::gt": ">", "aten::le": "<=", "aten::ge": ">=", "aten::eq": "==", "aten::ne": "!=",
-    "aten::__is__": "is", "aten::__isnot__": "is not", "aten::floordiv": "//",
-}  # fmt: skip
-_WORDS = {"aten::__not__": "not {}", "aten::neg": "-{}", "aten::len": "len({})"}
-_CASTS = {
-    "aten::Bool": "bool", "aten::Int": "int", "aten::Float": "float", "aten::str": "str",
-    "prim::Print": "print",
-}  # fmt: skip
+Data = dict[str, Any]  # a block, node or value of the snapshot: see csrc/jit/snapshot.h
+_LONG = 40  # columns, with the indentation, from which on an expression gets a line of its own
+_ENDLESS = str(2**63 - 1)  # turns of a loop without `range`
+_RETURN = "return"  # stands for the end of a block among the uses of a value
 
 
-def python_of(graph: Graph, name: str) -> str:
-    """The source of a function that does what the graph does."""
-    return _Writer(graph.snapshot()).function(name)
-
-
-def _annotation(type: str) -> str:
-    return text_of(lib.uh_type_annotation(type.encode()))
+def python_of(function: NativeFunction, name: str) -> str:
+    """The source of a function that does what the graph of `function` does."""
+    snapshot = function.graph.snapshot()
+    return _Writer(snapshot["block"]).function(name, function.signature())
 
 
 class _Writer:
-    def __init__(self, snapshot: dict[str, Any]) -> None:
-        self.block = snapshot["block"]
-        self.names: dict[int, str] = {}
-        self.taken: set[str] = set()
-        self.uses: dict[int, int] = {}
+    def __init__(self, block: Data) -> None:
+        self.block = block
         self.types: dict[int, str] = {}
-        self._count(self.block)
+        self.made_by: dict[int, Data] = {}
+        self.home: dict[int, Data] = {}  # node -> its block
+        self.uses: dict[int, list[tuple[Data | str, Data]]] = {}  # value -> (user, block of that)
+        self._read(block)
+        self.inline: set[int] = set()  # nodes
+        self._scan(block)
+        self.texts: dict[int, str] = {}  # how a value is written
+        self.waiting: set[int] = set()  # values that are written where they are used
+        self.taken: set[str] = set()
+        self.numbers: dict[str, int] = {}  # stem -> the next number to try
         self.lines: list[str] = []
 
-    def _count(self, block: dict[str, Any]) -> None:
+    def _read(self, block: Data) -> None:
         self.types.update({one["id"]: one["type"] for one in block["params"]})
         for node in block["nodes"]:
-            self.types.update({one["id"]: one["type"] for one in node["outputs"]})
+            self.home[node["id"]] = block
+            for one in node["outputs"]:
+                self.types[one["id"]] = one["type"]
+                self.made_by[one["id"]] = node
             for value in node["inputs"]:
-                self.uses[value] = self.uses.get(value, 0) + 1
+                self.uses.setdefault(value, []).append((node, block))
             for inner in node["blocks"]:
-                self._count(inner)
+                self._read(inner)
         for value in block["returns"]:
-            self.uses[value] = self.uses.get(value, 0) + 1
+            self.uses.setdefault(value, []).append((_RETURN, block))
+
+    # What is written where it is used
+
+    def _scan(self, block: Data) -> None:
+        nodes = block["nodes"]
+        places = {node["id"]: i for i, node in enumerate(nodes)}
+
+        def before(i: int) -> int:
+            """The place of the last node before `i` that is no constant; -1."""
+            i -= 1
+            while i >= 0 and _constant_like(nodes[i]):
+                i -= 1
+            return i
+
+        def inputs(values: Sequence[int], place: int) -> int:
+            """Marks what ends right before `place` and is used by it, from the last input on."""
+            for value in reversed(values):
+                node = self.made_by.get(value)
+                if node is None or place < 0 or node["id"] != nodes[place]["id"]:
+                    continue
+                if self._may_be_inline(node):
+                    self.inline.add(node["id"])
+                    place = inputs(node["inputs"], before(place))
+            return place
+
+        inputs(block["returns"], before(len(nodes)))
+        for node in reversed(nodes):
+            for inner in node["blocks"]:
+                self._scan(inner)
+            if node["id"] not in self.inline:
+                inputs(node["inputs"], before(places[node["id"]]))
+
+    def _may_be_inline(self, node: Data) -> bool:
+        if len(node["outputs"]) != 1 or node["blocks"] or node["kind"] == "prim::isinstance":
+            return False
+        (value,) = node["outputs"]
+        uses = self.uses.get(value["id"], [])
+        if len(uses) != 1 or uses[0][1] is not self.home[node["id"]]:
+            return False
+        return uses[0][0] is _RETURN or value["name"].isdigit()
 
     # Names
 
-    def _name(self, value: dict[str, Any]) -> str:
+    def _name(self, value: Data) -> str:
         """x for %x.1, x0 for the next x; _0 for what has only a number."""
         stem = re.sub(r"\W", "_", re.sub(r"\.\d+$", "", value["name"]))
         if not stem or stem[0].isdigit():
             stem = "_"
-        if keyword.iskeyword(stem):
+        elif keyword.iskeyword(stem):
             stem += "_"
-        name, number = (stem, 0) if stem != "_" else ("_0", 1)
-        while name in self.taken:
+        name, number = stem, self.numbers.get(stem, 0)
+        while name == "_" or name in self.taken:
             name, number = f"{stem}{number}", number + 1
+        self.numbers[stem] = number
         self.taken.add(name)
-        self.names[value["id"]] = name
+        self.texts[value["id"]] = name
         return name
 
-    def _of(self, value: int) -> str:
-        return self.names[value]
+    def _share(self, values: Sequence[Data], names: Sequence[str]) -> None:
+        self.texts.update({one["id"]: name for one, name in zip(values, names, strict=True)})
 
-    # Writing
+    # Statements
 
-    def function(self, name: str) -> str:
-        parameters = []
-        for value in self.block["params"]:
-            declared = f": {_annotation(value['type'])}"
+    def function(self, name: str, signature: inspect.Signature) -> str:
+        """The whole function, `signature` telling its defaults."""
+        parameters: list[str] = []
+        for value, python in zip(self.block["params"], signature.parameters.values(), strict=True):
             shown = self._name(value)
-            is_self = shown == "self" and value["type"].startswith("__torch__.")
-            parameters.append(shown if is_self else shown + declared)
-        self._body(self.block, 1)
-        results = [self._of(value) for value in self.block["returns"]]
-        returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
-        self._say(1, f"return {returned}")
-        types = [_annotation(self.types[value]) for value in self.block["returns"]]
-        result = types[0] if len(types) == 1 else f"Tuple[{', '.join(types)}]"
-        head = f"def {name}({(',' + chr(10) + '    ').join(parameters)}) -> {result}:"
+            if value["type"].startswith("__torch__.") and not parameters:
+                parameters.append(shown)  # the module itself
+                continue
+            text = f"{shown}: {annotation(value['type'])}"
+            if python.default is not inspect.Parameter.empty:
+                text += f"={constant(python.default)}"
+            parameters.append(text)
+        for node in self._constants(self.block, set()):
+            self._constant(node)
+        self._nodes(self.block, 1)
+        self._split(self.block["returns"], 1)
+        results = [self.texts[value] for value in self.block["returns"]]
+        result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        self._say(1, f"return {result}")
+        types = [annotation(self.types[value]) for value in self.block["returns"]]
+        type = types[0] if len(types) == 1 else f"Tuple[{', '.join(types)}]"
+        head = f"def {name}({(',' + chr(10) + '    ').join(parameters)}) -> {type}:"
         return "\n".join([head, *self.lines]) + "\n"
 
-    def _say(self, depth: int, text: str) -> None:
-        self.lines.append("  " * depth + text)
+    def _say(self, level: int, text: str) -> None:
+        self.lines.append("  " * level + text)
 
-    def _body(self, block: dict[str, Any], depth: int) -> None:
-        nodes = block["nodes"]
-        for i, node in enumerate(nodes):
-            follower = nodes[i + 1]["inputs"] if i + 1 < len(nodes) else block["returns"]
-            self._node(node, depth, follower)
+    def _constants(self, block: Data, seen: set[int]) -> Iterator[Data]:
+        """All constants, in the order of their first use."""
+        for node in block["nodes"]:
+            yield from self._constants_of(node["inputs"], seen)
+            for inner in node["blocks"]:
+                yield from self._constants(inner, seen)
+        yield from self._constants_of(block["returns"], seen)
 
-    def _node(self, node: dict[str, Any], depth: int, follower: list[int]) -> None:
-        kind = node["kind"]
-        if kind == "prim::If":
-            self._branches(node, depth)
-        elif kind == "prim::Loop":
-            self._loop(node, depth)
+    def _constants_of(self, values: Sequence[int], seen: set[int]) -> Iterator[Data]:
+        for value in values:
+            node = self.made_by.get(value)
+            if node is not None and _constant_like(node) and node["id"] not in seen:
+                seen.add(node["id"])
+                yield node
+
+    def _constant(self, node: Data) -> None:
+        (value,) = node["outputs"]
+        text = expression(node, [], self.types)
+        if node["kind"] == "prim::Uninitialized" or len(text) + 2 >= _LONG:
+            self._say(1, f"{self._name(value)} = {text}")
         else:
-            text = self._expression(node)
-            outputs = node["outputs"]
-            if kind == "prim::Constant":
-                self.names[outputs[0]["id"]] = text
-            elif not outputs:
-                self._say(depth, text)
-            elif len(outputs) == 1 and self._goes_along(node, outputs[0], follower):
-                self.names[outputs[0]["id"]] = f"({text})" if " " in text.split("(")[0] else text
+            self.texts[value["id"]] = text
+
+    def _nodes(self, block: Data, level: int) -> None:
+        for node in block["nodes"]:
+            if node["kind"] == "prim::If":
+                self._if(node, level)
+            elif node["kind"] == "prim::Loop":
+                self._loop(node, level)
+            elif not _constant_like(node):
+                self._plain(node, level)
+
+    def _plain(self, node: Data, level: int) -> None:
+        self._split(node["inputs"], level)
+        text = expression(node, [self.texts[value] for value in node["inputs"]], self.types)
+        outputs = node["outputs"]
+        if node["id"] in self.inline:
+            self.texts[outputs[0]["id"]] = text
+            self.waiting.add(outputs[0]["id"])
+        elif not outputs:
+            self._say(level, text)
+        else:
+            names = ", ".join(map(self._name, outputs))
+            unpacks = node["kind"] in ("prim::TupleUnpack", "prim::ListUnpack")
+            self._say(level, f"{names}{', ' if unpacks else ' '}= {text}")
+
+    def _split(self, values: Sequence[int], level: int) -> None:
+        """Lines for the values up to the last one that is too long to stand within a line."""
+        waiting = [value for value in values if value in self.waiting]
+        long = [len(self.texts[value]) + 2 * level >= _LONG for value in waiting]
+        for value, _ in zip(waiting, range(_last(long) + 1), strict=False):
+            text = self.texts[value]
+            self.waiting.discard(value)
+            named = next(o for o in self.made_by[value]["outputs"] if o["id"] == value)
+            self._say(level, f"{self._name(named)} = {text}")
+
+    def _assign(self, level: int, names: Sequence[str], values: Sequence[int]) -> None:
+        if names:
+            texts = ", ".join(self.texts[value] for value in values)
+            self._say(level, f"{', '.join(names)} = {texts}")
+
+    def _if(self, node: Data, level: int) -> None:
+        self._split(node["inputs"], level)
+        condition = self.texts[node["inputs"][0]]
+        outputs = node["outputs"]
+        names = [self._name(one) for one in outputs]
+        for word, block in zip((f"if {condition}:", "else:"), node["blocks"], strict=True):
+            self._say(level, word)
+            there = len(self.lines)
+            self._nodes(block, level + 1)
+            self._split(block["returns"], level + 1)
+            if len(names) == 1 and self._differs(block["returns"][0], outputs[0]):
+                of = annotation(outputs[0]["type"])
+                self._assign(level + 1, [f"{names[0]} : {of}"], block["returns"])
             else:
-                self._say(depth, f"{', '.join(map(self._name, outputs))} = {text}")
+                self._assign(level + 1, names, block["returns"])
+            if len(self.lines) == there:
+                self._say(level + 1, "pass")
 
-    def _goes_along(self, node: dict[str, Any], value: dict[str, Any], follower: list[int]) -> bool:
-        """Used once, by what comes next, and without a name of its own."""
-        plain = value["name"].isdigit() and self.uses.get(value["id"]) == 1
-        return plain and value["id"] in follower and not node["kind"].endswith("_")
+    def _differs(self, value: int, wanted: Data) -> bool:
+        given = annotation(self.types[value])
+        return given not in (annotation(wanted["type"]), "NoneType")
 
-    def _branches(self, node: dict[str, Any], depth: int) -> None:
-        names = [self._name(value) for value in node["outputs"]]
-        first = len(self.lines)
-        for word, block in zip(
-            (f"if {self._of(node['inputs'][0])}:", "else:"), node["blocks"], strict=True
-        ):
-            self._say(depth, word)
-            before = len(self.lines)
-            self._body(block, depth + 1)
-            for name, value in zip(names, block["returns"], strict=True):
-                self._say(depth + 1, f"{name} = {self._of(value)}")
-            if len(self.lines) == before:
-                self._say(depth + 1, "pass")
-        assert len(self.lines) > first
+    def _is_true(self, value: int) -> bool:
+        node = self.made_by.get(value)
+        return node is not None and _constant_like(node) and self.texts[value] == "True"
 
-    def _loop(self, node: dict[str, Any], depth: int) -> None:
+    def _loop(self, node: Data, level: int) -> None:
         count, start, *carried = node["inputs"]
         (block,) = node["blocks"]
-        names = [self._name(value) for value in node["outputs"]]
-        for name, value in zip(names, carried, strict=True):
-            self._say(depth, f"{name} = {self._of(value)}")
         turn, *params = block["params"]
         condition, *returned = block["returns"]
-        for name, value in zip(names, params, strict=True):
-            self.names[value["id"]] = name
-        endless = self._of(count) == str(2**63 - 1)
-        counter = self._name(turn)
-        if endless:
-            going = self._name({"id": node["id"], "name": "going"})
-            self._say(depth, f"{going} = {self._of(start)}")
-            self._say(depth, f"while {going}:")
+        self._split(node["inputs"], level)
+        names = [self._name(one) for one in node["outputs"]]
+        self._share(params, names)
+        for name, value, output in zip(names, carried, node["outputs"], strict=True):
+            differs = annotation(self.types[value]) != annotation(output["type"])
+            of = f": {annotation(output['type'])}" if differs else ""
+            self._say(level, f"{name}{of} = {self.texts[value]}")
+        endless = self.texts[count] == _ENDLESS
+        always = self.texts[start] == "True" and self._is_true(condition)
+        if endless and not always:
+            going = self._name({"id": -1, "name": ""})
+            self._say(level, f"{going} = {self.texts[start]}")
+            self._say(level, f"while {going}:")
+            names, returned = [going, *names], [condition, *returned]
         else:
-            self._say(depth, f"for {counter} in range({self._of(count)}):")
-        self._body(block, depth + 1)
-        news = [self._of(value) for value in returned]
-        if names:
-            self._say(depth + 1, f"{', '.join(names)} = {', '.join(news)}")
-        if endless:
-            self._say(depth + 1, f"{going} = {self._of(condition)}")
-        elif self._of(condition) != "True":
-            self._say(depth + 1, f"if not {self._of(condition)}: break")
-        elif not names and not block["nodes"]:
-            self._say(depth + 1, "pass")
-
-    def _expression(self, node: dict[str, Any]) -> str:
-        kind, args = node["kind"], [self._of(value) for value in node["inputs"]]
-        attributes = node["attributes"]
-        match kind:
-            case "prim::Constant":
-                return _constant(attributes, node["outputs"][0]["type"])
-            case "prim::ListConstruct":
-                return f"[{', '.join(args)}]"
-            case "prim::TupleConstruct":
-                return f"({', '.join(args)}{',' if len(args) == 1 else ''})"
-            case "prim::DictConstruct":
-                pairs = zip(args[::2], args[1::2], strict=True)
-                return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
-            case "prim::ListUnpack" | "prim::TupleUnpack":
-                return args[0]
-            case "prim::TupleIndex" | "aten::__getitem__":
-                return f"{args[0]}[{args[1]}]"
-            case "aten::_set_item":
-                return f"{args[0]}[{args[1]}] = {args[2]}"
-            case "prim::GetAttr":
-                return f"{args[0]}.{attributes['name'].strip(chr(34))}"
-            case "prim::SetAttr":
-                return f"{args[0]}.{attributes['name'].strip(chr(34))} = {args[1]}"
-            case "prim::CallFunction":
-                return f"{args[0]}({', '.join(args[1:])})"
-            case "prim::CallMethod":
-                method = attributes["name"].strip('"')
-                return f"{args[0]}.{method}({', '.join(args[1:])})"
-            case "prim::RaiseException":
-                return f"ops.prim.RaiseException({args[0]})"
-            case "prim::unchecked_cast":
-                return f"unchecked_cast({_annotation(node['outputs'][0]['type'])}, {args[0]})"
-        if kind in _INFIX and len(args) == 2 and not _tensors(node):
-            return f"{args[0]} {_INFIX[kind]} {args[1]}"
-        if kind in _WORDS and not _tensors(node):
-            return _WORDS[kind].format(*args)
-        if kind in _CASTS:
-            return f"{_CASTS[kind]}({', '.join(args)})"
-        space, _, name = kind.partition("::")
-        where = "torch" if space == "aten" else f"ops.{space}"
-        return f"{where}.{name}({', '.join(args)})"
+            counter = self._name(turn)
+            self._say(level, f"for {counter} in range({self.texts[count]}):")
+        there = len(self.lines)
+        self._nodes(block, level + 1)
+        self._split(returned, level + 1)
+        self._assign(level + 1, names, returned)
+        if not endless and not always:  # no source makes this one, passes do
+            self._say(level + 1, f"if not {self.texts[condition]}: break")
+        if len(self.lines) == there:
+            self._say(level + 1, "pass")
 
 
-def _tensors(node: dict[str, Any]) -> bool:
-    return any("Tensor" in value["type"] or "(" in value["type"] for value in node["outputs"])
+def _constant_like(node: Data) -> bool:
+    return node["kind"] in ("prim::Constant", "prim::Uninitialized")
 
 
-def _constant(attributes: dict[str, str], type: str) -> str:
-    if "name" in attributes:
-        return attributes["name"].strip('"')
-    text = attributes.get("value", "None")
-    if type == "bool":
-        return str(text == "1")
-    if type == "Device":
-        return f"torch.device({text})"
-    if type == "float" and text in ("inf", "-inf", "nan"):
-        return f'float("{text}")'
-    return "CONSTANT" if text.startswith("<") else text
+def _last(flags: Sequence[bool]) -> int:
+    """The place of the last True; -1."""
+    return max((i for i, one in enumerate(flags) if one), default=-1)

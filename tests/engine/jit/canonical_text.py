@@ -1,7 +1,7 @@
 """The text of a graph without what two compilers may choose: numbers, pooled constants, places.
 
 Constants stand where they are used; names count from the top. Run with PyTorch installed, this
-file records the graphs that PyTorch makes of the programs, those that come out the same:
+file records the graphs and the source that PyTorch makes of the programs, those that come out the same:
 python tests/engine/jit/canonical_text.py
 """
 
@@ -58,12 +58,18 @@ def of_ours(fn):
     from engine._native import ffi, lib
     from engine.jit.frontend import compile_function
 
-    graph = lib.uh_graph_copy(compile_function(fn).graph)
+    compiled = compile_function(fn)  # which the graph goes with
+    graph = lib.uh_graph_copy(compiled.graph)
     for name in PASSES:
         assert lib.uh_pass_run(graph, name.encode()) >= 0, ffi.string(lib.uh_last_error())
     text = ffi.string(lib.uh_graph_text(graph, 0)).decode()
     lib.uh_graph_release(graph)
     return canonical(text)
+
+
+def without_module(code):
+    """Source without the module that its functions and classes stand in."""
+    return re.sub(r"__torch__\.([\w.]+\.)?(\w+)", r"__torch__.\2", code)
 
 
 def _record():
@@ -75,9 +81,11 @@ def _record():
 
     import torch
 
+    import engine
+
     here = Path(__file__).parent
     sys.path[:0] = [str(here), folder := tempfile.mkdtemp()]
-    recorded = {}
+    recorded, codes = {}, {}
     for module in ("control_flow", "containers", "numbers_and_types", "documented"):
         source = (here / "programs" / f"{module}.py").read_text()
         source = source.replace("import engine\n", "import torch as engine\n")
@@ -86,18 +94,21 @@ def _record():
         theirs = importlib.import_module(f"of_torch_{module}")
         for fn, _ in importlib.import_module(f"tests.engine.jit.programs.{module}").CASES:
             try:
-                graph = torch.jit.script(getattr(theirs, fn.__name__)).graph
+                made = torch.jit.script(getattr(theirs, fn.__name__))
             except Exception as error:
                 print(f"PyTorch refuses {fn.__name__}: {str(error).strip().splitlines()[0]}")
                 continue
-            text = canonical(str(graph))
+            if (code := without_module(made.code)) == without_module(engine.jit.script(fn).code):
+                codes[f"{module}.{fn.__name__}"] = code.splitlines()
+            text = canonical(str(made.graph))
             if text == of_ours(fn):
                 recorded[f"{module}.{fn.__name__}"] = text.splitlines()
             else:
                 print(f"not the same: {module}.{fn.__name__}")
-    where = here / "programs" / "pytorch_graphs.json"
-    where.write_text(json.dumps(recorded, indent=1) + "\n")
-    print(len(recorded))
+    for name, found in (("graphs", recorded), ("code", codes)):
+        where = here / "programs" / f"pytorch_{name}.json"
+        where.write_text(json.dumps(found, indent=1) + "\n")
+        print(len(found), name)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from canonical_text import of_ours
+from canonical_text import of_ours, without_module
 
 import engine
 from engine import jit
@@ -14,7 +14,9 @@ from engine._native import ffi, lib
 from engine.jit.frontend import compile_function
 from tests.engine.jit.programs import control_flow, documented
 
-RECORDED = json.loads((Path(__file__).parent / "programs" / "pytorch_graphs.json").read_text())
+FOLDER = Path(__file__).parent / "programs"
+RECORDED = json.loads((FOLDER / "pytorch_graphs.json").read_text())
+CODES = json.loads((FOLDER / "pytorch_code.json").read_text())
 PROGRAMS = [
     fn
     for module in ("control_flow", "containers", "numbers_and_types", "documented")
@@ -29,13 +31,22 @@ def test_the_graph_is_that_of_pytorch(name):
     assert of_ours(fn).splitlines() == RECORDED[name]
 
 
+@pytest.mark.parametrize("name", CODES)
+def test_the_source_again_is_that_of_pytorch(name):
+    module, _, function = name.rpartition(".")
+    fn = getattr(importlib.import_module(f"tests.engine.jit.programs.{module}"), function)
+    assert without_module(jit.script(fn).code).splitlines() == CODES[name]
+
+
 def test_there_are_a_few_dozen():
     assert len(RECORDED) >= 40
+    assert len(CODES) >= 40
 
 
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
 def test_every_value_has_an_origin(fn):
-    graph = compile_function(fn).graph
+    compiled = compile_function(fn)  # which the graph goes with
+    graph = compiled.graph
     assert ffi.string(lib.uh_graph_lint(graph)).decode() == ""
     assert lib.uh_graph_verify(graph) == 0
 
