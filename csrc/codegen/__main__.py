@@ -21,6 +21,7 @@ import fused
 import model
 import pointwise
 import python_ops
+import saved
 import stubs
 
 
@@ -53,6 +54,7 @@ def main() -> int:
         out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
         out / "fused_table.cpp": fused.table_cpp(ops, args.source / "ops" / "kernel"),
+        out / "saved_table.cpp": saved.table_cpp(ops),
     }
     for number, signatures in enumerate(cpp_ops.signatures(ops)):
         kept[out / f"signatures_{number}.cpp"] = cpp_ops.signatures_cpp(signatures)

@@ -11,6 +11,7 @@
 #include "jit/function.h"
 #include "jit/fusion_group.h"
 #include "jit/interrupt.h"
+#include "jit/node_error.h"
 #include "jit/print.h"
 #include "jit/scalar_program.h"
 
@@ -421,9 +422,9 @@ void run(const Code& code, Stack& stack, Executor* executor) {
     const std::string said = error.what();
     if (events::on())
       for (size_t i = frames.size(); i-- > 0;) tell_frame_end(frames[i], machine.stack, &said);
-    const auto* scalar = dynamic_cast<const ScalarError*>(&error);
+    const auto* inner = dynamic_cast<const NodeError*>(&error);
     const std::string where =
-        frames.empty() ? std::string() : traceback(frames, scalar ? scalar->node : nullptr);
+        frames.empty() ? std::string() : traceback(frames, inner ? inner->node : nullptr);
     interpreter.clear();
     if (error.kind() == ErrorKind::kForeign || where.empty()) throw;
     const std::string name = error.kind() == kScriptError ? "" : class_name(error.kind()) + ": ";

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/error.h"
 #include "jit/graph.h"
+#include "jit/machine/code_memory.h"
 
 namespace uh::jit {
 
@@ -81,31 +81,6 @@ struct ScalarSite {
   std::vector<std::pair<const Value*, Slot>> captured;
 };
 
-// What went wrong in a program, and at which node.
-class ScalarError : public Error {
- public:
-  ScalarError(const Error& error, const Node* where) : Error(error), node(where) {}
-  const Node* const node;
-};
-
-// Machine code; unmapped with its owner.
-class NativeCode {
- public:
-  NativeCode() = default;
-  ~NativeCode();
-  NativeCode(const NativeCode&) = delete;
-  NativeCode& operator=(const NativeCode&) = delete;
-  // Maps a copy of the bytes to be executed, and not to be written; false where that is refused.
-  bool map(const std::vector<uint8_t>& bytes);
-  explicit operator bool() const { return memory_ != nullptr; }
-  const void* entry() const { return memory_; }
-  size_t size() const { return size_; }
-
- private:
-  void* memory_ = nullptr;
-  size_t size_ = 0;
-};
-
 class ScalarProgram final : public RefCounted {
  public:
   // Takes the inputs off the stack and leaves the outputs on it.
@@ -126,7 +101,7 @@ class ScalarProgram final : public RefCounted {
   std::vector<Function1> functions1;
   std::vector<Function2> functions2;
   std::vector<WholeFunction2> whole_functions2;
-  NativeCode native;
+  CodeMemory native;
 
   // Calls the site's operator on what lies in the slots; its result goes to `dst`.
   void call_site(size_t site, int64_t* slots, Slot dst) const;

@@ -11,6 +11,7 @@
 #include "jit/builtins/numbers.h"
 #include "jit/interpret.h"
 #include "jit/interrupt.h"
+#include "jit/node_error.h"
 #include "jit/print.h"
 #include "jit/scalar_native.h"
 #include "jit/scalar_program.h"
@@ -113,7 +114,7 @@ void ScalarProgram::call_site(size_t which, int64_t* slots, Slot dst) const {
     if (at.node->is("prim::RaiseException")) raise_exception(stack, stack.size());
     as_builtin(at.node->op())->call(stack, stack.size());
   } catch (const Error& error) {
-    throw ScalarError(error, at.node);
+    throw NodeError(error, at.node);
   }
   slots[dst] = unboxed(stack.back(), types[dst]);
 }
@@ -158,7 +159,7 @@ extern "C" int64_t uh_scalar_poll() {
 }
 
 void ScalarProgram::run_native(int64_t* slots) const {
-  const auto entry = reinterpret_cast<NativeEntry>(const_cast<void*>(native.entry()));
+  const auto entry = reinterpret_cast<NativeEntry>(const_cast<void*>(native.data()));
   const int64_t ended = entry(slots, this);
   if (ended == kNativeDone) return;
   if (ended == kNativePending) std::rethrow_exception(std::exchange(t_pending, nullptr));

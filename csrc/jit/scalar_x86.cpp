@@ -1,32 +1,9 @@
-// Writing and mapping machine code. W^X: it is written before it may run, and never again.
+// Writing machine code of a ScalarProgram.
 #include "jit/scalar_x86.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 
 namespace uh::jit {
-
-NativeCode::~NativeCode() {
-  if (memory_) munmap(memory_, size_);
-}
-
-bool NativeCode::map(const std::vector<uint8_t>& bytes) {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t size = (bytes.size() + page - 1) / page * page;
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  std::memcpy(memory, bytes.data(), bytes.size());
-  if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) {
-    munmap(memory, size);
-    return false;
-  }
-  memory_ = memory;
-  size_ = size;
-  return true;
-}
 
 #if defined(__x86_64__)
 namespace x86 {
@@ -296,7 +273,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
 void make_native(ScalarProgram& program) {
   // Rounding came with SSE4.1.
   if (!native_programs() || !__builtin_cpu_supports("sse4.1")) return;
-  program.native.map(x86::Emitter(program).run());
+  program.native = CodeMemory(x86::Emitter(program).run());
 }
 #else
 void make_native(ScalarProgram&) {}

@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "jit/scalar_assembler.h"
+#include "jit/machine/assembler.h"
 #include "jit/scalar_flow.h"
 #include "jit/scalar_native.h"
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "jit/fusion_group.h"
+#include "jit/node_error.h"
 
 namespace uh::jit {
 
@@ -23,6 +24,7 @@ StraightCode::StraightCode(const Graph& graph) : n_inputs_(graph.inputs().size()
       continue;
     }
     Step step;
+    step.node = node;
     if (node->is("prim::FusionGroup")) {
       step.is = Step::Is::kGroup;
       step.group = fusion_group_of(*node);
@@ -56,6 +58,18 @@ StraightCode::StraightCode(const Graph& graph) : n_inputs_(graph.inputs().size()
   }
 }
 
+void StraightCode::call(const Step& step, Stack& stack) {
+  try {
+    step.op ? step.op->call_boxed(stack) : step.group->run(stack);
+  } catch (const NodeError&) {
+    throw;
+  } catch (const Error& error) {
+    // What Python raised is passed on as it is.
+    if (error.kind() == ErrorKind::kForeign) throw;
+    throw NodeError(error, step.node);
+  }
+}
+
 void StraightCode::run(Stack& stack) const {
   std::vector<IValue> slots = slots_;
   const auto first = stack.end() - static_cast<std::ptrdiff_t>(n_inputs_);
@@ -67,7 +81,7 @@ void StraightCode::run(Stack& stack) const {
       case Step::Is::kCall:
       case Step::Is::kGroup:
         for (const size_t at : step.inputs) stack.push_back(slots[at]);
-        step.op ? step.op->call_boxed(stack) : step.group->run(stack);
+        call(step, stack);
         break;
       case Step::Is::kList: {
         std::vector<IValue> items;

@@ -15,18 +15,21 @@ class StraightCode {
   // Nodes may be constants, lists, operators and fusion groups; throws kInternal at any other.
   explicit StraightCode(const Graph& graph);
 
-  // Takes the inputs off the stack and leaves the outputs on it.
+  // Takes the inputs off the stack and leaves the outputs on it. Throws a NodeError.
   void run(Stack& stack) const;
 
  private:
   struct Step {
     enum class Is : int8_t { kCall, kList, kUnpack, kGroup };
     Is is;
+    const Node* node = nullptr;  // of a graph that whoever runs the code holds
     OperatorInfo* op = nullptr;
     Ref<FusionGroup> group;
     std::vector<size_t> inputs, outputs;
     std::vector<size_t> done;  // slots that nothing reads any more
   };
+
+  static void call(const Step& step, Stack& stack);
 
   size_t n_inputs_ = 0;
   std::vector<IValue> slots_;  // as a run begins: the constants, else None

@@ -5,18 +5,23 @@
 
 #include "jit/fused/expression.h"
 #include "jit/fused/steps.h"
+#include "jit/machine/vectors.h"
 #include "ops/kernel/isa.h"
 
 namespace uh::jit::fused {
 namespace {
 
+using x86::Source;
+using x86::VectorAssembler;
+
 // Nodes become instructions. Values lie in registers from 0 upwards, what is the same for all
-// elements in registers from 31 downwards, numbers in memory, conditions in k2 to k7.
+// elements in the last ones downwards, numbers in memory, conditions in k2 to k7 of AVX-512, else
+// as values.
 class Emitter {
  public:
   Emitter(const Expression& expression, bool doubles, Block& block)
       : nodes_(expression.nodes()),
-        as_(doubles),
+        as_(doubles, isa() == Isa::kV4),
         doubles_(doubles),
         block_(block),
         last_(nodes_.size(), -1),
@@ -60,40 +65,43 @@ class Emitter {
     }
     std::stable_sort(uses.begin(), uses.end(),
                      [](const auto& x, const auto& y) { return x.first > y.first; });
-    const size_t room = kRegisters - std::min(kRegisters, values + uniforms());
+    const auto all = static_cast<size_t>(as_.registers());
+    const size_t room = all - std::min(all, values + uniforms());
     for (size_t i = 0; i < std::min(room, uses.size()); ++i) kept_.push_back(uses[i].second);
   }
   size_t values() const { return values_; }  // registers that values have taken, after emit()
 
   void emit() {
     as_.begin();
-    auto top = static_cast<int>(kRegisters) - 1;
+    int top = as_.registers() - 1;
     for (const double x : kept_) {
       as_.broadcast(top, in_memory(x).offset);
       kept_in_.push_back(top--);
     }
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (last_[i] < 0 || nodes_[i].what != Do::kUniform) continue;
-      if (top < 8) throw NoBlock();
+      if (top < as_.registers() / 4) throw NoBlock();
       reg_[i] = top--;
       as_.pointer(pointer_of(nodes_[i].item));
       as_.broadcast(reg_[i]);
     }
     for (int r = top; r >= 0; --r) free_.push_back(r);
     for (int k = 7; k >= 2; --k) free_masks_.push_back(k);
-    const size_t loop = as_.loop_begin();
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (last_[i] >= 0) node(i);
-    }
-    as_.loop_end(loop);
-    as_.end();
-    block_.code = CodeMemory(as_.code());
-    if (!block_.code.data()) throw NoBlock();
+    const std::vector<int> free = free_, free_masks = free_masks_;
+    as_.each_vector([&] {
+      free_ = free;
+      free_masks_ = free_masks;
+      for (size_t i = 0; i < nodes_.size(); ++i) {
+        if (last_[i] >= 0) node(i);
+      }
+    });
+    put_rest_masks();
+    block_.code = CodeMemory(as_.bytes);
+    if (!block_.code) throw NoBlock();
   }
 
  private:
   static constexpr int kAlways = 1 << 30;
-  static constexpr size_t kRegisters = 32;
 
   size_t uniforms() const {
     size_t n = 0;
@@ -134,12 +142,24 @@ class Emitter {
         std::find_if(numbers_.begin(), numbers_.end(), [&](double n) { return same(n, value); });
     const size_t index = static_cast<size_t>(known - numbers_.begin());
     if (known == numbers_.end()) numbers_.push_back(value);
-    const size_t width = doubles_ ? 8 : 4, offset = index * width;
-    block_.constants.resize(std::max(block_.constants.size(), (offset + width + 7) / 8));
+    const auto width = static_cast<size_t>(as_.number_bytes());
+    const size_t offset = static_cast<size_t>(as_.first_number()) + index * width;
+    std::byte* to = constants(offset + width) + offset;
     const auto narrow = static_cast<float>(value);
-    std::memcpy(reinterpret_cast<std::byte*>(block_.constants.data()) + offset,
-                doubles_ ? static_cast<const void*>(&value) : &narrow, width);
+    const size_t item = doubles_ ? sizeof value : sizeof narrow;
+    for (size_t at = 0; at < width; at += item)
+      std::memcpy(to + at, doubles_ ? static_cast<const void*>(&value) : &narrow, item);
     return {.offset = static_cast<int32_t>(offset)};
+  }
+  // The block's constants, at least so many bytes of them.
+  std::byte* constants(size_t bytes) {
+    block_.constants.resize(std::max(block_.constants.size(), (bytes + 7) / 8));
+    return reinterpret_cast<std::byte*>(block_.constants.data());
+  }
+  // A vector of ones and one of zeros, of which a part says which elements are left.
+  void put_rest_masks() {
+    const auto both = static_cast<size_t>(as_.first_number());
+    if (both != 0) std::memset(constants(both), 0xFF, both / 2);
   }
   Source source(int id) { return is_number(id) ? number(at(id).number) : Source{reg(id)}; }
 
@@ -163,9 +183,10 @@ class Emitter {
     for (int k = 0; k < 3; ++k) {
       const int id = ids[k];
       if (id < 0 || id == kept || !dies(id, i) || std::find(ids, ids + k, id) != ids + k) continue;
-      (at(id).condition() ? free_masks_ : free_).push_back(reg(id));
+      (at(id).condition() ? masks() : free_).push_back(reg(id));
     }
   }
+  std::vector<int>& masks() { return as_.wide() ? free_masks_ : free_; }
   int take_value() {
     const int reg = take(free_);
     values_ = std::max(values_, static_cast<size_t>(reg) + 1);
@@ -196,21 +217,20 @@ class Emitter {
     if (n.what != Do::kUniform) reg_[i] = n.condition() ? condition(n, i) : value(n, i);
     for (const int32_t pointer : stores_[i]) {
       as_.pointer(pointer);
-      as_.store(reg_[i]);
+      as_.store_vector(reg_[i]);
     }
     // Stored, and read by nobody here.
     if (last_[i] == static_cast<int>(i) && n.what != Do::kUniform) free_.push_back(reg_[i]);
   }
 
   int condition(const Node& n, size_t i) {
-    const int to = take(free_masks_);
+    const int to = as_.wide() ? take(free_masks_) : take_value();
     if (n.what == Do::kCompare && is_number(n.a))
       as_.compare(to, reg(n.b), source(n.a), turned(n.how));
     else if (n.what == Do::kCompare)
       as_.compare(to, reg(n.a), source(n.b), n.how);
     else
-      n.what == Do::kAnd ? as_.mask_and(to, reg(n.a), reg(n.b))
-                         : as_.mask_or(to, reg(n.a), reg(n.b));
+      n.what == Do::kAnd ? as_.both(to, reg(n.a), reg(n.b)) : as_.either(to, reg(n.a), reg(n.b));
     release(i);
     return to;
   }
@@ -238,14 +258,7 @@ class Emitter {
         if (register_of(n.c) < 0)
           return over_first(i, n.c, [&](int to) { as_.blend(to, reg(n.a), source(n.b), to); });
         return choose(n, i);
-      case Do::kCopySign: {
-        const int to = take_value();
-        put(to, -0.0);
-        if (is_number(n.b)) throw NoBlock();
-        as_.bit_choose(to, reg(n.b), source(n.a));
-        release(i);
-        return to;
-      }
+      case Do::kCopySign: return with_sign(n, i);
       case Do::kAbs: return without_sign(n, i);
       default: return one(n, i);
     }
@@ -259,7 +272,7 @@ class Emitter {
     switch (n.what) {
       case Do::kItem:
         as_.pointer(pointer_of(n.item));
-        as_.load(to);
+        as_.load_vector(to);
         return to;
       case Do::kSqrt: as_.sqrt(to, {reg(n.a)}); return to;
       case Do::kNeg: as_.bit_xor(to, reg(n.a), number(-0.0)); return to;
@@ -281,6 +294,17 @@ class Emitter {
     release(i);
     const int to = take_value();
     as_.bit_clear(to, sign.reg, from);
+    return to;
+  }
+  int with_sign(const Node& n, size_t i) {
+    if (is_number(n.b)) throw NoBlock();
+    const int to = take_value(), sign = take_value();
+    put(to, -0.0);
+    as_.bit_and(sign, to, {reg(n.b)});
+    as_.bit_clear(to, to, source(n.a));
+    as_.bit_or(to, to, {sign});
+    free_.push_back(sign);
+    release(i);
     return to;
   }
   int two(const Node& n, size_t i, int a, int b) {
@@ -343,7 +367,7 @@ class Emitter {
   }
 
   const std::vector<Node>& nodes_;
-  Assembler as_;
+  VectorAssembler as_;
   bool doubles_;
   Block& block_;
   std::vector<int> last_, reg_;
@@ -359,7 +383,7 @@ class Emitter {
 
 bool is_simple(const FusedProgram& program, const Step& step) {
 #if defined(__x86_64__)
-  if (isa() != Isa::kV4 || !step.op) return false;
+  if (isa() == Isa::kV2 || !step.op) return false;
   const TermKind made = program.kind(step.result);
   if (made.dtype != step.dtype || made.zero_dim) return false;
   return (step.dtype == DType::kFloat32 && step.op->words[0]) ||

@@ -1,8 +1,8 @@
 // Block: several simple steps as one loop of machine code, whose values stay in vector registers.
 //
 // What: steps whose expressions are a few instructions (StepOperator::words) run together, so that
-// memory is read and written once for all of them. Compiled for AVX-512; elsewhere there are no
-// blocks, and each step is the loop that it is.
+// memory is read and written once for all of them. Compiled for AVX-512 and AVX2; elsewhere there
+// are no blocks, and each step is the loop that it is.
 // Invariant: what is computed is what the steps' loops compute, rounding by rounding: a product is
 // joined with a sum exactly where the compiler joins them, inside of one expression.
 // If violated: results of a fused group depend on the machine.
@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "jit/fused/assembler.h"
+#include "jit/machine/code_memory.h"
 #include "tensor/tensor.h"
 
 namespace uh::jit::fused {

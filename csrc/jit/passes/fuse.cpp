@@ -12,6 +12,7 @@
 #include "jit/fusible.h"
 #include "jit/fusion_group.h"
 #include "jit/pass.h"
+#include "jit/saved.h"
 
 namespace uh::jit {
 namespace {
@@ -105,42 +106,27 @@ GraphRef subgraph_of(const Nodes& nodes, std::vector<Value*>& inputs,
 // then what they were when it ran. What is computed eagerly saves less (x + 1 nothing at all), and
 // may write its inputs afterwards; a node that reads what is written later joins no group
 // therefore, unless no gradient can be asked for.
+// Eager fails in its backward pass where what a node has saved is written: so does a group, whose
+// node saves its inputs, but for a result that its maker saved.
 class LaterWrites {
  public:
   explicit LaterWrites(const Graph& graph) : info_(graph) {
-    bool gradients = false;
-    for (const Value* input : graph.inputs()) gradients = gradients || may_require(*input->type());
+    if (!may_want_gradients(graph)) return;
     graph.each_node([&](Node* node) {
       if (!written_inputs(*node).empty()) writes_.push_back(node);
-      // An attribute may be a parameter; a constant says itself.
-      if (node->is("prim::GetAttr") || node->is("aten::requires_grad_")) gradients = true;
-      if (node->is_constant()) gradients = gradients || may_require(*node->output()->type());
     });
-    if (!gradients) writes_.clear();
   }
 
-  bool write_what_it_reads(const Node& node) const {
+  bool write_what_it_needs(const Node& node) const {
     return std::any_of(writes_.begin(), writes_.end(), [&](const Node* write) {
-      if (write->is_before(&node) && !in_one_loop(*write, node)) return false;
+      if (!is_done_after(*write, node)) return false;
       return std::any_of(node.inputs().begin(), node.inputs().end(),
-                         [&](const Value* v) { return info_.writes_to(write, v); });
+                         [&](const Value* v) { return info_.writes_to(write, v); }) ||
+             (info_.writes_to(write, node.output()) && saves_result(node));
     });
   }
 
  private:
-  static bool may_require(const Type& type) {
-    return type.is(TypeKind::kTensor) ? type.facts().requires_grad != false : holds_memory(type);
-  }
-  static bool in_one_loop(const Node& a, const Node& b) {
-    for (const Node* at = &a; at; at = at->owner() ? at->owner()->owner() : nullptr) {
-      if (!at->is("prim::Loop")) continue;
-      for (const Node* other = &b; other;
-           other = other->owner() ? other->owner()->owner() : nullptr)
-        if (other == at) return true;
-    }
-    return false;
-  }
-
   const AliasInfo info_;
   std::vector<const Node*> writes_;
 };
@@ -239,7 +225,7 @@ class Stretch {
     const bool reduction = !node.inputs().empty() && node.op() &&
                            as_reduction(node, *node.input(0)->type()).has_value();
     if (!reduction && !as_step(node, type)) return;
-    if (later_.write_what_it_reads(node)) return;
+    if (later_.write_what_it_needs(node)) return;
     fusible_[at] = true;
     reduction_[at] = reduction;
     if (reduction) {

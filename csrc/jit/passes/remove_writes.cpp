@@ -3,7 +3,8 @@
 //
 // The tensor written must have been made in the same block, nothing else may share its memory (no
 // view, no list that holds it), and the operator that makes a new one must give the same dtype and
-// sizes. What reads it before the write still reads the old tensor, what comes after the new one.
+// sizes. No backward pass may depend on it, which fails where what was saved is written. What reads
+// the tensor before the write still reads the old one, what comes after the new one.
 #include <algorithm>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "jit/alias.h"
 #include "jit/fusible.h"
 #include "jit/pass.h"
+#include "jit/saved.h"
 
 namespace uh::jit {
 namespace {
@@ -65,13 +67,26 @@ bool alone(const Value* value, const AliasInfo& info) {
   return !shared;
 }
 
+// Whether the write makes a backward pass fail.
+bool spoils_gradients(const Node& write) {
+  const Value& written = *write.input(0);
+  if (!may_want_gradients(write.graph())) return false;
+  const auto& uses = written.uses();
+  return saves_result(*written.node()) ||
+         std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+           return use.node != &write && is_done_after(write, *use.node) &&
+                  saves_input(*use.node, use.index);
+         });
+}
+
 bool remove_write(Node* node, const AliasInfo& info) {
   const OperatorInfo* op = without_write(*node);
   if (!op) return false;
   Value* written = node->input(0);
   const auto kind = kind_of(*written->type());
   if (!kind || written->is_param() || written->node()->owner() != node->owner()) return false;
-  if (!info.makes_memory(written->node()) || !keeps_sizes(*node) || !alone(written, info))
+  if (!info.makes_memory(written->node()) || !keeps_sizes(*node) || !alone(written, info) ||
+      spoils_gradients(*node))
     return false;
   Graph& graph = node->graph();
   // Asked of a node that stands nowhere yet; it is only made where it stays.

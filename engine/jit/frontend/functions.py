@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import threading
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,13 +92,24 @@ class CompiledFunction:
 
 
 _compiled: WeakKeyDictionary[Callable[..., Any], dict[Any, CompiledFunction]] = WeakKeyDictionary()
-_compiling: list[Any] = []
+
+
+class _Compiling(threading.local):
+    """What this thread is in the middle of compiling."""
+
+    def __init__(self) -> None:
+        self.functions: list[Any] = []
+
+
+_compiling = _Compiling()
 _taken: dict[str, int] = {}
+_names = threading.Lock()
 
 
 def unique_name(name: str) -> str:
     """The name, or the name with a number when another function has it."""
-    _taken[name] = count = _taken.get(name, -1) + 1
+    with _names:
+        _taken[name] = count = _taken.get(name, -1) + 1
     return f"{name}_{count}" if count else name
 
 
@@ -328,14 +340,14 @@ def build(
     """The graph of a function, or of a method of `owner`."""
     key = (fn, owner.name if owner else None, tuple(one.of for one in parameters))
     tree = source.function
-    if key in _compiling:
+    if key in _compiling.functions:
         refuse(
             source,
             Keyword(tree),
             f"function '{name}' is called recursively. Recursive calls are not supported",
             "write a loop with a List as its stack",
         )
-    _compiling.append(key)
+    _compiling.functions.append(key)
     builder = Builder(name, source)
     try:
         c = FunctionContext(
@@ -354,7 +366,7 @@ def build(
         lib.uh_graph_release(builder.handle)
         raise
     finally:
-        _compiling.pop()
+        _compiling.functions.pop()
 
 
 def _enter(

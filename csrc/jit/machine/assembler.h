@@ -1,9 +1,10 @@
-// Assembler: bytes of x86-64 instructions, as few kinds as ScalarPrograms need.
+// Assembler: bytes of x86-64 instructions, as few kinds as ScalarPrograms and loops of Blocks need.
 //
 // What: an instruction is an opcode, a register and a Place, which is a register or 8 bytes of
-// memory at [rbx + offset]; REX, ModRM and displacement are written here. Jumps go to labels and
+// memory at [base + offset]; REX, ModRM and displacement are written here. Jumps go to labels and
 // are filled in by finish().
 // Invariant: `bytes` are instructions from the first to the last; a label is placed once.
+// Read next: vectors.h (instructions on whole vectors).
 #pragma once
 
 #include <cstdint>
@@ -32,15 +33,18 @@ enum Register : uint8_t {
   r15
 };
 
-// Where an operand lies: a general register, a vector register, or memory behind rbx.
+// Where an operand lies: a general register, a vector register, or memory behind a register that
+// is neither rsp nor r12.
 struct Place {
   enum Kind : uint8_t { kGeneral, kVector, kMemory } kind = kMemory;
-  uint8_t code = 0;
+  uint8_t code = rbx;  // the register, or the base
   int32_t offset = 0;
 
   static Place general(int code) { return {kGeneral, static_cast<uint8_t>(code), 0}; }
   static Place vector(int code) { return {kVector, static_cast<uint8_t>(code), 0}; }
-  static Place memory(int32_t offset) { return {kMemory, 0, offset}; }
+  static Place memory(int32_t offset, int base = rbx) {
+    return {kMemory, static_cast<uint8_t>(base), offset};
+  }
   bool is_memory() const { return kind == kMemory; }
   bool operator==(const Place&) const = default;
 };
@@ -81,19 +85,17 @@ class Assembler {
   // One instruction: prefix (0: none), operand size of 64 bits, opcode, register field, operand.
   void op(int prefix, bool wide, std::initializer_list<uint8_t> opcode, int reg, const Place& rm) {
     if (prefix) byte(prefix);
-    const int low = rm.is_memory() ? static_cast<int>(rbx) : rm.code;
-    const int rex = 0x40 | (wide ? 8 : 0) | (reg >= 8 ? 4 : 0) | (low >= 8 ? 1 : 0);
+    const int rex = 0x40 | (wide ? 8 : 0) | (reg >= 8 ? 4 : 0) | (rm.code >= 8 ? 1 : 0);
     if (rex != 0x40) byte(rex);
     for (const uint8_t b : opcode) byte(b);
-    if (!rm.is_memory()) {
-      byte(0xC0 | (reg & 7) << 3 | (low & 7));
-    } else if (fits_byte(rm.offset)) {
-      byte(0x40 | (reg & 7) << 3 | rbx);
-      byte(rm.offset);
-    } else {
-      byte(0x80 | (reg & 7) << 3 | rbx);
-      int32(rm.offset);
-    }
+    operand(reg, rm, rm.is_memory() && fits_byte(rm.offset));
+  }
+  // ModRM and displacement, in a byte where it is `near`.
+  void operand(int reg, const Place& rm, bool near) {
+    const int mode = !rm.is_memory() ? 0xC0 : near ? 0x40 : 0x80;
+    byte(mode | (reg & 7) << 3 | (rm.code & 7));
+    if (!rm.is_memory()) return;
+    near ? byte(rm.offset) : int32(rm.offset);
   }
 
   // ---- whole numbers

@@ -1,0 +1,33 @@
+"""generated/saved_table.cpp: which arguments and results of an operator its gradient formulas use.
+
+The Node of a call saves them, so a backward pass fails where they were written to since: what compiles
+graphs has to know that (csrc/jit/saved.h).
+"""
+
+from __future__ import annotations
+
+from autograd import saved_values
+from model import Operator
+
+HEAD = "// Generated from csrc/ops yaml by csrc/codegen/saved.py. Do not edit.\n"
+TENSORS = {"tensor", "tensors", "operand", "result"}
+
+
+def row(op: Operator) -> str:
+    """Its name, a bit per argument, and whether a result is saved."""
+    saved = {s.name: s.how.partition(":")[0] for s in saved_values(op)}
+    tensors = {name for name, how in saved.items() if how in TENSORS}
+    bits = sum(1 << i for i, a in enumerate(op.arguments) if a.name in tensors)
+    result = str("result" in saved.values()).lower()
+    return f'    {{"{op.full_name}", 0x{bits:x}, {result}}},'
+
+
+def table_cpp(ops: list[Operator]) -> str:
+    """saved_table() of csrc/jit/saved.h, sorted by name."""
+    made = sorted((op for op in ops if op.gradient), key=lambda op: op.full_name.encode())
+    lines = [HEAD, '#include "jit/saved.h"\n', "namespace uh::jit {\n"]
+    lines.append("std::span<const SavedByOperator> saved_table() {")
+    lines.append("  static constexpr SavedByOperator table[] = {")
+    lines += [row(op) for op in made]
+    lines.append("  };\n  return table;\n}\n\n}  // namespace uh::jit\n")
+    return "\n".join(lines)
