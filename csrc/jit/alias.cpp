@@ -55,6 +55,21 @@ unsigned bits_of(const Type& type) {
 }
 
 const Set kOutside = {0, 1, 2, 3, 4};
+const Set kGradientSwitch = {5};
+
+bool switches(const Node& node) {
+  return node.is("aten::set_grad_enabled") || node.is("aten::set_inference_mode");
+}
+
+bool computes(const Node& node) {
+  switch (role_of(node)) {
+    case Role::kFresh:
+    case Role::kOperator:
+    case Role::kBuiltin:
+    case Role::kCall: return true;
+    default: return false;
+  }
+}
 
 }  // namespace
 
@@ -73,6 +88,8 @@ AliasInfo::AliasInfo(const Graph& graph) {
   for (int kind = 0; kind < kKinds; ++kind)
     memory_.push_back(
         {static_cast<Kind>(kind), kind == kTensor || kind == kPlain ? Places{} : kOutside});
+  memory_.push_back({kSwitch, {}});
+  graph.each_node([&](const Node* node) { switches_gradients_ |= switches(*node); });
   for (const Value* input : graph.inputs()) point(input, kOutside);
   // Places only ever gain: with loops, and containers filled late, until nothing is new.
   do {
@@ -262,6 +279,8 @@ const AliasInfo::Access& AliasInfo::access(const Node& node) const {
     merge(access.read, kOutside);
     access.written = access.read = reachable(std::move(access.read));
   }
+  if (switches_gradients_ && switches(node)) merge(access.written, kGradientSwitch);
+  if (switches_gradients_ && computes(node)) merge(access.read, kGradientSwitch);
   // A write to a list is to the list, not to what is in it; but to lists of parameters it is.
   for (const Value* value : written_inputs(node))
     merge(access.written, writes_items(node) ? reachable(places(value)) : places(value));
@@ -330,7 +349,7 @@ bool AliasInfo::makes_memory(const Node* node) const {
 
 bool AliasInfo::may_become_one(const Value* a, const Value* b) const {
   if (!holds_memory(*a->type()) && !holds_memory(*b->type())) return true;
-  if (is_written(a) || is_written(b)) return false;
+  if (is_written(a) || is_written(b) || switches_gradients_) return false;
   return !(escapes(a) && escapes(b)) || is_only_read(b);
 }
 

@@ -68,6 +68,9 @@ class AliasInfo {
   // Whether `a` may stand for `b`, of equal content, although they were apart: neither is written,
   // and not both are seen outside, where who gets two results may write to one of them.
   bool may_become_one(const Value* a, const Value* b) const;
+  // Whether the graph switches the recording of gradients on or off. Who computes a tensor reads
+  // that switch, as if it were memory: it stays on its side of where it is written.
+  bool switches_gradients() const { return switches_gradients_; }
   // To be told when `a` stands for `b`.
   void became_one(const Value* a, const Value* b);
 
@@ -81,7 +84,8 @@ class AliasInfo {
 
  private:
   // kPlain: a list or dictionary of numbers and texts, which holds no other memory.
-  enum Kind : int8_t { kTensor, kList, kDict, kObject, kPlain, kKinds };
+  // kSwitch: no memory, but whether gradients are recorded.
+  enum Kind : int8_t { kTensor, kList, kDict, kObject, kPlain, kKinds, kSwitch = kKinds };
   struct Memory {
     Kind kind;
     Places content;
@@ -112,6 +116,7 @@ class AliasInfo {
   mutable std::unordered_map<int64_t, Access> access_;  // by number of the node
   bool changed_ = false;
   bool complete_ = false;
+  bool switches_gradients_ = false;
 };
 
 }  // namespace uh::jit

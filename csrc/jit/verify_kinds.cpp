@@ -245,10 +245,12 @@ std::string call_method(const Node& node, bool calls) {
   return method ? call_of(*method, node, 0) : no_member(node, "method");
 }
 
-// What is claimed is something that the value may be.
+// What is claimed is something that the value may be. An optional that turned out to be None is
+// still cast in the branch that does not run.
 std::string cast(const Node& node, bool) {
   if (std::string why = counts(node, 1, 1); !why.empty()) return why;
   const Type& from = type_of_input(node, 0);
+  if (from.is(K::kNone)) return "";
   const Type& to = *node.output()->type();
   return related(from, to) ? "" : message("a ", from.text(), " is never a ", to.text());
 }

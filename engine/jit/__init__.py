@@ -21,6 +21,7 @@ from engine.jit.frontend.marks import (
     annotate,
     export,
     ignore,
+    is_instance,
     is_scripting,
     unused,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "ignore",
     "is_scripting",
     "is_tracing",
+    "isinstance",
     "load",
     "passes",
     "pipeline",
@@ -69,6 +71,12 @@ __all__ = [
 # As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.
 _ENABLED = os.environ.get("PYTORCH_JIT", "1") != "0"
 _listen()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "isinstance":  # a global of that name would hide Python's from this file
+        return is_instance
+    raise AttributeError(f"module 'engine.jit' has no attribute {name!r}")
 
 
 def script(obj: Any, *, example_inputs: Any = None) -> Any:
@@ -99,8 +107,16 @@ def script(obj: Any, *, example_inputs: Any = None) -> Any:
         return compiling.script_function(frontend.compile_function(obj))
     raise TypeError(
         f"jit.script: expected a function or an nn.Module, got {type(obj).__name__}"
-        + ("; script an instance of it" if inspect.isclass(obj) else "")
+        + _instead_of_class(obj)
     )
+
+
+def _instead_of_class(obj: Any) -> str:
+    if not inspect.isclass(obj):
+        return ""
+    if issubclass(obj, Module):
+        return "; script an instance of it"
+    return "; classes aren't compiled: use a NamedTuple, or hold what it holds in a Module"
 
 
 def trace(

@@ -6,13 +6,16 @@ import inspect
 import json
 import keyword
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.graph import Graph, number_of, text_of
-from engine.jit.values import Native, to_python
+from engine.jit.values import NamedResults, Native, to_python
 from engine.tensor import wrap
+
+_MAY_HAVE_NAMES = (tuple, list, dict)
 
 
 class NativeFunction:
@@ -43,7 +46,16 @@ class NativeFunction:
         result = ffi.new("uh_value *")
         if lib.uh_function_call(self.handle, native.array, native.count, result) != 0:
             raise_last()
-        return to_python(result)
+        found = to_python(result)
+        return self._named(found) if isinstance(found, _MAY_HAVE_NAMES) else found
+
+    @cached_property
+    def _named(self) -> NamedResults:
+        """What gives results their names."""
+        from engine.jit.frontend.types import from_text
+
+        (output,) = self.graph.outputs()
+        return NamedResults(from_text(output.type()))
 
     @property
     def name(self) -> str:

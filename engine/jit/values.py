@@ -6,6 +6,7 @@ scripted function appends to a list that it was given is not seen by the caller.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,6 +130,32 @@ class ObjectBox:
     def __del__(self) -> None:
         if lib is not None:
             lib.uh_box_release(getattr(self, "handle", 0))
+
+
+class NamedResults:
+    """Results of a function that are named tuples: the core has tuples of them, without names.
+
+    `of` is a type as graphs write it, such as `NamedTuple(a : Tensor, b : int)[]`.
+    """
+
+    def __init__(self, of: Any, name: str = "NamedTuple") -> None:
+        self.of = of
+        self.inner = [NamedResults(one) for one in of.inner]
+        self.kind = namedtuple(of.name or name, of.fields) if of.fields else None  # noqa: PYI024
+        self.needed = self.kind is not None or any(one.needed for one in self.inner)
+
+    def __call__(self, value: Any) -> Any:
+        """The value with its names."""
+        if not self.needed or value is None:
+            return value
+        if self.of.kind == "Tuple":
+            parts = [one(x) for one, x in zip(self.inner, value, strict=True)]
+            return self.kind(*parts) if self.kind is not None else tuple(parts)
+        if self.of.kind == "List":
+            return [self.inner[0](x) for x in value]
+        if self.of.kind == "Dict":
+            return {key: self.inner[1](x) for key, x in value.items()}
+        return self.inner[0](value)
 
 
 def to_python(value: Any) -> Any:

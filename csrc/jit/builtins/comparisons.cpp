@@ -1,5 +1,6 @@
 // == != < <= > >= is, of numbers, texts, devices and lists; min and max.
 #include <algorithm>
+#include <optional>
 
 #include "generated/ops/comparison.h"
 #include "jit/builtins/define.h"
@@ -84,6 +85,12 @@ bool is_same(const IValue& a, const IValue& b) {
   const auto* x = a.get_if<Ref<Container>>();
   const auto* y = b.get_if<Ref<Container>>();
   if (x || y) return x && y && x->get() == y->get();
+  const auto dtype = [](const IValue& v) -> std::optional<int64_t> {
+    if (const auto* d = v.get_if<DType>()) return pytorch_code(*d);
+    if (const auto* i = v.get_if<int64_t>()) return *i;  // as prim::dtype gives it
+    return std::nullopt;
+  };
+  if (const auto p = dtype(a), q = dtype(b); p && q) return *p == *q;
   return a.variant().index() == b.variant().index() && equal(a, b);
 }
 

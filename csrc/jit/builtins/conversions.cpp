@@ -1,10 +1,9 @@
 // int(), float(), bool(), complex(), str(), ord(), chr(), hex()... and tensors as numbers.
-#include <cctype>
 #include <charconv>
-#include <clocale>
-#include <cstdlib>
 
 #include "autograd/meta.h"
+#include "jit/builtins/characters.h"
+#include "jit/builtins/decimals.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/numbers.h"
 #include "jit/builtins/tensors.h"
@@ -17,9 +16,8 @@ using Int = int64_t;
 using Z = Complex128;
 
 std::string_view stripped(std::string_view text) {
-  const auto space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!text.empty() && space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && space(text.back())) text.remove_suffix(1);
+  while (!text.empty() && characters::is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && characters::is_space(text.back())) text.remove_suffix(1);
   return text;
 }
 
@@ -27,9 +25,7 @@ std::string_view stripped(std::string_view text) {
 std::string without_underscores(std::string_view text) {
   std::string digits;
   for (size_t i = 0; i < text.size(); ++i) {
-    const auto digit = [&](size_t k) {
-      return k < text.size() && std::isdigit(static_cast<unsigned char>(text[k])) != 0;
-    };
+    const auto digit = [&](size_t k) { return k < text.size() && characters::is_digit(text[k]); };
     if (text[i] == '_' && i && digit(i - 1) && digit(i + 1)) continue;
     digits += text[i];
   }
@@ -57,7 +53,7 @@ double float_of_text(Text text) {
   const char* last = from + digits.size();
   const auto [end, error] = std::from_chars(from + plus, last, value);
   if (error == std::errc::result_out_of_range && end == last)  // as Python: inf or 0
-    return std::strtod(from, nullptr);
+    return rounded_double({from + plus, last});
   if (error != std::errc() || end != last || digits.find('(') != std::string::npos)
     fail(ErrorKind::kValue, "could not convert string to float: '", text, "'");
   return value;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "jit/builtins/characters.h"
+#include "jit/builtins/decimals.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/tensors.h"
 
@@ -127,16 +128,8 @@ std::string format_float(double value, const Spec& s) {
     body = float_text(size);
   } else {
     const char type = s.type == '%' ? 'f' : !s.type || s.type == 'n' ? 'g' : s.type;
-    const char how[] = {'%',
-                        s.alternative ? '#' : '.',
-                        s.alternative ? '.' : '*',
-                        s.alternative ? '*' : type,
-                        s.alternative ? type : '\0',
-                        '\0'};
     const int precision = s.precision < 0 ? 6 : static_cast<int>(s.precision);
-    char text[1500];
-    std::snprintf(text, sizeof text, how, precision, s.type == '%' ? size * 100 : size);
-    body = text;
+    body = decimal(s.type == '%' ? size * 100 : size, type, precision, s.alternative);
     const bool bare = body.find_first_of(".e") == std::string::npos;
     if (!s.type && bare) body += ".0";
     if (s.type == '%') body += "%";

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "jit/builtins/decimals.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/formats.h"
 #include "jit/type.h"
@@ -115,10 +116,8 @@ class TensorText {
     if (!s.is_float()) return scalar_text(s);
     const double d = s.to_double();
     if (!std::isfinite(d)) return float_text(d);
-    char text[64];
-    const char* how = scientific_ ? "%.4e" : (whole_ ? "%.0f." : "%.4f");
-    std::snprintf(text, sizeof text, how, d);
-    return text;
+    if (scientific_) return decimal(d, 'e', 4);
+    return whole_ ? decimal(d, 'f', 0, true) : decimal(d, 'f', 4);
   }
 
   // The indices of a dimension that are shown; -1 stands for the dots between.

@@ -5,6 +5,7 @@
 
 #include "jit/builtins/define.h"
 #include "ops/random/generator.h"
+#include "tensor/thread_state.h"
 
 namespace uh::jit {
 namespace {
@@ -55,6 +56,9 @@ void define_effects() {
          boxed<[](int64_t seed) { random::manual_seed(static_cast<uint64_t>(seed)); }>, kEffect);
   define("is_grad_enabled() -> bool", boxed<[] { return grad_enabled(); }>, kEffect);
   define("set_grad_enabled(bool val) -> ()", boxed<[](bool on) { set_grad_enabled(on); }>, kEffect);
+  define("is_inference_mode_enabled() -> bool", boxed<[] { return t_state.inference; }>, kEffect);
+  define("set_inference_mode(bool val) -> ()", boxed<[](bool on) { t_state.inference = on; }>,
+         kEffect);
   define("is_scripting() -> bool", boxed<[] { return true; }>);
 }
 

@@ -34,6 +34,8 @@ void Peephole::clean(Node* node, const std::vector<Node*>& concerned) {
 bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*> concerned,
                     std::string because, Where where) {
   const Value* output = node->output();
+  // x is no `x.t().t()` of a region without gradients.
+  if (alias_.switches_gradients() && holds_memory(*output->type())) return false;
   if (alias_.makes_memory(node)) {
     if (!alias_.may_become_one(with, output)) return false;
     // What lies between was memory of its own, and is not what it was computed to be any more.

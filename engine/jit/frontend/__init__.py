@@ -32,10 +32,17 @@ and its methods: compiled once. A method calls a method by `prim::CallMethod[nam
 ...)`, reads an attribute with `prim::GetAttr[name="..."](%self)`, sets it with `prim::SetAttr`.
 
 Functions and methods of the engine itself are compiled for the types that they are called with
-(`generic`), a few from other source (`substitutes`). `marks` has the words of `engine.jit`.
+(`generic`), a few from other source (`substitutes`). `marks` has the words of `engine.jit`, `hints` what
+people are told to write instead.
 
 Refusals are `NotSupportedError`s, what is wrong a `CompileError`; both are RuntimeErrors, with the
 file, the line, carets under the expression, and often what to write instead.
+
+The language is PyTorch's, and beyond it: `reversed`, formats in f-strings, conditions and several
+generators in comprehensions, keyword-only parameters, `super()` in modules, `inference_mode`. Not of it,
+and refused with what to write instead: classes other than modules and named tuples, Enums as types
+(their members are constants), Unions other than Optional, `isinstance` of Any. `programs/` of the tests
+has a function for each thing, `programs/mistakes.py` what people are told.
 
 Reading order: `source`, `types`, `values`, `builder`, `environment`, `dispatch`, `expressions`,
 `control`, `loops`, `contexts`, `calls`, `functions`, `modules`.

@@ -124,11 +124,19 @@ def match(
                 tree,
                 f"{text}:\nExpected a value of type '{one.of}' for argument '{one.name}' but "
                 f"instead found type '{made.type}'",
+                _instead(c, one.of, made),
             )
         given.append(made)
     if options:
         c.fail(tree, f"{text}:\nUnknown keyword argument '{next(iter(options))}'")
     return given
+
+
+def _instead(c: Context, wanted: Type, made: Value) -> str:
+    hint = c.builder.known.of_call([made])
+    if hint or wanted not in (INT, FLOAT):
+        return hint
+    return f"Instead: write {wanted}(...)" if made.type.kind in ("Tensor", "int", "float") else ""
 
 
 def constant_of(c: Context, tree: ast.AST, given: Any, hint: Type | None = None) -> Value:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Any
 
+from engine.jit.frontend import hints
 from engine.jit.frontend.dispatch import compiles, expression
 from engine.jit.frontend.environment import Context
+from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.operators import PROPERTIES
 from engine.jit.frontend.types import Type
-from engine.jit.frontend.values import Bound, Expression, Items, Known, Submodule, Value
+from engine.jit.frontend.values import (
+    Bound,
+    Expression,
+    Items,
+    Known,
+    ModuleMethod,
+    Submodule,
+    Super,
+    Value,
+)
 from engine.tensor import Tensor
 
 _METHODS = {
@@ -22,6 +34,8 @@ _METHODS = {
         "startswith strip swapcase title upper zfill"
     ),
 }
+# What gives Python objects.
+_OUTSIDE = frozenset(("numpy", "tolist", "backward", "register_hook", "data_ptr", "grad_fn"))
 METHODS = {kind: frozenset(names.split()) for kind, names in _METHODS.items()}
 
 
@@ -32,11 +46,25 @@ def _attribute(c: Context, tree: ast.Attribute, hint: Type | None) -> Expression
         return Known(known_attribute(c, tree, owner.object), True)
     if isinstance(owner, Submodule):
         return owner.made.attribute(c, tree, owner, tree.attr)
+    if isinstance(owner, Super):
+        return _of_parent(c, tree, owner)
     if isinstance(owner, Items):
         owner = c.as_value(tree.value, owner)
     if not isinstance(owner, Value):
         raise c.fail(tree, f"object has no attribute {tree.attr}")
     return value_attribute(c, tree, owner, tree.attr)
+
+
+def _of_parent(c: Context, tree: ast.Attribute, owner: Super) -> Expression:
+    """`super().name`: the method of the next class that has one."""
+    classes = type(owner.owner.made.module).__mro__
+    for kind in classes[classes.index(owner.of) + 1 :]:
+        found = vars(kind).get(tree.attr)
+        if inspect.isfunction(found):
+            return ModuleMethod(tree.attr, owner.owner, kind)
+        if isinstance(found, staticmethod):
+            return Known(found.__func__)
+    raise c.fail(tree, f"'super' object has no method '{tree.attr}'")
 
 
 def known_attribute(c: Context, tree: ast.Attribute, owner: Any) -> Any:
@@ -45,12 +73,17 @@ def known_attribute(c: Context, tree: ast.Attribute, owner: Any) -> Any:
         return getattr(owner, tree.attr)
     except AttributeError:
         name = getattr(owner, "__name__", "object")
-        raise c.fail(tree, f"{name} object has no attribute {tree.attr}") from None
+        hint = hints.close(tree.attr, dir(owner))
+        raise c.fail(tree, f"{name} object has no attribute {tree.attr}", hint) from None
 
 
 def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expression:
     """Of a value of the graph."""
     kind = owner.type.kind
+    if kind == "Tensor" and name in _OUTSIDE:
+        refuse(
+            c.source, tree, f"Tensor.{name} isn't supported", "call it outside, on what is returned"
+        )
     if kind == "Tensor":
         if name in PROPERTIES:
             return c.builder.call(tree, PROPERTIES[name], [owner])
@@ -70,4 +103,8 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
         hint = "Instead: ask first whether it is None"
     elif kind == "Tensor" and name.startswith("__"):
         hint = "Instead: use the operator"
+    elif kind == "Tensor":
+        hint = hints.close(name, dir(Tensor))
+    elif kind in METHODS:
+        hint = hints.close(name, METHODS[kind])
     raise c.fail(tree, f"'{owner.type}' object has no attribute or method '{name}'.", hint)

@@ -20,6 +20,7 @@ from engine.boxed import STRING as STRING_TAG
 from engine.convert import complex_number
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
+from engine.jit.frontend import hints
 from engine.jit.frontend.errors import CallError, fail
 from engine.jit.frontend.source import Source
 from engine.jit.frontend.types import FUNCTION, NONE, Type, from_text
@@ -73,6 +74,7 @@ class Builder:
         self.outermost = self.block = self._number(lib.uh_graph_block(self.handle))
         self._counts: dict[str, int] = {}
         self._values: dict[int, Value] = {}
+        self.known = hints.Known()
 
     # ---- where
 
@@ -130,7 +132,10 @@ class Builder:
             len(options),
         )
         if found < 0:
-            fail(self.source, tree, str(last_error()), kind=CallError)
+            message = str(last_error())
+            typed = " not provided" not in message and "nknown keyword" not in message
+            hint = self.known.of_call([*args, *options.values()]) if typed else ""
+            fail(self.source, tree, message, hint, CallError)
         if found == 0:  # nothing comes back: None to a program that looks at it
             return Value(NOTHING, NONE, self.block, None)
         return self._value(found, self._type(found))
@@ -191,6 +196,7 @@ class Builder:
     def retype(self, value: Value, type: Type) -> None:
         """Changes the type of a value (of a list whose elements are known by now)."""
         value.type = type
+        self.known.empty.discard(value.id)
         self._done(lib.uh_value_set_type(self.handle, value.id, type.text.encode()))
 
     def _fresh(self, name: str) -> str:

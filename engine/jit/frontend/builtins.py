@@ -36,6 +36,7 @@ from engine.jit.frontend.values import (
     Known,
     Range,
     Submodule,
+    Super,
     Together,
     Value,
 )
@@ -83,7 +84,8 @@ def _range(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
     parts = [value(c, one) for one in tree.args]
     for one, part in zip(parts, tree.args, strict=True):
         if one.type.kind != "int":
-            c.fail(part, f"range() takes ints, not a value of type {one.type}")
+            message = f"range() takes ints, not a value of type {one.type}"
+            c.fail(part, message, c.builder.known.of_call([one]) or "Instead: write int(...)")
     if len(parts) == 1:
         return Range(None, parts[0], None)
     return Range(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
@@ -354,7 +356,6 @@ RULES[hasattr] = _as_condition("hasattr")
 RULES[marks.is_scripting] = _as_condition("is_scripting")
 
 _REFUSED = {
-    super: "name the class: Base.method(self, x)",
     open: "read the file outside, and pass what is in it",
     input: "pass the text as an argument",
     eval: "write the expression",
@@ -376,6 +377,22 @@ _REFUSED = {
     object: "use a NamedTuple",
     bytes: "use a str",
 }
+
+
+@rule(super)
+def _super(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    """Of a module's method; the class is that in which the method is written."""
+    if tree.args:
+        of, owner = (expression(c, one) for one in tree.args[:2])
+        kind = of.object if isinstance(of, Known) else None
+    else:
+        kind, names = c.resolve("__class__"), c.frame
+        first = c.source.function.args.args[:1]
+        found = names.find(first[0].arg) if first else None
+        owner = found.value if found is not None else Known(None)
+    if not isinstance(owner, Submodule) or not isinstance(kind, type):
+        raise c.fail(tree, "super() is known in methods of modules only")
+    return Super(owner, kind)
 
 
 @rule(type)

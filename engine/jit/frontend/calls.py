@@ -65,8 +65,10 @@ def call(c: Context, tree: ast.Call, callee: Expression, hint: Type | None = Non
         case Submodule():
             return callee.made.call(c, tree, callee, "forward", Arguments.of(c, tree))
         case ModuleMethod():
-            owner = callee.owner
-            return owner.made.call(c, tree, owner, callee.name, Arguments.of(c, tree))
+            owner, arguments = callee.owner, Arguments.of(c, tree)
+            if callee.of is not None:
+                return owner.made.call_parent(c, tree, owner, callee.name, callee.of, arguments)
+            return owner.made.call(c, tree, owner, callee.name, arguments)
         case Known():
             return _call_known(c, tree, callee.object, hint)
     raise c.fail(tree.func, f"{type_word(callee)} cannot be called")
@@ -268,11 +270,14 @@ def _construct(c: Context, tree: ast.Call, found: type) -> Expression:
         return c.builder.prim(tree, "prim::TupleConstruct", inputs, type)
     if found in (int, float, bool, str, complex):
         return cast(c, tree, found)
+    instead = "use a NamedTuple, or a Module made outside and held as an attribute"
+    if found.__module__ == "collections":
+        instead = "use a Dict or List: d: Dict[str, int] = {}"
     refuse(
         c.source,
         tree,
         f"objects of the class {found.__name__} aren't supported",
-        "use a NamedTuple, or a Module made outside and held as an attribute",
+        instead,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, Refinements
 from engine.jit.frontend.types import BOOL, NONE, SCALAR, TENSOR, Type, is_subtype, list_of
-from engine.jit.frontend.values import MISSING, Expression, Items, Known, Value
+from engine.jit.frontend.values import MISSING, Expression, Items, Known, Submodule, Value
 
 # Calls that are conditions (isinstance, hasattr, ...): calls.py adds them.
 CALLS: dict[Any, Callable[[Context, ast.Call], Condition]] = {}
@@ -181,6 +181,9 @@ def _known_answer(c: Context, op: ast.cmpop, left: Expression, right: Expression
     """Of a comparison of constants: which branches of the engine's functions are compiled. In other
     source it is known of Enums, which exist only in the compiler."""
     a, b = _known(left), _known(right)
+    named = isinstance(right, Submodule) and right.made.is_dict  # of a ModuleDict
+    if named and isinstance(right, Submodule) and isinstance(op, (ast.In, ast.NotIn)):
+        return None if a is MISSING else (a in right.made.entries) is isinstance(op, ast.In)
     if not c.inside_engine and not (isinstance(a, Enum) and isinstance(left, Known)):
         return None
     if a is MISSING or b is MISSING:

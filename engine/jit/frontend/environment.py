@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine.jit.frontend import hints
 from engine.jit.frontend.builder import NOTHING, Builder, can_be_constant
 from engine.jit.frontend.errors import CompileError, fail
 from engine.jit.frontend.source import Source
@@ -210,7 +211,7 @@ class Context:
             tree,
             f"Variable '{name}' previously had type {had} but is now being assigned to a value of "
             f"type {given}",
-            f"Instead: use another name, or annotate the first assignment ({name}: Optional[...])",
+            hints.of_assignment(name, had, given),
         )
 
     def refine(self, tree: ast.AST, refinements: Refinements) -> None:
@@ -225,6 +226,15 @@ class Context:
                 cast = self.builder.prim(tree, "prim::unchecked_cast", [found.value], type)
             self.builder.name(cast, name)
             self.frame.names[name] = Variable(cast, type, refined=True)
+
+    def names(self) -> list[str]:
+        """The names that are known here."""
+        found: list[str] = []
+        frame: Frame | None = self.frame
+        while frame is not None:
+            found += frame.names
+            frame = frame.parent
+        return found
 
     def declared_type(self, name: str) -> Type | None:
         """The widest type that a name may be assigned: before the refinements."""
@@ -301,6 +311,7 @@ def type_word(found: Expression) -> str:
     return {
         "Bound": "a method",
         "ModuleMethod": "a method",
+        "Super": "super()",
         "Submodule": "a module",
         "Items": "a container",
         "Range": "range(...)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from engine.jit.frontend import hints
 from engine.jit.frontend.conditions import as_bool, condition
 from engine.jit.frontend.dispatch import compiles, expression, refuse_node, value
 from engine.jit.frontend.environment import Context
@@ -53,11 +54,19 @@ def _name(c: Context, tree: ast.Name, hint: Type | None) -> Expression:
         return found.value
     lost = c.frame.why_lost(tree.id)
     if lost:
-        raise c.fail(tree, lost)
+        raise c.fail(tree, lost, _defined_before(lost))
     outside = c.resolve(tree.id)
     if outside is MISSING:
-        raise c.fail(tree, f"undefined value {tree.id}")
+        raise c.fail(tree, f"undefined value {tree.id}", hints.close(tree.id, c.names()))
     return Known(outside, c.inside_engine)
+
+
+def _defined_before(lost: str) -> str:
+    if "Type mismatch" in lost:
+        return "Instead: give it the same type in both branches, or use two names"
+    if "branch" in lost:
+        return "Instead: give it a value before the `if`"
+    return "Instead: give it a value before the loop" if "loop" in lost else ""
 
 
 @compiles(ast.NamedExpr)
@@ -217,6 +226,7 @@ def _spread_list(c: Context, tree: ast.List, element: Type | None) -> Value:
 def make_list(c: Context, tree: ast.AST, values: list[Value], element: Type | None = None) -> Value:
     """prim::ListConstruct; the elements have one type."""
     found = element or (values[0].type if values else TENSOR)
+    empty = element is None and not values
     for one in values:
         both = unify(found, one.type) if element is None else found
         if both is None or not is_subtype(one.type, both):
@@ -227,7 +237,10 @@ def make_list(c: Context, tree: ast.AST, values: list[Value], element: Type | No
                 "Instead: use a tuple, or make all of one type",
             )
         found = both
-    return c.builder.prim(tree, "prim::ListConstruct", values, list_of(found))
+    made = c.builder.prim(tree, "prim::ListConstruct", values, list_of(found))
+    if empty:
+        c.builder.known.empty.add(made.id)
+    return made
 
 
 @compiles(ast.Dict)
@@ -248,11 +261,15 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> Expression:
                 tree,
                 "Dict keys and values must each contain only a single type; found "
                 f"{one.type} and {other.type} beside {key} and {item}",
+                "Instead: give all the same type, or use a NamedTuple",
             )
         item = both if pair[1] is None else pair[1]
         inputs += [one, other]
     type = dict_of(key or STR, item or TENSOR)
-    return c.builder.prim(tree, "prim::DictConstruct", inputs, type)
+    made = c.builder.prim(tree, "prim::DictConstruct", inputs, type)
+    if not inputs and hint is None:
+        c.builder.known.empty.add(made.id)
+    return made
 
 
 # ---- texts

@@ -291,7 +291,8 @@ class FunctionContext(Context):
 
     def signature(self, fn: Callable[..., Any]) -> tuple[tuple[Parameter, ...], Type]:
         """Of another function, which is not compiled."""
-        parameters, returns = signature(fn, source_of(fn), Surroundings(fn))
+        bound = inspect.ismethod(fn)
+        parameters, returns = signature(fn, source_of(fn), Surroundings(fn), skip_self=bound)
         return parameters, returns or TENSOR
 
 
@@ -403,6 +404,8 @@ def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
     steps: list[Step] = within(c, tree, modes_of(fn), list(tree.body))
     builder = c.builder
     way = leaves(steps)
+        if named[one.name].annotation is None:
+            c.builder.known.unannotated[value.id] = one.name
     if way in ("falls", "might"):
         steps.append(_return_nothing(c, tree))
     ended = run(c, steps)

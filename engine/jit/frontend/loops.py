@@ -71,7 +71,8 @@ def walk(c: Context, tree: ast.expr, found: Expression) -> Walk:
     if one.type.kind == "Dict":
         one = c.builder.call(tree, "aten::keys", [one])
     if one.type.kind not in ("List", "str", "Tensor"):
-        raise c.fail(tree, f"'{one.type}' object is not iterable")
+        hint = "Instead: go through range(n)" if one.type == INT else c.builder.known.of_call([one])
+        raise c.fail(tree, f"'{one.type}' object is not iterable", hint)
     length = c.builder.call(tree, "aten::len", [one])
 
     def element(i: Value | int) -> Expression:

@@ -296,6 +296,22 @@ class ModuleClass:
     def parameters(self, fn: Callable[..., Any]) -> tuple[Parameter, ...]:
         """Of a method, without `self`."""
         return signature(fn, source_of(fn), Surroundings(fn), skip_self=True)[0]
+    def call_parent(
+        self,
+        c: Context,
+        tree: ast.AST,
+        owner: Submodule,
+        name: str,
+        of: type,
+        arguments: Arguments,
+    ) -> Expression:
+        """`super().name(...)`: the method that another class of the module has, under a name of its own."""
+        fn = substitute(vars(of)[name], self.module)
+        mangled = f"{name}__of_{of.__name__}"
+        compiled = self.method(c, tree, fn, mangled)
+        inputs = match(c, tree, name, self.parameters(fn), arguments)
+        return call_method(c, tree, owner, mangled, inputs, compiled.type)
+
 
     def method(
         self, c: Context | None, tree: ast.AST | None, fn: Callable[..., Any], name: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from engine.jit.frontend import hints
 from engine.jit.frontend.calls import exception_of
 from engine.jit.frontend.conditions import condition
 from engine.jit.frontend.control import decided
@@ -90,6 +91,7 @@ def _check_declared(c: Context, tree: ast.AST, declared: Type, found: Value) -> 
             tree,
             f"Variable is annotated with type {declared} but is being assigned to a value of type "
             f"{found.type}",
+            hints.of_result(declared, found.type).replace("-> ", ""),
         )
 
 
@@ -297,6 +299,7 @@ def check_return(c: Context, tree: ast.AST, found: Value) -> None:
                 tree,
                 f"Return value was annotated as having type {c.returns} but is actually of type "
                 f"{found.type}",
+                hints.of_result(c.returns, found.type),
             )
         return
     both = unify(c.returns, found.type)
@@ -305,6 +308,7 @@ def check_return(c: Context, tree: ast.AST, found: Value) -> None:
             tree,
             f"Previous return statement returned a value of type {c.returns} but this return "
             f"statement returns a value of type {found.type}",
+            "Instead: return the same type on all paths",
         )
     c.returns = both
 

@@ -63,12 +63,21 @@ class Submodule:
 
 @dataclass(frozen=True)
 class ModuleMethod:
-    """A method of a module."""
+    """A method of a module; `of` is the class that has it when `super()` named it."""
 
     name: str
     owner: Submodule
 
 
+    of: type | None = None
+
+
+@dataclass(frozen=True)
+class Super:
+    """`super()` in a method of a module: what classes behind `of` have."""
+
+    owner: Submodule
+    of: type
 @dataclass(frozen=True)
 class Items:
     """Some expressions in a row, known one by one: a tuple, what a ModuleList holds."""
@@ -110,5 +119,15 @@ class Special:
 
 
 Expression: TypeAlias = (
-    Value | Known | Bound | Submodule | ModuleMethod | Items | Range | Together | Either | Special
+    Value
+    | Known
+    | Bound
+    | Submodule
+    | ModuleMethod
+    | Super
+    | Items
+    | Range
+    | Together
+    | Either
+    | Special
 )

@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine import jit
 
-_FILES = ("control_flow", "containers", "numbers_and_types", "documented")
+_FILES = ("control_flow", "containers", "numbers_and_types", "documented", "language")
 _CASES = [
     pytest.param(fn, args, id=f"{name}.{fn.__name__}-{i}")
     for name in _FILES
@@ -27,6 +27,7 @@ def same(a, b):
         return
     if isinstance(a, (list, tuple)):
         assert isinstance(b, (list, tuple))
+        assert getattr(a, "_fields", None) == getattr(b, "_fields", None)
         assert len(a) == len(b)
         for x, y in zip(a, b, strict=True):
             same(x, y)

@@ -1,7 +1,8 @@
 """Modules as users write them: attributes, submodules, containers, methods."""
 
 # ruff: noqa  (as programs are written)
-from typing import Dict, Final, List, Optional, Tuple
+from enum import Enum
+from typing import Dict, Final, List, NamedTuple, Optional, Tuple
 
 import engine
 import engine.nn.functional as F
@@ -193,6 +194,126 @@ class EarlyExit(nn.Module):
         return x * 0, taken
 
 
+class Mode(Enum):
+    ADD = 1
+    MULTIPLY = 2
+
+
+class Chosen(nn.Module):
+    """An Enum that is known when the module is compiled."""
+
+    def __init__(self, mode):
+        super().__init__()
+        self.mode = mode
+
+    def forward(self, x):
+        if self.mode == Mode.ADD:
+            return x + self.mode.value
+        return x * self.mode.value
+
+
+class Parent(nn.Module):
+    def forward(self, x, n: int = 2):
+        return x * n
+
+    def other(self, x):
+        return x - 1
+
+
+class Child(Parent):
+    def forward(self, x, n: int = 3):
+        return super().forward(x, n) + super().other(x)
+
+
+class Grandchild(Child):
+    def other(self, x):
+        return x + 100
+
+    def forward(self, x, n: int = 4):
+        return super(Grandchild, self).forward(x) + self.other(x) * n
+
+
+class StaysPython(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 2
+
+    @jit.ignore
+    def outside(self, x: Tensor, k: int) -> Tensor:
+        return x * k + len({self.n, 3, 4})
+
+    @jit.unused
+    def never(self, x):
+        return sorted(x, key=lambda y: y)
+
+    def forward(self, x, flag: bool = False):
+        if flag:
+            return self.never(x)
+        return self.outside(x, self.n)
+
+
+class Result(NamedTuple):
+    value: Tensor
+    count: int
+
+
+class Named(nn.Module):
+    def forward(self, x) -> Tuple[Result, List[Result]]:
+        return Result(x, 3), [Result(x + 1, count=4)]
+
+
+class Declared(nn.Module):
+    """Attributes whose types only annotations tell."""
+
+    xs: List[int]
+    cache: Dict[str, Tensor]
+    last: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.xs = []
+        self.cache = {}
+        self.last = None
+
+    def forward(self, x):
+        self.xs.append(2)
+        self.cache["x"] = x
+        last = self.last
+        if last is not None:
+            x = x + last
+        self.last = x
+        return x, len(self.xs), self.cache["x"]
+
+
+class Containers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 2), nn.ReLU()])
+        self.by_name = nn.ModuleDict({"x": nn.Tanh(), "y": nn.Sigmoid()})
+        self.steps = nn.Sequential(nn.ReLU(), nn.Tanh())
+        self.scales = nn.ParameterList([nn.Parameter(engine.ones(2) * k) for k in (2, 3)])
+        self.function = doubled
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = self.function(layer(x))
+        for name, layer in self.by_name.items():
+            x = layer(x) + len(name)
+        for i, layer in enumerate(self.steps):
+            x = layer(x) + i
+        for first, second in zip(self.layers, self.steps):
+            x = second(first(x))
+        for scale in self.scales:
+            x = x * scale
+        there = "x" in self.by_name, "z" in self.by_name
+        return self.layers[0](x) + self.by_name["x"](x) + self.steps[-1](x), len(self.layers), there
+
+
+@jit.script
+def doubled(x, n: int = 2):
+    return x * n
+
+
 def made(build):
     """A module whose weights are the same whenever it is made."""
     engine.manual_seed(7)
@@ -209,5 +330,13 @@ CASES = {
     "loop": (Loop, (engine.arange(24.0).view(2, 3, 4) / 20,)),
     "methods": (Methods, (engine.ones(2),)),
     "early_exit": (EarlyExit, (engine.ones(1, 2) * 3,)),
+    "chosen": (lambda: Chosen(Mode.ADD), (engine.ones(2),)),
+    "chosen_otherwise": (lambda: Chosen(Mode.MULTIPLY), (engine.ones(2),)),
+    "child": (Child, (engine.ones(2),)),
+    "grandchild": (Grandchild, (engine.ones(2), 5)),
+    "stays_python": (StaysPython, (engine.ones(2),)),
+    "named": (Named, (engine.ones(2),)),
+    "declared": (Declared, (engine.ones(2),)),
+    "containers": (Containers, (engine.ones(1, 2),)),
     "late_exit": (EarlyExit, (engine.zeros(1, 2),)),
 }

@@ -1,0 +1,78 @@
+"""What to write instead: found from what is wrong, for the end of a message."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from engine.jit.frontend.types import ANY, FLOAT, INT, NONE, SCALAR, STR, TENSOR, Type
+
+if TYPE_CHECKING:
+    from engine.jit.frontend.values import Value
+
+_NUMBERS = frozenset((INT, FLOAT, SCALAR))
+
+
+class Known:
+    """What a function has told about its values besides their types."""
+
+    def __init__(self) -> None:
+        self.unannotated: dict[int, str] = {}  # parameters by their Values' numbers
+        self.empty: set[int] = set()  # lists and dictionaries of which nobody said what they hold
+
+    def of_call(self, args: Sequence[Value]) -> str:
+        """For arguments that no operator takes."""
+        for one in args:
+            if one.id in self.empty:
+                return _of_empty(args)
+            if one.type.kind == "Optional":
+                return "Instead: ask first whether it is None: if x is not None: ..."
+            if one.type == ANY:
+                return "Instead: give it a type; a value of type Any can only be handed on"
+        types = {one.type for one in args}
+        if STR in types and types & _NUMBERS:
+            return 'Instead: make one text of both: str(x), or f"{x}"'
+        for one in args:
+            if one.id in self.unannotated and one.type == TENSOR:
+                name = self.unannotated[one.id]
+                return (
+                    f"Instead: annotate the parameter when it is no Tensor: {name}: int, "
+                    f"{name}: str, {name}: List[int]"
+                )
+        return ""
+
+
+def _of_empty(args: Sequence[Value]) -> str:
+    held = args[-1].type
+    if args[0].type.kind == "Dict":
+        key = args[1].type if len(args) > 2 else STR
+        return f"Instead: say what it holds where it is made: d: Dict[{key}, {held}] = {{}}"
+    return f"Instead: say what it holds where it is made: xs: List[{held}] = []"
+
+
+def of_assignment(name: str, had: Type, given: Type) -> str:
+    """For a name that gets a value of another type than it has."""
+    if had == NONE:
+        return f"Instead: annotate the first assignment: {name}: Optional[{given}] = None"
+    if had == INT and given == FLOAT:
+        return f"Instead: begin with a float, such as {name} = 0.0, or write int(...) here"
+    return f"Instead: use another name, or annotate the first assignment ({name}: Optional[...])"
+
+
+def of_result(declared: Type, given: Type) -> str:
+    """For a result of another type than is declared."""
+    if declared == INT and given == FLOAT:
+        return "Instead: write int(...), or // to divide, or declare float"
+    if given.kind == "Optional":
+        return "Instead: return it where it is not None, or declare Optional"
+    return f"Instead: declare -> {given}, or convert the value"
+
+
+def close(name: str, known: Iterable[str]) -> str:
+    """For a name that is not there: those that are spelled alike."""
+    public = [one for one in known if not one.startswith("_")]
+    found = difflib.get_close_matches(name, public, 3, 0.6)
+    if not found and len(name) < 4:
+        found = [one for one in public if one and (one in name or name in one)][:3]
+    return f"Instead, perhaps: {', '.join(found)}" if found else ""

@@ -1,0 +1,128 @@
+"""Every layer of `engine.nn`, scripted and traced, saved and loaded: outputs and gradients as eager."""
+
+import pytest
+
+import engine
+from engine import jit, nn
+from tests.engine.jit.programs.layers import LAYERS
+
+# What layers say of their age and of their arguments.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def flat(found):
+    """The tensors of a result, in order."""
+    if found is None:
+        return []
+    return (
+        [found] if isinstance(found, engine.Tensor) else [x for part in found for x in flat(part)]
+    )
+
+
+def leaves(given, made):
+    """The inputs as leaves that require gradients; what is one tensor stays one."""
+    if isinstance(given, tuple):
+        return tuple(leaves(one, made) for one in given)
+    if isinstance(given, engine.Tensor) and given.is_floating_point():
+        return made.setdefault(id(given), given.detach().clone().requires_grad_())
+    return given
+
+
+def outputs_and_gradients(module, inputs):
+    """What a module gives, and the gradients of its inputs and parameters."""
+    made = {}
+    found = flat(module(*leaves(inputs, made)))
+    sums = [(one.float() * (i + 1)).sum() for i, one in enumerate(found) if one.requires_grad]
+    parameters = list(module.parameters())
+    for one in parameters:
+        one.grad = None
+    if sums:
+        sum(sums).backward()
+    return found, [one.grad for one in [*made.values(), *parameters]]
+
+
+def check_same(found, wanted):
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        if one is None or other is None:
+            assert one is other
+            continue
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+        assert engine.allclose(one, other, atol=1e-5, equal_nan=True)
+
+
+def made(name):
+    """A layer of the table, with the same parameters each time."""
+    engine.manual_seed(0)
+    return LAYERS[name][0]()
+
+
+class Fixed(nn.Module):
+    """A layer with those of its inputs that are no tensors: a trace takes tensors only."""
+
+    def __init__(self, layer, inputs):
+        super().__init__()
+        self.layer = layer
+        self.inputs = inputs
+
+    def forward(self, *tensors):
+        given = iter(tensors)
+        fixed = (int, float, bool, type(None))
+        found = self.layer(*[x if isinstance(x, fixed) else next(given) for x in self.inputs])
+        return tuple(flat(found))
+
+
+def compiled(how, name, inputs):
+    """A layer as compiled code, and the inputs that it takes."""
+    if how == "script":
+        return jit.script(made(name)), inputs
+    layer, tensors = made(name), tuple(x for x in inputs if isinstance(x, (engine.Tensor, tuple)))
+    if len(tensors) < len(inputs):
+        layer = Fixed(layer, inputs)
+    return jit.trace(layer, tensors, check_trace=False), tensors
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_compiled_layer_is_the_layer(name, how, tmp_path):
+    wanted = outputs_and_gradients(made(name), LAYERS[name][1])
+    module, inputs = compiled(how, name, LAYERS[name][1])
+    jit.save(module, str(tmp_path / "layer.st"))
+    for one in (module, jit.load(str(tmp_path / "layer.st"))):
+        for found, expected in zip(outputs_and_gradients(one, inputs), wanted, strict=True):
+            check_same(found, expected)
+
+
+def test_running_statistics_are_kept():
+    for name in LAYERS:
+        if "BatchNorm" not in name:
+            continue
+        eager, scripted = made(name), jit.script(made(name))
+        for _ in range(3):
+            eager(*LAYERS[name][1])
+            scripted(*LAYERS[name][1])
+        check_same([*scripted.buffers()], [*eager.buffers()])
+
+
+# Of no forward of their own, or another layer once they have seen an input.
+ABSTRACT = {"Container", "Module", "RNNBase", "RNNCellBase"}
+
+
+def test_every_layer_is_in_the_table():
+    kinds = {
+        name
+        for name in dir(nn)
+        if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)
+    }
+    there = {type(one).__name__ for name in LAYERS for one in made(name).modules()}
+    assert {one for one in kinds - there if not one.startswith("Lazy")} == ABSTRACT
+
+
+def test_lazy_layers_are_scripted_once_they_have_seen_an_input():
+    x = engine.ones(2, 3)
+    layer = nn.LazyLinear(4)
+    with pytest.raises(RuntimeError, match="'LazyLinear' has uninitialized parameters"):
+        jit.script(layer)
+    layer(x)
+    assert engine.equal(jit.script(layer)(x), layer(x))

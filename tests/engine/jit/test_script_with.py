@@ -1,0 +1,86 @@
+"""`with no_grad()` and its kin in compiled code: the same is recorded as in eager Python."""
+
+import pytest
+
+import engine
+from engine import jit
+from tests.engine.jit.programs.contexts import CASES, decorated, raises, returns_from_within
+
+_RUNS = [
+    pytest.param(fn, args, on, id=f"{fn.__name__}-{i}-{'on' if on else 'off'}")
+    for fn, all_args in CASES
+    for i, args in enumerate(all_args)
+    for on in (True, False)
+]
+
+
+def flat(found):
+    if isinstance(found, (tuple, list)):
+        return [one for part in found for one in flat(part)]
+    return [found]
+
+
+def outcome(fn, args):
+    """What a run gives, what of it is recorded, the gradient, and the modes behind it."""
+    x = engine.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
+    try:
+        found = flat(fn(x, *args))
+    except (ValueError, jit.Error) as error:
+        found = ["too large" in str(error)]
+    tensors = [one for one in found if isinstance(one, engine.Tensor)]
+    recorded = [one.requires_grad for one in tensors]
+    inference = [one.is_inference() for one in tensors]
+    with engine.enable_grad():
+        sums = [one.sum() for one in tensors if one.requires_grad]
+    if sums:
+        with engine.enable_grad():
+            sum(sums).backward()
+    plain = [one.tolist() if isinstance(one, engine.Tensor) else one for one in found]
+    gradient = None if x.grad is None else x.grad.tolist()
+    modes = engine.is_grad_enabled(), engine.is_inference_mode_enabled()
+    return plain, recorded, inference, gradient, modes
+
+
+@pytest.mark.parametrize(("fn", "args", "on"), _RUNS)
+def test_the_same_is_recorded(fn, args, on):
+    scripted = jit.script(fn)
+    with engine.set_grad_enabled(on):
+        wanted = outcome(fn, args)
+        for _ in range(4):  # general code, then what is specialised
+            assert outcome(scripted, args) == wanted
+    assert engine.is_grad_enabled()
+
+
+def test_an_error_leaves_the_modes_as_they_were():
+    scripted = jit.script(raises)
+    with pytest.raises(jit.Error, match="too large"):
+        scripted(engine.ones(2), 5)
+    assert engine.is_grad_enabled()
+    with engine.no_grad():
+        with pytest.raises(jit.Error, match="too large"):
+            scripted(engine.ones(2), 5)
+        assert not engine.is_grad_enabled()
+
+
+def test_a_saved_function_keeps_its_modes(tmp_path):
+    for fn in (returns_from_within, decorated):
+        jit.save(jit.script(fn), str(tmp_path / "f.st"))
+        loaded = jit.load(str(tmp_path / "f.st"))
+        for n in (1, 5):
+            assert outcome(loaded, (n,)) == outcome(fn, (n,))
+
+
+def test_inside_the_fused_group_stays_on_its_side():
+    @jit.script
+    def f(x):
+        with engine.no_grad():
+            y = (x * 2 + 1).tanh() * x
+        z = (x * 2 + 1).tanh() * x
+        return y, z
+
+    x = engine.randn(100, requires_grad=True)
+    for _ in range(4):
+        y, z = f(x)
+        assert (y.requires_grad, z.requires_grad) == (False, True)
+        assert engine.equal(y, z)
+    assert str(f.graph_for(x)).count(" = prim::FusionGroup") == 2
