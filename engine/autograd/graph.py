@@ -229,8 +229,8 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def __del__(self) -> None:
-        node = getattr(self, "_node", 0)
-        if node:
+        # While Python ends, modules are cleared first; what the process holds goes with it.
+        if lib is not None and (node := getattr(self, "_node", 0)):
             lib.uh_node_release(node)
 
 
