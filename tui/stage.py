@@ -85,7 +85,8 @@ class Stage:
         if end <= 0:
             return []
         tables = self.history.tables
-        moments = np.concatenate([tables.lines.since, tables.calls.since])
+        calls = tables.calls.since[~tables.by_compiler]
+        moments = np.concatenate([tables.lines.since, calls])
         counts = np.histogram(moments, bins=columns, range=(0, end))[0]
         return list(counts / max(1, counts.max()))
 

@@ -74,6 +74,7 @@ uh_graph uh_graph_new(const char* name) {
     initialise();
     GraphRef graph = make_ref<Graph>();
     graph->set_name(name);
+    graph->reserve_function();
     return give_graph(std::move(graph));
   });
 }

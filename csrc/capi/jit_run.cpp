@@ -33,9 +33,10 @@ IValue value_of_box(uh_box handle) { return Ref<Container>::share(&box_of(handle
 uh_box give_box(const IValue& value) {
   return give_ref(Ref<Container>(*value.get_if<Ref<Container>>()));
 }
+// A handle on a class is one on its methods: Note [Who owns methods] in jit/type.h.
 ClassType& class_of(uh_class handle) {
   check(handle != 0, "class: the handle is 0");
-  return *reinterpret_cast<ClassType*>(handle);
+  return reinterpret_cast<Methods*>(handle)->type();
 }
 Function& function_of(uh_function handle) {
   check(handle != 0, "function: the handle is 0");
@@ -129,13 +130,16 @@ int uh_box_key(uh_box self, int64_t i, uh_value* ret_key) {
 }
 
 uh_class uh_class_new(const char* name) {
-  return guard(0, [&] { return give_ref(make_ref<ClassType>(std::string(name))); });
+  return guard(0, [&] { return give_ref(make_ref<ClassType>(std::string(name))->methods()); });
 }
 uh_class uh_class_find(const char* name) {
-  return guard(0, [&] { return give_ref(find_class(name)); });
+  return guard(0, [&] {
+    const TypeRef found = find_class(name);
+    return found ? give_ref(static_cast<ClassType&>(*found).methods()) : 0;
+  });
 }
 void uh_class_release(uh_class self) {
-  if (self) Ref<Type>::adopt(reinterpret_cast<ClassType*>(self));
+  if (self) Ref<Methods>::adopt(reinterpret_cast<Methods*>(self));
 }
 int64_t uh_class_add_attribute(uh_class self, const char* name, const char* type, int kind) {
   return guard(-1, [&] {
@@ -159,23 +163,21 @@ const char* uh_class_describe(uh_class self) {
       w.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
     }
     w.end_array().key("methods").begin_array();
-    for (const auto& [name, function] : type.methods()) w.value(name);
+    for (const auto& [name, function] : reinterpret_cast<Methods*>(self)->all) w.value(name);
     w.end_array().end_object();
     return w.take();
   });
 }
 uh_function uh_class_method(uh_class self, const char* name) {
-  return guard(0, [&] { return give_ref(Ref<Function>::share(class_of(self).method(name))); });
+  return guard(0, [&] { return give_ref(class_of(self).method(name)); });
 }
 uh_box uh_object_new(uh_class type) {
   return guard(0, [&] {
-    ClassType& made = class_of(type);
-    return give_box(
-        make_container<Object>(Ref<RefCounted>::share(&made), made.attributes().size()));
+    return give_box(new_object(class_of(type)));
   });
 }
 uh_class uh_object_class(uh_box self) {
-  return guard(0, [&] { return give_ref(Ref<RefCounted>(object_of(self).type)); });
+  return guard(0, [&] { return give_ref(Ref<RefCounted>(object_of(self).methods)); });
 }
 int uh_object_get(uh_box self, const char* name, uh_value* ret_value) {
   return done([&] { *ret_value = write_value(slot_of(self, name)); });
@@ -190,6 +192,7 @@ int uh_object_set(uh_box self, const char* name, const uh_value* value) {
                ": expected a ", attribute.type->annotation(), ", got a ",
                type_of(given)->annotation());
     slot = std::move(given);
+    object_of(self).written();
   });
 }
 
@@ -301,6 +304,17 @@ void uh_function_tell(uh_function self, const char* how, const char* file, const
                     std::char_traits<char>::length(json));
 }
 
+int64_t uh_jit_alive(const char* what) {
+  return guard(-1, [&]() -> int64_t {
+    const std::string word = what;
+    if (word == "function") return Function::alive();
+    if (word == "graph") return Graph::alive();
+    if (word == "class") return class_count();
+    if (word == "code") return Code::alive();
+    fail(ErrorKind::kValue, "alive: expected function, graph, class or code, got '", word, "'");
+  });
+}
+
 void uh_jit_set_output(void (*print)(const char* text, size_t n),
                        void (*warn)(const char* text, size_t n)) {
   set_print_handler(print);
@@ -311,13 +325,21 @@ int uh_jit_trace_begin(const char* name) {
   return done([&] { Tracing::begin(name); });
 }
 int64_t uh_jit_trace_input(const char* name, const uh_value* value) {
-  return guard(-1, [&] { return Tracing::current().add_input(name, read_value(*value))->id(); });
+  return guard(-1, [&] {
+    const int64_t id = Tracing::current().add_input(name, read_value(*value))->id();
+    settle_counts();
+    return id;
+  });
 }
 int64_t uh_jit_trace_self(uh_box module) {
   return guard(-1, [&] { return Tracing::current().add_self(value_of_box(module))->id(); });
 }
 uh_graph uh_jit_trace_end(const uh_value* result) {
-  return guard(0, [&] { return give_ref(Tracing::current().end(read_value(*result))); });
+  return guard(0, [&] {
+    GraphRef graph = Tracing::current().end(read_value(*result));
+    settle_counts();
+    return give_ref(std::move(graph));
+  });
 }
 const char* uh_jit_trace_warnings(void) {
   thread_local std::string kept;
@@ -398,7 +420,9 @@ int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64
 uh_box uh_jit_load(const char* path) {
   return guard(0, [&] {
     initialise();
-    return give_box(load_model(path));
+    const IValue module = load_model(path);
+    settle_counts();
+    return give_box(module);
   });
 }
 const char* uh_jit_extra(const char* path) {
@@ -418,7 +442,10 @@ uh_box uh_function_module(uh_function self) {
 }
 uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n) {
   return guard(0, [&] {
-    return give_box(freeze(value_of_box(self), std::vector<std::string>(preserved, preserved + n)));
+    const IValue made =
+        freeze(value_of_box(self), std::vector<std::string>(preserved, preserved + n));
+    settle_counts();
+    return give_box(made);
   });
 }
 
@@ -426,8 +453,8 @@ int uh_jit_call(uh_box self, const char* method, const uh_value* args, int64_t n
                 uh_value* ret_value) {
   return done([&] {
     const ClassType& type = class_of_object(object_of(self));
-    Function* function = type.method(method);
-    check(function != nullptr, type.name(), " has no method '", method, "'");
+    const Ref<Function> function = type.method(method);
+    check(static_cast<bool>(function), type.name(), " has no method '", method, "'");
     Stack stack{value_of_box(self)};
     for (int64_t i = 0; i < n; ++i) stack.push_back(read_value(args[i]));
     *ret_value = write_value(called(*function, std::move(stack)));

@@ -68,6 +68,9 @@ const char* uh_function_code(uh_function self, const uh_value* args, int64_t n);
 /* Says in the event stream where a function comes from: `how` is script, trace or load. */
 void uh_function_tell(uh_function self, const char* how, const char* file, const char* json);
 
+/* How many of them there are in the process: "function", "graph", "class" or "code". */
+int64_t uh_jit_alive(const char* what);
+
 /* What print() and warnings.warn() of a compiled program say goes to these; null: to stdout, stderr. */
 void uh_jit_set_output(void (*print)(const char* text, size_t n),
                        void (*warn)(const char* text, size_t n));

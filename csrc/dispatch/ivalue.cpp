@@ -131,10 +131,11 @@ const IValue* Dict::find(const IValue& key) const {
 void Dict::put(IValue key, IValue value) {
   if (const IValue* found = find(key)) {
     *const_cast<IValue*>(found) = std::move(value);
-    return;
+    return written();
   }
   where_.emplace(hash_of(key), items_.size());
   items_.emplace_back(std::move(key), std::move(value));
+  written();
 }
 
 bool Dict::remove(const IValue& key) {
@@ -147,12 +148,14 @@ bool Dict::remove(const IValue& key) {
   }
   where_.clear();
   for (size_t i = 0; i < items_.size(); ++i) where_.emplace(hash_of(items_[i].first), i);
+  written();
   return true;
 }
 
 void Dict::clear() {
   items_.clear();
   where_.clear();
+  written();
 }
 
 template <>

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensor/held.h"
 #include "tensor/tensor.h"
 
 namespace uh {
@@ -27,6 +28,22 @@ struct Container : RefCounted {
   enum class Kind : int8_t { kList, kTuple, kDict, kObject };
   explicit Container(Kind k) : kind(k) {}
   const Kind kind;
+
+  // To be called by whoever has written to it: a recording is told what it holds now.
+  void written() {
+    if (events::on()) [[unlikely]]
+      tell();
+  }
+
+ protected:
+  virtual void tell() = 0;
+  // Shows what is held now; nothing is made for nothing.
+  void tell(events::Holder holder, const std::vector<HeldTensors::Found>& found);
+
+  int64_t number_ = 0;  // as a holder; 0 as long as it was none
+
+ private:
+  std::unique_ptr<HeldTensors> held_;  // goes after what it tells of: the items of what derives from this
 };
 
 class IValue {
@@ -70,15 +87,37 @@ class IValue {
 
 using Stack = std::vector<IValue>;
 
+// The tensors that a value holds itself: it is one, or an array of them. What lies in a container
+// is held by the container.
+template <class F>
+void each_tensor(const IValue& value, F&& f) {
+  if (const Tensor* t = value.get_if<Tensor>()) {
+    if (*t) f(*t);
+  } else if (const auto* tensors = value.get_if<std::vector<Tensor>>()) {
+    for (const Tensor& t : *tensors)
+      if (t) f(t);
+  }
+}
+
 struct List final : Container {
   List() : Container(Kind::kList) {}
-  explicit List(std::vector<IValue> values) : Container(Kind::kList), items(std::move(values)) {}
+  explicit List(std::vector<IValue> values) : Container(Kind::kList), items(std::move(values)) {
+    written();
+  }
   std::vector<IValue> items;
+
+ protected:
+  void tell() override;
 };
 
 struct Tuple final : Container {
-  explicit Tuple(std::vector<IValue> values) : Container(Kind::kTuple), items(std::move(values)) {}
+  explicit Tuple(std::vector<IValue> values) : Container(Kind::kTuple), items(std::move(values)) {
+    written();
+  }
   const std::vector<IValue> items;
+
+ protected:
+  void tell() override;
 };
 
 // Entries in the order in which they were put in, as in Python. Keys are numbers, texts or tensors.
@@ -94,17 +133,29 @@ struct Dict final : Container {
   bool remove(const IValue& key);
   void clear();
 
+ protected:
+  void tell() override;
+
  private:
   std::vector<Entry> items_;
   std::unordered_multimap<size_t, size_t> where_;
 };
 
 // An instance of a class that the JIT knows, a module above all: its attributes by slot. `type` is
-// a jit::ClassType; who reads it knows that layer.
+// a jit::ClassType, `methods` its jit::Methods; who reads them knows that layer.
 struct Object final : Container {
-  Object(Ref<RefCounted> t, size_t n) : Container(Kind::kObject), type(std::move(t)), slots(n) {}
+  Object(Ref<RefCounted> t, Ref<RefCounted> m, size_t n)
+      : Container(Kind::kObject), type(std::move(t)), methods(std::move(m)), slots(n) {}
   const Ref<RefCounted> type;
+  const Ref<RefCounted> methods;
   std::vector<IValue> slots;
+
+  // What an attribute is called, as a recording says it: the JIT knows.
+  using Words = std::string (*)(const Object& object, size_t slot, int64_t number);
+  static Words words;
+
+ protected:
+  void tell() override;
 };
 
 template <class T, class... A>

@@ -27,7 +27,8 @@ struct Record {
 };
 static_assert(sizeof(Record) == 64);
 
-// Who may hold a Storage or a TensorImpl; fields `holder_kind` carry these codes.
+// Who may hold a Storage or a TensorImpl; fields `holder_kind` carry these codes. Of those of the
+// JIT, what `holder` is and what `place` within it, behind each.
 enum class Holder : int64_t {
   kName = 1,
   kSlot,
@@ -42,6 +43,16 @@ enum class Holder : int64_t {
   kGrad,
   kJit,
   kBuffer,
+  kRegister,  // frame; register | pc that wrote it << 16
+  kOperand,   // frame; how deep on its stack, from 0
+  kList,      // a number of its own; index
+  kTuple,     // likewise
+  kDict,      // a number of its own; the key's text
+  kObject,    // a number of its own; text "attribute weight of module Cell 3"
+  kConstant,  // graph; node
+  kCode,      // code; index among its constants
+  kGroup,     // graph of a fused group, or of its gradient; slot
+  kTrace,     // graph that is being traced; value
 };
 
 }  // namespace uh::events

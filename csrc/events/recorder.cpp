@@ -90,6 +90,7 @@ bool reads_clock(Kind kind) {
     case Kind::kTENSOR_FREE:
     case Kind::kUSE:
     case Kind::kUNUSE:
+    case Kind::kCOUNT:
     case Kind::kVIEW:
     case Kind::kWRAP:
     case Kind::kHOP:

@@ -11,7 +11,7 @@
 namespace uh::jit {
 namespace {
 
-std::atomic<int64_t> g_codes{0};
+std::atomic<int64_t> g_codes{0}, g_alive{0};
 
 constexpr std::string_view kTexts[] = {
 #define UH_OPCODE(name, text, x, n, doc) text,
@@ -48,8 +48,21 @@ InputGuard guard_of(const IValue& value, int32_t input) {
 }
 
 Code::Code(GraphRef graph, std::string name)
-    : id_(++g_codes), graph_(std::move(graph)), name_(std::move(name)) {}
-Code::~Code() = default;
+    : id_(++g_codes), graph_(std::move(graph)), name_(std::move(name)) {
+  ++g_alive;
+}
+Code::~Code() { --g_alive; }
+int64_t Code::alive() { return g_alive; }
+
+void Code::tell_constants() {
+  std::vector<HeldTensors::Found> found;
+  for (size_t i = 0; i < constants_.size(); ++i)
+    each_tensor(constants_[i],
+                [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
+  if (found.empty()) return;
+  held_ = std::make_unique<HeldTensors>(events::Holder::kCode, id_);
+  held_->now(found);
+}
 
 std::string Code::text(size_t pc) const {
   const Instruction& i = instructions_[pc];

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -119,11 +120,13 @@ class Code final : public RefCounted {
   std::string json() const;
   // Tells the recorder of this code, once per recording.
   void tell(int64_t function) const;
+  static int64_t alive();  // how many there are
 
  private:
   friend class Compiler;
   friend class Interpreter;
   Code(GraphRef graph, std::string name);
+  void tell_constants();
 
   const int64_t id_;
   const GraphRef graph_;
@@ -131,6 +134,7 @@ class Code final : public RefCounted {
   std::vector<Instruction> instructions_;
   std::vector<const Node*> nodes_;
   std::vector<const Value*> values_;
+  std::unique_ptr<HeldTensors> held_;  // goes after the constants that it tells of
   std::vector<IValue> constants_;
   struct Operator {
     OperatorInfo* info;
@@ -140,7 +144,7 @@ class Code final : public RefCounted {
     bool operator==(const Operator& other) const { return info == other.info; }
   };
   std::vector<Operator> operators_;
-  std::vector<Function*> functions_;
+  std::vector<Ref<Function>> functions_;
   std::vector<std::vector<TypeRef>> types_;
   std::vector<InputGuard> guards_;
   std::vector<Ref<ScalarProgram>> programs_;

@@ -45,6 +45,7 @@ class Compiler {
       emit(Opcode::kBailOut);
     }
     code_->register_count_ = register_count_;
+    if (events::on()) code_->tell_constants();
     return std::move(code_);
   }
 
@@ -335,9 +336,9 @@ class Compiler {
       emit(Opcode::kTupleSlice, static_cast<size_t>(at("beg")),
            static_cast<size_t>(at("end") - at("beg")));
     } else if (kind == "prim::CallFunction") {
-      emit(Opcode::kCall, index_of(code_->functions_, callee(node)), n);
+      emit(Opcode::kCall, index_of_function(callee(node)), n);
     } else if (kind == "prim::CallMethod") {
-      emit(Opcode::kCallMethod, index_of(code_->functions_, method(node)), n);
+      emit(Opcode::kCallMethod, index_of_function(method(node)), n);
     } else if (kind == "prim::GetAttr" || kind == "prim::SetAttr") {
       emit(kind == "prim::GetAttr" ? Opcode::kGetAttr : Opcode::kSetAttr, slot(node));
     } else if (kind == "prim::CreateObject") {
@@ -396,9 +397,18 @@ class Compiler {
     return {info, builtin, dynamic_cast<BoxedOperator*>(info) != nullptr, lists};
   }
 
-  static Function* callee(const Node* node) {
+  size_t index_of_function(Ref<Function> one) {
+    auto& all = code_->functions_;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].get() == one.get()) return i;
+    all.push_back(std::move(one));
+    return all.size() - 1;
+  }
+
+  static Ref<Function> callee(const Node* node) {
     for (const auto& [name, attribute] : node->input(0)->node()->attributes())
-      if (attribute.object) return static_cast<Function*>(attribute.object.get());
+      if (attribute.object)
+        return Ref<Function>::share(static_cast<Function*>(attribute.object.get()));
     fail(ErrorKind::kRuntime, "compile: what ", print(*node), " calls is no function");
   }
   static const ClassType& class_of(const Node* node) {
@@ -407,9 +417,9 @@ class Compiler {
       fail(ErrorKind::kRuntime, "compile: ", print(*node), " of a ", type.text());
     return static_cast<const ClassType&>(type);
   }
-  static Function* method(const Node* node) {
-    Function* found = class_of(node).method(node->text_attribute("name"));
-    check(found != nullptr, "compile: ", class_of(node).name(), " has no method '",
+  static Ref<Function> method(const Node* node) {
+    Ref<Function> found = class_of(node).method(node->text_attribute("name"));
+    check(static_cast<bool>(found), "compile: ", class_of(node).name(), " has no method '",
           node->text_attribute("name"), "'");
     return found;
   }

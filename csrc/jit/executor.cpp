@@ -1,13 +1,11 @@
 #include "jit/executor.h"
 
 #include <algorithm>
-#include <exception>
 
 #include "base/json.h"
 #include "events/recorder.h"
 #include "jit/function.h"
 #include "jit/pipeline.h"
-#include "tensor/thread_state.h"
 
 namespace uh::jit {
 namespace {
@@ -58,31 +56,7 @@ const IValue* Executor::arguments_of(const Stack& stack) const {
   return stack.data() + (stack.size() - input_count_);
 }
 
-namespace {
-
-// An error leaves `with no_grad():`, and the modes are what they were.
-class Modes {
- public:
-  Modes() : gradients_(grad_enabled()), inference_(t_state.inference) {}
-  ~Modes() {
-    if (std::uncaught_exceptions() == errors_) return;
-    set_grad_enabled(gradients_);
-    t_state.inference = inference_;
-  }
-  Modes(const Modes&) = delete;
-  Modes& operator=(const Modes&) = delete;
-
- private:
-  const int errors_ = std::uncaught_exceptions();
-  const bool gradients_, inference_;
-};
-
-}  // namespace
-
-void Executor::run(Stack& stack) {
-  const Modes modes;
-  jit::run(code_for(stack, events::on()), stack, this);
-}
+void Executor::run(Stack& stack) { jit::run(code_for(stack, events::on()), stack, this); }
 
 std::vector<InputGuard> Executor::guards_for(const IValue* arguments) const {
   std::vector<InputGuard> guards;
@@ -108,6 +82,7 @@ Executor::Plan& Executor::general() {
     plan->code = compile(plan->graph, function_.name());
     computes_tensors_ = computes_tensors(*plan->graph);
     general_ = std::move(plan);
+    settle_counts();
   }
   return *general_;
 }
@@ -166,6 +141,7 @@ Executor::Plan& Executor::specialise(const std::vector<InputGuard>& guards, int6
     emit(events::Kind::kSPECIALISE, function_.id(), plan->code->id(), runs, 0, w.text());
   }
   specialised_.push_back(std::move(plan));
+  settle_counts();
   return *specialised_.back();
 }
 

@@ -88,8 +88,8 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
           "Freezing is currently only implemented for modules in eval mode. Please call .eval() on "
           "your module before freezing.");
   }
-  Function* forward = type.method("forward");
-  check(forward != nullptr, "freeze: ", type.name(), " has no forward");
+  const Ref<Function> forward = type.method("forward");
+  check(static_cast<bool>(forward), "freeze: ", type.name(), " has no forward");
   GraphRef graph = forward->graph().copy();
   graph->set_name("forward");
   run_pass(*find_pass("inline_calls"), *graph);
@@ -104,6 +104,7 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
   static std::atomic<int64_t> g_frozen{0};
   Ref<ClassType> made =
       make_ref<ClassType>(type.name() + ".___frozen_" + std::to_string(++g_frozen));
+  const Ref<Methods> methods = made->methods();
   std::vector<IValue> values;
   for (const std::string& name : preserved) {
     const int64_t slot = type.slot(name);
@@ -119,8 +120,9 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
   Ref<Function> function = make_ref<Function>("forward", graph);
   function->set_defaults(forward->defaults());
   made->add_method("forward", function);
-  IValue frozen = make_container<Object>(Ref<RefCounted>::share(made.get()), values.size());
+  IValue frozen = new_object(*made);
   frozen.object()->slots = std::move(values);
+  frozen.object()->written();
   return frozen;
 }
 

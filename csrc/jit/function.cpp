@@ -11,7 +11,7 @@
 namespace uh::jit {
 namespace {
 
-std::atomic<int64_t> g_functions{0};
+std::atomic<int64_t> g_alive{0};
 
 const char* python_name(const IValue& value) {
   if (value.is_none()) return "NoneType";
@@ -87,8 +87,10 @@ bool fit(IValue& value, const Type& type) {
       if (const Tuple* tuple = value.tuple()) value = make_container<List>(tuple->items);
       List* list = value.list();
       if (!list) return false;
-      return std::all_of(list->items.begin(), list->items.end(),
-                         [&](IValue& item) { return fit(item, *type.element()); });
+      const bool fits = std::all_of(list->items.begin(), list->items.end(),
+                                    [&](IValue& item) { return fit(item, *type.element()); });
+      list->written();
+      return fits;
     }
     case TypeKind::kTuple: {
       const Tuple* tuple = value.tuple();
@@ -119,8 +121,11 @@ bool fit(IValue& value, const Type& type) {
 }  // namespace
 
 Function::Function(std::string name, GraphRef graph)
-    : id_(++g_functions), name_(std::move(name)), graph_(std::move(graph)) {}
-Function::~Function() = default;
+    : id_(graph->take_function()), name_(std::move(name)), graph_(std::move(graph)) {
+  ++g_alive;
+}
+Function::~Function() { --g_alive; }
+int64_t Function::alive() { return g_alive; }
 
 Executor& Function::executor() {
   std::call_once(prepared_, [this] { executor_ = std::make_unique<Executor>(*this); });

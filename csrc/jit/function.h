@@ -25,6 +25,7 @@ class Function final : public RefCounted {
   ~Function() override;
 
   int64_t id() const { return id_; }  // of events
+  static int64_t alive();             // how many functions there are
   const std::string& name() const { return name_; }
   Graph& graph() const { return *graph_; }
   const GraphRef& graph_ref() const { return graph_; }

@@ -222,7 +222,10 @@ Ref<FusionGroup> fusion_group_of(const Node& node) {
   auto* subgraph = const_cast<Attribute*>(node.attribute("Subgraph"));
   check_kind(subgraph && subgraph->graph, ErrorKind::kInternal,
              "fusion group: ", node.kind().text(), " has no Subgraph");
-  if (!subgraph->object) subgraph->object = make_ref<FusionGroup>(subgraph->graph);
+  if (!subgraph->object) {
+    subgraph->graph->set_function(node.graph().function());
+    subgraph->object = make_ref<FusionGroup>(subgraph->graph);
+  }
   return Ref<FusionGroup>::share(static_cast<FusionGroup*>(subgraph->object.get()));
 }
 

@@ -36,11 +36,27 @@ std::vector<Node*> Block::nodes() const {
   return all;
 }
 
+namespace {
+std::atomic<int64_t> g_alive{0}, g_functions{0};
+}
+
 Graph::Graph() : id_(next_id()) {
+  ++g_alive;
   block_ = new_block(nullptr);
   insert_point_ = block_->return_;
 }
-Graph::~Graph() = default;
+Graph::~Graph() { --g_alive; }
+int64_t Graph::alive() { return g_alive; }
+
+int64_t Graph::reserve_function() {
+  if (function_ == 0) function_ = ++g_functions;
+  return function_;
+}
+
+int64_t Graph::take_function() {
+  if (std::exchange(taken_, true)) function_ = 0;
+  return reserve_function();
+}
 
 Block* Graph::new_block(Node* owner) {
   const int64_t id = next_id();
@@ -91,7 +107,9 @@ void Graph::free_block(Block* block) {
 
 bool Graph::logging() const { return rewrite_ && rewrite_->keeps_edits(); }
 
-Edit* Graph::log(EditKind kind) { return logging() ? rewrite_->add(Edit{kind, 0, 0, 0, 0, {}, {}}) : nullptr; }
+Edit* Graph::log(EditKind kind) {
+  return logging() ? rewrite_->add(Edit{kind, 0, 0, 0, 0, {}, {}}) : nullptr;
+}
 
 void Graph::edited(EditKind kind, int64_t a, int64_t b, int64_t c, int64_t d) {
   ++version_;
@@ -200,6 +218,8 @@ Node* Graph::clone(const Node* from, const ValueMap& value, bool origins) {
 GraphRef Graph::copy() const {
   GraphRef graph = make_ref<Graph>();
   graph->name_ = name_;
+  graph->function_ = function_;
+  graph->taken_ = function_ != 0;
   std::unordered_map<const Value*, Value*> map;
   for (const Value* input : inputs()) {
     Value* made = graph->add_input("", input->type_);
@@ -278,9 +298,8 @@ void Graph::renumber() {
     // "x.7" is an x; which of them, the text says.
     const std::string& name = before[value];
     const size_t dot = name.find_last_of('.');
-    const bool counted =
-        dot != std::string::npos && dot + 1 < name.size() &&
-        name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+    const bool counted = dot != std::string::npos && dot + 1 < name.size() &&
+                         name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
     const std::string stem = counted ? name.substr(0, dot) : name;
     std::string full = counted ? stem + "." + std::to_string(++suffixes_[stem]) : name;
     while (names_.count(full) != 0) full = stem + "." + std::to_string(++suffixes_[stem]);

@@ -209,6 +209,8 @@ class Node {
   const OperatorInfo* op_ = nullptr;
   std::vector<Value*> inputs_, outputs_;
   std::vector<Block*> blocks_;
+  void tell_held();
+  std::unique_ptr<HeldTensors> held_;  // goes after the constants that it tells of
   std::map<std::string, Attribute> attributes_;
   Span span_;
   Block* owner_ = nullptr;
@@ -285,6 +287,15 @@ class Graph final : public RefCounted {
   int64_t id() const { return id_; }
   const std::string& name() const { return name_; }  // of the function; may be empty
   void set_name(std::string name) { name_ = std::move(name); }
+  // The number of the function that it is a graph of, or will be, in events; 0: of none. A copy is
+  // one of the same function.
+  int64_t function() const { return function_; }
+  void set_function(int64_t number) { function_ = number; }
+  // The same, drawn now where there is none: the compiler's passes run before the function is made.
+  int64_t reserve_function();
+  // For the function that is made of this graph. Another one of the same graph has its own number.
+  int64_t take_function();
+  static int64_t alive();  // how many graphs there are
   Block* block() const { return block_; }  // the outermost
   const std::vector<Value*>& inputs() const { return block_->params(); }
   const std::vector<Value*>& outputs() const { return block_->returns(); }
@@ -350,6 +361,8 @@ class Graph final : public RefCounted {
   Edit* log(EditKind kind);  // null when nobody listens
 
   int64_t id_;
+  int64_t function_ = 0;
+  bool taken_ = false;  // there is a function of that number
   std::string name_;
   std::unordered_map<int64_t, std::unique_ptr<Node>> nodes_;
   std::unordered_map<int64_t, std::unique_ptr<Value>> values_;

@@ -188,7 +188,8 @@ GraphRef GroupGradient::trace(const Stack& inputs, const std::vector<Tensor>& gr
   if (!graph->outputs()[0]->node()->is("prim::TupleConstruct") || !holds_for_other_values(*graph))
     return nullptr;
   finish(*graph);
-  optimise(*graph, true, 0);
+  graph->set_function(group_.subgraph().function());
+  optimise(*graph, true, graph->function());
   return graph;
 }
 

@@ -10,6 +10,7 @@
 #include "jit/executor.h"
 #include "jit/function.h"
 #include "jit/fusion_group.h"
+#include "jit/interpret_uses.h"
 #include "jit/interrupt.h"
 #include "jit/node_error.h"
 #include "jit/print.h"
@@ -204,7 +205,8 @@ void raise_exception(Stack& stack, size_t n) {
 
 class Interpreter {
  public:
-  explicit Interpreter(Machine& machine) : machine_(machine), stack_(machine.stack) {}
+  explicit Interpreter(Machine& machine, RunUses* uses)
+      : machine_(machine), stack_(machine.stack), uses_(uses) {}
 
   template <bool kRecorded>
   void enter(const Code& code, Executor* executor) {
@@ -222,6 +224,7 @@ class Interpreter {
     if constexpr (kRecorded) {
       frame.id = next_frame_id();
       tell_frame(frame, machine_.frames.empty() ? 0 : machine_.frames.back().id, stack_);
+      uses_->entered(frame, stack_);
     }
     machine_.frames.push_back(frame);
   }
@@ -263,6 +266,7 @@ class Interpreter {
 
   Machine& machine_;
   Stack& stack_;
+  RunUses* const uses_;  // null while nothing is recorded
   uint32_t trips_ = 0;
   int64_t steps_ = 0;
 };
@@ -286,6 +290,7 @@ void Interpreter::go() {
   const auto step = [&](const Instruction& i) {
     if constexpr (kRecorded) {
       ++frame->steps;
+      uses_->stepped(*frame, i, registers, stack);
       if (++steps_ > kMostSteps || !events::on()) return;
       tell_step(*frame, i, registers, stack);
       if (steps_ == kMostSteps) tell_no_more_steps(*frame);
@@ -339,6 +344,7 @@ void Interpreter::go() {
           if (events::on()) tell_frame_end(*frame, stack, nullptr);
         }
         for (size_t k = 0; k < code->register_count_; ++k) empty_register(registers[k]);
+        if constexpr (kRecorded) uses_->left(*frame);
         machine_.frames.pop_back();
         if (machine_.frames.empty()) return;
         reload();
@@ -352,9 +358,7 @@ void Interpreter::go() {
       case Opcode::kTupleIndex: tuple_index(stack); break;
       case Opcode::kTupleSlice: tuple_slice(stack, x, i.n); break;
       case Opcode::kObject: {
-        const TypeRef& type = code->types_[x][0];
-        const auto& cls = static_cast<const ClassType&>(*type);
-        stack.push_back(make_container<Object>(Ref<RefCounted>(type), cls.attributes().size()));
+        stack.push_back(new_object(static_cast<ClassType&>(*code->types_[x][0])));
         break;
       }
       case Opcode::kGetAttr: {
@@ -364,9 +368,10 @@ void Interpreter::go() {
       }
       case Opcode::kSetAttr: {
         IValue value = popped(stack);
-        std::vector<IValue>& slots = object_of(stack.back()).slots;
-        if (slots.size() <= x) slots.resize(x + 1);
-        slots[x] = std::move(value);
+        Object& object = object_of(stack.back());
+        if (object.slots.size() <= x) object.slots.resize(x + 1);
+        object.slots[x] = std::move(value);
+        object.written();
         stack.pop_back();
         break;
       }
@@ -408,9 +413,12 @@ void run(const Code& code, Stack& stack, Executor* executor) {
   const auto first = stack.end() - static_cast<std::ptrdiff_t>(code.input_count());
   for (auto it = first; it != stack.end(); ++it) push_moved(machine.stack, *it);
   stack.erase(first, stack.end());
-  Interpreter interpreter(machine);
+  std::unique_ptr<RunUses> uses;
+  if (events::on()) [[unlikely]]
+    uses = std::make_unique<RunUses>();
+  Interpreter interpreter(machine, uses.get());
   try {
-    if (events::on()) [[unlikely]] {
+    if (uses) [[unlikely]] {
       interpreter.enter<true>(code, executor);
       interpreter.go<true>();
     } else {
@@ -426,6 +434,7 @@ void run(const Code& code, Stack& stack, Executor* executor) {
     const std::string where =
         frames.empty() ? std::string() : traceback(frames, inner ? inner->node : nullptr);
     interpreter.clear();
+    if (uses) uses->ended(stack, stack.size());
     if (error.kind() == ErrorKind::kForeign || where.empty()) throw;
     const std::string name = error.kind() == kScriptError ? "" : class_name(error.kind()) + ": ";
     throw Error(error.kind(),
@@ -433,10 +442,14 @@ void run(const Code& code, Stack& stack, Executor* executor) {
                         name, said, "\n"));
   } catch (...) {
     interpreter.clear();
+    if (uses) uses->ended(stack, stack.size());
     throw;
   }
+  const size_t results = stack.size();
   for (IValue& value : machine.stack) push_moved(stack, value);
   machine.stack.clear();
+  if (uses) [[unlikely]]
+    uses->ended(stack, results);
 }
 
 }  // namespace uh::jit

@@ -66,6 +66,7 @@ class ModelReader {
     std::string free = name;
     for (int64_t i = 1; find_class(free); ++i) free = name + "_" + std::to_string(i);
     Ref<ClassType> type = make_ref<ClassType>(free);
+    methods_.push_back(type->methods());
     check(aliases_.emplace(name, TypeRef::share(type.get())).second, "load: two classes are '",
           name, "'");
   }
@@ -140,8 +141,7 @@ class ModelReader {
   void make_objects(const Json::Array& all) {
     for (const Json& each : all) {
       ClassType& type = class_named(each.at("class").as_string());
-      objects_.push_back(
-          make_container<Object>(Ref<RefCounted>::share(&type), type.attributes().size()));
+      objects_.push_back(new_object(type));
     }
     for (size_t i = 0; i < all.size(); ++i) {
       Object& object = *objects_[i].object();
@@ -156,6 +156,7 @@ class ModelReader {
               " is a ", attribute.type->text(), ", the file has a ", type_of(value)->text());
         object.slots[k] = std::move(value);
       }
+      object.written();
     }
     std::unordered_map<const Object*, bool> over;
     for (const IValue& object : objects_) refuse_circle(*object.object(), over, 0);
@@ -218,6 +219,7 @@ class ModelReader {
   SafetensorsReader& file_;
   std::vector<IValue> constants_;
   std::map<std::string, TypeRef, std::less<>> aliases_;
+  std::vector<Ref<Methods>> methods_;  // of these classes, until there are objects
   std::map<std::string, Ref<Function>> functions_;
   std::vector<Ref<Function>> made_;
   std::unordered_map<const Function*, std::vector<const Function*>> calls_;

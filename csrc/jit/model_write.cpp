@@ -137,7 +137,8 @@ class ModelWriter {
       w.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
     }
     w.end_array().key("methods").begin_array();
-    for (const auto& [name, function] : type.methods()) {
+    const Ref<Methods> methods = const_cast<ClassType&>(type).methods();
+    for (const auto& [name, function] : methods->all) {
       w.begin_object().member("as", name);
       write_body(w, *function);
       w.end_object();
@@ -196,6 +197,7 @@ void save_model(const IValue& module, const std::string& path,
 IValue module_of(Function& function) {
   Ref<ClassType> type =
       make_ref<ClassType>("__torch__." + function.name() + "." + std::to_string(function.id()));
+  const Ref<Methods> methods = type->methods();
   GraphRef graph = make_ref<Graph>();
   graph->add_input("self", TypeRef::share(type.get()));
   std::vector<Value*> inputs;
@@ -208,7 +210,7 @@ IValue module_of(Function& function) {
   Ref<Function> forward = make_ref<Function>("forward", graph);
   forward->set_defaults(function.defaults());
   type->add_method("forward", forward);
-  return make_container<Object>(Ref<RefCounted>::share(type.get()), size_t{0});
+  return new_object(*type);
 }
 
 }  // namespace uh::jit

@@ -61,9 +61,22 @@ std::string Node::text_attribute(std::string_view name) const {
   return text ? *text : std::string();
 }
 
+void Node::tell_held() {
+  std::vector<HeldTensors::Found> found;
+  for (const auto& [name, attribute] : attributes_)
+    each_tensor(attribute.value, [&](const Tensor& t) { found.push_back({id_, &t}); });
+  if (!held_) {
+    if (found.empty()) return;
+    held_ = std::make_unique<HeldTensors>(events::Holder::kConstant, graph_->id());
+  }
+  held_->now(found);
+}
+
 void Node::set_attribute(std::string_view name, Attribute attribute) {
   Attribute& held = attributes_[std::string(name)];
   held = std::move(attribute);
+  if (events::on()) [[unlikely]]
+    tell_held();
   graph_->edited(EditKind::kSetAttribute);
   if (Edit* edit = graph_->log(EditKind::kSetAttribute)) {
     edit->a = id_;
@@ -74,6 +87,8 @@ void Node::set_attribute(std::string_view name, Attribute attribute) {
 
 void Node::drop_attribute(std::string_view name) {
   if (attributes_.erase(std::string(name)) == 0) return;
+  if (events::on()) [[unlikely]]
+    tell_held();
   graph_->edited(EditKind::kDropAttribute);
   if (Edit* edit = graph_->log(EditKind::kDropAttribute)) {
     edit->a = id_;

@@ -42,8 +42,23 @@ void verify_once(const Graph& graph) {
 }
 }  // namespace
 
+namespace {
+// The graph that this thread told last, as it then was.
+struct Told {
+  int64_t graph = 0, version = 0;
+  uint32_t recording = 0;
+  bool operator==(const Told&) const = default;
+};
+thread_local Told t_told;
+
+Told now(const Graph& graph) {
+  return {graph.id(), graph.version(), events::g_generation.load(std::memory_order_relaxed)};
+}
+}  // namespace
+
 void tell_graph(const Graph& graph, int64_t function, std::string_view phase) {
   if (!events::on()) return;
+  t_told = now(graph);
   const std::string text = snapshot(graph);
   events::emit_blob(events::Kind::kGRAPH, function, graph.id(), events::intern(phase),
                     static_cast<int64_t>(graph.node_count()), text.data(), text.size());
@@ -57,6 +72,9 @@ PassRun::PassRun(std::string_view name, Graph& graph, int64_t function, int64_t 
   if (events::on()) {
     static std::atomic<int64_t> g_run{0};
     count_.run = ++g_run;
+    if (function == 0) function = graph.function();
+    // The rewrites to come are edits of a graph that is known.
+    if (t_told != now(graph)) tell_graph(graph, function, "as it came");
     events::emit(events::Kind::kPASS_BEGIN, count_.run, function, graph.id(), events::intern(name_),
                  index);
   }
@@ -105,7 +123,10 @@ int64_t run_pass(const Pass& pass, Graph& graph, int64_t function, int64_t index
     run.end(error.what());
     throw;
   }
-  return run.end();
+  const int64_t changes = run.end();
+  // Whoever runs it by itself; the pipeline tells what it has made.
+  if (changes != 0 && function == 0) tell_graph(graph, graph.function(), pass.name);
+  return changes;
 }
 
 }  // namespace uh::jit

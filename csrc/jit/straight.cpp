@@ -43,6 +43,14 @@ StraightCode::StraightCode(const Graph& graph) : n_inputs_(graph.inputs().size()
     steps_.push_back(std::move(step));
   }
   for (const Value* output : graph.outputs()) outputs_.push_back(slot_of(output));
+  if (events::on()) {
+    std::vector<HeldTensors::Found> found;
+    for (size_t i = 0; i < slots_.size(); ++i)
+      each_tensor(slots_[i],
+                  [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
+    held_ = std::make_unique<HeldTensors>(events::Holder::kGroup, graph.id());
+    held_->now(found);
+  }
 
   std::vector<bool> kept(slots_.size());
   for (const auto& [value, at] : slot) kept[at] = value->node()->is("prim::Constant");

@@ -32,7 +32,8 @@ class StraightCode {
   static void call(const Step& step, Stack& stack);
 
   size_t n_inputs_ = 0;
-  std::vector<IValue> slots_;  // as a run begins: the constants, else None
+  std::unique_ptr<HeldTensors> held_;  // goes after the constants that it tells of
+  std::vector<IValue> slots_;          // as a run begins: the constants, else None
   std::vector<Step> steps_;
   std::vector<size_t> outputs_;
 };

@@ -140,6 +140,35 @@ ClassType::~ClassType() {
   classes().erase(name_);
 }
 
+int64_t class_count() {
+  std::lock_guard guard(g_lock);
+  return static_cast<int64_t>(classes().size());
+}
+
+Methods::Methods(Ref<ClassType> type) : type_(std::move(type)) {}
+
+Methods::~Methods() {
+  std::lock_guard guard(g_lock);
+  if (type_->methods_ == this) type_->methods_ = nullptr;
+}
+
+namespace {
+// "weight" of "__torch__.models.Cell": what the explorer calls the one who holds a parameter.
+std::string words_of(const Object& object, size_t slot, int64_t number) {
+  const auto& type = static_cast<const ClassType&>(*object.type);
+  const std::string& name = type.name();
+  return message("attribute ",
+                 slot < type.attributes().size() ? type.attributes()[slot].name : "?",
+                 " of module ", name.substr(name.find_last_of('.') + 1), " ", number);
+}
+}  // namespace
+
+IValue new_object(ClassType& type) {
+  Object::words = &words_of;
+  return make_container<Object>(Ref<RefCounted>::share(&type), Ref<RefCounted>(type.methods()),
+                                type.attributes().size());
+}
+
 namespace {
 thread_local const ClassAliases::Names* t_aliases = nullptr;
 }
@@ -168,15 +197,24 @@ void ClassType::add_attribute(Attribute attribute) {
   attributes_.push_back(std::move(attribute));
 }
 
-Function* ClassType::method(std::string_view name) const {
-  for (const auto& [held, function] : methods_)
-    if (held == name) return function.get();
+Ref<Methods> ClassType::methods() {
+  std::lock_guard guard(g_lock);
+  if (methods_ && methods_->try_retain()) return Ref<Methods>::adopt(methods_);
+  Ref<Methods> made = make_ref<Methods>(Ref<ClassType>::share(this));
+  methods_ = made.get();
+  return made;
+}
+
+Ref<Function> ClassType::method(std::string_view name) const {
+  const Ref<Methods> methods = const_cast<ClassType*>(this)->methods();
+  for (const auto& [held, function] : methods->all)
+    if (held == name) return function;
   return nullptr;
 }
 
 void ClassType::add_method(std::string name, Ref<Function> function) {
   check(!method(name), name_, ": has a method '", name, "' already");
-  methods_.emplace_back(std::move(name), std::move(function));
+  methods()->all.emplace_back(std::move(name), std::move(function));
 }
 
 bool same_type(const Type& a, const Type& b) {

@@ -97,6 +97,23 @@ inline TypeRef tuple_of(std::vector<TypeRef> t, std::vector<std::string> names =
 }
 
 class Function;
+class ClassType;
+
+// The methods of a class. Note [Who owns methods]: the graph of a method knows the class, as the
+// type of its `self`. Would the class own the method, neither were ever freed. So methods are owned
+// by the Objects of the class and by who else has a handle on it; they keep the class, and the
+// class knows them as long as they are there.
+class Methods final : public RefCounted {
+ public:
+  explicit Methods(Ref<ClassType> type);
+  ~Methods() override;
+
+  ClassType& type() const { return *type_; }
+  std::vector<std::pair<std::string, Ref<Function>>> all;
+
+ private:
+  const Ref<ClassType> type_;
+};
 
 // The class of a module: its attributes, each with a slot of its Objects, and its methods.
 class ClassType final : public Type {
@@ -117,8 +134,9 @@ class ClassType final : public Type {
   // -1 when there is none of that name.
   int64_t slot(std::string_view name) const;
   void add_attribute(Attribute attribute);
-  Function* method(std::string_view name) const;  // null when there is none
-  const std::vector<std::pair<std::string, Ref<Function>>>& methods() const { return methods_; }
+  // To be kept by whoever adds methods, or wants them to stay: Note [Who owns methods].
+  Ref<Methods> methods();
+  Ref<Function> method(std::string_view name) const;  // null when there is none
   void add_method(std::string name, Ref<Function> function);
 
   std::string text() const override { return name_; }
@@ -127,8 +145,14 @@ class ClassType final : public Type {
  private:
   const std::string name_;
   std::vector<Attribute> attributes_;
-  std::vector<std::pair<std::string, Ref<Function>>> methods_;
+  friend class Methods;
+  Methods* methods_ = nullptr;  // not owned
 };
+
+// An object without attributes yet; it owns the methods of its class.
+IValue new_object(ClassType& type);
+// How many of them there are: what a program that lets go of all it compiled comes back to.
+int64_t class_count();
 
 // A class by its name; null when there is none (any more).
 TypeRef find_class(std::string_view name);

@@ -241,7 +241,7 @@ std::string call_method(const Node& node, bool calls) {
   const ClassType* type = class_of(node);
   if (!type) return no_member(node, "method");
   if (!calls) return "";
-  const Function* method = type->method(node.text_attribute("name"));
+  const Ref<Function> method = type->method(node.text_attribute("name"));
   return method ? call_of(*method, node, 0) : no_member(node, "method");
 }
 

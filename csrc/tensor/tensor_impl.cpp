@@ -1,5 +1,6 @@
 #include "tensor/tensor_impl.h"
 
+#include "tensor/held.h"
 #include "tensor/thread_state.h"
 
 namespace uh {
@@ -20,14 +21,17 @@ TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<Own
 }
 
 TensorImpl::~TensorImpl() {
-  if (!events::on()) [[likely]]
+  if (!(events::on() | watched_)) [[likely]]
     return;
+  if (watched_) forget(id_);
+  if (!events::on()) return;
   if (base_) {
     events::emit(events::Kind::kUNUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor),
                  id_, base_->use_count() - 1);
   }
   events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
   storage_->dropped_by(events::Holder::kTensor, id_);
+  storage_ = nullptr;  // now: the base may die with us, and tells the count of the same Storage
 }
 
 // Note [Views carry the Autograd key]: a view is differentiable as soon as its base is, and the

@@ -89,6 +89,10 @@ class TensorImpl final : public RefCounted {
   // One in-place write has happened; `call` is the operator call that did it.
   void bump_version(int64_t call);
 
+  // Set, under its lock, by held.cpp: who asks for the count there is told when this one goes.
+  bool watched() const { return watched_; }
+  void set_watched() { watched_ = true; }
+
   // A number that became a tensor: it does not decide dtypes over tensors of its own category.
   bool wrapped_number() const { return wrapped_number_; }
   void set_wrapped_number(bool wrapped) { wrapped_number_ = wrapped; }
@@ -117,6 +121,7 @@ class TensorImpl final : public RefCounted {
   bool contiguous_ = true;
   bool wrapped_number_ = false;
   bool inference_ = false;
+  bool watched_ = false;
   ViewOrigin view_origin_ = ViewOrigin::kDefault;
 };
 

@@ -57,6 +57,16 @@ HOLDERS = (
     "GRAD",
     "JIT",
     "BUFFER",
+    "REGISTER",
+    "OPERAND",
+    "LIST",
+    "TUPLE",
+    "DICT",
+    "OBJECT",
+    "CONSTANT",
+    "CODE",
+    "GROUP",
+    "TRACE",
 )
 KEYS = (
     "CPU",

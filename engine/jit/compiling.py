@@ -17,16 +17,12 @@ from engine.jit.module import ScriptModule
 from engine.jit.objects import NativeClass
 from engine.jit.values import ObjectBox
 
-# Each is made once: what calls it later finds it here, as does a second module of the same class.
-_functions: dict[str, NativeFunction] = {}
-_classes: dict[str, NativeClass] = {}
-
 
 def native_function(compiled: CompiledFunction) -> NativeFunction:
-    """The function of the core, with everything that it calls."""
-    found = _functions.get(compiled.name)
-    if found is not None:
-        return found
+    """The function of the core, with everything that it calls; made once."""
+    if compiled.native is not None:
+        native: NativeFunction = compiled.native
+        return native
     for callee in compiled.calls.values():
         made = native_function(callee)
         number_of(lib.uh_graph_bind(compiled.graph, made.name.encode(), made.handle))
@@ -38,7 +34,7 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
     source = compiled.source
     native.tell("script", source.file, {"first_line": source.first_line, "source": source.text})
     tell_syntax(native, source)
-    _functions[compiled.name] = native
+    compiled.native = native
     return native
 
 
@@ -82,7 +78,6 @@ def compiled_of(native: NativeFunction, fn: Callable[..., Any]) -> CompiledFunct
     )
     (result,) = graph.outputs()
     source = Source("", 1, "")
-    _functions[native.name] = native
     return CompiledFunction(
         native.name,
         native.name,
@@ -91,6 +86,7 @@ def compiled_of(native: NativeFunction, fn: Callable[..., Any]) -> CompiledFunct
         from_text(_plain(result.type())),
         source,
         fn,
+        native=native,
     )
 
 
@@ -119,17 +115,14 @@ def _module(compiled: CompiledModule, made: dict[int, ScriptModule]) -> ScriptMo
     box: ObjectBox = native.instance(values)
     signatures = {name: signature_of(one) for name, one in compiled.methods.items()}
     made[key] = ScriptModule(box, signatures, children)
+    made[key].__dict__["_compiled"] = compiled.made  # for the next module of this class
     return made[key]
 
 
 def native_class(compiled: CompiledModule) -> NativeClass:
     """The class of a compiled module, which the front end has made, with its methods."""
-    found = _classes.get(compiled.class_name)
-    if found is not None:
-        return found
-    native = NativeClass(lib.uh_class_find(compiled.class_name.encode()))
+    native: NativeClass = compiled.made.native
     for name, method in compiled.methods.items():
         if native.method(name) is None:
             native.add_method(name, native_function(method))
-    _classes[compiled.class_name] = native
     return native

@@ -104,6 +104,9 @@ class NativeFunction:
 
     def tell(self, how: str, file: str, facts: dict[str, Any]) -> None:
         """Where it comes from, for a recording."""
+        if not lib.uh_recording():
+            return
+        facts = {**facts, "graph": number_of(lib.uh_graph_id(self.graph._handle))}
         lib.uh_function_tell(self.handle, how.encode(), file.encode(), json.dumps(facts).encode())
 
 

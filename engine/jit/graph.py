@@ -57,6 +57,7 @@ class Graph:
             raise_last()
         self._version = -1
         self._rewriting = False
+        self._owner: Any = None  # the module whose methods it calls: a class does not keep them
 
     def __del__(self) -> None:
         if lib is not None:  # while Python ends, modules are cleared first
@@ -78,7 +79,12 @@ class Graph:
 
     def copy(self) -> Graph:
         """A graph of its own; each Value has the copied one as its origin."""
-        return Graph(lib.uh_graph_copy(self._handle))
+        return Graph(lib.uh_graph_copy(self._handle)).of(self._owner)
+
+    def of(self, owner: Any) -> Graph:
+        """This graph; what has the methods that it calls stays as long as it."""
+        self._owner = owner
+        return self
 
     def lint(self) -> None:
         """Raises RuntimeError (SystemError for our own mistakes) when the graph is not valid."""

@@ -46,7 +46,7 @@ class ScriptMethod:
     @property
     def graph(self) -> Graph:
         """The graph as it was compiled or traced."""
-        return self._function.graph
+        return self._function.graph.of(self._owner)
 
     @property
     def inlined_graph(self) -> Graph:
@@ -64,7 +64,7 @@ class ScriptMethod:
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that runs for inputs like these: optimised, and specialised once it has run."""
-        return self._function.graph_for(self._bound(args, kwargs))
+        return self._function.graph_for(self._bound(args, kwargs)).of(self._owner)
 
     def instructions(self, *args: Any, **kwargs: Any) -> str:
         """What the interpreter runs for inputs like these, a line each."""

@@ -29,13 +29,32 @@ gc.disable()
 
 def instrumented(source: str) -> str:
     """The program with a look at its names after every statement that may be followed by one."""
-    tree = _Instrument().visit(ast.parse(source))
+    parsed = ast.parse(source)
+    tree = _Instrument(_compiled(parsed)).visit(parsed)
     place = 1 if ast.get_docstring(tree) else 0
     tree.body.insert(place, ast.parse("from tests.end_to_end.probe import look as _look").body[0])
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def _compiled(tree: ast.Module) -> set[str]:
+    """The functions that jit.script compiles: Python does not run them line by line."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(map(_is_script, node.decorator_list)):
+            names.add(node.name)
+        if isinstance(node, ast.Call) and _is_script(node.func):
+            names |= {one.id for one in node.args if isinstance(one, ast.Name)} | {"forward"}
+    return names
+
+
+def _is_script(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "script"
+
+
 class _Instrument(ast.NodeTransformer):
+    def __init__(self, compiled: set[str]) -> None:
+        self._compiled = compiled
+
     def visit_Module(self, node: ast.Module) -> ast.Module:
         node.body = self._block(node.body, set())
         return node
@@ -57,6 +76,8 @@ class _Instrument(ast.NodeTransformer):
         if isinstance(statement, ast.ClassDef):
             for inner in statement.body:
                 self._inside(inner, set())
+            return
+        if isinstance(statement, ast.FunctionDef) and statement.name in self._compiled:
             return
         known = set(bound)
         if isinstance(statement, ast.FunctionDef):

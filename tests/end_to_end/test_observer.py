@@ -16,12 +16,7 @@ from tests.end_to_end.probe import instrumented
 from tests.end_to_end.programs import random_program
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# The probe writes calls of its own between the lines, which jit.script would have to compile.
-GALLERY = [
-    path
-    for path in sorted((ROOT / "lessons" / "gallery").glob("*.py"))
-    if "jit.script" not in path.read_text(encoding="utf-8")
-]
+GALLERY = sorted((ROOT / "lessons" / "gallery").glob("*.py"))
 RECORD = (
     "import sys; from engine.inspect.recorder import record_program; "
     "sys.exit(record_program(sys.argv[2:], sys.argv[1]))"

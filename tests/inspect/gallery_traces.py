@@ -18,10 +18,7 @@ GALLERY = {path.stem: path for path in sorted((ROOT / "lessons" / "gallery").glo
 # Training repeats one step hundreds of times: what is counted at every line of it is counted for minutes, and
 # a step is in the others too.
 TRAINING = ("char_transformer", "leaking_losses", "lenet", "mlp_on_iris")
-# Compiled functions call operators from C++, where no profiler sees it, and what their frames, modules and
-# constants hold is not told by name: it shows as held elsewhere.
-COMPILED = ("beam_search", "dumb_function", "scripted_rnn", "traced_mlp")
-SCRIPTS = {name: path for name, path in GALLERY.items() if name not in (*TRAINING, *COMPILED)}
+SCRIPTS = {name: path for name, path in GALLERY.items() if name not in TRAINING}
 
 # Runs a script under a profiler that counts the calls into the engine's C functions.
 _COUNTED = """

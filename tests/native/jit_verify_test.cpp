@@ -112,6 +112,7 @@ TEST(members_of_a_class_are_there) {
   verify_alone(*call);
   CHECK_FAILS(verify(*call), "has no method 'forward'");
   GraphRef body = parse("graph(%self : __torch__.VerifyCell, %x : Tensor):\n  return (%x)\n");
+  const Ref<Methods> methods = type->methods();
   type->add_method("forward", make_ref<Function>("forward", body));
   CHECK_FAILS(verify(*call), "forward takes 2 arguments, not 1");
 }

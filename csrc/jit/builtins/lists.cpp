@@ -51,6 +51,7 @@ void extend(List& self, const List& other) {
   const size_t n = other.items.size();  // as it was: a list may extend itself
   self.items.reserve(self.items.size() + n);
   for (size_t i = 0; i < n; ++i) self.items.push_back(other.items[i]);
+  self.written();
 }
 
 IValue sliced(const List& list, std::optional<Int> start, std::optional<Int> stop, Int step) {
@@ -66,6 +67,7 @@ void sort(List& list, bool reverse) {
   std::stable_sort(list.items.begin(), list.items.end(), [&](const IValue& a, const IValue& b) {
     return reverse ? less(b, a) : less(a, b);
   });
+  list.written();
 }
 
 IValue taken_out(List& list, Int index) {
@@ -73,6 +75,7 @@ IValue taken_out(List& list, Int index) {
   const size_t at = place(list.items, index, "pop index out of range");
   IValue item = std::move(list.items[at]);
   list.items.erase(list.items.begin() + step_to(at));
+  list.written();
   return item;
 }
 
@@ -138,6 +141,7 @@ void define_writing() {
          boxed<[](const IValue& list, const IValue& item) {
            if (!list.list()) wrong_argument(list, "list");
            list.list()->items.push_back(item);
+           list.list()->written();
            return IValue(list);
          }>);
   define("extend.t(t[](a!) self, t[] other) -> ()",
@@ -150,6 +154,7 @@ void define_writing() {
   define("mul_.t(t[](a!) l, int n) -> t[](a!)", boxed<[](const IValue& list, Int n) {
            if (!list.list()) wrong_argument(list, "list");
            list.list()->items = repeated(*list.list(), n).list()->items;
+           list.list()->written();
            return IValue(list);
          }>);
   define("insert.t(t[](a!) self, int idx, t(b -> *) el) -> ()",
@@ -157,27 +162,36 @@ void define_writing() {
            const Int n = length(l.items);
            const Int at = std::clamp(index < 0 ? index + n : index, Int{0}, n);
            l.items.insert(l.items.begin() + at, item);
+           l.written();
          }>);
   define("pop.t(t[](a!) self, int idx=-1) -> t(*)",
          boxed<[](List& l, Int index) { return taken_out(l, index); }>);
-  define("clear.t(t[](a!) self) -> ()", boxed<[](List& l) { l.items.clear(); }>);
-  define("reverse.t(t[](a!) self) -> ()",
-         boxed<[](List& l) { std::reverse(l.items.begin(), l.items.end()); }>);
+  define("clear.t(t[](a!) self) -> ()", boxed<[](List& l) {
+           l.items.clear();
+           l.written();
+         }>);
+  define("reverse.t(t[](a!) self) -> ()", boxed<[](List& l) {
+           std::reverse(l.items.begin(), l.items.end());
+           l.written();
+         }>);
   define("_set_item.t(t[](a!) l, int idx, t(b -> *) el) -> t[](a!)",
          boxed<[](const IValue& list, Int index, const IValue& item) {
            if (!list.list()) wrong_argument(list, "list");
            Items& items = list.list()->items;
            items[place(items, index, "list assignment index out of range")] = item;
+           list.list()->written();
            return IValue(list);
          }>);
   define("Delete.t(t[](a!) self, int idx) -> ()", boxed<[](List& l, Int index) {
            const size_t at = place(l.items, index, "list assignment index out of range");
            l.items.erase(l.items.begin() + step_to(at));
+           l.written();
          }>);
   constexpr auto remove = &boxed<[](List& l, const IValue& item) {
     const auto found = find(l.items, item);
     if (found == l.items.end()) fail(ErrorKind::kValue, "list.remove(x): x not in list");
     l.items.erase(found);
+    l.written();
   }>;
   define_each("remove.$($[](a!) self, $ el) -> ()", {"int", "float", "bool", "str", "Tensor"},
               remove);

@@ -13,17 +13,18 @@ namespace {
 using Callers = std::vector<const Function*>;
 
 // Whom the node calls; null when it is no call, or of something that has no graph.
-Function* callee_of(const Node& node) {
+Ref<Function> callee_of(const Node& node) {
   if (node.inputs().empty()) return nullptr;
   const Value& first = *node.input(0);
   if (node.is("prim::CallFunction")) {
     const Attribute* named = first.node()->attribute("name");
-    return named ? dynamic_cast<Function*>(named->object.get()) : nullptr;
+    return Ref<Function>::share(named ? dynamic_cast<Function*>(named->object.get()) : nullptr);
   }
   if (!node.is("prim::CallMethod") || !first.type()->is(TypeKind::kClass)) return nullptr;
   const std::string name = node.text_attribute("name");
-  Function* method = static_cast<const ClassType&>(*first.type()).method(name);
-  check(method, "inline_calls: ", first.type()->text(), " has no method '", name, "'");
+  Ref<Function> method = static_cast<const ClassType&>(*first.type()).method(name);
+  check(static_cast<bool>(method), "inline_calls: ", first.type()->text(), " has no method '", name,
+        "'");
   return method;
 }
 
@@ -78,8 +79,8 @@ void inline_between(Node* before, Node* end, Callers& callers) {
     Node* next = node->next();
     for (Block* block : node->blocks())
       inline_between(block->param_node(), block->return_node(), callers);
-    if (const Function* callee = callee_of(*node)) {
-      if (std::find(callers.begin(), callers.end(), callee) != callers.end())
+    if (const Ref<Function> callee = callee_of(*node)) {
+      if (std::find(callers.begin(), callers.end(), callee.get()) != callers.end())
         recursive(callers, *callee);
       Node* last = node->prev();
       // The constant that names the callee goes with its last call; it may be the one before.
@@ -87,7 +88,7 @@ void inline_between(Node* before, Node* end, Callers& callers) {
           node->input(0)->uses().size() == 1)
         last = last->prev();
       inline_call(node, *callee);
-      callers.push_back(callee);
+      callers.push_back(callee.get());
       inline_between(last, next, callers);
       callers.pop_back();
     }

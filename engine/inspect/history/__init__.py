@@ -260,11 +260,20 @@ class History:
         return each(self.call, table.id[table.at(m)])
 
     def call_at_or_before(self, m: int) -> CallFact | None:
-        """The innermost running call, else the newest one that began before."""
+        """The innermost running call, else the newest one of the program that began before."""
         table = self.tables.calls
         running = table.at(m)
-        row = int(running[-1]) if len(running) else table.begun(m) - 1
+        if len(running):
+            return self.call(int(table.id[running[-1]]))
+        row = table.begun(m) - 1
+        while row >= 0 and self.tables.by_compiler[row]:
+            row -= 1
         return self.call(int(table.id[row])) if row >= 0 else None
+
+    def of_compiler(self, call: int) -> bool:
+        """Whether a pass of the compiler made the call, not the program."""
+        rows = self.tables.calls.where("id", call)
+        return bool(len(rows) and self.tables.by_compiler[rows[0]])
 
     def _call(self, call: int) -> CallFact | None:
         """The call with this number, whenever it ran."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FunctionFact:
-    """A function that came to the compiler. how: script, trace or load."""
+    """A function that came to the compiler. how: script, trace or load. graph: as it was compiled."""
 
     moment: int
     id: int
@@ -35,6 +35,7 @@ class FunctionFact:
     file: str
     first_line: int
     source: str
+    graph: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ class Jit:
             self.history.string(int(table.file[row])),
             int(facts.get("first_line", 0)),
             str(facts.get("source", "")),
+            int(facts.get("graph", 0)),
         )
 
     def syntax(self, function: int) -> Json:

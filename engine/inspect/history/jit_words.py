@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.inspect.events import HOLDERS, coded
+from engine.inspect.history.jit_holders import HOLDS, holder_words
+
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
@@ -35,6 +38,17 @@ def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
         function = history.jit.function(fields["function"])
         words["function"] = function.name if function else str(fields["function"])
     return words
+
+
+def holder(history: History, m: int, fields: dict[str, int]) -> dict[str, str]:
+    """Who holds a tensor, where that is a part of the JIT."""
+    kind = coded(HOLDERS, fields["holder_kind"])
+    if kind not in HOLDS:
+        return {}
+    first, _, rest = holder_words(history, kind, fields["holder"], fields["place"], m).partition(
+        " "
+    )
+    return {"holder_kind": first, "holder": rest}
 
 
 def _ended(history: History, m: int, fields: dict[str, int]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.inspect.events import HOLDERS, coded
 from engine.inspect.history.facts import Holder, NameFact, Owners, TensorOwners
+from engine.inspect.history.jit_holders import HOLDS, holder_words
 from engine.inspect.history.table import Table
 
 if TYPE_CHECKING:
@@ -52,12 +53,16 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
         Holder("WRAPPER", "its Python object", 1, tensor, int(tables.wrappers.since[row]))
         for row in tables.wrappers.where_at("tensor", tensor, m)
     ]
-    several: dict[tuple[str, int], list[int]] = {}
+    several: dict[tuple[str, int, int], list[int]] = {}
     for row in tables.uses.where_at("id", tensor, m).tolist():
-        key = coded(HOLDERS, int(tables.uses.kind[row])), int(tables.uses.holder[row])
+        kind, holder = coded(HOLDERS, int(tables.uses.kind[row])), int(tables.uses.holder[row])
+        key = kind, holder, int(tables.uses.place[row])
         several.setdefault(key, []).append(int(tables.uses.since[row]))
-    for (kind, holder), since in several.items():
-        name = _holder_name(history, kind, holder, m, tensor)
+    for (kind, holder, place), since in several.items():
+        if kind in HOLDS:
+            name = holder_words(history, kind, holder, place, m)
+        else:
+            name = _holder_name(history, kind, holder, m, tensor)
         holders.append(Holder(kind, name, len(since), holder, since[0]))
     return _adding_up(history, tuple(holders), tables.tensor_counts, tensor, m)
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine._generated.event_kinds import KINDS
-from engine.inspect.events import DTYPES, NUMBER, dtype_code, short_op
+from engine.inspect.events import DTYPES, HOLDERS, NUMBER, dtype_code, short_op
 from engine.inspect.history.autograd_words import NODES
+from engine.inspect.history.jit_holders import HOLDS
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
 
 if TYPE_CHECKING:
@@ -217,6 +218,8 @@ class Search:
                 tensors = self._named(lambda text: fragment in text.lower())
                 nodes = self.history.autograd.named(texts, tensors)
                 values = np.concatenate([tensors, nodes])
+            elif field == "place":  # what the JIT holds is told in words of its own
+                could |= self.events["b"][numbers] >= HOLDERS.index(HOLDS[0])
             elif field in CODES:
                 values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]
             elif field in NODES:

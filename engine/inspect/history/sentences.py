@@ -24,6 +24,7 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
         said["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
         if "tensor" in fields:
             said |= autograd_words.holder(history, m, fields)
+            said |= jit_words.holder(history, m, fields)
     if "line" in fields:
         said["line"] = place(history, m, fields)
     if "owner" in fields:
@@ -32,8 +33,12 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
         said["node"] = fields["node"]
     said |= jit_words.said(history, kind.name, fields)
     words = reworded(kind.name, kind.sentence, fields)
+    if kind.name == "OP_ENTER" and history.of_compiler(fields["call"]):
+        words = words.replace("was called", "was called by the compiler")
     if kind.name == "WRITE" and not fields["tensor"]:
         words = words.replace(" through tensor {tensor}", "")
+    if fields.get("changes") == 1:
+        words = words.replace("rewrites", "rewrite")
     if fields.get("refcount") == 1:
         words = words.replace("references", "reference")
     try:
@@ -173,6 +178,7 @@ _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
 ADDED = {
     "TENSOR_NEW": " strides offset ",
     "TENSOR_META": " strides offset ",
+    "OP_ENTER": " by the compiler ",
     "OP_EXIT": " from with ",
     "WRITE": " by from outside the engine as it was made ",
     "NAME_BIND": " to tensor ",

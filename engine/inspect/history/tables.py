@@ -114,8 +114,9 @@ class Tables:
     def _holds(self, take: str, leave: str) -> Table:
         since, new = self.of(take)
         gone, old = self.of(leave)
-        until = pair((new["a"], new["b"], new["c"]), since, (old["a"], old["b"], old["c"]), gone)
-        return Table(since, until, id=new["a"], kind=new["b"], holder=new["c"])
+        keys = [tuple(rows[field] for field in "abce") for rows in (new, old)]
+        until = pair(keys[0], since, keys[1], gone)
+        return Table(since, until, id=new["a"], kind=new["b"], holder=new["c"], place=new["e"])
 
     @cached_property
     def storage_counts(self) -> Table:
@@ -127,9 +128,9 @@ class Tables:
     @cached_property
     def tensor_counts(self) -> Table:
         """The use count of each TensorImpl after each event that changed it."""
-        since, rows = self.of("WRAP", "UNWRAP", "USE", "UNUSE")
-        wraps = (rows["kind"] == NUMBER["WRAP"]) | (rows["kind"] == NUMBER["UNWRAP"])
-        count = np.where(wraps, rows["b"], rows["d"])
+        since, rows = self.of("WRAP", "UNWRAP", "USE", "UNUSE", "COUNT")
+        uses = (rows["kind"] == NUMBER["USE"]) | (rows["kind"] == NUMBER["UNUSE"])
+        count = np.where(uses, rows["d"], rows["b"])
         until = next_of_same(rows["a"], since=since)
         return Table(since, until, id=rows["a"], count=count)
 
@@ -189,10 +190,27 @@ class Tables:
         )
 
     @cached_property
+    def by_compiler(self) -> np.ndarray:
+        """Which calls a pass of the compiler made: to learn of what size a result would be, on
+        tensors without bytes, or what follows from constants. The program has nothing of them."""
+        passes, rows = self.of("PASS_BEGIN", "PASS_END")
+        if not len(passes):
+            return np.zeros(len(self.calls), bool)
+        moments = self.calls.since
+        row = rows_before(rows["thread"], passes, self.events["thread"][moments], moments)
+        begun = np.where(rows["kind"] == NUMBER["PASS_BEGIN"], 1, -1)
+        inside = np.zeros(len(rows), np.int64)  # passes of the thread that run after each event
+        for thread in np.unique(rows["thread"]):
+            mine = rows["thread"] == thread
+            inside[mine] = np.cumsum(begun[mine])
+        return (row >= 0) & (np.append(inside, 0)[row] > 0)
+
+    @cached_property
     def returns(self) -> np.ndarray:
-        """The moments at which a call that no other call made has ended."""
+        """The moments at which a call that the program made itself has ended."""
         calls = self.calls
-        return np.sort(calls.until[(calls.parent == 0) & (calls.until < FOREVER)])
+        own = (calls.parent == 0) & ~self.by_compiler
+        return np.sort(calls.until[own & (calls.until < FOREVER)])
 
     @cached_property
     def node_stops(self) -> np.ndarray:

@@ -19,6 +19,16 @@ _HOLDERS = {
     "GRAD": "gradient of",
     "JIT": "constant of graph",
     "BUFFER": "buffer",
+    "REGISTER": "register",
+    "OPERAND": "stack slot",
+    "LIST": "item of a list",
+    "TUPLE": "item of a tuple",
+    "DICT": "entry of a dict",
+    "OBJECT": "attribute of a compiled module",
+    "CONSTANT": "constant of a graph",
+    "CODE": "constant of compiled code",
+    "GROUP": "constant of a fused group",
+    "TRACE": "trace that is being made",
 }
 
 

@@ -315,7 +315,8 @@ def _neighbours(history: Any, call: Any, moment: int) -> tuple[CallRow, ...]:
     table = history.tables.calls
     lo = table.begun(line.since) if line is not None else 0
     hi = table.begun(min(line.until, history.end - 1)) if line is not None else len(table)
-    rows = [int(row) + lo for row in (table.parent[lo:hi] == 0).nonzero()[0]]
+    own = history.tables.by_compiler[lo:hi] == history.of_compiler(root.id)
+    rows = [int(row) + lo for row in ((table.parent[lo:hi] == 0) & own).nonzero()[0]]
     at = next((place for place, row in enumerate(rows) if table.id[row] == root.id), 0)
     first = max(0, min(at - MAX_CALLS // 2, len(rows) - MAX_CALLS))
     calls = (history.call(int(table.id[row])) for row in rows[first : first + MAX_CALLS])

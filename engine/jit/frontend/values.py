@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
 
 from engine.jit.frontend.types import Type
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from engine.jit.frontend.modules import ModuleClass
 
 MISSING: Any = object()
-CLASSES: dict[str, ModuleClass] = {}  # of modules, by their names in graphs
+# Of modules, by their names in graphs.
+CLASSES: WeakValueDictionary[str, ModuleClass] = WeakValueDictionary()
 
 
 class Value:
@@ -67,8 +69,6 @@ class ModuleMethod:
 
     name: str
     owner: Submodule
-
-
     of: type | None = None
 
 
@@ -78,6 +78,8 @@ class Super:
 
     owner: Submodule
     of: type
+
+
 @dataclass(frozen=True)
 class Items:
     """Some expressions in a row, known one by one: a tuple, what a ModuleList holds."""

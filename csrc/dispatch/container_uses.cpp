@@ -1,0 +1,69 @@
+// What containers hold, told to the recorder.
+#include "dispatch/ivalue.h"
+
+namespace uh {
+namespace {
+
+void add_items(std::vector<HeldTensors::Found>& found, const std::vector<IValue>& items) {
+  for (size_t i = 0; i < items.size(); ++i)
+    each_tensor(items[i], [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
+}
+
+// A key as Python would write it, as far as it is short.
+std::string text_of_key(const IValue& key) {
+  if (const auto* text = key.get_if<std::string>()) return "'" + *text + "'";
+  if (const auto* number = key.get_if<int64_t>()) return std::to_string(*number);
+  if (const auto* truth = key.get_if<bool>()) return *truth ? "True" : "False";
+  if (const auto* number = key.get_if<double>()) return message(*number);
+  return "a " + key.type_name();
+}
+
+}  // namespace
+
+Object::Words Object::words = nullptr;
+
+void Container::tell(events::Holder holder, const std::vector<HeldTensors::Found>& found) {
+  if (!held_) {
+    if (found.empty()) return;
+    if (number_ == 0) number_ = HeldTensors::next_number();
+    held_ = std::make_unique<HeldTensors>(holder, number_);
+  }
+  held_->now(found);
+}
+
+void List::tell() {
+  std::vector<HeldTensors::Found> found;
+  add_items(found, items);
+  Container::tell(events::Holder::kList, found);
+}
+
+void Tuple::tell() {
+  std::vector<HeldTensors::Found> found;
+  add_items(found, items);
+  Container::tell(events::Holder::kTuple, found);
+}
+
+void Dict::tell() {
+  std::vector<HeldTensors::Found> found;
+  for (const auto& [key, value] : items_) {
+    const auto add = [&, &key = key](const Tensor& t) {
+      found.push_back({events::intern(text_of_key(key)), &t});
+    };
+    each_tensor(key, add);
+    each_tensor(value, add);
+  }
+  Container::tell(events::Holder::kDict, found);
+}
+
+void Object::tell() {
+  if (number_ == 0) number_ = HeldTensors::next_number();
+  std::vector<HeldTensors::Found> found;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    each_tensor(slots[i], [&](const Tensor& t) {
+      found.push_back({events::intern(words(*this, i, number_)), &t});
+    });
+  }
+  Container::tell(events::Holder::kObject, found);
+}
+
+}  // namespace uh

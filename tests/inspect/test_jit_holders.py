@@ -1,0 +1,234 @@
+"""What compiled programs hold is told by name, adds up at every step, and is let go of."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from jit_traces import recorded
+
+from engine.inspect.events import FOREVER, HOLDERS, coded
+from engine.inspect.history import History
+from engine.inspect.history.facts import Owners
+from engine.inspect.history.jit_holders import HOLDS
+from engine.inspect.history.ownership import ELSEWHERE
+
+MODULES = """
+import gc
+import engine
+from engine import nn
+
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.deep = nn.Linear(3, 3)
+
+    def forward(self, x):
+        kept = [x, x * 2]
+        kept.append(self.deep(x))
+        table = {"a": kept[1], "b": x}
+        kept.pop(0)
+        y = kept[1] + table["a"]
+        return y * 2, kept
+
+cell = Cell()
+compiled = engine.jit.script(cell)
+x = engine.ones(2, 3)
+for _ in range(4):
+    out, kept = compiled(x)
+out.sum().backward()
+shared = compiled.deep.weight
+del compiled, cell, out, kept
+gc.collect()
+end = 0
+"""
+
+CONSTANTS = """
+import engine
+
+constant = engine.arange(3.0)
+
+def scaled(x):
+    y = x * constant
+    return y + 1
+
+traced = engine.jit.trace(scaled, engine.ones(3))
+for _ in range(4):
+    out = traced(engine.ones(3))
+del traced
+end = 0
+"""
+
+FAILS = """
+import engine
+
+@engine.jit.script
+def refuses(x, n: int):
+    y = x * 2
+    z = [y, x]
+    assert n > 0, "n must be positive"
+    return y + z[1]
+
+x = engine.ones(2)
+for n in (1, 0, 1, 0):
+    try:
+        refuses(x, n)
+    except engine.jit.Error as error:
+        said = str(error)
+end = 0
+"""
+
+INSIDE = """
+import engine
+
+@engine.jit.ignore
+def plain(x: engine.Tensor, y: engine.Tensor) -> engine.Tensor:
+    z = x + y
+    return z
+
+def calls(x):
+    y = x * 3
+    z = plain(x, y)
+    return y + z
+
+compiled = engine.jit.script(calls)
+for _ in range(4):
+    out = compiled(engine.ones(2))
+end = 0
+"""
+
+SAVED = """
+import gc, os, tempfile
+import engine
+from engine import nn
+
+path = os.path.join(tempfile.mkdtemp(), "m.safetensors")
+engine.jit.save(engine.jit.script(nn.Sequential(nn.Linear(2, 2), nn.ReLU())), path)
+module = engine.jit.load(path)
+weight = getattr(module, "0").weight
+out = module(engine.ones(1, 2))
+frozen = engine.jit.freeze(module.eval())
+out = frozen(engine.ones(1, 2))
+del module, frozen
+gc.collect()
+end = 0
+"""
+PROGRAMS = {
+    "modules": MODULES,
+    "constants": CONSTANTS,
+    "fails": FAILS,
+    "inside": INSIDE,
+    "saved": SAVED,
+}
+
+
+def total(owners: Owners) -> int:
+    return sum(holder.count for holder in owners.holders)
+
+
+def names(history: History, kind: str) -> set[str]:
+    """What the holders of a kind were called when they began to hold."""
+    uses = history.tables.uses
+    rows = np.flatnonzero(uses.kind == HOLDERS.index(kind)).tolist()
+    found = set()
+    for row in rows:
+        owners = history.owners(int(uses.id[row]), int(uses.since[row])).impl
+        found |= {holder.name for holder in owners.holders if holder.kind == kind}
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_owners_add_up_at_every_line_and_step(program: str) -> None:
+    history = recorded(PROGRAMS[program])
+    looked = 0
+    for m in history.tables.numbers("LINE", "JIT_STEP").tolist():
+        for tensor in history.tensors_at(m):
+            owners = history.owners(tensor.id, m).impl
+            kind = history.event(m).kind
+            where = f"{history.label(tensor.id, m)} at {kind} {m}: {owners}"
+            assert total(owners) == owners.count, where
+            assert ELSEWHERE not in {holder.name for holder in owners.holders}, where
+            looked += any(holder.kind in HOLDS for holder in owners.holders)
+    assert looked > 20
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_everything_is_let_go_of(program: str) -> None:
+    """At the end of the program no frame, list, trace or dropped module holds anything."""
+    history = recorded(PROGRAMS[program])
+    uses = history.tables.uses
+    end = history.tables.numbers("LINE")[-1]  # the last line is about to run
+    left = {
+        (coded(HOLDERS, int(uses.kind[row])), int(uses.id[row]))
+        for row in np.flatnonzero((uses.since <= end) & (uses.until > end))
+        if coded(HOLDERS, int(uses.kind[row])) in HOLDS
+    }
+    assert not left
+    closed = uses.until[np.isin(uses.kind, [HOLDERS.index(kind) for kind in HOLDS])] < FOREVER
+    assert closed.all()
+
+
+@pytest.mark.parametrize(
+    ("program", "kind", "pattern"),
+    [
+        ("modules", "REGISTER", r"register \d+ \(%\S+\) of frame \d+ \(.*forward\)"),
+        ("modules", "OPERAND", r"stack slot \d+ of frame \d+ \(.*forward\)"),
+        ("modules", "LIST", r"item [012] of a list"),
+        ("modules", "DICT", r"entry '[ab]' of a dict"),
+        ("modules", "TUPLE", r"item 0 of a tuple"),
+        ("modules", "OBJECT", r"attribute (weight|bias) of module Linear \d+"),
+        ("constants", "CONSTANT", r"constant (%\S+ )?of graph \d+ \(scaled\)"),
+        ("constants", "CODE", r"constant \d+ of the code of scaled"),
+        ("constants", "TRACE", r"the trace that is being made of graph \d+.*"),
+        ("saved", "OBJECT", r"attribute (weight|bias) of module Linear.* \d+"),
+    ],
+)
+def test_holders_have_names_that_a_person_understands(
+    program: str, kind: str, pattern: str
+) -> None:
+    found = names(recorded(PROGRAMS[program]), kind)
+    assert found
+    assert not [name for name in found if not re.fullmatch(pattern, name)], found
+
+
+def test_sentences_say_who_holds() -> None:
+    history = recorded(MODULES)
+    said = [history.event(m).sentence for m in history.tables.numbers("USE", "UNUSE").tolist()]
+    assert any(re.search(r"is now held by register \d+ \(%\S+\) of frame \d+ \(", s) for s in said)
+    assert any("is now held by attribute weight of module Linear" in s for s in said)
+    assert any(re.search(r"stack slot \d+ of frame \d+ .* let go of tensor", s) for s in said)
+
+
+def test_passes_of_the_front_end_belong_to_their_function() -> None:
+    history = recorded(MODULES)
+    jit = history.jit
+    functions = {fact.id: fact for fact in jit.functions(FOREVER - 1)}
+    runs = jit.tables.runs
+    assert len(runs)
+    assert set(runs.function.tolist()) <= set(functions)
+    graphs = {fact.graph for fact in functions.values()}
+    first = {int(graph) for graph in runs.graph.tolist()} & graphs
+    assert first, "no pass of the front end was recorded"
+    for graph in first:
+        assert jit.graph_at(graph, FOREVER - 1) is not None
+
+
+def test_gradients_of_groups_belong_to_their_function() -> None:
+    history = recorded(MODULES)
+    runs = history.jit.tables.runs
+    begun, ended = (history.tables.numbers(f"BACKWARD_{what}") for what in ("BEGIN", "END"))
+    inside = np.searchsorted(begun, runs.since) > np.searchsorted(ended, runs.since)
+    assert (runs.function[inside] > 0).all()
+
+
+def test_the_compiler_is_told_from_the_program() -> None:
+    history = recorded(MODULES)
+    calls, by_compiler = history.tables.calls, history.tables.by_compiler
+    assert by_compiler.any()
+    sentence = history.event(int(calls.since[np.flatnonzero(by_compiler)[0]])).sentence
+    assert "was called by the compiler" in sentence
+    assert not np.isin(calls.until[by_compiler], history.tables.returns).any()
+    m = int(calls.until[np.flatnonzero(by_compiler)[-1]]) + 1
+    newest = history.call_at_or_before(m)
+    assert newest is None or not history.of_compiler(newest.id)
