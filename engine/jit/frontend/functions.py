@@ -7,10 +7,10 @@ import builtins
 import inspect
 import threading
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
@@ -63,6 +63,7 @@ class CompiledFunction:
     fn: Callable[..., Any]
     calls: dict[str, CompiledFunction] = field(default_factory=dict)
     ignored: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    native: Any = None  # the function of the core, once it is made
 
     @property
     def returns(self) -> str:
@@ -91,7 +92,8 @@ class CompiledFunction:
             lib.uh_graph_release(self.graph)
 
 
-_compiled: WeakKeyDictionary[Callable[..., Any], dict[Any, CompiledFunction]] = WeakKeyDictionary()
+_Known = MutableMapping[Any, CompiledFunction]
+_compiled: WeakKeyDictionary[Callable[..., Any], _Known] = WeakKeyDictionary()
 
 
 class _Compiling(threading.local):
@@ -299,14 +301,25 @@ class FunctionContext(Context):
 # ---- compiling
 
 
+def _known(fn: Callable[..., Any]) -> _Known:
+    """What was compiled of a function. Of the engine's own all of it stays; of the program's what
+    somebody has: a CompiledFunction keeps its function, which were then kept for ever."""
+    found = _compiled.get(fn)
+    if found is None:
+        _compiled[fn] = found = {} if operators.in_engine(fn) else WeakValueDictionary()
+    return found
+
+
 def compile_function(fn: Callable[..., Any]) -> CompiledFunction:
     """Compiles a Python function, once. Raises: CompileError, NotSupportedError."""
-    found = _compiled.setdefault(fn, {})
-    if None not in found:
+    known = _known(fn)
+    found = known.get(None)
+    if found is None:
         source, surroundings = source_of(fn), Surroundings(fn)
         parameters, returns = signature(fn, source, surroundings)
-        found[None] = build(fn, fn.__name__, source, surroundings, parameters, returns)
-    return found[None]
+        found = build(fn, fn.__name__, source, surroundings, parameters, returns)
+        known[None] = found
+    return found
 
 
 def compile_special(
@@ -315,16 +328,18 @@ def compile_special(
     """Compiles a function of the engine for these types of its parameters, some of them known."""
     fn = inspect.unwrap(fn)
     key = (tuple(types), tuple((name, type(one), one) for name, one in sorted(constants.items())))
-    found = _compiled.setdefault(fn, {})
-    if key not in found:
+    known = _known(fn)
+    found = known.get(key)
+    if found is None:
         source, surroundings = source_of(fn), Surroundings(fn)
         declared, returns = signature(fn, source, surroundings)
         parameters = tuple(
             Parameter(one.name, type, one.default, one.has_default, one.keyword_only)
             for one, type in zip(declared, types, strict=True)
         )
-        found[key] = build(fn, fn.__name__, source, surroundings, parameters, returns, constants)
-    return found[key]
+        found = build(fn, fn.__name__, source, surroundings, parameters, returns, constants)
+        known[key] = found
+    return found
 
 
 def build(
@@ -389,6 +404,8 @@ def _enter(
     for one in parameters:
         c.builder.at(named[one.name])
         value = c.builder.input(one.name, one.of)
+        if named[one.name].annotation is None:
+            c.builder.known.unannotated[value.id] = one.name
         if one.of.kind == "class":
             c.frame.names[one.name] = Variable(Submodule(value, CLASSES[one.of.name]), None)
             continue
@@ -404,8 +421,6 @@ def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
     steps: list[Step] = within(c, tree, modes_of(fn), list(tree.body))
     builder = c.builder
     way = leaves(steps)
-        if named[one.name].annotation is None:
-            c.builder.known.unannotated[value.id] = one.name
     if way in ("falls", "might"):
         steps.append(_return_nothing(c, tree))
     ended = run(c, steps)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from engine._native import lib
 from engine._native.errors import raise_last
@@ -45,7 +46,7 @@ from engine.jit.frontend.values import (
     Value,
 )
 from engine.jit.module import ScriptModule
-from engine.jit.objects import free_name
+from engine.jit.objects import NativeClass, free_name
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
 from engine.nn.modules.utils import weight_and_bias
@@ -53,7 +54,8 @@ from engine.nn.parameter import is_lazy
 from engine.nn.parameter_containers import ParameterDict, ParameterList
 
 _KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
-_classes: dict[Any, ModuleClass] = {}
+# A ScriptModule keeps its own.
+_classes: WeakValueDictionary[Any, ModuleClass] = WeakValueDictionary()
 
 
 def _class_name(module: Module) -> str:
@@ -72,9 +74,10 @@ def class_of(module: Module) -> ModuleClass:
     found = describe(module)
     submodules = {name: class_of(one) for name, one in module._modules.items() if one is not None}
     key = (found.key, tuple((name, one.name) for name, one in submodules.items()))
-    if key not in _classes:
-        _classes[key] = ModuleClass(module, found, submodules)
-    return _classes[key]
+    known = _classes.get(key)
+    if known is None:
+        _classes[key] = known = ModuleClass(module, found, submodules)
+    return known
 
 
 class ModuleClass:
@@ -93,9 +96,8 @@ class ModuleClass:
         self.is_dict = isinstance(module, (ModuleDict, ParameterDict))
         self.is_table = ""  # of what stands for module._buffers and the like
         self.is_list = isinstance(module, (ModuleList, Sequential, ParameterList))
-        self.handle = lib.uh_class_new(self.name.encode())
-        if not self.handle:
-            raise_last()
+        self.native = NativeClass(lib.uh_class_new(self.name.encode()))
+        self.handle = self.native.handle
         CLASSES[self.name] = self
         for one in self.attributes:
             kind = _KINDS[one.kind]
@@ -293,9 +295,6 @@ class ModuleClass:
         type_found = self.methods[method_name].type
         return call_method(c, tree, owner, method_name, inputs, type_found)
 
-    def parameters(self, fn: Callable[..., Any]) -> tuple[Parameter, ...]:
-        """Of a method, without `self`."""
-        return signature(fn, source_of(fn), Surroundings(fn), skip_self=True)[0]
     def call_parent(
         self,
         c: Context,
@@ -312,6 +311,9 @@ class ModuleClass:
         inputs = match(c, tree, name, self.parameters(fn), arguments)
         return call_method(c, tree, owner, mangled, inputs, compiled.type)
 
+    def parameters(self, fn: Callable[..., Any]) -> tuple[Parameter, ...]:
+        """Of a method, without `self`."""
+        return signature(fn, source_of(fn), Surroundings(fn), skip_self=True)[0]
 
     def method(
         self, c: Context | None, tree: ast.AST | None, fn: Callable[..., Any], name: str
