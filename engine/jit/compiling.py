@@ -15,7 +15,7 @@ from engine.jit.graph import number_of, text_of
 from engine.jit.host import bind_host
 from engine.jit.module import ScriptModule
 from engine.jit.objects import NativeClass
-from engine.jit.values import ObjectBox
+from engine.jit.values import NamedResults, ObjectBox
 
 
 def native_function(compiled: CompiledFunction) -> NativeFunction:
@@ -29,6 +29,7 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
     for name, called in compiled.ignored.items():
         bind_host(compiled.graph, name, called)
     native = NativeFunction.of(compiled.name, compiled.graph)
+    native._named = NamedResults(compiled.type)
     if compiled.defaults:
         native.set_defaults(list(compiled.defaults))
     source = compiled.source
@@ -115,6 +116,8 @@ def _module(compiled: CompiledModule, made: dict[int, ScriptModule]) -> ScriptMo
     box: ObjectBox = native.instance(values)
     signatures = {name: signature_of(one) for name, one in compiled.methods.items()}
     made[key] = ScriptModule(box, signatures, children)
+    for name, one in compiled.methods.items():
+        made[key]._method(name)._function._named = NamedResults(one.type)
     made[key].__dict__["_compiled"] = compiled.made  # for the next module of this class
     return made[key]
 

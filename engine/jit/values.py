@@ -135,14 +135,15 @@ class ObjectBox:
 class NamedResults:
     """Results of a function that are named tuples: the core has tuples of them, without names.
 
-    `of` is a type as graphs write it, such as `NamedTuple(a : Tensor, b : int)[]`.
+    `of` is a Type of the front end; one that was read from a graph has no names of classes.
     """
 
-    def __init__(self, of: Any, name: str = "NamedTuple") -> None:
+    def __init__(self, of: Any) -> None:
         self.of = of
-        self.inner = [NamedResults(one) for one in of.inner]
-        self.kind = namedtuple(of.name or name, of.fields) if of.fields else None  # noqa: PYI024
-        self.needed = self.kind is not None or any(one.needed for one in self.inner)
+        self.inner: list[NamedResults] = [NamedResults(one) for one in of.inner]
+        name = of.label or "NamedTuple"
+        self.kind = namedtuple(name, of.fields) if of.fields else None  # noqa: PYI024
+        self.needed: bool = self.kind is not None or any(one.needed for one in self.inner)
 
     def __call__(self, value: Any) -> Any:
         """The value with its names."""

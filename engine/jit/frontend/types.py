@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import EnumMeta
 from functools import lru_cache
 from types import NoneType, UnionType
@@ -24,6 +24,7 @@ class Type:
     inner: tuple[Type, ...] = ()
     name: str = ""  # of a class
     fields: tuple[str, ...] = ()  # of a named tuple
+    label: str = field(default="", compare=False)  # of its class, which graphs do not tell
 
     @property
     def element(self) -> Type:
@@ -214,7 +215,7 @@ def named_tuple(given: Any) -> Type:
     """The type of a NamedTuple class; fields without annotation are Tensors."""
     notes = typing.get_type_hints(given) if hasattr(given, "__annotations__") else {}
     inner = [from_object(notes.get(name, Tensor)) for name in given._fields]
-    return tuple_of(*inner, fields=tuple(given._fields))
+    return Type("Tuple", tuple(inner), "", tuple(given._fields), given.__name__)
 
 
 # ---- from the text of graphs

@@ -96,6 +96,12 @@ def test_errors_of_layers():
         jit.script(nn.BatchNorm2d(4))(ROWS)
 
 
+def test_named_results_have_the_name_of_their_class():
+    (result, others) = jit.script(modules.Named())(engine.ones(2))
+    assert type(result).__name__ == type(others[0]).__name__ == "Result"
+    assert (result.count, others[0].count) == (3, 4)
+
+
 def test_exported_methods():
     module = jit.script(modules.Methods())
     assert engine.equal(module.other(engine.ones(2)), engine.ones(2) - 3)
