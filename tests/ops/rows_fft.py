@@ -9,22 +9,16 @@ import numpy as np
 from table import Bad, Row, Sample, array
 
 REAL = ("float32", "float64")
-LENGTHS = (
-    1,
-    2,
-    5,
-    8,
-    12,
-    30,
-    67,
-    128,
-)  # by passes of several radices; 67 is a prime too large for one
+# By passes of every radix, and by several after one another; 67 and 131 are primes too large for one.
+LENGTHS = (1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17, 30, 49, 64, 67, 75, 96, 128, 131, 243, 264, 512)
 
 
 def lines(dtype: str) -> Iterator[Sample]:
     for n in LENGTHS:
         yield Sample((array(dtype, 2, n, low=-1, high=1),), {}, f"{n} points")
     x = array(dtype, 4, 6, low=-1, high=1)
+    yield Sample((array(dtype, 19, 24, low=-1, high=1),), {"dim": 0}, "many lines side by side")
+    yield Sample((array(dtype, 19, 25, low=-1, high=1),), {"dim": 0}, "an odd number of them")
     for options in ({"n": 4}, {"n": 9}, {"dim": 0}, {"norm": "ortho"}, {"norm": "forward"}):
         yield Sample((x,), options, str(options))
 
@@ -104,7 +98,65 @@ def last_two(reference: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, **options: reference(x, **{"axes": (-2, -1), **options})
 
 
+def windows(dtype: str) -> Iterator[Sample]:
+    """Of a signal, with everything that can be told about them."""
+    x, two = array(dtype, 20, low=-1, high=1), array(dtype, 2, 20, low=-1, high=1)
+    window = array(dtype, 5, low=1, high=2)
+    for options in (
+        {},
+        {"center": False, "hop_length": 3},
+        {"win_length": 5, "window": window, "normalized": True},
+        {"pad_mode": "constant", "onesided": False},
+        {"win_length": 5, "center": False, "align_to_window": True},
+    ):
+        for signal in (x, two):
+            told = {k: v for k, v in options.items() if k != "window"}
+            extra = (8, told.pop("hop_length", None), told.pop("win_length", None))
+            given = (options["window"],) if "window" in options else (None,)
+            told["return_complex"] = True
+            yield Sample((signal, *extra, *given), told, f"{signal.values.shape} {sorted(options)}")
+
+
+def windowed(
+    x: np.ndarray,
+    n_fft: int,
+    hop: int | None,
+    length: int | None,
+    window: np.ndarray | None,
+    *,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool = True,
+    align_to_window: bool = False,
+    return_complex: bool = True,
+) -> np.ndarray:
+    """The short-time transform, window by window."""
+    hop, length = hop or n_fft // 4, length or n_fft
+    whole = np.zeros(n_fft)
+    before = (n_fft - length) // 2
+    whole[before : before + length] = 1 if window is None else window
+    lead = [(0, 0)] * (x.ndim - 1)
+    if center:
+        x = np.pad(x, [*lead, (n_fft // 2, n_fft // 2)], mode=pad_mode)
+    if align_to_window:
+        x = np.pad(x, [*lead, (before, n_fft - length - before)])
+    starts = range(0, x.shape[-1] - n_fft + 1, hop)
+    frames = np.stack([x[..., s : s + n_fft] * whole for s in starts], -2)
+    made = (f.rfft if onesided else f.fft)(frames, norm="ortho" if normalized else None)
+    return np.swapaxes(made, -1, -2)
+
+
+HALF = Bad(lambda m: m.stft(m.ones(9), 4), RuntimeError, "requires the return_complex parameter")
+LONG = Bad(
+    lambda m: m.stft(m.ones(9), 16, center=False, return_complex=True), RuntimeError, "n_fft"
+)
+WIDE = Bad(
+    lambda m: m.stft(m.ones(9), 4, win_length=5, return_complex=True), RuntimeError, "win_length"
+)
+
 ROWS = [
+    Row("stft", windowed, windows, REAL, "to complex", bad=(HALF, LONG, WIDE)),
     Row("fft.fft", axis(f.fft), lines, REAL, "to complex", bad=(POINTS, NORM)),
     Row("fft.ifft", axis(f.ifft), lines, REAL, "to complex"),
     Row("fft.rfft", axis(f.rfft), lines, REAL, "to complex", bad=(COMPLEX,)),

@@ -18,8 +18,10 @@ CASES = [pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for 
 BAD = [pytest.param(bad, id=f"{row.name}-{i}") for row in ROWS for i, bad in enumerate(row.bad)]
 # What PyTorch's CPU kernels do not have for these dtypes.
 MISSING = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError)
-# PyTorch tells of some of its functions that they are old, or new; the samples of this table use both.
-pytestmark = pytest.mark.filterwarnings("ignore:.*(deprecated|in beta):UserWarning")
+# PyTorch tells of some of its functions that they are old, or new, or want a window.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(deprecated|in beta|A window was not provided):UserWarning"
+)
 
 
 @pytest.mark.parametrize(("row", "dtype"), CASES)

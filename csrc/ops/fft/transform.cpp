@@ -1,32 +1,28 @@
 #include "ops/fft/transform.h"
 
+#include <algorithm>
 #include <cmath>
+#include <mutex>
+
+#include "ops/kernel/fft_loops.h"
 
 namespace uh {
 namespace {
 
 constexpr int64_t kLargestRadix = 61;
 
-// exp(sign 2 pi i j / n), exact where it is a multiple of a quarter turn.
-template <class R>
-Complex<R> root_of_unity(int64_t j, int64_t n, int sign) {
-  if (j == 0) return {R(1), R(0)};
-  if (2 * j == n) return {R(-1), R(0)};
-  if (4 * j == n) return {R(0), R(sign)};
-  if (4 * j == 3 * n) return {R(0), R(-sign)};
-  const double angle = 2 * 3.14159265358979323846 * static_cast<double>(j) / static_cast<double>(n);
-  return {static_cast<R>(std::cos(angle)), static_cast<R>(sign * std::sin(angle))};
-}
-
-// The radices whose product is n; empty when a prime factor is too large for a pass.
+// The radices whose product is n, the powers of two first: what comes after them then has rows of
+// many numbers. Empty when a prime factor is too large for a pass.
 std::vector<int64_t> factors(int64_t n) {
   std::vector<int64_t> found;
-  for (int64_t p : {4, 2}) {
-    while (n % p == 0) {
-      found.push_back(p);
-      n /= p;
-    }
-  }
+  int64_t twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
+  int64_t eights = twos / 3;
+  if (twos % 3 == 1 && eights > 0) --eights;  // 8 2 is better as 4 4
+  twos -= 3 * eights;
+  found.assign(static_cast<size_t>(eights), 8);
+  for (; twos >= 2; twos -= 2) found.push_back(4);
+  if (twos) found.push_back(2);
   for (int64_t p = 3; p <= kLargestRadix && p * p <= n; p += 2) {
     while (n % p == 0) {
       found.push_back(p);
@@ -38,20 +34,26 @@ std::vector<int64_t> factors(int64_t n) {
   return found;
 }
 
-// A quarter turn in the direction of `sign`.
-template <class R>
-Complex<R> turned(Complex<R> v, int sign) {
-  return sign < 0 ? Complex<R>(v.im, -v.re) : Complex<R>(-v.im, v.re);
-}
+constexpr int64_t kKept = 1 << 20;  // points of all transforms that are kept
+constexpr size_t kKeptCount = 64;
 
 }  // namespace
+
+Complex128 root_of_unity(int64_t j, int64_t n) {
+  if (j == 0) return {1, 0};
+  if (2 * j == n) return {-1, 0};
+  if (4 * j == n) return {0, -1};
+  if (4 * j == 3 * n) return {0, 1};
+  const double angle = 2 * 3.14159265358979323846 * static_cast<double>(j) / static_cast<double>(n);
+  return {std::cos(angle), -std::sin(angle)};
+}
 
 // x * chirp, convolved with the conjugate chirp: a transform of any length by two of length 2^k.
 template <class R>
 struct Transform<R>::Bluestein {
   int64_t length, padded;
   std::vector<Complex128> chirp, spectrum;
-  Transform<double> forward, backward;
+  Transform<double> power;
 
   static int64_t power_of_two(int64_t least) {
     int64_t n = 1;
@@ -59,107 +61,132 @@ struct Transform<R>::Bluestein {
     return n;
   }
 
-  Bluestein(int64_t n, int sign)
+  explicit Bluestein(int64_t n)
       : length(n),
         padded(power_of_two(2 * n - 1)),
         chirp(static_cast<size_t>(n)),
         spectrum(static_cast<size_t>(padded)),
-        forward(padded, -1),
-        backward(padded, 1) {
+        power(padded) {
     int64_t square = 0;  // k^2 modulo 2n
     for (int64_t k = 0; k < n; ++k) {
-      chirp[static_cast<size_t>(k)] = root_of_unity<double>(square, 2 * n, sign);
+      chirp[static_cast<size_t>(k)] = root_of_unity(square, 2 * n);
       square = (square + 2 * k + 1) % (2 * n);
     }
     const double scale = 1 / static_cast<double>(padded);
+    std::vector<double> re(spectrum.size()), im(spectrum.size()), spare(2 * spectrum.size());
     for (int64_t k = 0; k < n; ++k) {
       const Complex128 value = conj(chirp[static_cast<size_t>(k)]) * scale;
-      spectrum[static_cast<size_t>(k)] = value;
-      if (k) spectrum[static_cast<size_t>(padded - k)] = value;
+      for (const int64_t at : {k, (padded - k) % padded}) {
+        re[static_cast<size_t>(at)] = value.re;
+        im[static_cast<size_t>(at)] = value.im;
+      }
     }
-    std::vector<Complex128> spare(spectrum.size());
-    forward.run(spectrum.data(), spare.data());
+    power.run(re.data(), im.data(), spare.data());
+    for (size_t k = 0; k < spectrum.size(); ++k) spectrum[k] = {re[k], im[k]};
   }
 
-  void run(Complex<R>* data) const {
-    std::vector<Complex128> work(spectrum.size()), spare(spectrum.size());
-    for (size_t k = 0; k < chirp.size(); ++k) work[k] = Complex128(data[k]) * chirp[k];
-    forward.run(work.data(), spare.data());
-    for (size_t k = 0; k < work.size(); ++k) work[k] = work[k] * spectrum[k];
-    backward.run(work.data(), spare.data());
-    for (size_t k = 0; k < chirp.size(); ++k) data[k] = Complex<R>(work[k] * chirp[k]);
+  void run(R* data_re, R* data_im) const {
+    const size_t n = spectrum.size();
+    std::vector<double> re(n), im(n), spare(2 * n);
+    for (size_t k = 0; k < chirp.size(); ++k) {
+      const Complex128 value = Complex128(data_re[k], data_im[k]) * chirp[k];
+      re[k] = value.re;
+      im[k] = value.im;
+    }
+    power.run(re.data(), im.data(), spare.data());
+    for (size_t k = 0; k < n; ++k) {
+      const Complex128 value = Complex128(re[k], im[k]) * spectrum[k];
+      re[k] = value.re;
+      im[k] = value.im;
+    }
+    power.run(im.data(), re.data(), spare.data());  // backward
+    for (size_t k = 0; k < chirp.size(); ++k) {
+      const Complex128 value = Complex128(re[k], im[k]) * chirp[k];
+      data_re[k] = static_cast<R>(value.re);
+      data_im[k] = static_cast<R>(value.im);
+    }
   }
 };
 
 template <class R>
-Transform<R>::Transform(int64_t length, int sign) : length_(length), radices_(factors(length)) {
+Transform<R>::Transform(int64_t length) : length_(length), radices_(factors(length)) {
   if (length_ <= 1) return;
   if (radices_.empty()) {
-    bluestein_ = std::make_unique<Bluestein>(length, sign);
+    bluestein_ = std::make_unique<Bluestein>(length);
     return;
   }
-  roots_.resize(static_cast<size_t>(length));
-  for (int64_t j = 0; j < length; ++j)
-    roots_[static_cast<size_t>(j)] = root_of_unity<R>(j, length, sign);
+  int64_t n = length_;
+  for (const int64_t radix : radices_) {
+    const int64_t m = n / radix;
+    for (int64_t k = 1; k < radix; ++k) {
+      for (int64_t q = 0; q < m; ++q) {
+        const Complex128 root = root_of_unity(k * q, n);
+        root_re_.push_back(static_cast<R>(root.re));
+        root_im_.push_back(static_cast<R>(root.im));
+      }
+    }
+    for (int64_t k = 0; k < radix; ++k) {
+      const Complex128 unit = root_of_unity(k, radix);
+      unit_re_.push_back(static_cast<R>(unit.re));
+      unit_im_.push_back(static_cast<R>(unit.im));
+    }
+    n = m;
+  }
 }
 
 template <class R>
 Transform<R>::~Transform() = default;
 
 template <class R>
-void Transform<R>::run(Complex<R>* data, Complex<R>* spare) const {
-  using C = Complex<R>;
+void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
   if (length_ <= 1) return;
-  if (bluestein_) return bluestein_->run(data);
-  C *x = data, *y = spare;
-  const C* roots = roots_.data();
-  const int sign = length_ % 4 == 0 ? (roots[length_ / 4].im < 0 ? -1 : 1) : 0;
+  if (bluestein_) return bluestein_->run(re, im);
+  R *from_re = re, *from_im = im, *to_re = spare, *to_im = spare + length_ * together;
+  const R *root_re = root_re_.data(), *root_im = root_im_.data();
+  const R *unit_re = unit_re_.data(), *unit_im = unit_im_.data();
   // Each pass splits `n` into radix x m; `step` results of the passes before lie side by side.
-  int64_t n = length_, step = 1;
+  int64_t n = length_, step = together;
   for (const int64_t radix : radices_) {
-    const int64_t m = n / radix, turn = length_ / n, unit = length_ / radix;
-    for (int64_t q = 0; q < m; ++q) {
-      const C* from = x + step * q;
-      C* to = y + step * radix * q;
-      if (radix == 2) {
-        const C w = roots[q * turn];
-        for (int64_t t = 0; t < step; ++t) {
-          const C a = from[t], b = from[t + step * m];
-          to[t] = a + b;
-          to[t + step] = (a - b) * w;
-        }
-      } else if (radix == 4) {
-        const C w1 = roots[q * turn], w2 = roots[2 * q * turn], w3 = roots[3 * q * turn];
-        for (int64_t t = 0; t < step; ++t) {
-          const C a = from[t], b = from[t + step * m], c = from[t + 2 * step * m],
-                  d = from[t + 3 * step * m];
-          const C even = a + c, odd = b + d, other = a - c, cross = turned(b - d, sign);
-          to[t] = even + odd;
-          to[t + step] = (other + cross) * w1;
-          to[t + 2 * step] = (even - odd) * w2;
-          to[t + 3 * step] = (other - cross) * w3;
-        }
-      } else {
-        for (int64_t k = 0; k < radix; ++k) {
-          const C w = roots[q * k * turn];
-          for (int64_t t = 0; t < step; ++t) {
-            C sum = from[t];
-            int64_t at = 0;  // r k modulo radix
-            for (int64_t r = 1; r < radix; ++r) {
-              at += k;
-              if (at >= radix) at -= radix;
-              sum += from[t + r * step * m] * roots[at * unit];
-            }
-            to[t + k * step] = sum * w;
-          }
-        }
-      }
-    }
-    std::swap(x, y);
+    const int64_t m = n / radix;
+    fft_loops().of<R>().pass(FftPass<R>{from_re, from_im, to_re, to_im, root_re, root_im, unit_re,
+                                        unit_im, radix, m, step});
+    root_re += (radix - 1) * m;
+    root_im += (radix - 1) * m;
+    unit_re += radix;
+    unit_im += radix;
+    std::swap(from_re, to_re);
+    std::swap(from_im, to_im);
     n = m;
     step *= radix;
   }
-  if (x != data) std::copy(x, x + length_, data);
+  if (from_re == re) return;
+  std::copy(from_re, from_re + length_ * together, re);
+  std::copy(from_im, from_im + length_ * together, im);
+}
+
+template <class R>
+std::shared_ptr<const Transform<R>> Transform<R>::of(int64_t length) {
+  static std::mutex mutex;
+  static std::vector<std::shared_ptr<const Transform>> kept;  // the newest use last
+  {
+    const std::lock_guard lock(mutex);
+    for (auto at = kept.begin(); at != kept.end(); ++at) {
+      if ((*at)->length() != length) continue;
+      std::rotate(at, at + 1, kept.end());
+      return kept.back();
+    }
+  }
+  auto made = std::make_shared<const Transform>(length);
+  if (length > kKept) return made;
+  const std::lock_guard lock(mutex);
+  kept.push_back(made);
+  int64_t points = 0;
+  for (const auto& one : kept) points += one->length();
+  while (points > kKept || kept.size() > kKeptCount) {
+    points -= kept.front()->length();
+    kept.erase(kept.begin());
+  }
+  return made;
 }
 
 template class Transform<float>;

@@ -1,7 +1,8 @@
 // Discrete Fourier transforms of one dimension, of any length.
 //
-// What: lengths whose prime factors are small run as Stockham's self-sorting passes of radix 4, 2
-// and each odd prime; others as Bluestein's convolution, over a power of two, in double precision.
+// What: lengths whose prime factors are small run as Stockham's self-sorting passes of radix 8, 4,
+// 2 and each odd prime (ops/kernel/fft_loops.h); others as Bluestein's convolution, over a power of
+// two, in double precision. Real and imaginary parts lie apart.
 // Invariant: a Transform is only read after it was made, so that threads may share it.
 #pragma once
 
@@ -15,23 +16,35 @@ namespace uh {
 template <class R>
 class Transform {
  public:
-  // sign: -1 forward, +1 backward. Neither divides by the length.
-  Transform(int64_t length, int sign);
+  explicit Transform(int64_t length);
   ~Transform();
   Transform(const Transform&) = delete;
   Transform& operator=(const Transform&) = delete;
 
-  // Replaces the `length` elements at `data`; `spare` has room for as many.
-  void run(Complex<R>* data, Complex<R>* spare) const;
+  // One that was made before, if it is still kept: its tables take longer than a short transform.
+  static std::shared_ptr<const Transform> of(int64_t length);
+
+  int64_t length() const { return length_; }
+  // re + i im becomes its forward transform, in place; `spare` has room for 2 * length. With the
+  // two exchanged it is the backward transform. Neither divides by the length.
+  void run(R* re, R* im, R* spare) const { run(re, im, spare, 1); }
+  // Of `together` lines at once, element k of line i at [k together + i]: `spare` has as many times
+  // the room. Only where `runs_together`.
+  void run(R* re, R* im, R* spare, int64_t together) const;
+  bool runs_together() const { return !bluestein_; }
 
  private:
   struct Bluestein;
 
   int64_t length_;
   std::vector<int64_t> radices_;
-  std::vector<Complex<R>> roots_;  // exp(sign 2 pi i j / length)
+  std::vector<R> root_re_, root_im_;  // pass after pass: see FftPass
+  std::vector<R> unit_re_, unit_im_;  // of every radix, one after the other
   std::unique_ptr<Bluestein> bluestein_;
 };
+
+// exp(-2 pi i j / n), exact where it is a multiple of a quarter turn.
+Complex128 root_of_unity(int64_t j, int64_t n);
 
 extern template class Transform<float>;
 extern template class Transform<double>;

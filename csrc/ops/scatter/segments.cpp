@@ -1,0 +1,220 @@
+// Reductions of segments: pieces of a dimension that follow one another, each of its own length.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/parallel.h"
+#include "generated/kernels/scatter.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+enum class Word { kSum, kMean, kMax, kMin, kProd };
+
+Word word_of(const std::string& reduce) {
+  if (reduce == "sum") return Word::kSum;
+  if (reduce == "mean") return Word::kMean;
+  if (reduce == "max" || reduce == "amax") return Word::kMax;
+  if (reduce == "min" || reduce == "amin") return Word::kMin;
+  check(reduce == "prod", "segment_reduce(): reduce argument must be either sum, prod, mean, amax ",
+        "or amin, got ", reduce);
+  return Word::kProd;
+}
+
+// Where the segments lie in data read as (outer, n, inner): those of row o begin and end at
+// starts[o (segments + 1) + s] and the next number.
+struct Segments {
+  int64_t outer = 1, n = 0, inner = 1, segments = 0;
+  std::vector<int64_t> starts;
+  Dims sizes;  // of the result
+
+  int64_t at(int64_t o, int64_t s) const {
+    return starts[static_cast<size_t>(o * (segments + 1) + s)];
+  }
+};
+
+Segments segments_of(const Tensor& data, const Tensor& lengths, const Tensor& offsets, int64_t axis,
+                     bool unsafe) {
+  const std::string_view op = "segment_reduce";
+  check(lengths || offsets, op, "(): Either lengths or offsets must be defined.");
+  const int64_t dim = wrap_dim(axis, data.ndim(), op);
+  const Tensor& told = offsets ? offsets : lengths;
+  check_kind(told.dtype() == DType::kInt64 || told.dtype() == DType::kInt32,
+             ErrorKind::kNotImplemented, "\"", op, "\" not implemented for lengths or offsets of '",
+             info(told.dtype()).title, "'");
+  check(told.ndim() == dim + 1, op, "(): Expected axis to be the last dimension of ",
+        offsets ? "offsets" : "lengths", " but got ", axis, ".");
+  Segments made;
+  const int64_t numbers = told.size(dim);
+  check(!offsets || numbers > 0, op, "(): offsets need at least one number");
+  made.segments = offsets ? numbers - 1 : numbers;
+  made.n = data.size(dim);
+  made.sizes = data.sizes();
+  made.sizes[static_cast<size_t>(dim)] = made.segments;
+  for (int64_t d = 0; d < data.ndim(); ++d) {
+    if (d == dim) continue;
+    (d < dim ? made.outer : made.inner) *= data.size(d);
+    check(d > dim || told.size(d) == data.size(d), op, "(): ", offsets ? "offsets" : "lengths",
+          " of sizes ", told.sizes(), " do not go with data of sizes ", data.sizes());
+  }
+  if (data.is_meta() || told.is_meta()) return made;
+  const Tensor own = as_contiguous(told, DType::kInt64);
+  const int64_t* number = own.data_as<int64_t>();
+  for (int64_t o = 0; o < made.outer; ++o, number += numbers) {
+    int64_t at = offsets ? number[0] : 0;
+    made.starts.push_back(at);
+    for (int64_t s = 0; s < made.segments; ++s) {
+      const int64_t length = offsets ? number[s + 1] - number[s] : number[s];
+      check(length >= 0, op,
+            "(): ", offsets ? "offsets decrease" : "lengths contains negative value!", " at ", s,
+            ": ", length);
+      check(at >= 0 && length <= made.n - at, op, "(): Expected all rows of lengths along axis to ",
+            "sum to data.size(lengths.dim()-1) when !unsafe, ", made.n, "; segment ", s,
+            " ends at ", at + length);
+      made.starts.push_back(at += length);
+    }
+    check(offsets || unsafe || at == made.n, op, "(): Expected all rows of lengths along axis to ",
+          "sum to data.size(lengths.dim()-1) when !unsafe, ", made.n, ", not to ", at);
+  }
+  return made;
+}
+
+template <class T>
+T start_of(Word word) {
+  switch (word) {
+    case Word::kMax: return -std::numeric_limits<T>::infinity();
+    case Word::kMin: return std::numeric_limits<T>::infinity();
+    case Word::kProd: return 1;
+    default: return 0;
+  }
+}
+
+// A NaN stays.
+template <class T>
+T join(Word word, T a, T b) {
+  switch (word) {
+    case Word::kMax: return std::isnan(a) || a > b ? a : b;
+    case Word::kMin: return std::isnan(a) || a < b ? a : b;
+    case Word::kProd: return a * b;
+    default: return a + b;
+  }
+}
+
+template <class T>
+void reduce_segments(T* out, const T* data, const Segments& seg, Word word, const T* initial) {
+  const auto body = [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      const int64_t o = i / seg.segments, s = i % seg.segments;
+      const int64_t first = seg.at(o, s), last = seg.at(o, s + 1);
+      T* to = out + i * seg.inner;
+      std::fill_n(to, seg.inner, initial ? *initial : start_of<T>(word));
+      const T* row = data + (o * seg.n + first) * seg.inner;
+      for (int64_t r = first; r < last; ++r, row += seg.inner)
+        for (int64_t k = 0; k < seg.inner; ++k) to[k] = join(word, to[k], row[k]);
+      if (word != Word::kMean || (first == last && initial)) continue;
+      for (int64_t k = 0; k < seg.inner; ++k) to[k] /= static_cast<T>(last - first);
+    }
+  };
+  parallel_for(0, seg.outer * seg.segments, 1 + 16384 / (seg.inner + 1), body);
+}
+
+// The gradient of one column of a segment; `step` is the distance of its elements.
+template <class T>
+void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, T result, Word word,
+                     const T* initial) {
+  if (word == Word::kSum || word == Word::kMean) {
+    const T share = word == Word::kMean ? grad / static_cast<T>(count) : grad;
+    for (int64_t r = 0; r < count; ++r) to[r * step] = share;
+    return;
+  }
+  if (word ==
+      Word::kProd) {  // by the product of the others: divided by zero, nothing would be left
+    T before = initial ? *initial : T(1);
+    for (int64_t r = 0; r < count; before *= data[r++ * step]) to[r * step] = grad * before;
+    T after = 1;
+    for (int64_t r = count; r-- > 0; after *= data[r * step]) to[r * step] *= after;
+    return;
+  }
+  const auto is_it = [&](T v) { return v == result || (std::isnan(v) && std::isnan(result)); };
+  int64_t ties = 0;
+  for (int64_t r = 0; r < count; ++r) ties += is_it(data[r * step]);
+  for (int64_t r = 0; r < count; ++r)
+    to[r * step] = is_it(data[r * step]) ? grad / static_cast<T>(ties) : T(0);
+}
+
+DType compute_dtype(const Tensor& data) {
+  check_kind(is_floating(data.dtype()), ErrorKind::kNotImplemented,
+             "\"segment_reduce\" not implemented for '", info(data.dtype()).title, "'");
+  return data.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+}
+
+// f(a number of the dtype that is computed in).
+template <class F>
+void in_dtype(DType compute, const F& f) {
+  if (compute == DType::kFloat64)
+    f(double{});
+  else
+    f(float{});
+}
+
+}  // namespace
+
+Tensor segment_reduce(KeySet, const Tensor& data, const std::string& reduce, const Tensor& lengths,
+                      const Tensor& indices, const Tensor& offsets, int64_t axis, bool unsafe,
+                      const std::optional<Scalar>& initial) {
+  const Word word = word_of(reduce);
+  const DType compute = compute_dtype(data);
+  check(!indices, "segment_reduce(): indices based reduction is not supported yet.");
+  const Segments seg = segments_of(data, lengths, offsets, axis, unsafe);
+  const Tensor out = empty(seg.sizes, data.dtype(), data.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const Tensor made = compute == data.dtype() ? out : empty(seg.sizes, compute);
+  const Tensor from = as_contiguous(data, compute);
+  in_dtype(compute, [&](auto zero) {
+    using T = decltype(zero);
+    const T first = initial ? static_cast<T>(initial->to_double()) : T(0);
+    reduce_segments(made.data_as<T>(), from.data_as<T>(), seg, word, initial ? &first : nullptr);
+  });
+  if (!made.is_same(out)) copy_elements(out, made);
+  record_write(out);
+  return out;
+}
+
+Tensor segment_reduce_backward(KeySet, const Tensor& grad, const Tensor& output, const Tensor& data,
+                               const std::string& reduce, const Tensor& lengths,
+                               const Tensor& offsets, int64_t axis,
+                               const std::optional<Scalar>& initial) {
+  const Word word = word_of(reduce);
+  const DType compute = compute_dtype(data);
+  const Segments seg = segments_of(data, lengths, offsets, axis, true);
+  check(grad.sizes() == seg.sizes && output.sizes() == seg.sizes,
+        "_segment_reduce_backward: expected grad and output of sizes ", seg.sizes, ", got ",
+        grad.sizes(), " and ", output.sizes());
+  const Tensor out = empty(data.sizes(), data.dtype(), data.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const Tensor made = compute == data.dtype() ? out : empty(data.sizes(), compute);
+  const Tensor from = as_contiguous(data, compute), result = as_contiguous(output, compute),
+               given = as_contiguous(grad, compute);
+  in_dtype(compute, [&](auto zero) {
+    using T = decltype(zero);
+    const T first = initial ? static_cast<T>(initial->to_double()) : T(0);
+    T* const to = made.data_as<T>();
+    std::fill_n(to, made.numel(), T(0));  // what no segment holds
+    for (int64_t o = 0; o < seg.outer; ++o) {
+      for (int64_t i = 0; i < seg.segments * seg.inner; ++i) {
+        const int64_t s = i / seg.inner, begin = seg.at(o, s);
+        const int64_t at = (o * seg.n + begin) * seg.inner + i % seg.inner;
+        const int64_t there = o * seg.segments * seg.inner + i;
+        column_backward(to + at, from.data_as<T>() + at, seg.at(o, s + 1) - begin, seg.inner,
+                        given.data_as<T>()[there], result.data_as<T>()[there], word,
+                        initial ? &first : nullptr);
+      }
+    }
+  });
+  if (!made.is_same(out)) copy_elements(out, made);
+  record_write(out);
+  return out;
+}
+
+}  // namespace uh::kernels
