@@ -34,6 +34,8 @@ PHASES = {
     "run": ("run", "the first run of these instructions"),
 }
 """The key phases: the sort of the row, or the pass, after which they are reached."""
+SHOWN = {"source": "source", "tree": "tree", "code": "code", "run": "code"}
+"""What stands beside the graph then, for phases that are no graph."""
 
 
 def change(stage: Stage, what: str) -> str:
@@ -98,13 +100,30 @@ def to_phase(stage: Stage, name: str) -> str:
     """To a key phase of the function that is looked at."""
     sort, words = PHASES[name]
     rows = [row for row in stage.model(VIEW).passes if sort in (row.sort, row.name)]
-    rows = [row for row in rows if sort == "pass" or row.name == sort or row.sort == sort]
+    rows = rows or _in_other_graphs(stage, sort)
     if not rows:
         return f"there is no such phase here: {words}"
     row = rows[-1] if sort == "pass" else rows[0]
     stage.remember()
     stage.move(row.at)
+    if name in SHOWN:
+        stage.look = replace(stage.look, pane=SHOWN[name])
     return f"{words}; Backspace returns"
+
+
+def _in_other_graphs(stage: Stage, sort: str) -> list[Any]:
+    """The rows of such a phase in another graph of the same function: only the one that is specialised
+    has groups that are fused."""
+    from engine.inspect.models._jit_passes import Focus, pass_rows
+
+    for function in all_functions(stage):
+        for graph in function.graphs if function.current else ():
+            focus = Focus(function.id, graph.graph)
+            rows = pass_rows(stage.history.jit, focus, stage.moment, frozenset())
+            found = [row for row in rows if sort in (row.sort, row.name)]
+            if found:
+                return found
+    return []
 
 
 def changing_pass(stage: Stage, direction: int) -> str:
@@ -251,7 +270,7 @@ def page(stage: Stage) -> str:
     here = next((row for row in model.rewrites if row.here), None)
     if here is not None:
         parts += [
-            f"# Rewrite {here.index}: {here.rule}",
+            f"# Rewrite {here.index + 1} of {len(model.rewrites)}: {here.rule}",
             "",
             *([here.reason, ""] if here.reason else []),
         ]

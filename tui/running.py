@@ -19,46 +19,23 @@ STOPS = {
     "bail": "bail-out",
 }
 """What the interpreter runs on to, and what it is called."""
-_CALLS = ("OP", "CALL", "CALL_METHOD", "FUSED", "SCALAR")
-_BRANCHES = ("JUMP", "JUMP_IF_FALSE", "LOOP")
+_OPS = {
+    "call": ("OP", "CALL", "CALL_METHOD", "FUSED", "SCALAR"),
+    "branch": ("JUMP", "JUMP_IF_FALSE", "LOOP"),
+}
 
 
 def run_on(stage: Stage, what: str, direction: int) -> str:
     """To the next instruction of that sort that ran, or to the one before; in the interpreter's view."""
-    found = _stops(stage, what)
-    ahead = [moment for moment in found if (moment - stage.moment) * direction > 0]
-    stage.show_view(INTERPRETER)
-    if not ahead:
-        return f"no {'later' if direction > 0 else 'earlier'} {STOPS[what]}"
-    stage.move(min(ahead) if direction > 0 else max(ahead))
-    return ""
-
-
-def _stops(stage: Stage, what: str) -> list[int]:
-    """The moments at which the interpreter has run an instruction of that sort."""
     jit = stage.history.jit
-    tables = jit.tables
-    if what == "bail":
-        failed = [
-            int(m) for m, ok in zip(tables.guards.since, tables.guards.ok, strict=True) if not ok
-        ]
-        return [*failed, *(int(moment) for moment in tables.bail_outs.since)]
-    wanted = _CALLS if what == "call" else _BRANCHES
-    places: dict[int, frozenset[int]] = {}  # of a code: the instructions of that sort
-    code_of = dict(zip(tables.frames.id.tolist(), tables.frames.code.tolist(), strict=True))
-    found = []
-    steps = tables.steps
-    for moment, frame, pc in zip(
-        steps.since.tolist(), steps.frame.tolist(), steps.pc.tolist(), strict=True
-    ):
-        code = code_of.get(frame, 0)
-        if code not in places:
-            fact = jit.code(code)
-            listed = enumerate(fact.instructions) if fact is not None else ()
-            places[code] = frozenset(at for at, one in listed if one["op"] in wanted)
-        if pc in places[code]:
-            found.append(moment)
-    return found
+    found = jit.registers.missed() if what == "bail" else jit.registers.ran(_OPS[what])
+    place = int(found.searchsorted(stage.moment, "right" if direction > 0 else "left"))
+    place -= direction < 0
+    stage.show_view(INTERPRETER)
+    if not 0 <= place < len(found):
+        return f"no {'later' if direction > 0 else 'earlier'} {STOPS[what]}"
+    stage.move(int(found[place]))
+    return ""
 
 
 # Fused kernels

@@ -47,10 +47,16 @@ except engine.jit.Error as error:
 _RECORD = "import sys; from engine.inspect.recorder import record_program; record_program([sys.argv[2]], sys.argv[1])"
 
 
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+"""Kept until the tests are over."""
+
+
 @cache
 def recorded(program: str) -> History:
     """The history of a program."""
-    folder = Path(tempfile.mkdtemp(prefix="jit-trace-"))
+    made = tempfile.TemporaryDirectory(prefix="jit-trace-")
+    _FOLDERS.append(made)
+    folder = Path(made.name)
     script, trace = folder / "program.py", folder / "program.uht"
     script.write_text(program.lstrip())
     subprocess.run([sys.executable, "-c", _RECORD, str(trace), str(script)], check=True)

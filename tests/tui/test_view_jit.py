@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -69,7 +70,7 @@ def test_a_pass_is_told_by_signs_and_not_only_by_colour():
     assert "after peephole -2 ~1" in text
     assert sum("-   %" in line and "aten::t(" in line for line in text.splitlines()) == 2
     assert any("~   %" in line and "aten::mul(%x.1" in line for line in text.splitlines())
-    assert "▶  6 peephole" in text
+    assert re.search(r"▶ +\d+ peephole", text)
     assert "x.t().t() -> x" in text
     assert "csrc/jit/peephole/" in text
 
@@ -98,8 +99,7 @@ def test_nothing_is_left_out_silently():
 
 
 def test_lanes_lead_from_a_node_to_those_that_read_its_values():
-    history = recorded(LOOP)
-    moment = int(history.jit.tables.graphs.since[0])
+    moment = graphs_start(stage_at(LOOP, 0))
     text = picture(stage_at(LOOP, moment, pane="drawn"), 80, 24).text()
     drawn = text.split(" drawn")[1].splitlines()
     assert any("▼" in line and "add(" in line for line in drawn)  # it reads the product above it
@@ -145,8 +145,7 @@ def test_a_box_keeps_its_place_from_pass_to_pass(program):
 
 
 def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
-    history = recorded(BRANCHES)
-    stage = stage_at(BRANCHES, int(history.jit.tables.graphs.since[0]), pane="drawn")
+    stage = stage_at(BRANCHES, graphs_start(stage_at(BRANCHES, 0)), pane="drawn")
     model = stage.model("jit")
     rows = {row.node: row for row in model.rows}
     wires = set(model.wires)
@@ -171,9 +170,9 @@ def test_boxes_show_what_a_pass_did_and_what_is_selected_without_colour():
     stage.look = Look(pane="drawn")
     row = next(row for row in stage.model("jit").rows if row.change == "removed")
     plain = picture(stage, 118, 40).text()
-    assert "[-%" in plain or "│-%" in plain
+    assert "[ -%" in plain or "│ -%" in plain
     stage.selection = replace(stage.selection, value=row.number)
-    assert "◆%" in picture(stage, 118, 40).text()
+    assert "◆-%" in picture(stage, 118, 40).text()
 
 
 def test_windows_hold_the_focus_and_do_not_move_at_every_line():
@@ -239,9 +238,9 @@ def test_key_phases_are_one_key_away_and_backspace_returns():
         reached[name][0] for name in ("source", "tree", "graph", "inlined", "optimised", "code")
     ]
     assert order == sorted(order)
-    assert (
-        "there is no such phase here" in reached["fused"][1]
-    )  # of the graph before it is specialised
+    # only the graph that is specialised has groups: the key leads there
+    assert "fusion" in reached["fused"][1]
+    assert reached["fused"][0] > start
     stage.move(stage.last)
     assert "fusion" in jit.go(stage, "fused")
 
@@ -260,7 +259,8 @@ def test_the_next_changing_pass_and_back_and_the_next_graph():
     assert f"graph {second}" in jit.go(stage, "function")
     assert stage.model("jit").graph == second
     assert f"graph {first}" in jit.go(stage, "function", -1)
-    assert "no earlier graph" in jit.go(stage, "function", -1)
+    while "no earlier graph" not in jit.go(stage, "function", -1):
+        assert stage.moment < start
 
 
 def test_search_finds_nodes_of_this_graph_then_passes_and_nodes_elsewhere():
@@ -277,7 +277,9 @@ def test_search_finds_nodes_of_this_graph_then_passes_and_nodes_elsewhere():
 
 
 def graphs_start(stage: Stage) -> int:
-    return int(stage.history.jit.tables.graphs.since[0])
+    """When the first graph that is compiled was told."""
+    told = stage.history.jit.tables.graphs
+    return int(told.since[told.where("id", graphs(stage.history)[0])[0]])
 
 
 def test_the_page_tells_all_about_what_is_selected():
@@ -285,7 +287,11 @@ def test_the_page_tells_all_about_what_is_selected():
     row = next(row for row in stage.model("jit").rows if row.change == "removed")
     stage.selection = replace(stage.selection, value=row.number)
     page = jit.page(stage)
-    for words in ("It vanished in pass peephole", "Passes that had to do with it", "# Rewrite 0"):
+    for words in (
+        "It vanished in pass peephole",
+        "Passes that had to do with it",
+        "# Rewrite 1 of 1",
+    ):
         assert words in page
     stage.selection = replace(stage.selection, value=0)
     stage.move(0)
@@ -320,3 +326,44 @@ def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns()
     made = next(row for row in model.rows if row.change == "" and "aten::mul(" in row.text)
     assert "it was made here" in stage.follow(Target("value", value=made.number))
     assert stage.moment < start
+
+
+def test_the_graph_alone_has_all_the_room():
+    stage = peephole()
+    beside = picture(stage, 80, 24).text()
+    assert "nothing" in jit.next_pane(stage, "nothing")
+    alone = picture(stage, 80, 24).text()
+    assert "passes" not in alone
+    assert alone.count("aten::") > beside.count("aten::")
+
+
+def test_a_phase_that_is_no_graph_brings_its_pane():
+    stage = peephole()
+    for key, words in (("tree", "FunctionDef"), ("code", "\n code"), ("source", "def looped")):
+        jit.go(stage, key)
+        assert words in picture(stage, 80, 24).text()
+
+
+def test_values_are_called_as_the_graph_calls_them_now():
+    """A later pass gives them other names: the sentences keep to those on the screen."""
+    stage = peephole()
+    for moment, _ in stage.history.jit.changes[graphs(stage.history)[0]]:
+        stage.move(moment)
+        for row in stage.model("jit").rows:
+            if row.made and " = " in row.text and row.change not in GONE:
+                stage.selection = replace(stage.selection, value=row.made[0])
+                name = row.text.partition(" ")[0]
+                assert stage.model("jit").story[0].startswith(f"{name} = ")
+
+
+def test_what_is_lit_outside_of_a_window_is_counted():
+    stage = stage_at(BRANCHES, graphs_start(peephole()), pane="nothing")
+    stage.move(run_of(stage.history, "unroll_loops", graphs(stage.history)[0]).until)
+    rows = [row for row in stage.model("jit").rows if row.change not in GONE and row.made]
+    stage.selection = replace(stage.selection, value=rows[0].made[0])
+    lit = sum(row.lit for row in stage.model("jit").rows)
+    text = picture(stage, 80, 16).text()
+    heading = next(line for line in text.splitlines() if line.strip().startswith("graph "))
+    shown = sum(line.startswith("▌") for line in text.splitlines())
+    hidden = int(heading.partition("▌")[2].split()[0]) if "▌" in heading else 0
+    assert hidden + shown == lit

@@ -12,6 +12,7 @@ from engine.inspect.models import VIEWS, project
 from engine.inspect.selection import Selection
 from tests.inspect.models.story import Story, tell
 from tests.inspect.trace_builder import TraceBuilder
+from tui.keys import VIEW_KEYS
 from tui.render import ASCII, UNICODE, Glyphs, Picture
 from tui.render.theme import STYLES
 from tui.views import DrawContext, help_of, view, views
@@ -49,6 +50,7 @@ def test_every_view_has_a_model_and_every_model_a_view():
     assert set(views()) == set(VIEWS)
     keys = [known.KEY for known in views().values()]
     assert len(set(keys)) == len(keys), f"two views share a key: {keys}"
+    assert {key.keys for key in VIEW_KEYS} == set(keys)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,7 +24,7 @@ from tui.views._jit_panes import SIGNS, STYLES, Area, first, put_cut
 GONE = ("gone", "left", "removed")
 WIDE, HIGH = 44, 14  # cells from which boxes are drawn instead of lanes
 PORTAL = 10
-EDGE = 4  # cells of a box that are not its label
+EDGE = 5  # cells of a box that are not its label
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +114,13 @@ class Drawing:
             grid.spans(area.left, area.top + 1 + line, raster.line(line), self.width)
 
     def _focus(self) -> int:
-        """The box that the window is drawn round."""
+        """The box that the window is drawn round: of what is gone long since, what it became."""
         rows = list(self.rows.items())
         tests = (
-            lambda one: one[1].chosen,
+            lambda one: one[1].chosen and one[1].change != "gone",
             lambda one: one[1].change not in ("", "gone"),
-            lambda one: one[1].lit,
+            lambda one: one[1].lit and one[1].change != "gone",
+            lambda one: one[1].chosen,
         )
         return rows[first(rows, *tests)][0] if rows else 0
 
@@ -202,10 +203,9 @@ class Drawing:
             raster.text(x + width - 1, y, right_wall, frame, target)
         own = STYLES.get(row.change, "")
         gone = glyphs.dot if row.change == "gone" else " "
-        sign = glyphs.mark if row.chosen else SIGNS.get(row.change, gone)
-        style = "path" if row.chosen else own or "number"
-        line = Grid(max(1, width - 2), 1, glyphs)
-        line.put(0, 0, sign, style, target)
+        line = Grid(max(2, width - 2), 1, glyphs)
+        line.put(0, 0, glyphs.mark if row.chosen else " ", "path", target)
+        line.put(1, 0, SIGNS.get(row.change, gone), own or "number", target)
         spans = [
             Span(
                 translated(part.text, glyphs),
@@ -214,7 +214,7 @@ class Drawing:
             )
             for part in label(row.parts, self.constants, self.wired)
         ]
-        put_cut(line, 1, 0, spans, max(0, width - 3), glyphs)
+        put_cut(line, 2, 0, spans, max(0, width - 4), glyphs)
         at = x + 1
         for span in line.line(0):
             raster.text(at, y, span.text, span.style, span.target)

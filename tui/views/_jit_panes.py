@@ -68,6 +68,10 @@ def listed(
         hidden.append(f"{glyphs.arrow_up}{shown.start}")
     if len(rows) > shown.stop:
         hidden.append(f"{glyphs.arrow_down}{len(rows) - shown.stop}")
+    lit = sum(
+        row.lit for at, row in enumerate(rows) if at not in shown and getattr(row, "lit", False)
+    )
+    hidden += [f"{glyphs.lit}{lit}"] if lit else []
     said = " ".join([*([aside] if aside else []), *hidden])
     if said:
         grid.put(x + 1, area.top, fit(said, max(0, area.right - x - 1), glyphs.ellipsis), "dim")
@@ -391,7 +395,10 @@ def rule_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> 
     glyphs = context.glyphs
     if not model.rewrites:
         sentence(
-            grid, area, "rule", "Nothing was rewritten here. p goes to the next pass that changes."
+            grid,
+            area,
+            "rule",
+            "Nothing was rewritten here. The full stop goes to the next pass that changes.",
         )
         return
     high = area.bottom - area.top
@@ -402,7 +409,7 @@ def rule_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> 
         target = Target("event", event=row.at)
         if row.here:
             grid.put(area.left + 1, y, glyphs.here, "here", target)
-        text = f"{row.index} {row.rule}" + (f" {glyphs.dot} {row.reason}" if row.reason else "")
+        text = f"{row.index + 1} {row.rule}" + (f" {glyphs.dot} {row.reason}" if row.reason else "")
         style = "here" if row.here else "text"
         grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
 
@@ -479,6 +486,8 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
+ALONE = "nothing"
+"""The graph has all the room."""
 PANES: dict[str, Callable[[Grid, Area, JitModel, DrawContext], None]] = {
     "passes": pass_pane,
     "source": source_pane,
@@ -488,5 +497,6 @@ PANES: dict[str, Callable[[Grid, Area, JitModel, DrawContext], None]] = {
     "rule": rule_pane,
     "code": code_pane,
     "functions": function_pane,
+    ALONE: graph_pane,
 }
 """What can stand beside the graph, by name."""

@@ -21,10 +21,11 @@ from tui.views._jit_panes import (
     time_text,
     wrap,
 )
+from tui.views._jit_ways import guide_of
 
 NAME = "fused"
 KEY = "K"
-TITLE = "Fused kernel"
+TITLE = "Fused"
 WHOLE = True  # it brings its own source
 HELP = {
     "tree": "Each output as an expression: a step, below it what it is made from. A single operand "
@@ -90,7 +91,11 @@ def draw(model: FusedModel, context: DrawContext) -> Picture:
     grid.across(0, width - 1, bottom + 1 + runs)
     for y, (text, style) in enumerate(about[:story], height - story):
         grid.put(1, y, translated(text, context.glyphs), style)
-    return grid.picture()
+    made = grid.picture()
+    steps = [row.value for row in model.loop if row.sort == "step" and row.value]
+    lists = (steps, [row.number for row in model.lines], [row.number for row in model.source])
+    made.guide = guide_of(model.selected, lists, bottom - top)
+    return made
 
 
 def _wide(
@@ -295,17 +300,17 @@ def launch_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext)
         moved = bytes_text(row.read_bytes + row.written_bytes)
         frame = f"frame {row.frame}" if row.frame else "no frame"
         columns = [
-            fit(str(row.index), 4, align=">"),
-            fit(f"event {row.at:,}", 14),
+            fit(str(row.index), 3, align=">"),
+            fit(f"event {row.at:,}", 13),
             fit(frame, 9),
-            fit(many(row.tiles, "tile"), 11, align=">"),
-            fit(many(row.threads, "thread"), 11, align=">"),
-            fit(time, 8, align=">"),
-            fit(moved, 12, align=">"),
-            fit(translated(_times(row), glyphs).removeprefix(", ").split(" ")[0], 7, align=">"),
+            fit(many(row.tiles, "tile"), 9, align=">"),
+            fit(many(row.threads, "thread"), 10, align=">"),
+            fit(time, 7, align=">"),
+            fit(moved, 10, align=">"),
+            fit(translated(_times(row), glyphs).removeprefix(", ").split(" ")[0], 6, align=">"),
         ]
-        if area.width < _WIDE:
-            del columns[2]
+        if area.width < _WIDE:  # the threads are in the first line, too
+            del columns[4], columns[2]
         x = grid.put(area.left + 3, y, " ".join(columns), style, target, max(0, area.width - 3))
         sizes = f"  {_sizes(row.inputs)} {glyphs.arrow} {_sizes(row.outputs)}"
         grid.put(x, y, translated(sizes, glyphs), style, target, max(0, area.right - x - 1))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from engine.inspect.models.jit import JitModel
 from tui.render import Picture
 from tui.render.boxes import Grid
+from tui.render.picture import Guide
 from tui.views import DrawContext
 from tui.views._jit_drawn import drawn_pane
-from tui.views._jit_panes import PANES, Area, graph_pane, pass_pane, wrap
+from tui.views._jit_panes import ALONE, PANES, Area, graph_pane, graph_rows, pass_pane, wrap
+from tui.views._jit_ways import guide_of
 
 NAME = "jit"
 KEY = "J"
@@ -16,7 +18,8 @@ WHOLE = True  # it brings its own source: it wants the whole screen
 HELP = {
     "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, "
     "this instruction.",
-    "▌": "It belongs to what is selected: what that came from, or became.",
+    "▌": "It belongs to what is selected: what that came from, or became. In a heading: so many more "
+    "of these are outside of the window.",
     "◆": "Just this is selected. Beside a pass: it made, or took away, some of what is selected.",
     "+": "This pass (or rewrite) added the line.",
     "-": "It removed the line, which keeps its place. Or joins the words of a name.",
@@ -78,7 +81,9 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
     top, bottom = 1, height - max(3, min(6, height // 6)) - 1
     _about_lines(grid, about, bottom, context)
     pane = chosen_pane(context, width)
-    if width >= _BESIDE:
+    if pane == ALONE:
+        graph_pane(grid, Area(0, width, top, bottom), model, context)
+    elif width >= _BESIDE:
         _side_by_side(grid, model, context, pane, top, bottom)
     else:
         share = 2 / 5 if pane == "passes" else 1 / 2
@@ -87,7 +92,21 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
         grid.across(0, width - 1, upper)
         PANES[pane](grid, Area(0, width, upper + 1, bottom), model, context)
     grid.across(0, width - 1, bottom)
-    return grid.picture()
+    made = grid.picture()
+    made.guide = _guide(model, context, bottom - top)
+    return made
+
+
+def _guide(model: JitModel, context: DrawContext, room: int) -> Guide:
+    """Pages go along the graph, or along the source or the tree when something of these is selected."""
+    rows = graph_rows(model, context.look.ghosts, room)
+    chosen = next((row.number for row in rows if row.chosen), model.selected)
+    lists = (
+        [row.number for row in rows],
+        [row.number for row in model.source if row.line],
+        [row.number for row in model.tree if row.kind],
+    )
+    return guide_of(chosen, lists, room)
 
 
 def chosen_pane(context: DrawContext, width: int) -> str:
@@ -103,16 +122,20 @@ def _side_by_side(
 ) -> None:
     width = grid.width
     right, whole = width - _PASSES, bottom
-    if (
-        pane == "rule"
-    ):  # lines of our own source are long: below the others, as wide as there is room
+    if pane == "drawn" and width < _FOUR:  # boxes need room more than they need their text
+        PANES[pane](grid, Area(0, right - 1, top, bottom), model, context)
+        grid.down(right - 1, top, bottom)
+        pass_pane(grid, Area(right, width, top, bottom), model, context)
+        return
+    if pane == "rule":  # lines of our own source are long: below the others, as wide as can be
         band = bottom - (bottom - top) * 2 // 5
         PANES[pane](grid, Area(0, right - 1, band + 1, bottom), model, context)
         grid.across(0, right - 1, band)
         pass_pane(grid, Area(right, width, top, bottom), model, context)
         grid.down(right - 1, top, bottom)
         pane, bottom = "source", band
-    columns = _columns(model, pane, width, bottom - top)
+    alone = context.look.pane == "source" and bottom == whole
+    columns = [["source"]] if alone else _columns(model, pane, width, bottom - top)
     percent = 62 if pane == "drawn" else 42 if len(columns) == 1 else 54
     left, share = 0, (right * percent // 100) // len(columns)
     for names in columns:
@@ -136,7 +159,7 @@ def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[s
     stepping = any(row.here for row in model.rewrites)
     beside = "rule" if stepping else "tree" if model.tree else "code"
     other = pane if pane != "source" else beside
-    if width >= _FOUR and pane != "drawn":
+    if width >= _FOUR and pane != "drawn":  # a drawing has the room of two columns
         return [["source"], [other]]
     return [["source", other]] if height >= _HIGH and pane not in TALL else [[pane]]
 

@@ -74,8 +74,9 @@ class Canvas(ScrollView, can_focus=True):
         picture is drawn round; without, it stays on what it is on."""
         before, top = self._strips, self.scroll_offset.y
         self.picture, self._strips = picture, {}
-        if lead and picture.guide.here is not None:
-            self.spot = placed(picture, picture.guide.here, self.spot)
+        here = picture.guide.here
+        if lead and here is not None and (self.spot is None or self.spot.target != here):
+            self.spot = placed(picture, here, self.spot)
         self.spot = keep_spot(picture, self.spot)
         size = Size(picture.width, picture.height)
         if size != self.virtual_size:

@@ -1,4 +1,4 @@
-"""What the registers of a frame of the interpreter hold after any of its steps.
+"""What the interpreter did: which instructions ran when, what the registers of a frame hold after a step.
 
 A step is recorded with the registers that it wrote. Which ones an instruction writes is the same each
 time, so the last write of a register is sought among the steps' program counters, and only that one
@@ -35,11 +35,35 @@ class Written:
 
 
 class Registers:
-    """The registers of every frame of a recording."""
+    """What ran in the frames of a recording, and their registers."""
 
     def __init__(self, jit: Jit) -> None:
         self._jit = jit
         self._writes: dict[int, dict[int, list[int]]] = {}  # of a frame: register -> instructions
+
+    def ran(self, ops: tuple[str, ...]) -> Ints:
+        """The moments at which an instruction of one of these sorts has run, ascending."""
+        tables = self._jit.tables
+        steps, frames = tables.steps, tables.frames
+        if not len(steps) or not len(frames):
+            return np.empty(0, np.int64)
+        order = np.argsort(frames.id, kind="stable")
+        ids = frames.id[order]
+        places = np.minimum(np.searchsorted(ids, steps.frame), len(ids) - 1)
+        codes = np.where(ids[places] == steps.frame, frames.code[order][places], 0)
+        wanted = np.zeros(len(steps), bool)
+        for number in np.unique(codes).tolist():
+            code = self._jit.code(int(number))
+            listed = code.instructions if code is not None else ()
+            pcs = [at for at, one in enumerate(listed) if one["op"] in ops]
+            wanted |= (codes == number) & np.isin(steps.pc, pcs)
+        return np.sort(steps.since[wanted])
+
+    def missed(self) -> Ints:
+        """The moments of guards that did not hold, and of bail-outs, ascending."""
+        tables = self._jit.tables
+        failed = tables.guards.since[tables.guards.ok == 0]
+        return np.sort(np.concatenate([failed, tables.bail_outs.since]))
 
     def after(self, frame: int, rows: Ints) -> tuple[Written, ...]:
         """What they hold after these steps of a frame; those that are empty are left out."""

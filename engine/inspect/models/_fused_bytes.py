@@ -24,7 +24,7 @@ class Bytes:
 
 def bytes_of(history: Any, kernel: Kernel, launch: Launch) -> Bytes:
     """Counted by the sizes of the tensors of this launch; else by its elements."""
-    if kernel.held is None:
+    if kernel.held is None or "inputs" not in kernel.program:
         program = kernel.program
         total = [
             int(program.get(name, 0)) * launch.elements

@@ -120,6 +120,25 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
     return tuple(rows)
 
 
+def title_of(function: Any, state: Any, graph: int) -> str:
+    """What a graph is called: by its function; that of a gradient is no function's own."""
+    name = state.name if state is not None else ""
+    if function is None:
+        return name or f"graph {graph}"
+    return f"gradient of {function.name}" if name == "backward" else str(function.name)
+
+
+def with_graph(jit: Any, focus: Focus) -> Focus:
+    """Before a function has a graph: with the first one that it will have and that becomes code."""
+    if focus.graph or not focus.function:
+        return focus
+    rows = jit.tables.graphs.where("function", focus.function)
+    graphs = list(dict.fromkeys(jit.tables.graphs.id[rows].tolist()))
+    codes = set(jit.tables.codes.graph.tolist())
+    made = next((graph for graph in graphs if graph in codes), graphs[0] if graphs else 0)
+    return Focus(focus.function, int(made))
+
+
 def pass_rows(jit: Any, focus: Focus, moment: int, touched: frozenset[int]) -> tuple[PassRow, ...]:
     """The rows of a graph, in time. `touched`: runs that had to do with what is selected."""
     rows = [*_before(jit, focus), *_passes(jit, focus, touched), *_after(jit, focus)]

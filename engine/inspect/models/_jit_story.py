@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.inspect.history.jit_places import LINE, TREE, what_is
 from engine.inspect.models._jit_film import film_of
-from engine.inspect.models._jit_rule import short_path
+from engine.inspect.models._jit_rule import rule_text, short_path
 
 
 def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...]:
@@ -43,19 +43,36 @@ def _place(
     alive = family & set(lines.values) if lines is not None else frozenset()
     if not seeds:
         return (f"{what}: no node of a graph comes from it.",)
+    names = _Names(jit, graph, lines)
     if here:
-        return (
-            f"{what}: {_names(jit, here)} of this graph {'comes' if len(here) == 1 else 'come'} from it.",
-        )
+        come = "comes" if len(here) == 1 else "come"
+        return (f"{what}: {names.of(here)} of this graph {come} from it.",)
     if alive:
-        return (f"{what}: nothing of this graph is its own; {_names(jit, alive)} belong to it.",)
+        return (f"{what}: nothing of this graph is its own; {names.of(alive)} belong to it.",)
     return (f"{what}: nothing in this graph at this moment comes from it.",)
 
 
-def _names(jit: Any, values: frozenset[int], most: int = 6) -> str:
-    names = [f"%{jit.links.name_of.get(value, value)}" for value in sorted(values)]
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
+class _Names:
+    """What Values are called: as the graph calls them now; those that are gone as it did last."""
+
+    def __init__(self, jit: Any, graph: int, state: Any) -> None:
+        self.links, self.state = jit.links, state
+        self.film = film_of(jit, graph)
+        self._gone: dict[int, str] | None = None
+
+    def one(self, value: int) -> str:
+        known = self.state.values.get(value) if self.state is not None else None
+        if known is not None:
+            return f"%{known['name']}"
+        if self._gone is None:
+            lines = (frame.line for frame in self.film.frames if frame.line is not None)
+            self._gone = {one.id: one.name for line in lines for one in line.outputs}
+        return f"%{self._gone.get(value) or self.links.name_of.get(value, value)}"
+
+    def of(self, values: frozenset[int], most: int = 6) -> str:
+        names = [self.one(value) for value in sorted(values)]
+        rest = f" and {len(names) - most} more" if len(names) > most else ""
+        return ", ".join(names[:most]) + rest
 
 
 class _Story:
@@ -65,12 +82,13 @@ class _Story:
         self.jit, self.links, self.moment = jit, jit.links, moment
         self.graph = jit.graph_at(graph, moment)
         self.own = {frame.key for frame in film_of(jit, graph).frames}
+        self.names = _Names(jit, graph, self.graph)
 
     def value(self, value: int) -> tuple[str, ...]:
         node = self.links.node_of.get(value)
         if node is None:
             return (f"Value {value} is in no graph of this recording.",)
-        name = f"%{self.links.name_of.get(value, value)}"
+        name = self.names.one(value)
         made = self.links.kind_of.get(node, "")
         what = f"{name} = {made}" if made else f"{name}, a parameter"
         return self._life(what, node) + self._origin(value)
@@ -101,11 +119,14 @@ class _Story:
     def _gone(self, end: Any) -> str:
         """Why a node vanished: pass, rule, reason and what stands for it."""
         facts = [fact for fact in self.jit.rewrites(end.run) if fact.moment == end.moment]
-        where = f" ({short_path(facts[0].file)}:{facts[0].line})" if facts and facts[0].file else ""
+        where = ""
+        if facts and facts[0].file:
+            line = rule_text(facts[0].file, facts[0].line, facts[0].rule).line or facts[0].line
+            where = f" ({short_path(facts[0].file)}:{line})"
         reason = f": {end.reason}" if end.reason else ""
         said = f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{where}{reason}.'
         if end.became:
-            names = _names(self.jit, frozenset(end.became))
+            names = self.names.of(frozenset(end.became))
             return f"{said} {names} {'stands' if len(end.became) == 1 else 'stand'} for it since."
         return f"{said} Nothing stands for it: nobody used it any more."
 
@@ -120,8 +141,11 @@ class _Story:
         origins = self.links.origins(value)
         places = self.links.sources(value)
         said = []
-        if origins:
-            said.append(f"made from {_names(self.jit, origins)}")
+        own = frozenset(one for one in origins if self.links.node_of.get(one) in self.own)
+        if own:
+            said.append(f"made from {self.names.of(own)}")
+        if origins - own:
+            said.append(f"made from {self.names.of(origins - own)} of another graph")
         if places:
             shown = [f"{p.file.rpartition('/')[2]}:{p.line}" for p in places]
             shown = list(dict.fromkeys(shown))

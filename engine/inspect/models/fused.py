@@ -15,6 +15,7 @@ from engine.inspect.models._fused_tree import (
     lines_of,
 )
 from engine.inspect.models._jit_lines import Part, number_of_line, parts_of
+from engine.inspect.models._jit_passes import title_of
 from engine.inspect.models._jit_rule import short_path
 from engine.inspect.models._jit_source import SourceRow, Sources, functions_of
 from engine.inspect.models._jit_story import story_of
@@ -154,7 +155,7 @@ class _View:
             moment=self.moment,
             kernel=kernel.id,
             name=kernel.name,
-            function=function.name if function else self._host_name(),
+            function=title_of(function, self._host(), kernel.host),
             file=short_path(place.file) if place else "",
             line=place.line if place else 0,
             graph=kernel.host,
@@ -180,10 +181,9 @@ class _View:
         values = self.jit.links.values_of.get(self.kernel.node, ())
         return int(values[0]) if values else 0
 
-    def _host_name(self) -> str:
-        """Of a graph that no function has: a gradient's is called backward."""
-        state = self.jit.graph_at(self.kernel.host, self.moment) if self.kernel.host else None
-        return state.name if state is not None else ""
+    def _host(self) -> Any:
+        """The graph that holds the group."""
+        return self.jit.graph_at(self.kernel.host, self.moment) if self.kernel.host else None
 
     def _groups(self) -> tuple[GroupRow, ...]:
         found = []
@@ -214,7 +214,9 @@ class _View:
     def _source(self, function: Any) -> tuple[tuple[SourceRow, ...], Any]:
         """The functions that the group comes from, and where it begins."""
         held = self.kernel.held
-        nodes = held.graph["block"]["nodes"] if held is not None else []
+        inside = held.graph["block"]["nodes"] if held is not None else []
+        # A constant may have been written anywhere: equal ones are pooled.
+        nodes = [one for one in inside if one["kind"] != "prim::Constant"]
         known = self.jit.links.place_of
         places = [known[node["id"]] for node in nodes if node["id"] in known]
         if function is None or not places:

@@ -17,6 +17,8 @@ from engine.inspect.models._jit_passes import (
     focus_at,
     function_rows,
     pass_rows,
+    title_of,
+    with_graph,
 )
 from engine.inspect.models._jit_rule import RuleText, rule_text, short_path
 from engine.inspect.models._jit_source import SourceRow, Sources, TokenRow, TreeRow, functions_of
@@ -113,7 +115,7 @@ class _View:
         self.jit, self.focus, self.moment, self.selected = jit, focus, moment, selected
         self.links = jit.links
         self.family = self.links.family(self._meant()) if selected else frozenset()
-        self.passes = pass_rows(jit, focus, moment, self._touched())
+        self.passes = pass_rows(jit, with_graph(jit, focus), moment, self._touched())
         self.here = next((row for row in self.passes if row.state == "here"), None)
         self.run = self.here.run if self.here else 0
         self.inside = bool(self.here and self.run and self.here.since <= moment < self.here.at)
@@ -135,7 +137,7 @@ class _View:
         kinds = [row.change for row in rows]
         return JitModel(
             moment=self.moment,
-            function=function.name if function else f"graph {self.focus.graph}",
+            function=title_of(function, state, self.focus.graph),
             how=function.how if function else "",
             file=short_path(function.file) if function else "",
             line=function.first_line if function else 0,
@@ -197,13 +199,11 @@ class _View:
 
     def _no_graph(self) -> str:
         if self.focus.graph:
-            return "There is no graph yet: it is made when the function is first called."
+            return "There is no graph yet."
         later = [f for f in function_rows(self.jit, self.focus, self.moment) if f.current]
         if later and later[0].graphs:
             when = later[0].graphs[0].since
-            return (
-                f"There is no graph yet: it is made at event {when:,}, when the function is called."
-            )
+            return f"There is no graph yet: it is made at event {when:,}."
         return "This function has no graph of its own here: it is inlined where it is called, or never called."
 
     def _position(self) -> str:

@@ -1,0 +1,30 @@
+"""Where keys lead in pictures whose panes are windows: a page up or down, to the first and the last row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.render import Target
+from tui.render.picture import Guide
+
+_NO_SPLIT = 1 << 20
+
+
+def guide_of(selected: int, lists: Sequence[Sequence[int]], page: int) -> Guide:
+    """The cursor is on what is selected, in the first list that has it; pages go along that list."""
+    if not selected:
+        return Guide()
+    here = Target("value", value=selected)
+    for numbers in lists:
+        if selected not in numbers:
+            continue
+        at, step = numbers.index(selected), max(1, page - 1)
+        known = {
+            "pageup": numbers[max(0, at - step)],
+            "pagedown": numbers[min(len(numbers) - 1, at + step)],
+            "home": numbers[0],
+            "end": numbers[-1],
+        }
+        ways = {key: Target("value", value=number) for key, number in known.items()}
+        return Guide(here, ways, _NO_SPLIT)
+    return Guide(here, {}, _NO_SPLIT)
