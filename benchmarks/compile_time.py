@@ -1,0 +1,118 @@
+"""What it costs to compile: `python benchmarks/compile_time.py [nodes...]`, in time of the processor.
+
+Per size of a scripted function: the front end, the first call (general code) and the third (specialised code,
+fused), medians over functions of their own. At most 5 ms are wanted for the third with 50 nodes. With
+`--passes` the passes that take longest, as a recording has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import engine
+from engine import jit
+from engine.inspect.events import kind_of
+from engine.inspect.recorder import record
+from engine.inspect.trace import Trace
+
+ROUNDS = 9
+WANTED = {50: 5.0}  # ms
+LINES = (  # a step of one node or two each, with numbers of their own
+    "a = a + x",
+    "a = a * 0.5{}1",
+    "a = a - y * 1.{}",
+    "a = (a * x).tanh()",
+    "b = a.sigmoid() + 2.{}",
+    "a = b + a",
+)
+
+
+def function(nodes: int, folder: Path, number: int) -> Callable[..., Any]:
+    """A new function of some so many pointwise operators: what is compiled already costs nothing."""
+    body, made = ["def f(x, y):", "    a = x * y"], 1
+    while made < nodes:
+        line = LINES[len(body) % len(LINES)].format(len(body))
+        made += 1 + (line.count("(") > 1 or line.count("*") + line.count("+") + line.count("-") > 1)
+        body.append("    " + line)
+    path = folder / f"f{nodes}_{number}.py"
+    path.write_text("\n".join([*body, "    return a", ""]))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Callable[..., Any] = module.f
+    return found
+
+
+def milliseconds(call: Callable[[], Any]) -> tuple[float, Any]:
+    begin = time.thread_time()
+    made = call()
+    return 1e3 * (time.thread_time() - begin), made
+
+
+def costs(nodes: int, folder: Path) -> tuple[float, float, float]:
+    x, y = engine.rand(4, 4), engine.rand(4, 4)
+    rows = []
+    for number in range(ROUNDS):
+        fn = function(nodes, folder, number)
+        front, scripted = milliseconds(lambda fn=fn: jit.script(fn))  # type: ignore[misc]
+        calls = [milliseconds(lambda s=scripted: s(x, y))[0] for _ in range(3)]  # type: ignore[misc]
+        rows.append((front, calls[0], calls[2]))
+    front, first, third = (statistics.median(column) for column in zip(*rows, strict=True))
+    return front, first, third
+
+
+def passes(nodes: int, folder: Path) -> str:
+    """The longest passes of all compilations of one function, and their share of the passes' time."""
+    scripted = jit.script(function(nodes, folder, ROUNDS))
+    x, y = engine.rand(4, 4), engine.rand(4, 4)
+    path = folder / f"{nodes}.uht"
+    with record(path, lines=False):
+        for _ in range(3):
+            scripted(x, y)
+    took: defaultdict[str, int] = defaultdict(int)
+    trace, names = Trace.open(path), {}
+    for event in trace.events:
+        kind = kind_of(int(event["kind"])).name
+        if kind == "PASS_BEGIN":
+            names[int(event["a"])] = trace.string(int(event["d"]))
+        elif kind == "PASS_END":
+            took[names[int(event["a"])]] += int(event["c"])
+    total = sum(took.values())
+    longest = sorted(took.items(), key=lambda item: -item[1])[:5]
+    return ", ".join(f"{name} {100 * ns / total:.0f} %" for name, ns in longest)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("nodes", nargs="*", type=int, default=[10, 50, 200, 1000])
+    parser.add_argument("--passes", action="store_true", help="which passes take how much of it")
+    options = parser.parse_args()
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        for nodes in options.nodes:
+            front, first, third = costs(nodes, Path(folder))
+            wanted = WANTED.get(nodes)
+            verdict = "" if wanted is None else "  ok" if third <= wanted else "  SLOW"
+            good = good and verdict != "  SLOW"
+            print(
+                f"{nodes:>5} nodes: scripted in {front:7.2f} ms, first call {first:6.2f} ms,"
+                f" specialised in {third:6.2f} ms{verdict}"
+            )
+            if options.passes:
+                print(f"             {passes(nodes, Path(folder))}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
