@@ -59,11 +59,19 @@ class GroupNode final : public autograd::Node {
   std::vector<size_t> edge_of_;  // per edge, and tensor saved: which input it is
 };
 
+bool same_place(const Tensor& a, const Tensor& b) {
+  const Layout &x = a.impl()->layout(), &y = b.impl()->layout();
+  return a.storage() == b.storage() && x.offset == y.offset && x.strides == y.strides &&
+         x.sizes == y.sizes;
+}
+
 // What decides how the formulas go: dtypes, sizes, which gradients there are and are wanted, and
-// numbers, which a trace takes for constants.
+// numbers, which a trace takes for constants. Also which tensors are one: a trace knows them by
+// where they lie, and holds for those that are one in the same way.
 std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
                    const std::vector<bool>& wanted) {
   std::string key;
+  std::vector<const Tensor*> seen;
   const auto add = [&](const auto& number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
@@ -73,6 +81,10 @@ std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
     add(t.ndim());
     add(t.is_contiguous());
     for (const int64_t n : t.sizes()) add(n);
+    const auto first = std::find_if(seen.begin(), seen.end(),
+                                    [&](const Tensor* other) { return same_place(t, *other); });
+    add(first - seen.begin());
+    seen.push_back(&t);
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     add(wanted[i] ? '*' : ' ');

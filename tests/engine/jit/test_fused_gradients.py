@@ -200,6 +200,42 @@ def test_a_module_trains_as_it_does_eagerly() -> None:
     assert eager == pytest.approx(traced, rel=1e-4)
 
 
+@engine.jit.script
+def of_three(w, b, d):  # type: ignore[no-untyped-def]
+    c = w.relu() + b.sigmoid()
+    return c, (d - c).tanh() * d
+
+
+@pytest.mark.parametrize("first_alike", [True, False])
+def test_a_gradient_traced_where_two_are_one_is_not_taken_for_others(first_alike: bool) -> None:
+    def gradients(fn: Any, inputs_alike: bool, gradients_alike: bool) -> list[Any]:
+        w, b, d = leaves((3, 2), (3, 2), (3, 2))
+        one = b * 1
+        c, a = fn(w, one, one if inputs_alike else d * 1)
+        scale = 1 if gradients_alike else 3
+        ones = engine.ones(3, 2)
+        found = engine.autograd.grad(
+            [c, a],
+            [w, b, d],
+            [ones * scale, ones] if scale > 1 else [ones, ones],
+            allow_unused=True,
+        )
+        return list(found)
+
+    def eager(w: Any, b: Any, d: Any) -> Any:
+        c = w.relu() + b.sigmoid()
+        return c, (d - c).tanh() * d
+
+    for inputs_alike in (first_alike, not first_alike):
+        for gradients_alike in (first_alike, not first_alike):
+            for _ in range(4):
+                found = gradients(of_three, inputs_alike, gradients_alike)
+                wanted = gradients(eager, inputs_alike, gradients_alike)
+                for one, other in zip(found, wanted, strict=True):
+                    assert (one is None) == (other is None)
+                    assert one is None or nearly(one, other)
+
+
 def test_saved_inputs_are_seen_and_freed() -> None:
     x, y = leaves((5,), (5,))
     traced = fused(lambda a, b: (a * b).tanh() * b, x, y)

@@ -1,10 +1,17 @@
 """`with no_grad()` and its kin in compiled code: the same is recorded as in eager Python."""
 
+import importlib.util
+import os
+
 import pytest
 
 import engine
 from engine import jit
 from tests.engine.jit.programs.contexts import CASES, decorated, raises, returns_from_within
+from tests.engine.jit.programs.random_modes import Writer
+
+COUNT = int(os.environ.get("UNDERHOOD_RANDOM_MODES", "60"))
+PER_FILE = 15
 
 _RUNS = [
     pytest.param(fn, args, on, id=f"{fn.__name__}-{i}-{'on' if on else 'off'}")
@@ -84,3 +91,45 @@ def test_inside_the_fused_group_stays_on_its_side():
         assert (y.requires_grad, z.requires_grad) == (False, True)
         assert engine.equal(y, z)
     assert str(f.graph_for(x)).count(" = prim::FusionGroup") == 2
+
+
+def programs(seeds, folder):
+    """A function for each seed, all of one file."""
+    text = ["import engine", "", ""]
+    for seed in seeds:
+        text += [*Writer(seed, f"program_{seed}").lines_of(), "", ""]
+    path = folder / f"modes_{seeds[0]}.py"
+    path.write_text("\n".join(text))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [getattr(module, f"program_{seed}") for seed in seeds]
+
+
+def recorded(fn, n, on):
+    """The results, which of them are recorded, and the gradients of both inputs."""
+    x = engine.tensor([[0.5, -1.0], [0.25, 0.75]], requires_grad=True)
+    w = engine.tensor([[1.0, 0.5], [-0.5, 2.0]], requires_grad=True)
+    found = fn(x, w, n, on)
+    flags = [one.requires_grad for one in found]
+    sums = [(one * (i + 1)).sum() for i, one in enumerate(found) if one.requires_grad]
+    if sums:
+        sum(sums).backward()
+    zero = engine.zeros(2, 2)
+    gradients = [zero if one.grad is None else one.grad for one in (x, w)]
+    return [one.detach() for one in found] + gradients, flags
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, PER_FILE))
+def test_random_programs(first, tmp_path):
+    for fn in programs(range(first, first + PER_FILE), tmp_path):
+        scripted = jit.script(fn)
+        for n, on in ((0, True), (1, False), (2, True), (3, False)):
+            wanted, flags = recorded(fn, n, on)
+            for _ in range(3):
+                found, others = recorded(scripted, n, on)
+                assert others == flags, f"{fn.__name__}({n}, {on})"
+                for one, other in zip(found, wanted, strict=True):
+                    same = engine.allclose(one, other, atol=1e-4, rtol=1e-4, equal_nan=True)
+                    assert same, f"{fn.__name__}({n}, {on}): {one} {other}"
+                assert engine.is_grad_enabled()
