@@ -1,11 +1,13 @@
 #include "base/error.h"
 
+#include <locale>
 #include <sstream>
 
 namespace uh {
 
 std::string joined(std::initializer_list<Piece> pieces) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());  // whatever the program around has set
   for (const Piece& piece : pieces) piece.write(out);
   return out.str();
 }

@@ -1,6 +1,5 @@
 // describe(): a program as JSON for the explorer.
-#include <sstream>
-
+#include "base/error.h"
 #include "base/json.h"
 #include "jit/fused/walk.h"
 
@@ -53,9 +52,7 @@ class Describer {
       case Item::Is::kNumber: {
         const Number& number = p_.numbers[static_cast<size_t>(i.index)];
         if (number.given >= 0) return "n" + std::to_string(number.given);
-        std::ostringstream out;
-        out << number.value;
-        return out.str();
+        return message(number.value);
       }
       case Item::Is::kStep: break;
     }
@@ -146,9 +143,7 @@ class Describer {
       w_.key("parameters").begin_array();
       for (size_t i = 0; step.op && i < Params::kMost; ++i) {
         if (!step.params->has(i)) continue;
-        std::ostringstream out;
-        out << *(*step.params)[i];
-        w_.value(out.str());
+        w_.value(message(*(*step.params)[i]));
       }
       w_.end_array();
       w_.member("to", called(step.result));
