@@ -77,8 +77,8 @@ def focus_at(jit: Any, moment: int) -> Focus:
             found.append((int(table.since[row]), focus(row)))
 
     functions, graphs, codes, runs = tables.functions, tables.graphs, tables.codes, tables.runs
-    last(functions, lambda row: Focus(int(functions.id[row])))
-    last(tables.syntax, lambda row: Focus(int(tables.syntax.function[row])))
+    last(functions, lambda row: _own(jit, int(functions.id[row]), moment))
+    last(tables.syntax, lambda row: _own(jit, int(tables.syntax.function[row]), moment))
     last(graphs, lambda row: Focus(int(graphs.function[row]), int(graphs.id[row])))
     last(codes, lambda row: Focus(int(codes.function[row]), int(codes.graph[row])))
     told = set(graphs.id[: graphs.begun(moment)].tolist())
@@ -94,6 +94,13 @@ def focus_at(jit: Any, moment: int) -> Focus:
             since = int(tables.frames.since[int(running[-1])])
             found.append((since, Focus(code.function, code.graph)))
     return max(found, key=lambda one: one[0])[1] if found else Focus()
+
+
+def _own(jit: Any, number: int, moment: int) -> Focus:
+    """A function with the graph that it was compiled to, once that was told."""
+    function = jit.function(number)
+    known = function is not None and jit.last_change(function.graph, moment) >= 0
+    return Focus(number, function.graph if known else 0)
 
 
 def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...]:
@@ -115,7 +122,8 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
             f.id, f.name, f.how, f.moment, f.file, f.first_line,
             tuple(refs.get(f.id, {}).values()), f.id == focus.function,
         )
-        for f in jit.functions(moment)
+        for f in jit.functions(FOREVER - 1)
+        if f.moment <= moment or any(one.since <= moment for one in refs.get(f.id, {}).values())
     ]  # fmt: skip
     return tuple(rows)
 
@@ -158,11 +166,14 @@ def _before(jit: Any, focus: Focus) -> list[PassRow]:
     rows = []
     if function is not None:
         name = {"script": "source", "trace": "traced", "load": "loaded"}.get(function.how, "source")
-        rows.append(PassRow("source", name, function.moment, function.moment))
+        # The function is told of when its graph has been compiled: here in the order of the work.
+        mine = jit.changes.get(function.graph, []) if focus.graph == function.graph else []
+        first = mine[0][0] - 1 if mine else FOREVER
+        rows.append(PassRow("source", name, function.moment, min(function.moment, first)))
         row = jit.tables.syntax.last("function", focus.function, FOREVER - 1)
         if row >= 0:
-            since = int(jit.tables.syntax.since[row])
-            rows.append(PassRow("syntax", "tokens and tree", since, since))
+            at = int(jit.tables.syntax.since[row])
+            rows.append(PassRow("syntax", "tokens and tree", at, min(at, first)))
     return rows
 
 

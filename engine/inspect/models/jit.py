@@ -201,8 +201,9 @@ class _View:
         if self.focus.graph:
             return "There is no graph yet."
         later = [f for f in function_rows(self.jit, self.focus, self.moment) if f.current]
-        if later and later[0].graphs:
-            when = later[0].graphs[0].since
+        ahead = [one.since for row in later for one in row.graphs if one.since > self.moment]
+        if ahead:
+            when = min(ahead)
             return f"There is no graph yet: it is made at event {when:,}."
         return "This function has no graph of its own here: it is inlined where it is called, or never called."
 

@@ -321,17 +321,18 @@ def test_a_trace_without_the_jit_says_what_to_do():
     assert "later" in early.why
 
 
-def test_before_its_first_call_a_function_has_its_source_and_no_graph():
+def test_before_its_first_call_a_function_has_its_source_and_the_graph_it_was_compiled_to():
     history = recorded(LOOP)
     syntax = history.jit.tables.syntax.since
-    model = at(history, int(syntax[-1]))
-    assert model.function == "looped"
-    assert not model.rows
-    assert "it is made at event" in model.why_no_graph
-    assert model.source
-    assert model.tree
-    assert model.tokens
-    assert "inlined" in at(history, int(syntax[0])).why_no_graph
+    for moment, name in zip(syntax.tolist(), ("helper", "looped"), strict=True):
+        model = at(history, moment)
+        assert model.function == name
+        assert model.rows
+        assert model.source
+        assert model.tree
+        assert model.tokens
+        assert [row.sort for row in model.passes][:3] == ["source", "syntax", "graph"]
+        assert {"dce", "constant_pooling"} <= {row.name for row in model.passes}
 
 
 def test_the_text_of_a_rule_is_found_by_name_when_the_file_has_changed(tmp_path):
