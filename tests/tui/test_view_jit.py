@@ -13,8 +13,9 @@ from tui import jit
 from tui.render import ASCII, UNICODE, Picture, Target
 from tui.render.theme import STYLES
 from tui.stage import Stage
-from tui.views import Look, help_of
-from tui.views._jit_panes import PANES, window
+from tui.views import DrawContext, Look, help_of
+from tui.views._jit_boxes import Drawing
+from tui.views._jit_panes import PANES, Area, window
 
 SIZES = ((80, 20), (80, 24), (118, 34), (160, 50))
 
@@ -107,24 +108,12 @@ def test_lanes_lead_from_a_node_to_those_that_read_its_values():
     assert not any("prim::Constant[value" in line for line in drawn)
 
 
-def boxes(stage: Stage, width: int = 900, height: int = 400) -> dict[int, tuple[int, int]]:
-    """Where the box of each selectable node of the drawing is."""
-    drawn = stage.picture("jit", width, height, UNICODE)
-    edge = drawn.line(1)
-    found: dict[int, tuple[int, int]] = {}
-    split = 0
-    for span in edge:  # the first heading after the drawing's is the graph's text
-        if span.style == "head" and span.text.startswith("graph"):
-            break
-        split += span.width
-    for y in range(drawn.height):
-        x = 0
-        for span in drawn.line(y):
-            known = span.target is not None and not span.text.startswith("⇢")
-            if known and span.target.kind == "value" and x < split:
-                found.setdefault(span.target.value, (x, y))
-            x += span.width
-    return found
+def boxes(stage: Stage) -> dict[int, tuple[int, int]]:
+    """Where the box of each node is that is drawn now."""
+    context = DrawContext(118, 34, UNICODE, stage.selection, look=stage.look)
+    drawing = Drawing(stage.model("jit"), context, Area(0, 86, 1, 28))
+    laid = drawing.placed.layout
+    return {row.node: (laid.left[at], laid.top[at]) for at, row in drawing.rows.items()}
 
 
 @pytest.mark.parametrize("program", [LOOP, BRANCHES])
@@ -138,8 +127,8 @@ def test_a_box_keeps_its_place_from_pass_to_pass(program):
             stage.move(moment)
             if stage.model("jit").graph != graph:
                 continue
-            for value, place in boxes(stage).items():
-                assert places.setdefault(value, place) == place
+            for node, place in boxes(stage).items():
+                assert places.setdefault(node, place) == place
                 seen += 1
         assert seen > len(places) > 3
 
