@@ -6,8 +6,10 @@ Each takes the stage and answers in one sentence; the first two also go there. `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from engine.inspect.history.facts import Holder
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.layout import Extent
 from engine.inspect.models._words import writer
@@ -56,16 +58,24 @@ def who_owns(stage: Stage) -> str:
     if chosen.tensor and history.tensor(chosen.tensor, moment) is not None:
         found = history.owners(chosen.tensor, moment)
         owners, what = found.object or found.impl, f"tensor {history.label(chosen.tensor, moment)}"
+        others = (
+            [one for one in found.impl.holders if one.kind != "WRAPPER"] if found.object else []
+        )
     elif chosen.storage:
         owners, what = history.storage_owners(chosen.storage, moment), f"storage {chosen.storage}"
+        others = []
     else:
         return f"tensor {chosen.tensor} does not exist at event {moment:,}"
     stage.remember()
     stage.show_view("object")
-    names = " + ".join(f"{holder.name or holder.kind} {holder.count}" for holder in owners.holders)
-    return (
-        f"{what} is held {owners.count} times: {names}" if names else f"{what}: no holder is known"
-    )
+    if not owners.holders:
+        return f"{what}: no holder is known"
+    also = f"; its TensorImpl also by {_named(others)}" if others else ""
+    return f"{what} is held {owners.count} times: {_named(owners.holders)}{also}"
+
+
+def _named(holders: Sequence[Holder]) -> str:
+    return " + ".join(f"{holder.name or holder.kind} {holder.count}" for holder in holders)
 
 
 def why(stage: Stage) -> str:

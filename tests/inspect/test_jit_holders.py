@@ -180,7 +180,7 @@ def test_everything_is_let_go_of(program: str) -> None:
         ("modules", "OBJECT", r"attribute (weight|bias) of module Linear \d+"),
         ("constants", "CONSTANT", r"constant (%\S+ )?of graph \d+ \(scaled\)"),
         ("constants", "CODE", r"constant \d+ of the code of scaled"),
-        ("constants", "TRACE", r"the trace that is being made of graph \d+.*"),
+        ("constants", "TRACE", r"the trace that makes graph \d+.*"),
         ("saved", "OBJECT", r"attribute (weight|bias) of module Linear.* \d+"),
     ],
 )

@@ -49,12 +49,17 @@ def holder_words(history: History, kind: str, holder: int, place: int, m: int) -
         return f"constant {place} of the code of {_code(history, holder)}"
     if kind == "GROUP":
         return f"constant {place} of fused group {holder}"
-    return f"the trace that is being made of {_graph(history, holder)}"
+    return f"the trace that makes {_graph(history, holder)}"
 
 
 def _function(history: History, number: int) -> str:
     function = history.jit.function(number) if number else None
-    return function.name if function else ""
+    return _short(function.name) if function else ""
+
+
+def _short(name: str) -> str:
+    """`Reader.forward` of `__torch__.Reader.forward`."""
+    return name.removeprefix("__torch__.")
 
 
 def _frame(history: History, frame: int, m: int) -> str:
@@ -65,7 +70,7 @@ def _frame(history: History, frame: int, m: int) -> str:
     name = _function(history, int(table.function[row]))
     if not name:
         code = history.jit.code(_code_in(history, frame, m))
-        name = code.name if code else ""
+        name = _short(code.name) if code else ""
     return f"frame {frame} ({name})" if name else f"frame {frame}"
 
 
@@ -107,7 +112,7 @@ def _name_of_graph(history: History, graph: int) -> str:
         if row >= 0 and (name := _function(history, int(table.function[row]))):
             return name
     found = (one.name for one in history.jit.functions(history.end) if one.graph == graph)
-    return next(found, "")
+    return _short(next(found, ""))
 
 
 def _constant(history: History, graph: int, node: int, m: int) -> str:

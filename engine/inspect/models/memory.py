@@ -220,10 +220,12 @@ def _object(history: Any, seen: Any) -> ObjectBox:
 
 
 def _kept_by(owners: Any) -> tuple[str, ...]:
-    """Who keeps a tensor that no name leads to: whoever keeps its object, else its TensorImpl."""
+    """Who keeps a tensor that no name leads to: whoever keeps its object, and its TensorImpl."""
     parts = owners.object.holders if owners.object else ()
-    parts = parts or owners.impl.holders
-    return tuple(dict.fromkeys(holder.name or holder_word(holder.kind) for holder in parts))
+    told = [one for one in parts if one.kind != "ELSEWHERE"]
+    told += [one for one in owners.impl.holders if one.kind != "WRAPPER" or not parts]
+    rest = [one for one in parts if one.kind == "ELSEWHERE"]
+    return tuple(dict.fromkeys(one.name or holder_word(one.kind) for one in (*told, *rest)))
 
 
 def _bucket(nbytes: int, itemsize: int) -> int:
