@@ -15,7 +15,8 @@ from tui.render.theme import STYLES
 from tui.stage import Stage
 from tui.views import DrawContext, Look, help_of
 from tui.views._jit_boxes import Drawing
-from tui.views._jit_panes import PANES, Area, window
+from tui.views._jit_panes import PANES
+from tui.views._jit_rows import Area, window
 
 SIZES = ((80, 20), (80, 24), (118, 34), (160, 50))
 

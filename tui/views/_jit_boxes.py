@@ -19,7 +19,8 @@ from tui.render.graph.raster import Raster
 from tui.views import DrawContext
 from tui.views._autograd_graph import corner
 from tui.views._autograd_scene import Kept
-from tui.views._jit_panes import SIGNS, STYLES, Area, first, put_cut
+from tui.views._jit_panes import SIGNS, STYLES
+from tui.views._jit_rows import Area, first, put_cut
 
 GONE = ("gone", "left", "removed")
 WIDE, HIGH = 44, 14  # cells from which boxes are drawn instead of lanes

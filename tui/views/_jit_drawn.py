@@ -15,7 +15,8 @@ from tui.render.glyphs import UP
 from tui.render.graph import rails
 from tui.views import DrawContext
 from tui.views._jit_boxes import HIGH, WIDE, boxes_pane
-from tui.views._jit_panes import SIGNS, STYLES, Area, first, listed, put_cut, sentence
+from tui.views._jit_panes import SIGNS, STYLES
+from tui.views._jit_rows import Area, first, listed, put_cut, sentence
 
 GONE = ("gone", "left", "removed")
 CONSTANT = " = prim::Constant["

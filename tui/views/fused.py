@@ -11,16 +11,8 @@ from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
 from tui.views import DrawContext
-from tui.views._jit_panes import (
-    Area,
-    first,
-    listed,
-    put_cut,
-    sentence,
-    source_pane,
-    time_text,
-    wrap,
-)
+from tui.views._jit_panes import source_pane, time_text
+from tui.views._jit_rows import Area, first, listed, put_cut, sentence, wrap
 from tui.views._jit_ways import guide_of
 
 NAME = "fused"

@@ -15,7 +15,7 @@ from tui.render.boxes import Grid
 from tui.render.glyphs import translated
 from tui.render.python import python
 from tui.views import DrawContext
-from tui.views._jit_panes import Area, first, listed, put_cut, sentence
+from tui.views._jit_rows import Area, first, listed, put_cut, sentence
 
 NAME = "interpreter"
 KEY = "I"

@@ -8,7 +8,8 @@ from tui.render.boxes import Grid
 from tui.render.picture import Guide
 from tui.views import DrawContext
 from tui.views._jit_drawn import drawn_pane
-from tui.views._jit_panes import ALONE, PANES, Area, graph_pane, graph_rows, pass_pane, wrap
+from tui.views._jit_panes import ALONE, PANES, graph_pane, graph_rows, pass_pane
+from tui.views._jit_rows import Area, wrap
 from tui.views._jit_ways import guide_of
 
 NAME = "jit"

@@ -1,0 +1,115 @@
+"""A part of the grid, and lists in it: a heading, and a window of rows round what matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui.render import Glyphs, Span, cells, clean, cut, fit
+from tui.render.boxes import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A part of the grid: columns [left, right), lines [top, bottom)."""
+
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+    @property
+    def width(self) -> int:
+        return self.right - self.left
+
+
+def window(focus: int, count: int, room: int) -> range:
+    """At most `room` of `count` rows with `focus` well inside; it moves by quarters, not by lines."""
+    room = max(1, room)
+    if count <= room:
+        return range(count)
+    step = max(1, room // 4)
+    first = round((focus - room / 2) / step) * step
+    first = max(0, min(first, count - room))
+    if not first <= focus < first + room:
+        first = max(0, min(focus, count - room))
+    return range(first, first + room)
+
+
+def listed(
+    grid: Grid,
+    area: Area,
+    glyphs: Glyphs,
+    title: str,
+    rows: Sequence[Any],
+    focus: int,
+    draw: Callable[[Any, int], None],
+    aside: str = "",
+) -> None:
+    """A heading that counts what does not fit, and the rows round `focus`."""
+    if area.bottom <= area.top or area.width < 4:
+        return
+    shown = window(focus, len(rows), area.bottom - area.top - 1)
+    x = grid.put(area.left + 1, area.top, title, "head", room=area.width - 1)
+    hidden = []
+    if shown.start:
+        hidden.append(f"{glyphs.arrow_up}{shown.start}")
+    if len(rows) > shown.stop:
+        hidden.append(f"{glyphs.arrow_down}{len(rows) - shown.stop}")
+    lit = sum(
+        row.lit for at, row in enumerate(rows) if at not in shown and getattr(row, "lit", False)
+    )
+    hidden += [f"{glyphs.lit}{lit}"] if lit else []
+    said = " ".join([*([aside] if aside else []), *hidden])
+    if said:
+        grid.put(x + 1, area.top, fit(said, max(0, area.right - x - 1), glyphs.ellipsis), "dim")
+    for y, place in enumerate(shown, area.top + 1):
+        draw(rows[place], y)
+
+
+def put_cut(grid: Grid, x: int, y: int, spans: Sequence[Span], room: int, glyphs: Glyphs) -> None:
+    """Spans one after the other; where they are longer than the room, the last cell says so."""
+    if sum(span.width for span in spans) <= room:
+        grid.spans(x, y, list(spans))
+        return
+    left, end = max(0, room - 1), x + max(0, room - 1)
+    for span in spans:
+        text = span.text if span.width <= left else cut(clean(span.text), left, "")
+        x = grid.put(x, y, text, span.style, span.target)
+        left = end - x
+        if left <= 0:
+            break
+    if room > 0:
+        grid.put(end, y, glyphs.ellipsis, "dim")
+
+
+def first(rows: Sequence[Any], *tests: Callable[[Any], bool]) -> int:
+    """The first row that passes the first test that any row passes; else 0."""
+    for test in tests:
+        for at, row in enumerate(rows):
+            if test(row):
+                return at
+    return 0
+
+
+def sentence(grid: Grid, area: Area, title: str, text: str) -> None:
+    """A heading and a sentence, over as many lines as it needs."""
+    if area.bottom <= area.top:
+        return
+    grid.put(area.left + 1, area.top, title, "head", room=area.width - 1)
+    for y, line in enumerate(wrap(text, area.width - 2), area.top + 1):
+        if y < area.bottom:
+            grid.put(area.left + 1, y, line, "dim", room=area.width - 1)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The words of a text over lines of at most so many cells."""
+    lines = [""]
+    for word in text.split():
+        joined = f"{lines[-1]} {word}".strip()
+        if lines[-1] and cells(joined) > max(8, width):
+            lines.append(word)
+        else:
+            lines[-1] = joined
+    return lines
