@@ -119,6 +119,7 @@ def match(
             raise c.fail(tree, f"{text}:\nArgument {one.name} not provided")
         if lenient and one.of == FLOAT and made.type == INT:
             made = c.builder.call(tree, "aten::Float", [made])
+        made = c.fitted(tree, made, one.of)
         if not is_subtype(made.type, one.of):
             c.fail(
                 tree,

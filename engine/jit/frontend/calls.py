@@ -176,6 +176,8 @@ def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
     if owner.type.kind in ("List", "Dict"):
         _hint_arguments(arguments, owner.type)
     args, options = arguments.values(tree)
+    if owner.type.kind in ("List", "Dict") and len(args) > 1:
+        args[-1] = c.fitted(tree, args[-1], owner.type.inner[-1])
     try:
         return c.builder.call(tree, f"aten::{name}", args, options)
     except CallError:

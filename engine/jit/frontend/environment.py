@@ -17,7 +17,16 @@ from engine.jit.frontend import hints
 from engine.jit.frontend.builder import NOTHING, Builder, can_be_constant
 from engine.jit.frontend.errors import CompileError, fail
 from engine.jit.frontend.source import Source
-from engine.jit.frontend.types import NONE, TENSOR, Type, is_subtype, tuple_of
+from engine.jit.frontend.types import (
+    FLOAT,
+    INT,
+    NONE,
+    SCALAR,
+    TENSOR,
+    Type,
+    is_subtype,
+    tuple_of,
+)
 from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
 
 if TYPE_CHECKING:
@@ -270,6 +279,19 @@ class Context:
             return found.value
         word = type_word(found)
         raise self.fail(tree, f"{word} cannot be used as a value")
+
+    def fitted(self, tree: ast.AST, given: Value, wanted: Type) -> Value:
+        """A number that `item()` gave as the float or int that is asked for, also within a tuple."""
+        if given.type == SCALAR and wanted in (FLOAT, INT):
+            return self.builder.call(tree, f"aten::{wanted.kind.capitalize()}", [given])
+        inner = wanted.inner
+        if given.type.kind != "Tuple" or wanted.kind != "Tuple" or SCALAR not in given.type.inner:
+            return given
+        if given.type == wanted or len(given.type.inner) != len(inner):
+            return given
+        parts = self.builder.node(tree, "prim::TupleUnpack", [given], given.type.inner).outputs
+        made = [self.fitted(tree, one, of) for one, of in zip(parts, inner, strict=True)]
+        return self.as_value(tree, Items(made))
 
     def _no_value(self, tree: ast.AST, given: Any) -> None:
         kind = type(given).__name__

@@ -254,6 +254,8 @@ def _is_dots(tree: ast.expr) -> bool:
 def assign_item(c: Context, tree: ast.Subscript, given: Value) -> None:
     """`x[...] = given`."""
     found = value(c, tree.value)
+    if found.type.kind in ("List", "Dict"):
+        given = c.fitted(tree, given, found.type.inner[-1])
     match found.type.kind:
         case "Tensor":
             tensor_place(c, tree, found).write(c, tree, given)

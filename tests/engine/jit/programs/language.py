@@ -146,6 +146,23 @@ def named(x):
     return p.x * p.n + q.n + y * n, p
 
 
+def takes_float(x: float, t: Tuple[int, float]):
+    return x + t[1]
+
+
+def numbers_of_tensors(x):
+    out: List[Tuple[int, float]] = []
+    plain: List[float] = []
+    table: Dict[str, float] = {}
+    for i in range(x.size(0)):
+        out.append((i, x[i].item()))
+        plain.append(x[i].item())
+        plain.insert(0, x[i].item())
+        table[str(i)] = x[i].item()
+        plain[0] = x[0].item()
+    return out, plain, table, takes_float(x[0].item(), (1, x[1].item()))
+
+
 def text_methods(s: str):
     return (
         s.upper(),
@@ -190,6 +207,7 @@ CASES = [
     (refinements, [(None, None), (1, 2), (9, None), (None, 4)]),
     (deletes, [([1, 2, 3], {"a": 1, "b": 2})]),
     (named, [(engine.ones(2),)]),
+    (numbers_of_tensors, [(engine.tensor([1.5, 2.5]),)]),
     (text_methods, [("b,a,q",)]),
     (numbers, [(6.25, 7)]),
 ]
