@@ -49,8 +49,8 @@ def read_bool(typed: str) -> bool | None:
 
 
 def plain_word(text: str) -> str:
-    """`"Float32"`, `torch.float32` and ` float32 ` are the same word."""
-    bare = re.sub(r"\s+", " ", text.strip().strip("'\"`").lower())
+    """`"Float32"`, `torch.float32` and ` float32 ` are one word; a row of words may have commas."""
+    bare = re.sub(r"\s*,\s*|\s+", " ", text.strip().strip("'\"`").lower())
     return bare.removeprefix("torch.").removeprefix("engine.")
 
 

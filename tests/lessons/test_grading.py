@@ -37,6 +37,7 @@ from lessons._runner.grading import matches, read_value, understood
         ("torch.float32", "float32"),
         ("'valueerror'", "ValueError"),
         ("a  tensor", "a tensor"),
+        ("LOAD, move", "LOAD MOVE"),
     ],
 )
 def test_the_same_answer_in_other_words_is_right(typed: str, value: Any) -> None:
@@ -55,6 +56,7 @@ def test_the_same_answer_in_other_words_is_right(typed: str, value: Any) -> None
         ("maybe", True),
         ("no", True),
         ("float64", "float32"),
+        ("MOVE, LOAD", "LOAD MOVE"),
         ("__import__('os')", 12),
         ("9**9**9", 12),
         ("(" * 5000, (1, 2)),
