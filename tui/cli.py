@@ -7,6 +7,7 @@ terminal, otherwise the exit code of the recorded program.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -52,13 +53,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(head)
     options.program = program
     try:
-        return int(options.act(options))
+        code = int(options.act(options))
+        sys.stdout.flush()
+        return code
     except Failure as failure:
         print(f"underhood: {failure}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `underhood show | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print(f"underhood: {error}", file=sys.stderr)  # and nothing more at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         return 130
 
@@ -277,14 +286,18 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
         raise Failure("which program? For example: underhood record script.py")
     name = module[0] if module else words[0]
     arguments = words[2:] if module else words[1:]
+    import sqlite3
+
     from engine.inspect.recorder import new_trace_path, record_program
 
-    path = Path(options.output) if options.output else new_trace_path(name)
+    path = Path(options.output or "")
     budget = {} if options.values_budget is None else {"budget": options.values_budget}
     try:
+        if not options.output:
+            path = new_trace_path(name)
         return path, record_program([name, *arguments], path, module=bool(module), **budget)
-    except OSError as error:  # the trace cannot be made there
-        raise Failure(str(error)) from None
+    except (OSError, sqlite3.Error) as error:  # the trace cannot be made there
+        raise Failure(f"cannot write a trace: {error}") from None
 
 
 def show(options: argparse.Namespace) -> int:

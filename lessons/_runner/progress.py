@@ -54,7 +54,7 @@ class Progress:
         progress = cls(path or home() / "progress.json")
         try:
             progress._read(json.loads(progress.path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             pass
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             aside = unused_name(progress.path, "damaged")

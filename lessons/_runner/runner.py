@@ -210,5 +210,9 @@ class Runner:
             self._save()
 
     def _save(self) -> None:
-        if self.progress is not None:
+        if self.progress is None:
+            return
+        try:
             self.progress.save()
+        except OSError as error:  # a full disk, a folder of somebody else: the lesson goes on
+            self.progress.problem = f"your progress is not saved: {error}"

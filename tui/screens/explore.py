@@ -63,8 +63,11 @@ class ExploreScreen(BaseScreen):
 
     def _load(self) -> None:
         """Record if need be, read, and hand the stage over (runs in a thread)."""
-        problem = self._record() if self.script is not None else ""
-        stage = None
+        problem, stage = "", None
+        try:
+            problem = self._record() if self.script is not None else ""
+        except OSError as error:  # no room for a trace, or no right to make one
+            problem = f"it cannot be recorded: {error}"
         if self.trace is not None and self.trace.is_file():
             try:
                 stage = self._opened(self.trace)

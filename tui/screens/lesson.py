@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tui.course import Course, Said
     from tui.stage import Stage
 
+Made = TypeVar("Made")
 WATCH_SECONDS = 0.5
 READABLE = 84  # columns: longer lines of prose tire the eye
 VERDICT_ROWS = 9
@@ -96,8 +97,6 @@ class LessonScreen(BaseScreen):
         except (LessonError, OSError) as error:
             self._tell([("error", str(error))])
             return
-        if self.course.progress.problem:
-            self.notify(self.course.progress.problem, severity="warning", markup=False)
         self._arrive()
 
     # Showing
@@ -125,6 +124,9 @@ class LessonScreen(BaseScreen):
         (box if kind == "predict" else self.query_one("#prose")).focus()
         if kind == "look":
             self._run_step()
+        if problem := self.course.progress.problem:
+            self.notify(problem, severity="warning", markup=False)
+            self.course.progress.problem = ""
 
     def _show_text(self) -> None:
         if self.course is None:
@@ -268,19 +270,33 @@ class LessonScreen(BaseScreen):
         self._tell([("dim", "This step has no exercise.")])
         return None
 
+    def _written(self, write: Callable[[], Made]) -> Made | None:
+        """What writes into the learner's folder; where that cannot be, the reason is told."""
+        try:
+            return write()
+        except OSError as error:
+            self._cannot_write(error)
+            return None
+
+    def _cannot_write(self, error: OSError) -> None:
+        self._tell([("error", f"Your exercise cannot be written: {error}")])
+
     def action_edit(self) -> None:
         """Edit the exercise on a screen of its own."""
         from tui.screens.edit import EditScreen
 
         if (course := self._exercise()) is not None:
-            path = course.runner.start_exercise()
-            self.app.push_screen(EditScreen(path), lambda saved: self._check())
+            path = self._written(course.runner.start_exercise)
+            if path is not None:
+                self.app.push_screen(EditScreen(path), lambda saved: self._check())
 
     def action_edit_outside(self) -> None:
         """Edit the exercise with the program in $EDITOR."""
         if (course := self._exercise()) is None:
             return
-        path, command = course.runner.start_exercise(), editor()
+        path, command = self._written(course.runner.start_exercise), editor()
+        if path is None:
+            return
         if not command:
             self._tell([("warn", f"Set $EDITOR, or edit {path} as you like: it is watched.")])
             return
@@ -290,8 +306,10 @@ class LessonScreen(BaseScreen):
 
     def action_reset(self) -> None:
         if (course := self._exercise()) is not None:
-            self._tell(course.reset())
-            self._show_title()
+            said = self._written(course.reset)
+            if said is not None:
+                self._tell(said)
+                self._show_title()
 
     def action_hint(self) -> None:
         if self.course is not None:
@@ -316,16 +334,29 @@ class LessonScreen(BaseScreen):
         course = self.course
         if course is None:
             return
-        if course.move(1):
-            self._arrive()
-        elif following := course.following():
+        if self._moved(1):
+            return
+        if following := course.following():
             self.app.go("lesson", instead=True, lesson=following)  # type: ignore[attr-defined]
         else:
             self._tell([("good", "That was the last lesson."), ("dim", "Esc goes back.")])
 
     def action_previous_step(self) -> None:
-        if self.course is not None and self.course.move(-1):
+        self._moved(-1)
+
+    def _moved(self, by: int) -> bool:
+        """To the next or previous step, if there is one; its exercise may not be writable."""
+        course = self.course
+        if course is None or not 0 <= course.at + by < len(course.lesson.steps):
+            return False
+        try:
+            course.move(by)
+        except OSError as error:
             self._arrive()
+            self._cannot_write(error)
+        else:
+            self._arrive()
+        return True
 
     def action_next_pane(self) -> None:
         """Between text, answer line and picture."""
