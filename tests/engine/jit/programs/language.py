@@ -192,6 +192,136 @@ def numbers(x: float, n: int):
     )
 
 
+def assigned_twice(t: Tuple[int, int]):
+    a = b, c = t
+    return a, b, c
+
+
+def with_dtypes(x):
+    return engine.zeros(2, dtype=engine.int32), x.to(dtype=engine.float64), x.to(engine.int64)
+
+
+def defaults(n: int, x: Optional[engine.Tensor] = None, scale: float = 2) -> engine.Tensor:
+    y = engine.zeros(n)
+    if x is not None:
+        y = y + x * scale
+    return y
+
+
+def products(xs: List[engine.Tensor]) -> engine.Tensor:
+    out = xs[0]
+    for i, x in enumerate(xs[1:]):
+        out = out @ x + i
+    return out
+
+
+def written_in_place(x):
+    x = x.clone()
+    x[0, :] += 1
+    x[:, 1] = x[:, 0] * 2
+    x[x > 3] = 0
+    x[engine.tensor([0]), 1] = 9
+    return x[..., None, 0], x[::2], x[-1], x[:, -1:]
+
+
+def best_scores(scores, k: int):
+    best, idx = scores.topk(k)
+    out: List[Tuple[float, int]] = []
+    for i in range(k):
+        out.append((best[i].item(), int(idx[i])))
+    return out
+
+
+def optionals_within(x: Optional[Tuple[int, Optional[int]]]):
+    if x is not None:
+        a, b = x
+        if b is not None:
+            return a + b
+        return a
+    return 0
+
+
+def optional_values(d: Dict[str, Optional[int]]):
+    v = d["a"]
+    if v is None:
+        return -1
+    return v
+
+
+def sizes(sizes: List[int]):
+    return engine.zeros(sizes), engine.ones(sizes[0], sizes[1])
+
+
+def leaves_early(x, n: int):
+    for i in range(n):
+        x = x + 1
+        if x.sum() > 10:
+            return x, i
+    return x, -1
+
+
+def chained(x):
+    return x.relu().sum(dim=-1, keepdim=True).squeeze(-1).mean()
+
+
+def with_options(x):
+    return (
+        engine.addmm(x, x, x, beta=0.5, alpha=2),
+        engine.where(x > 0, x, -x),
+        engine.clamp(x, min=0.0),
+        engine.nn.functional.softmax(x, dim=1),
+        engine.nn.functional.dropout(x, 0.0, False),
+        engine.nn.functional.linear(x, x),
+    )
+
+
+def in_place(x):
+    y = x.clone()
+    y += 1
+    y.mul_(2).add_(x, alpha=3)
+    return y
+
+
+def grows_lists():
+    d: Dict[int, List[str]] = {}
+    for i in range(3):
+        if i not in d:
+            d[i] = []
+        d[i].append(str(i))
+    return d
+
+
+def containers_in_tuples(t: Tuple[List[int], Dict[str, float]]):
+    xs, d = t
+    return sum(xs), d["a"]
+
+
+def until_large(x):
+    while x.sum() < 100:
+        x = x * 2
+    return x
+
+
+def concatenated(x):
+    ys = [x, x + 1]
+    ys += [x + 2]
+    ys = ys + [x]
+    return engine.cat(ys), len(ys), ys[-1]
+
+
+def optional_dimension(x, dim: Optional[int] = None, keep: bool = False):
+    if dim is None:
+        return x.sum()
+    return x.sum(dim, keep)
+
+
+def unpacked(x):
+    a, b = x.unbind(0)
+    c, d = x
+    return a + b, c - d
+
+
+_X = engine.tensor([[1.0, -2.0], [3.0, 4.0]])
 CASES = [
     (calls, [(3,), (12,)]),
     (enums, [(2,)]),
@@ -210,4 +340,23 @@ CASES = [
     (numbers_of_tensors, [(engine.tensor([1.5, 2.5]),)]),
     (text_methods, [("b,a,q",)]),
     (numbers, [(6.25, 7)]),
+    (assigned_twice, [((1, 2),)]),
+    (with_dtypes, [(_X,)]),
+    (defaults, [(2,), (2, engine.ones(2), 3.0)]),
+    (products, [([_X, _X, _X],)]),
+    (written_in_place, [(_X,)]),
+    (best_scores, [(engine.tensor([0.25, 0.75, 0.5]), 2)]),
+    (optionals_within, [((1, None),), ((1, 3),), (None,)]),
+    (optional_values, [({"a": None},), ({"a": 4},)]),
+    (sizes, [([2, 3],)]),
+    (leaves_early, [(_X, 5), (_X, 1)]),
+    (chained, [(_X,)]),
+    (with_options, [(_X,)]),
+    (in_place, [(_X,)]),
+    (grows_lists, [()]),
+    (containers_in_tuples, [(([1, 2], {"a": 0.5}),)]),
+    (until_large, [(_X,)]),
+    (concatenated, [(_X,)]),
+    (optional_dimension, [(_X,), (_X, 1, True)]),
+    (unpacked, [(_X,)]),
 ]
