@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_fused import FUSES, with_step
+from tests.inspect.trace_builder import TraceBuilder
 from tui import jit
 from tui.render import ASCII, UNICODE, Target
 from tui.render.theme import STYLES
@@ -129,3 +131,50 @@ def test_t_goes_round_the_panes():
     assert "is called 'x'" in jit.next_pane(stage, "x")
     stage.show_view("jit")  # a pane that this view does not have is let go
     assert "beside the graph" in jit.change(stage, "form")
+
+
+def odd(text: bytes) -> Stage:
+    """A kernel of which the graph was never told, with this description."""
+    builder = TraceBuilder()
+    builder.line(1)
+    builder.emit("FUSED_NEW", 7, 7, 2, 512, blob=text)
+    builder.emit("FUSED_RUN", 7, 0, 1000, 2, 1)
+    stage = Stage(builder.history(), view="fused")
+    stage.move(stage.last)
+    return stage
+
+
+def test_a_kernel_whose_graph_was_not_told_is_drawn_by_its_program():
+    leaf = {"leaf": "in0", "dtype": "float32"}
+    tree = {"step": 0, "op": "aten::exp", "dtype": "float32", "operands": [leaf]}
+    tree = {"step": 1, "op": "aten::mul.Tensor", "dtype": "float32", "operands": [tree, leaf]}
+    step = {"unit": 0, "computes": "float32", "dtype": "float32", "parameters": [], "expr": "e"}
+    program = {
+        "inputs": [{"dtype": "float32", "zero_dim": False, "used": True}],
+        "outputs": [{"dtype": "float32", "tree": tree}],
+        "steps": [
+            step | {"op": "aten::exp", "operands": ["in0"], "to": "v0"},
+            step | {"op": "aten::mul.Tensor", "operands": ["v0", "in0"], "to": "out0"},
+        ],
+        "units": [{"kind": "block", "reads": ["in0"], "writes": ["out0"], "code_bytes": 99}],
+        "read_bytes": 4,
+        "written_bytes": 4,
+        "eager_bytes": 20,
+    }
+    stage = odd(json.dumps(program).encode())
+    model = stage.model("fused")
+    assert [row.text for row in model.tree] == ["out0", "mul(·, in0)", "exp(in0)"]
+    row = model.launches[0]
+    assert (row.read_bytes, row.written_bytes, row.eager_bytes) == (4000, 4000, 20000)
+    assert not row.exact
+    assert row.last == 488
+    text = stage.picture("fused", 118, 34, UNICODE).text()
+    assert "The graph of this group was" in text
+    assert "about" in text
+
+
+def test_a_description_that_was_cut_off_is_no_reason_to_fail():
+    stage = odd(b'{"inputs":[{"dtype":"flo')
+    assert stage.model("fused").launches[0].elements == 1000
+    for width, height in SIZES:
+        assert stage.picture("fused", width, height, UNICODE).height == height
