@@ -13,6 +13,8 @@ from engine.inspect.history import History
 from engine.inspect.history.facts import Owners
 from engine.inspect.history.jit_holders import HOLDS
 from engine.inspect.history.ownership import ELSEWHERE
+from engine.inspect.models import VIEWS, to_json
+from engine.inspect.selection import Selection
 
 MODULES = """
 import gc
@@ -232,3 +234,19 @@ def test_the_compiler_is_told_from_the_program() -> None:
     m = int(calls.until[np.flatnonzero(by_compiler)[-1]]) + 1
     newest = history.call_at_or_before(m)
     assert newest is None or not history.of_compiler(newest.id)
+
+
+def test_the_memory_map_and_the_object_view_name_them() -> None:
+    history = recorded(MODULES)
+    uses = history.tables.uses
+    rows = np.flatnonzero(uses.kind == HOLDERS.index("OPERAND"))
+    held = [(int(uses.id[row]), int(uses.since[row])) for row in rows]
+    tensor, m = next(one for one in held if not history.names_of(*one))
+    selection = Selection(tensor=tensor)
+    said = to_json(VIEWS["memory"](history, m, selection))
+    assert re.search(r"stack slot \d+ of frame \d+", str(said))
+    (count,) = (
+        one for one in VIEWS["object"](history, m, selection).counts if one.what == "TensorImpl"
+    )
+    assert count.sum == count.count
+    assert any(one.kind == "OPERAND" for one in count.holders)
