@@ -32,7 +32,6 @@ TODO = {
     "predict": "Type your answer below and press Enter; ! shows the answer.",
     "exercise": "v edits exercise.py here, V in your $EDITOR; Enter checks it.",
 }
-GRAINS = {"interpreter": "instruction", "jit": "rewrite"}  # what one step is in a view of these
 HINT = {"predict": " ? is a hint.", "exercise": " h is a hint."}
 
 
@@ -127,8 +126,6 @@ class Course:
             raise ValueError(str(error)) from None
         if look is not None:
             stage.moment, stage.selection = place(look, stage.history)
-            if (grain := GRAINS.get(look.view)) in stage.grains():
-                stage.grain = grain
         return stage
 
     def grade(self, typed: str) -> Said:

@@ -46,6 +46,8 @@ class Stage:
         self.view = view or "memory"
         self.needle = ""
         self.moment = -1
+        self._before = ""  # the grain before a view that has one of its own
+        self._suit_grain(self.view)
         self._past: list[Place] = []
         self.go(at or "end")
         self._past.clear()
@@ -236,8 +238,20 @@ class Stage:
         """Look through another view."""
         if name not in views():
             return f"there is no view {name!r}; there are {', '.join(views())}"
+        if name != self.view:
+            self._suit_grain(name)
         self.view = name
         return ""
+
+    def _suit_grain(self, name: str) -> None:
+        """A view that goes along something of its own (an instruction, a rewrite) steps by that, until
+        another grain is chosen or another view is looked through."""
+        own = getattr(view(name), "GRAIN", "")
+        if self._before and self.grain == getattr(view(self.view), "GRAIN", ""):
+            self.grain = self._before
+        self._before = ""
+        if own in self.grains() and own != self.grain:
+            self._before, self.grain = self.grain, own
 
     def follow(self, target: Target) -> str:
         """Go into what the cursor is on: an event or call by going there, a line by going to when

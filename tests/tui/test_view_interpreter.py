@@ -131,3 +131,25 @@ def test_every_instruction_can_be_selected_and_lights_what_it_belongs_to():
     model = stage.model("interpreter")
     assert any(row.lit for row in model.instructions)
     assert any(line.lit for line in model.source)
+
+
+def test_a_step_is_an_instruction_here_until_another_grain_is_chosen():
+    stage = Stage(recorded(LOOP))
+    stage.move(0)
+    assert stage.grain == "line"
+    stage.show_view("interpreter")
+    assert stage.grain == "instruction"
+    jit.go(stage, "call")
+    pc = stage.model("interpreter").pc
+    stage.step(1)
+    assert stage.model("interpreter").pc != pc
+    stage.step(-1)
+    assert stage.model("interpreter").pc == pc
+    stage.show_view("jit")
+    assert stage.grain == "rewrite"
+    stage.show_view("memory")
+    assert stage.grain == "line"
+    stage.show_view("interpreter")
+    stage.set_grain("op")
+    stage.show_view("memory")
+    assert stage.grain == "op"

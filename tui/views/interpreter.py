@@ -20,6 +20,7 @@ from tui.views._jit_rows import Area, first, listed, put_cut, sentence
 NAME = "interpreter"
 KEY = "I"
 TITLE = "Interpreter"
+GRAIN = "instruction"  # what a step is here, until another is chosen
 WHOLE = True  # it brings the source of the function that runs
 HELP = {
     "instructions": "The code that runs: number, what it does, how often it ran, its line of the source.",

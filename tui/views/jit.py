@@ -15,6 +15,7 @@ from tui.views._jit_ways import guide_of
 NAME = "jit"
 KEY = "J"
 TITLE = "JIT"
+GRAIN = "rewrite"  # what a step is here, until another is chosen
 WHOLE = True  # it brings its own source: it wants the whole screen
 HELP = {
     "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, "
