@@ -116,6 +116,61 @@ del module, frozen
 gc.collect()
 end = 0
 """
+MANY = """
+import engine
+from engine import nn
+c = engine.arange(3.0)
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+        self.drop = nn.Dropout(0.5)
+        self.bn = nn.BatchNorm1d(3)
+    def forward(self, x):
+        n = x.shape[0] * 2
+        y = self.lin(x).view(n // 2, -1) + c
+        z = self.bn(y)
+        z = z + engine.zeros(x.size(0), 3)
+        z[0] = 1.0
+        w = z.reshape(-1, n // x.shape[0] // 2)
+        return w, (y, z)
+m = M()
+traced = engine.jit.trace(m, engine.ones(2, 3), check_trace=False)
+for _ in range(4):
+    w, ys = traced(engine.ones(4, 3))
+w.sum().backward()
+h = []
+def hook(g):
+    h.append(g)
+    return g * 2
+@engine.jit.script
+def f(x, ys: list[engine.Tensor], d: dict[str, engine.Tensor]):
+    out = [y for y in ys]
+    out.append(x)
+    d["k"] = x + 1
+    for i in range(3):
+        x = x * ys[i % len(ys)] + d["k"]
+    out.reverse()
+    out.insert(0, x)
+    del out[1]
+    return out, d
+a = engine.ones(3, requires_grad=True)
+for k in range(4):
+    b = a * 2
+    b.register_hook(hook)
+    out, d = f(b, [a, b], {"z": a})
+    out[0].sum().backward()
+@engine.jit.script
+def g(x):
+    return x
+p = g(a)
+q = g(a)
+fr = engine.jit.freeze(engine.jit.script(nn.Sequential(nn.Linear(2, 2))).eval())
+u = fr(engine.ones(1, 2))
+end = 0
+"""
+"""Traces with sizes in them, lists and dictionaries that are written to, hooks, what returns its input."""
+
 PROGRAMS = {
     "modules": MODULES,
     "constants": CONSTANTS,
@@ -140,9 +195,9 @@ def names(history: History, kind: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", [*PROGRAMS, "many"])
 def test_owners_add_up_at_every_line_and_step(program: str) -> None:
-    history = recorded(PROGRAMS[program])
+    history = recorded(PROGRAMS.get(program, MANY))
     looked = 0
     for m in history.tables.numbers("LINE", "JIT_STEP").tolist():
         for tensor in history.tensors_at(m):
