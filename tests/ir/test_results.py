@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -96,6 +97,13 @@ def ran(text: str, flag: bool) -> tuple[Any, ...]:
     ]
     memory = [storages.index(one) if one is not None else None for one in storages]
     return ([told(one) for one in everything], memory)
+
+
+@pytest.fixture(autouse=True)
+def gradients_as_before() -> Iterator[None]:
+    """A graph may switch the recording of gradients, and a piece of a program need not switch it back."""
+    with engine.set_grad_enabled(engine.is_grad_enabled()):
+        yield
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

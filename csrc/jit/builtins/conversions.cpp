@@ -175,6 +175,13 @@ Scalar number_in(const Tensor& t) {
   return read_scalar(t);
 }
 
+bool truth_of(const Tensor& t) {
+  check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+  check(t.numel() == 1, "Boolean value of Tensor with more than one value (", t.numel(),
+        ") is ambiguous");
+  return number_in(t).to_bool();
+}
+
 IValue number_value(const Tensor& t) {
   Stack stack;
   leave(stack, number_in(t));
@@ -195,11 +202,7 @@ void define_conversions() {
   define("Bool.int(int a) -> bool", boxed<[](Int a) { return a != 0; }>);
   define("Bool.float(float a) -> bool", boxed<[](double a) { return a != 0; }>);
   define("Bool.bool(bool a) -> bool", boxed<[](bool a) { return a; }>);
-  define("Bool.Tensor(Tensor a) -> bool", boxed<[](const Tensor& t) {
-           check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
-           check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
-           return number_in(t).to_bool();
-         }>);
+  define("Bool.Tensor(Tensor a) -> bool", boxed<[](const Tensor& t) { return truth_of(t); }>);
   define_text_conversions();
   define_complex();
   define("Int.Scalar(Scalar a) -> int", boxed<[](Scalar a) { return to_int(a); }>);

@@ -78,11 +78,7 @@ void define_kinds() {
            const DType d = t.dtype();
            return d != DType::kBool && info(d).name.find("uint") == std::string_view::npos;
          }>);
-  define("is_nonzero(Tensor self) -> bool", boxed<[](const Tensor& t) {
-           check(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
-           check(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
-           return number_in(t).to_bool();
-         }>);
+  define("is_nonzero(Tensor self) -> bool", boxed<[](const Tensor& t) { return truth_of(t); }>);
   define("prim::type(Device self) -> str",
          boxed<[](Device device) { return std::string(name(device)); }>);
   define("prim::index(Device self) -> int?", boxed<[](Device) { return IValue(); }>);

@@ -10,5 +10,7 @@ namespace uh::jit {
 Scalar number_in(const Tensor& t);
 // The same as the bool, int, float or complex that it is.
 IValue number_value(const Tensor& t);
+// bool(tensor): throws unless there is exactly one element.
+bool truth_of(const Tensor& t);
 
 }  // namespace uh::jit

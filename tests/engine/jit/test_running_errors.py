@@ -184,6 +184,14 @@ def division_in_a_loop(x: Tensor, n: int) -> Tensor:
     return x * float(k) + 1.0
 
 
+def truth_of_many(x: Tensor) -> Tensor:
+    a = x * 2.0 + 1.0
+    b = a.sigmoid()
+    if bool(b):
+        return a
+    return b
+
+
 def saved_result_is_written(x: Tensor) -> Tensor:
     a = (x * 1.0).exp()
     b = a.tanh()
@@ -273,6 +281,8 @@ CASES = [
     Case(division_of_whole_tensors, (A,), "ZeroDivisionError", "(a + 7) // a"),
     Case(division_of_whole_numbers, (A, 0), "division", "6 // n"),
     Case(division_in_a_loop, (A, 2), "modulo by zero", "12 % (n - i)"),
+    Case(truth_of_many, (A,), "with more than one value (12) is ambiguous", "bool(b)"),
+    Case(truth_of_many, (of(0, 4),), "with no values is ambiguous", "bool(b)"),
     Case(saved_result_is_written, (LEAF,), WRITTEN, ""),
     Case(saved_input_is_written, (LEAF, A), WRITTEN, ""),
     Case(saved_result_is_written_after_use, (LEAF,), WRITTEN, ""),
