@@ -75,6 +75,22 @@ class Freezer {
   std::map<const Value*, IValue> objects_;
 };
 
+// A method with all that it calls in it, and the module's attributes as constants.
+GraphRef frozen_graph(const Function& method, const std::string& name, const IValue& module,
+                      const std::vector<std::string>& preserved) {
+  GraphRef graph = method.graph().copy();
+  graph->set_name(name);
+  run_pass(*find_pass("inline_calls"), *graph);
+  {
+    PassRun run("freeze", *graph);
+    Freezer(module, preserved).run(*graph);
+    run.end();
+  }
+  for (const char* pass : {"constant_propagation", "peephole", "cse", "dce"})
+    run_pass(*find_pass(pass), *graph);
+  return graph;
+}
+
 }  // namespace
 
 IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
@@ -88,27 +104,22 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
           "Freezing is currently only implemented for modules in eval mode. Please call .eval() on "
           "your module before freezing.");
   }
-  const Ref<Function> forward = type.method("forward");
-  check(static_cast<bool>(forward), "freeze: ", type.name(), " has no forward");
-  GraphRef graph = forward->graph().copy();
-  graph->set_name("forward");
-  run_pass(*find_pass("inline_calls"), *graph);
-  {
-    PassRun run("freeze", *graph);
-    Freezer(module, preserved).run(*graph);
-    run.end();
-  }
-  for (const char* name : {"constant_propagation", "peephole", "cse", "dce"})
-    run_pass(*find_pass(name), *graph);
+  check(static_cast<bool>(type.method("forward")), "freeze: ", type.name(), " has no forward");
 
   static std::atomic<int64_t> g_frozen{0};
   Ref<ClassType> made =
       make_ref<ClassType>(type.name() + ".___frozen_" + std::to_string(++g_frozen));
   const Ref<Methods> methods = made->methods();
   std::vector<IValue> values;
+  std::vector<std::string> kept{"forward"};
   for (const std::string& name : preserved) {
+    if (type.method(name)) {
+      if (std::find(kept.begin(), kept.end(), name) == kept.end()) kept.push_back(name);
+      continue;
+    }
     const int64_t slot = type.slot(name);
-    check(slot >= 0, "freeze: ", type.name(), " has no attribute '", name, "' to preserve");
+    check(slot >= 0, "freeze: ", type.name(), " has no attribute or method '", name,
+          "' to preserve");
     made->add_attribute(type.attributes()[static_cast<size_t>(slot)]);
     values.push_back(object->slots[static_cast<size_t>(slot)]);
   }
@@ -116,10 +127,14 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
     made->add_attribute({"training", make_type(TypeKind::kBool)});
     values.push_back(false);
   }
-  graph->inputs()[0]->set_type(TypeRef::share(made.get()));
-  Ref<Function> function = make_ref<Function>("forward", graph);
-  function->set_defaults(forward->defaults());
-  made->add_method("forward", function);
+  for (const std::string& name : kept) {
+    const Ref<Function> method = type.method(name);
+    const GraphRef graph = frozen_graph(*method, name, module, preserved);
+    graph->inputs()[0]->set_type(TypeRef::share(made.get()));
+    Ref<Function> function = make_ref<Function>(name, graph);
+    function->set_defaults(method->defaults());
+    made->add_method(name, function);
+  }
   IValue frozen = new_object(*made);
   frozen.object()->slots = std::move(values);
   frozen.object()->written();
