@@ -34,6 +34,8 @@ def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
     if kind not in TEXTS:
         return {}
     words = {name: history.string(fields[name]) for name in _NAMED if name in fields}
+    if kind == "REWRITE":
+        words["index"] = str(fields["index"] + 1)  # recorded from 0, told from 1 as everywhere else
     if "function" in fields and kind != "FUNCTION_NEW":
         function = history.jit.function(fields["function"])
         words["function"] = function.name if function else str(fields["function"])

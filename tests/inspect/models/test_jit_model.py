@@ -360,3 +360,11 @@ def test_a_return_lights_what_it_takes():
     model = at(history, moment, last.number)
     assert model.rows[-1].chosen
     assert [row.text for row in model.rows if row.lit and "prim::Loop(" in row.text]
+
+
+def test_rewrites_are_counted_from_one_in_sentences_as_in_the_view():
+    history = recorded(LOOP)
+    for graph in graphs(history):
+        for run in history.jit.runs(graph, history.end):
+            for place, fact in enumerate(history.jit.rewrites(run.id), 1):
+                assert history.event(fact.moment).sentence.startswith(f"rewrite {place}: ")
