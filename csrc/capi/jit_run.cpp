@@ -322,7 +322,10 @@ void uh_jit_set_output(void (*print)(const char* text, size_t n),
 }
 
 int uh_jit_trace_begin(const char* name) {
-  return done([&] { Tracing::begin(name); });
+  return done([&] {
+    Tracing::begin(name);
+    Tracing::current().as_in_python();
+  });
 }
 int64_t uh_jit_trace_input(const char* name, const uh_value* value) {
   return guard(-1, [&] {
@@ -339,19 +342,6 @@ uh_graph uh_jit_trace_end(const uh_value* result) {
     GraphRef graph = Tracing::current().end(read_value(*result));
     settle_counts();
     return give_ref(std::move(graph));
-  });
-}
-const char* uh_jit_trace_warnings(void) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
-    JsonWriter w;
-    w.begin_array();
-    for (const Tracing::Warning& warning : Tracing::current().warnings()) {
-      w.begin_object().member("text", warning.text).member("file", warning.file);
-      w.member("line", warning.line).end_object();
-    }
-    w.end_array();
-    return w.take();
   });
 }
 void uh_jit_trace_abort(void) { Tracing::abort(); }

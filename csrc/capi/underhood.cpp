@@ -10,7 +10,6 @@
 #include "base/parallel.h"
 #include "capi/convert.h"
 #include "generated/ops.h"
-#include "jit/trace.h"
 #include "memory/shared_bytes.h"
 #include "ops/kernel/isa.h"
 #include "ops/kernel/pointwise.h"
@@ -167,7 +166,6 @@ uh_scalar uh_item(uh_handle self) {
     check(t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
     check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime,
                "Tensor.item() cannot be called on meta tensors");
-    if (jit::Tracing::on()) jit::Tracing::current().value_read(take(self));
     return visit_any(t->dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T value = *reinterpret_cast<const T*>(t->data());
@@ -181,11 +179,10 @@ uh_scalar uh_item(uh_handle self) {
   });
 }
 
-// NaN is what needs a second look: a real NaN, several elements, an integer dtype, no bytes at all,
-// or a trace that wants to know.
+// NaN is what needs a second look: a real NaN, several elements, an integer dtype, no bytes at all.
 double uh_item_double(uh_handle self) {
   const TensorImpl* t = impl_of(self);
-  if (t->numel() == 1 && !jit::Tracing::on() && t->device() == Device::kCPU) {
+  if (t->numel() == 1 && t->device() == Device::kCPU) {
     if (t->dtype() == DType::kFloat32)
       return static_cast<double>(*reinterpret_cast<const float*>(t->data()));
     if (t->dtype() == DType::kFloat64) return *reinterpret_cast<const double*>(t->data());

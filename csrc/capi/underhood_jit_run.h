@@ -82,8 +82,6 @@ int64_t uh_jit_trace_input(const char* name, const uh_value* value); /* a tensor
 int64_t uh_jit_trace_self(uh_box module);
 uh_graph uh_jit_trace_end(const uh_value* result); /* the traced graph, returning this */
 void uh_jit_trace_abort(void);
-/* What Python read of tensors while the trace was made: JSON [{text, file, line}]. */
-const char* uh_jit_trace_warnings(void);
 int uh_jit_tracing(void);
 /* Says where the next nodes come from. */
 void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int end_column);

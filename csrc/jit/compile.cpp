@@ -15,6 +15,7 @@
 #include "jit/host_function.h"
 #include "jit/print.h"
 #include "jit/scalar_region.h"
+#include "jit/signature.h"
 
 namespace uh::jit {
 namespace {
@@ -114,10 +115,11 @@ class Compiler {
   // Where the results of `node` go, which lie on the stack.
   void store(const Node* node) {
     const auto& outputs = node->outputs();
+    const bool kept = given_back(*node).empty();  // of what was written only what is used is there
     for (size_t i = outputs.size(); i-- > 0;) {
       const Value* value = outputs[i];
       if (!value->has_uses()) {
-        emit(Opcode::kDrop);
+        if (kept) emit(Opcode::kDrop);
       } else {
         emit(Opcode::kStore, register_[value] = take(), 0, value);
       }
@@ -306,6 +308,10 @@ class Compiler {
   // ---- one node without blocks: pushes its inputs, then does it; its results are on the stack
   void operation(const Node* node) {
     const auto& inputs = node->inputs();
+    // What it wrote is what it gives: pushed before its operands, it stays when they are taken.
+    const std::vector<Value*> written = given_back(*node);
+    for (size_t i = 0; i < written.size(); ++i)
+      if (node->output(i)->has_uses()) load(written[i]);
     const size_t first = node->is("prim::CallFunction") ? 1 : 0;
     for (size_t i = first; i < inputs.size(); ++i) load(inputs[i]);
     node_ = node;

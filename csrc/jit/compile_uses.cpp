@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "jit/signature.h"
+
 namespace uh::jit {
 namespace {
 
@@ -31,6 +33,7 @@ Uses::Uses(const Graph& graph) {
 // Goes from the node's last operand to its first while each is the node before.
 const Node* Uses::inline_before(const Node* node) {
   const Node* at = before(node);
+  if (!given_back(*node).empty()) return at;  // an operand that is written is pushed twice
   for (size_t i = node->inputs().size(); i-- > 0;) {
     const Value* value = node->input(i);
     if (value->node() != at || !can_inline(at) || value->uses().size() != 1) continue;

@@ -7,6 +7,7 @@
 #include "jit/builtins/builtin.h"
 #include "jit/executor.h"
 #include "jit/print.h"
+#include "jit/trace.h"
 
 namespace uh::jit {
 namespace {
@@ -215,6 +216,10 @@ void Function::bind(Stack& stack, size_t given, Keywords keywords) const {
 }
 
 void Function::call(Stack& stack) {
+  if (Tracing::records()) [[unlikely]] {
+    Tracing::current().call(*this, stack);
+    return;
+  }
   bind(stack, stack.size());
   executor().run(stack);
 }

@@ -180,13 +180,7 @@ class GraphReader {
     for (Value* value : uses()) node->add_input(value);
     if (!group.empty() && !groups_.emplace(kind, node).second)
       cursor_.refuse(at_kind, message("there are two nodes ", kind));
-    Value* written = group.empty() ? resolve(*node, at_kind, outputs) : nullptr;
-    if (written) {  // the name of the result is another one of what was written
-      if (!values_.emplace(outputs[0].name, written).second)
-        cursor_.refuse(outputs[0].from, message("%", outputs[0].name, " is there already"));
-      scope.declared.push_back(outputs[0].name);
-      outputs.clear();
-    }
+    if (group.empty()) resolve(*node, at_kind, outputs.size());
     comment(node);
     while (block_follows()) inner_block(*node);
     for (Declared& output : outputs) {
@@ -214,31 +208,30 @@ class GraphReader {
     return places;
   }
 
-  // The overload that takes these types; If, Loop and their like are none. PyTorch's operators in
-  // place give what they write, and ours nothing: then that is returned.
-  Value* resolve(Node& node, size_t at_kind, const std::vector<Declared>& outputs) {
+  // The overload that takes these types; If, Loop and their like are none. Texts may leave out what
+  // an operator in place gives.
+  void resolve(Node& node, size_t at_kind, size_t outputs) {
     const std::string& kind = node.kind().text();
     std::vector<TypeRef> given;
     for (const Value* input : node.inputs()) given.push_back(input->type());
     std::string tried;
-    if (const OperatorInfo* op = find_overload(kind, given, outputs.size(), &tried)) {
+    if (const OperatorInfo* op = find_overload(kind, given, outputs, &tried)) {
       node.set_op(op);
-      return nullptr;
+      return;
     }
-    if (is_kind(kind)) return nullptr;
-    if (const OperatorInfo* op =
-            outputs.size() == 1 ? find_overload(kind, given, 0, nullptr) : nullptr;
-        op && op->schema().writes()) {
+    if (is_kind(kind)) return;
+    for (const OperatorInfo* op : operators_named(kind)) {
+      if (outputs != 0 || signature_of(*op).given_back.empty()) continue;
+      if (!check_arguments(*op, given).empty()) continue;
       node.set_op(op);
-      const auto& parameters = op->schema().arguments;
-      for (size_t i = 0; i < parameters.size(); ++i)
-        if (parameters[i].written) return node.input(i);
+      for (const Value* written : given_back(node)) node.add_output(written->type());
+      return;
     }
     if (tried.empty()) cursor_.refuse(at_kind, message("there is no operator ", kind));
     std::string types;
     for (const TypeRef& type : given) types += (types.empty() ? "" : ", ") + type->text();
-    cursor_.refuse(at_kind, message("no ", kind, " takes (", types, ") and gives ", outputs.size(),
-                                    outputs.size() == 1 ? " value" : " values", tried));
+    cursor_.refuse(at_kind, message("no ", kind, " takes (", types, ") and gives ", outputs,
+                                    outputs == 1 ? " value" : " values", tried));
   }
 
   bool block_follows() {
@@ -266,6 +259,16 @@ class GraphReader {
     for (const std::string& name : scope.declared) values_.erase(name);
   }
 
+  // {2} without dimensions is a number that Python had where a tensor could stand.
+  IValue wrapped(IValue value, size_t at) {
+    const Tensor* t = value.get_if<Tensor>();
+    const bool number = t && *t && t->ndim() == 0 && !t->is_meta() &&
+                        (t->dtype() == DType::kInt64 || t->dtype() == DType::kFloat64 ||
+                         t->dtype() == DType::kBool);
+    if (number && cursor_.text().substr(at).starts_with("{")) t->impl()->set_wrapped_number(true);
+    return value;
+  }
+
   // What a constant's text alone does not tell, its type does.
   void finish(Node& node, size_t from, const std::vector<size_t>& places) {
     if (!node.is("prim::Constant")) return;
@@ -275,7 +278,7 @@ class GraphReader {
     if (const Attribute* value = node.attribute("value")) {
       const size_t at = places.empty() ? from : places[0];
       if (!value->types.empty()) cursor_.refuse(at, "a type is no constant");
-      node.set_attribute("value", as_type(cursor_, at, value->value, type));
+      node.set_attribute("value", wrapped(as_type(cursor_, at, value->value, type), at));
     } else if (!node.attribute("name")) {
       if (!type.is(TypeKind::kNone) && !type.is(TypeKind::kOptional))
         cursor_.refuse(from, message("a constant without a value is None, and no ", type.text()));

@@ -14,7 +14,10 @@ std::vector<UserPass>& registered() {
 
 // Both pipelines begin with these.
 Phase inlined() {
-  return {"inline", "calls become what they call", {"inline_calls", "erase_shapes"}, 1};
+  return {"inline",
+          "calls become what they call",
+          {"inline_calls", "erase_shapes", "forward_writes"},
+          1};
 }
 Phase simplified() {
   return {"simplify",

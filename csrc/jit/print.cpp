@@ -166,9 +166,25 @@ class Printer {
       if (attribute.graph) continue;
       // None is a constant without a value, as in PyTorch.
       if (node.is("prim::Constant") && name == "value" && attribute.value.is_none()) continue;
-      list += (list.empty() ? "" : ", ") + name + "=" + print_attribute(attribute, how_);
+      const std::string one = typed_number(node, attribute);
+      list += (list.empty() ? "" : ", ") + name + "=" +
+              (one.empty() ? print_attribute(attribute, how_) : one);
     }
     if (!list.empty()) out_ += "[" + list + "]";
+  }
+
+  // {1} of a constant whose type tells that it is a float; "" of any other.
+  std::string typed_number(const Node& node, const Attribute& attribute) const {
+    const Tensor* t = attribute.value.get_if<Tensor>();
+    if (!node.is("prim::Constant") || node.outputs().size() != 1 || !t || !*t) return "";
+    const bool wrapped = t->impl()->wrapped_number();
+    if ((how_.constants && !wrapped) || t->numel() != 1 || t->is_meta()) return "";
+    const Type& type = *node.output()->type();
+    if (!is_floating(t->dtype()) || !type.is(TypeKind::kTensor) || type.facts().dtype != t->dtype())
+      return how_.constants ? print_tensor(*t, Print()) : "";
+    std::string number = number_of(read_scalar(*t).to_double());
+    if (number.back() == '.') number.pop_back();
+    return "{" + number + "}";
   }
 
   void write_declaration(const Value& value) {

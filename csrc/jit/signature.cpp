@@ -131,6 +131,17 @@ std::unique_ptr<Signature> read(const OperatorInfo& op) {
     made->results.push_back(read_type(type, true));
     made->result_names.push_back(result.name);
   }
+  // Two overloads of one name that take and give the same could not be told apart in a text.
+  const bool like_another = schema.full_name() == "max.out" || schema.full_name() == "min.out";
+  if (!made->builtin && schema.results.empty() && !like_another) {
+    for (size_t i = 0; i < made->parameters.size(); ++i) {
+      if (!made->parameters[i].written || !made->parameters[i].type->is(TypeKind::kTensor))
+        continue;
+      made->given_back.push_back(i);
+      made->results.push_back(tensor_type());
+      made->result_names.emplace_back();
+    }
+  }
   return made;
 }
 
@@ -155,6 +166,14 @@ const Signature& signature_of(const OperatorInfo& op) {
   auto& held = (*all)[&op];
   if (!held) held = read(op);
   return *held;
+}
+
+std::vector<Value*> given_back(const Node& node) {
+  std::vector<Value*> all;
+  if (!node.op() || !node.op()->schema().results.empty()) return all;
+  for (const size_t i : signature_of(*node.op()).given_back)
+    if (i < node.inputs().size()) all.push_back(node.input(i));
+  return all;
 }
 
 std::string Bindings::bind(const TypeRef& formal, const TypeRef& actual, bool settled) {

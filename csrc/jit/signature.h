@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dispatch/operator.h"
+#include "jit/graph.h"
 #include "jit/type.h"
 
 namespace uh::jit {
@@ -31,11 +32,17 @@ struct Signature {
   std::vector<Parameter> parameters;
   std::vector<TypeRef> results;
   std::vector<std::string> result_names;
+  // Of an operator in place, whose schema gives nothing: the parameters that are its results.
+  std::vector<size_t> given_back;
   bool variadic = false;  // takes more than its parameters, whatever they are
   bool builtin = false;
 };
 
 const Signature& signature_of(const OperatorInfo& op);
+
+// What the node's results are, one for one, where they are what it wrote: x of x.add_(1). Empty of
+// any other node.
+std::vector<Value*> given_back(const Node& node);
 
 // What type variables stand for in one call.
 class Bindings {

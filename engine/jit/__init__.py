@@ -130,7 +130,9 @@ def trace(
     """Records what a function or module does for example inputs: every operator, no Python.
 
     example_inputs: a tuple of inputs, or one Tensor. A branch, a loop count, and numbers read from
-    tensors or their sizes are fixed as they were: a TracerWarning says where a value was read.
+    tensors are fixed as they were: a TracerWarning says where a value was read. Sizes are followed:
+    `x.view(x.shape[0], -1)` holds for other sizes, too. What is scripted stays a call, with its
+    branches. strict: a dictionary cannot be returned, and a list is warned of.
     check_trace: runs both once more and raises TracingCheckError when they differ.
 
     >>> import engine
@@ -145,23 +147,34 @@ def trace(
     args = (example_inputs,) if isinstance(example_inputs, Tensor) else tuple(example_inputs)
     if isinstance(func, Module):
         return trace_module(
-            func, {"forward": args}, check_trace=check_trace, check_tolerance=check_tolerance
+            func,
+            {"forward": args},
+            check_trace=check_trace,
+            check_tolerance=check_tolerance,
+            strict=strict,
         )
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Module) and func.__name__ == "forward":
-        return trace(owner, args, check_trace=check_trace, check_tolerance=check_tolerance)
+        return trace(
+            owner, args, check_trace=check_trace, check_tolerance=check_tolerance, strict=strict
+        )
     if not callable(func):
         raise TypeError(f"jit.trace: expected a function or a module, got {type(func).__name__}")
-    return tracing.trace_function(func, args, check_trace, check_tolerance)
+    return tracing.trace_function(func, args, check_trace, check_tolerance, strict)
 
 
 def trace_module(
-    mod: Module, inputs: dict[str, Any], check_trace: bool = True, check_tolerance: float = 1e-5
+    mod: Module,
+    inputs: dict[str, Any],
+    check_trace: bool = True,
+    check_tolerance: float = 1e-5,
+    *,
+    strict: bool = True,
 ) -> ScriptModule:
     """Traces methods of a module, each with the example inputs given by its name."""
     from engine.jit import traced_module
 
-    return traced_module.trace_module(mod, inputs, check_trace, check_tolerance)
+    return traced_module.trace_module(mod, inputs, check_trace, check_tolerance, strict)
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,7 +208,12 @@ def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None =
 def freeze(
     mod: ScriptModule, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True
 ) -> ScriptModule:
-    """A module in eval mode whose attributes have become constants of its graph."""
+    """A module in eval mode whose attributes have become constants of its graph.
+
+    `preserved_attrs` names attributes that stay, and methods besides forward that stay callable.
+    Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode, one
+    that sets an attribute which is not preserved, and a name that it does not have.
+    """
     from engine.jit import saving
 
     return saving.freeze(mod, preserved_attrs or [], optimize_numerics)

@@ -17,9 +17,14 @@ from engine.tensor import Tensor
 
 
 def trace_module(
-    module: Module, inputs: dict[str, Any], check_trace: bool, tolerance: float
+    module: Module,
+    inputs: dict[str, Any],
+    check_trace: bool,
+    tolerance: float,
+    strict: bool = True,
 ) -> ScriptModule:
-    """A ScriptModule whose methods are the traces; submodules keep their tensors, without methods."""
+    """A ScriptModule whose methods are the traces; submodules keep their tensors, without methods,
+    and those that were compiled before keep these too."""
     box, native = _object(module, {})
     signatures: dict[str, inspect.Signature] = {}
     examples: dict[str, tuple[Any, ...]] = {}
@@ -27,7 +32,7 @@ def trace_module(
         args = (given,) if isinstance(given, Tensor) else tuple(given)
         method = module if name == "forward" else getattr(module, name)
         names = _parameter_names(getattr(module, name), len(args))
-        graph, _ = record(_named(method, names), args, name, box.handle)
+        graph, _ = record(_named(method, names), args, name, box.handle, strict)
         try:
             function = NativeFunction.of(name, graph)
         finally:
@@ -63,6 +68,10 @@ def _object(module: Module, made: dict[int, Any]) -> tuple[ObjectBox, NativeClas
     if id(module) in made:
         found: tuple[ObjectBox, NativeClass] = made[id(module)]
         return found
+    if isinstance(module, ScriptModule):
+        own: ObjectBox = module._script_object
+        made[id(module)] = own, NativeClass.of(own)
+        return made[id(module)]
     slots = [Slot("training", "bool")]
     values: dict[str, Any] = {"training": module.training}
     for name, parameter in module._parameters.items():
@@ -91,13 +100,17 @@ class _Held:
 
 def if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
     """`fn` compiled where a trace is being made, and itself elsewhere."""
+    compiled: Any = None
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal compiled
         if not lib.uh_jit_tracing():
             return fn(*args, **kwargs)
-        from engine.jit import script
+        if compiled is None:
+            from engine.jit import script
 
-        return script(fn)(*args, **kwargs)
+            compiled = script(fn)
+        return compiled(*args, **kwargs)
 
     return call

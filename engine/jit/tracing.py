@@ -1,86 +1,38 @@
 """jit.trace: what a function does for one input, as a graph.
 
-Only what operators did is seen: a branch that Python took, a loop count, a number that Python read
-from a tensor or from its sizes are fixed in the trace. Where a tensor's value became a number or a
-truth, a TracerWarning names the line.
+Only what operators did is seen: a branch that Python took, a loop count, and a number that Python read
+from a tensor are fixed in the trace. Where that happens, a TracerWarning names the line. Sizes are
+followed: what is computed from `x.shape` is in the graph (trace_tensors.py).
 """
 
 from __future__ import annotations
 
 import inspect
-import json
-import sys
-import warnings
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from engine._native import lib
 from engine._native.errors import raise_last
 from engine.jit.frontend.functions import unique_name
 from engine.jit.function import NativeFunction, ScriptFunction
-from engine.jit.graph import number_of, text_of
+from engine.jit.graph import number_of
+from engine.jit.trace_frames import Frames, TracerWarning, warn_at_user
+from engine.jit.trace_tensors import followed
 from engine.jit.values import Native
 from engine.tensor import Tensor
-
-_LAYERS = "engine.nn.modules"  # of our own modules, those that users read
-
-
-def _is_users(frame: FrameType) -> bool:
-    """Whether the nodes that a frame makes are from its lines: not the engine's inner ones."""
-    module = str(frame.f_globals.get("__name__", ""))
-    inner = module == "engine" or (module.startswith("engine.") and not module.startswith(_LAYERS))
-    return not inner and not frame.f_code.co_filename.startswith("<frozen ")
-
-
-class TracerWarning(Warning):
-    """A trace does not hold for every input: Python decided something while it was made."""
 
 
 class TracingCheckError(Exception):
     """A function that was traced gives other results than its trace."""
 
 
-class _Lines:
-    """Tells the trace which Python line runs: the source of the nodes that follow."""
-
-    def __init__(self) -> None:
-        self._sources: dict[str, int] = {}
-        self._before = sys.gettrace()
-
-    def __enter__(self) -> None:
-        sys.settrace(self._event)
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
-        for handle in self._sources.values():
-            lib.uh_source_release(handle)
-
-    def _event(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "return":
-            back = frame.f_back
-            while back is not None and not _is_users(back):
-                back = back.f_back
-            if back is not None:
-                self._at(back)
-            return self._event
-        if not _is_users(frame):
-            return None
-        self._at(frame)
-        return self._event
-
-    def _at(self, frame: FrameType) -> None:
-        file = frame.f_code.co_filename
-        if file not in self._sources:
-            text = _file_text(file)
-            self._sources[file] = lib.uh_source_new(file.encode(), 1, text.encode())
-        lib.uh_jit_trace_span(self._sources[file], frame.f_lineno, 0, frame.f_lineno, 0)
-
-
-def _file_text(file: str) -> str:
-    import linecache
-
-    return "".join(linecache.getlines(file))
+_CONTAINER = (
+    "Encountering a {} at the output of the tracer might cause the trace to be incorrect, this is "
+    "only valid if the container structure does not change based on the module's inputs. Consider "
+    "using a constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a "
+    "`NamedTuple` instead). If you absolutely need this and know the side effects, pass "
+    "strict=False to trace() to allow this behavior."
+)
 
 
 def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
@@ -92,13 +44,64 @@ def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
     return [names[i] if i < len(names) else f"argument_{i + 1}" for i in range(count)]
 
 
+def _check_inputs(args: tuple[Any, ...]) -> None:
+    """Raises: RuntimeError for an input that is not made of tensors."""
+
+    def plain(value: Any) -> bool:
+        if isinstance(value, dict):
+            return all(map(plain, value.values()))
+        if isinstance(value, (tuple, list)):
+            return all(map(plain, value))
+        return isinstance(value, Tensor)
+
+    if not plain(args):
+        types = ", ".join(type(one).__name__ for one in args)
+        raise RuntimeError(
+            f"Type 'Tuple[{types}]' cannot be traced. Only Tensors and (possibly nested) Lists, "
+            "Dicts, and Tuples of Tensors can be traced"
+        )
+
+
+def _check_result(value: Any, strict: bool) -> None:
+    """Raises: RuntimeError for what a trace cannot return; a list is warned of."""
+    if value is None:
+        raise RuntimeError(
+            "The traced function didn't return any values! Side-effects are not captured in "
+            "traces, so it would be a no-op."
+        )
+    _check_part(value, strict)
+
+
+def _check_part(value: Any, strict: bool) -> None:
+    if isinstance(value, dict):
+        if strict:
+            raise RuntimeError(_CONTAINER.format("dict"))
+        value = list(value.values())
+    elif isinstance(value, list) and strict:
+        warn_at_user(_CONTAINER.format("list"))
+    if isinstance(value, (tuple, list)):
+        for one in value:
+            _check_part(one, strict)
+    elif not isinstance(value, Tensor):
+        raise RuntimeError(
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from "
+            f"traced functions, got {type(value).__name__}"
+        )
+
+
 def record(
-    fn: Callable[..., Any], args: tuple[Any, ...], name: str, module: int = 0
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    name: str,
+    module: int = 0,
+    strict: bool = True,
 ) -> tuple[int, Any]:
     """Runs `fn(*args)` while this thread traces: the graph (a reference), and what `fn` returned.
 
-    Raises: what `fn` raises, and RuntimeError within another trace.
+    Raises: what `fn` raises, and RuntimeError within another trace, or for inputs and results that
+    are not made of tensors.
     """
+    _check_inputs(args)
     if lib.uh_jit_trace_begin(name.encode()) != 0:
         raise_last()
     try:
@@ -107,9 +110,9 @@ def record(
         for parameter, value in zip(_parameter_names(fn, len(args)), args, strict=True):
             native = Native([value])
             number_of(lib.uh_jit_trace_input(parameter.encode(), native.array))
-        with _Lines():
+        with followed(), Frames():
             result = fn(*args)
-        said = json.loads(text_of(lib.uh_jit_trace_warnings()))
+        _check_result(result, strict)
         native = Native([result])
         graph = lib.uh_jit_trace_end(native.array)
         if not graph:
@@ -117,10 +120,6 @@ def record(
     except BaseException:
         lib.uh_jit_trace_abort()
         raise
-    for warning in said:
-        warnings.warn_explicit(
-            warning["text"], TracerWarning, warning["file"] or "<trace>", max(warning["line"], 1)
-        )
     return graph, result
 
 
@@ -165,12 +164,16 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def trace_function(
-    fn: Callable[..., Any], args: tuple[Any, ...], check_trace: bool, tolerance: float
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    check_trace: bool,
+    tolerance: float,
+    strict: bool = True,
 ) -> ScriptFunction:
     """The ScriptFunction of a trace of `fn(*args)`."""
     name = getattr(fn, "__name__", type(fn).__name__)
     name = unique_name(name if name.isidentifier() else "traced")
-    graph, _ = record(fn, args, name)
+    graph, _ = record(fn, args, name, strict=strict)
     try:
         native = NativeFunction.of(name, graph)
     finally:

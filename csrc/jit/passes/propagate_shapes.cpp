@@ -13,6 +13,7 @@
 #include "jit/effects.h"
 #include "jit/fusible.h"
 #include "jit/pass.h"
+#include "jit/signature.h"
 
 namespace uh::jit {
 namespace {
@@ -329,6 +330,7 @@ void Propagation::visit_call(const Node& node) {
                (t.is(TypeKind::kList) && t.element()->is(TypeKind::kTensor));
       });
   if (!tensors || node.op()->name_space() != "aten") return;
+  if (!given_back(node).empty()) return;  // the tensor that was written, told where it was made
   if (node.inputs().size() != node.op()->schema().arguments.size()) return;
   const bool exact = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
     const TypeRef t = type(input);

@@ -13,13 +13,15 @@
 #include "jit/fusible.h"
 #include "jit/pass.h"
 #include "jit/saved.h"
+#include "jit/signature.h"
 
 namespace uh::jit {
 namespace {
 
 // "aten::relu" of "aten::relu_"; null where there is none with the same arguments.
 const OperatorInfo* without_write(const Node& node) {
-  if (!node.op() || node.op()->name_space() != "aten" || !node.outputs().empty()) return nullptr;
+  if (!node.op() || node.op()->name_space() != "aten" || given_back(node).size() != 1)
+    return nullptr;
   const Schema& schema = node.op()->schema();
   if (!schema.name.ends_with("_") || schema.name.ends_with("__")) return nullptr;
   std::string name = "aten::" + schema.name.substr(0, schema.name.size() - 1);
@@ -56,7 +58,7 @@ bool alone(const Value* value, const AliasInfo& info) {
   bool shared = false;
   const auto look = [&](const std::vector<Value*>& values) {
     for (const Value* other : values)
-      shared = shared || (other != value && info.may_share(value, other));
+      shared = shared || (other != value && other->has_uses() && info.may_share(value, other));
   };
   const Graph& graph = value->graph();
   look(graph.inputs());
@@ -110,6 +112,7 @@ bool remove_write(Node* node, const AliasInfo& info) {
   fresh->set_type(written->type());
   fresh->add_origin(written->id());
   written->replace_uses_after(node, fresh);
+  node->output()->replace_uses_with(fresh);
   node->destroy();
   return true;
 }

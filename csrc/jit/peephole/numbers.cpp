@@ -167,6 +167,16 @@ bool converted_to_itself(Peephole& p, Node* node) {
          p.same(node, node->input(0), "int(i) -> i", {}, "it is one already");
 }
 
+// What a trace makes of sizes: tensors, and numbers again where an operator wants them.
+bool number_of_tensor_of_number(Peephole& p, Node* node) {
+  if (node->inputs().size() != 1) return false;
+  Node* inner = node->input(0)->node();
+  return inner->is("prim::NumToTensor") &&
+         inner->input(0)->type()->is(node->output()->type()->kind()) &&
+         !p.alias().is_written(inner->output()) &&
+         p.same(node, inner->input(0), "int(tensor(i)) -> i", {inner}, "it was one before");
+}
+
 }  // namespace
 
 const PeepholeRules& number_rules() {
@@ -186,6 +196,7 @@ const PeepholeRules& number_rules() {
        compared_with_itself},
       {{"aten::Int", "aten::Float", "aten::Bool", "aten::Complex", "aten::str"},
        converted_to_itself},
+      {{"aten::Int", "aten::Float", "aten::Bool"}, number_of_tensor_of_number},
   };
   return *rules;
 }

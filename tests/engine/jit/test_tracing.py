@@ -1,0 +1,307 @@
+"""Traces: sizes that are followed, what is warned of, calls of compiled code, results."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import warnings
+
+import pytest
+
+import engine
+from engine import jit
+from tests.engine.jit.programs.traced import PROGRAMS, example
+
+SOURCE = re.compile(r" # .*")
+RANDOM = {"dropped"}  # times zero: the values are the same, the sign of zero is not
+
+
+def flat(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return [one for item in value for one in flat(item)]
+    return [value]
+
+
+def values(made):
+    return [one.tolist() if isinstance(one, engine.Tensor) else one for one in flat(made)]
+
+
+def traced(fn, x, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jit.TracerWarning)
+        return jit.trace(lambda x: fn(engine, x), x, **options)
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_a_trace_holds_for_other_sizes(fn):
+    made = traced(fn, example(engine), check_trace=fn.__name__ not in RANDOM)
+    for rows in (4, 2, 3, 4):
+        if fn.__name__ == "split_by_size" and rows < 2:
+            continue
+        x = example(engine, rows)
+        assert values(made(x.clone())) == values(fn(engine, x.clone())), rows
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_the_graph_of_a_trace_is_whole(fn):
+    from engine._native import ffi, lib
+
+    graph = traced(fn, example(engine), check_trace=False).graph
+    assert lib.uh_graph_verify(graph._handle) == 0
+    if "<Tensor>" not in str(graph):
+        assert str(jit.Graph.parse(str(graph))) == str(graph)
+    assert ffi.string(lib.uh_graph_lint(graph._handle)).decode() == ""
+
+
+def test_tensors_answer_as_ever_when_the_trace_is_over():
+    shape = engine.Tensor.shape
+    jit.trace(lambda x: x.view(x.shape[0], -1), engine.ones(2, 3))
+    with pytest.raises(ZeroDivisionError):
+        jit.trace(lambda x: x / (1 // 0), engine.ones(2, 3))
+    assert engine.Tensor.shape is shape
+    sizes = engine.ones(2, 3).shape
+    assert type(sizes[0]) is int
+    assert type(engine.ones(2, 3).numel()) is int
+
+
+def test_other_threads_have_plain_sizes_meanwhile():
+    seen = []
+
+    def fn(x):
+        other = threading.Thread(target=lambda: seen.append(type(engine.ones(2).shape[0])))
+        other.start()
+        other.join()
+        seen.append(type(x.shape[0]))
+        return x.view(x.shape[0], -1)
+
+    jit.trace(fn, engine.ones(2, 3), check_trace=False)
+    assert seen == [int, engine.Tensor]
+
+
+# ---- warnings
+
+
+def warned(fn, *args, **options):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        jit.trace(fn, args or (example(engine),), check_trace=False, **options)
+    assert all(one.category is jit.TracerWarning and one.filename == __file__ for one in found)
+    return [str(one.message) for one in found]
+
+
+def steps(x):
+    for i in range(x.shape[0]):
+        x = x + i
+    return x
+
+
+def looped(x):
+    for row in x:
+        x = x + row
+    return x
+
+
+READS = [
+    (lambda x: x * int(x.shape[0]), "Converting a tensor to a Python integer"),
+    (lambda x: x / math.sqrt(x.shape[1]), "Converting a tensor to a Python float"),
+    (lambda x: x * 2 if x.shape[0] > 2 else x, "Converting a tensor to a Python boolean"),
+    (lambda x: x * 2 if x.sum() > 2 else x, "Converting a tensor to a Python boolean"),
+    (lambda x: x * x[0, 0].item(), "Converting a tensor to a Python number"),
+    (lambda x: x * x.tolist()[0][1], "Converting a tensor to a Python list"),
+    (lambda x: x * float(x.numpy()[0, 1]), "Converting a tensor to a NumPy array"),
+    (lambda x: x * len(x), "Using len to get tensor shape"),
+    (looped, "Iterating over a tensor"),
+    (lambda x: x * engine.tensor(2.0), "engine.tensor results are registered as constants"),
+    (lambda x: x * engine.as_tensor([1.0]), "engine.as_tensor results are registered"),
+]
+
+
+@pytest.mark.parametrize(("fn", "text"), READS, ids=[text for _, text in READS])
+def test_what_leaves_the_trace_is_warned_of(fn, text):
+    said = warned(fn)
+    assert len(said) == 1
+    assert said[0].startswith(text)
+
+
+def test_what_stays_in_the_trace_is_not_warned_of():
+    assert warned(lambda x: x.view(x.shape[0], -1) * x.numel() / x.size(1)) == []
+    assert warned(lambda x: x * x.dim()) == []
+    assert warned(steps) == []  # as in PyTorch, though it is fixed
+    layers = engine.nn.Sequential(engine.nn.Flatten(), engine.nn.Linear(3, 2))
+    assert warned(layers) == []
+
+
+def test_a_list_is_warned_of_and_a_dict_is_refused():
+    assert warned(lambda x: [x, x])[0].startswith("Encountering a list at the output")
+    assert warned(lambda x: [x, x], strict=False) == []
+    with pytest.raises(RuntimeError, match="Encountering a dict at the output"):
+        jit.trace(lambda x: {"a": x}, engine.ones(2))
+    made = jit.trace(lambda x: {"a": x + 1}, engine.ones(2), strict=False)
+    assert values(made(engine.zeros(2))) == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("fn", "text"),
+    [
+        (lambda x: None, "The traced function didn't return any values"),
+        (lambda x: (x, 3), "Only tensors, lists, tuples of tensors"),
+        (lambda x: "a", "Only tensors, lists, tuples of tensors"),
+    ],
+)
+def test_what_a_trace_cannot_return(fn, text):
+    with pytest.raises(RuntimeError, match=text):
+        jit.trace(fn, engine.ones(2))
+
+
+def test_inputs_are_made_of_tensors():
+    with pytest.raises(RuntimeError, match="cannot be traced"):
+        jit.trace(lambda x, n: x * n, (engine.ones(2), 2))
+
+
+# ---- what is compiled is called
+
+
+@jit.script
+def by_sign(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * -1
+
+
+@jit.script
+def pair(x, n: int):
+    for _ in range(n):
+        x = x + 1
+    return x, x * 2
+
+
+@jit.script_if_tracing
+def scripted_in_traces(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * -1
+
+
+class Branches(engine.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = engine.nn.Linear(3, 3)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            return self.linear(x)
+        return x
+
+
+class Around(engine.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = jit.script(Branches())
+        self.linear = engine.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(self.inner(x)) + 1
+
+
+@pytest.mark.parametrize("fn", [by_sign, scripted_in_traces])
+def test_a_compiled_function_is_called_with_its_branches(fn):
+    made = jit.trace(lambda x: fn(x) + 1, engine.ones(2))
+    assert "prim::CallFunction(" in str(made.graph)
+    assert "prim::If" in str(made.inlined_graph)
+    for _ in range(3):
+        assert made(engine.tensor([1.0, 2.0])).tolist() == [3.0, 5.0]
+        assert made(engine.tensor([-1.0, -2.0])).tolist() == [2.0, 3.0]
+
+
+def test_a_size_is_an_argument_of_a_compiled_function():
+    made = jit.trace(lambda x: pair(x, x.shape[0])[1], engine.zeros(2))
+    assert made(engine.zeros(4)).tolist() == [8.0] * 4
+
+
+def test_a_compiled_module_is_called_as_a_submodule():
+    module = Around()
+    made = jit.trace(module, engine.ones(2, 3))
+    assert 'prim::CallMethod[name="forward"]' in str(made.graph)
+    for x in (engine.ones(4, 3), -engine.ones(1, 3)):
+        assert made(x).tolist() == module(x).tolist()
+
+
+def test_a_compiled_module_from_outside_is_refused():
+    inner = jit.script(Branches())
+    with pytest.raises(RuntimeError, match="not part of the active trace"):
+        jit.trace(lambda x: inner(x), engine.ones(2, 3))
+
+
+def test_a_number_as_a_result_is_refused():
+    @jit.script
+    def count(x) -> int:
+        return x.size(0)
+
+    with pytest.raises(RuntimeError, match="Tracer cannot set value trace for type"):
+        jit.trace(lambda x: x * count(x), engine.ones(2))
+
+
+# ---- graphs
+
+
+def text_of(fn, *args):
+    made = jit.trace(fn, args or (engine.ones(2, 3),), check_trace=False)
+    return SOURCE.sub("", str(made.graph))
+
+
+def test_a_size_in_the_graph():
+    assert text_of(lambda x: x.view(x.shape[0], -1)) == (
+        "graph(%x : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu)):\n"
+        "  %1 : int = prim::Constant[value=0]()\n"
+        "  %2 : int = aten::size(%x, %1)\n"
+        "  %3 : Long(device=cpu) = prim::NumToTensor(%2)\n"
+        "  %7 : int = aten::Int(%3)\n"
+        "  %8 : int = prim::Constant[value=-1]()\n"
+        "  %9 : int[] = prim::ListConstruct(%7, %8)\n"
+        "  %10 : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::view(%x, %9)\n"
+        "  return (%10)\n"
+    )
+
+
+def named(x):
+    y = x * 2
+    y = y + x
+    return y.relu_()
+
+
+def test_names_are_those_of_python():
+    assert text_of(named) == (
+        "graph(%x : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu)):\n"
+        "  %1 : Long(requires_grad=0, device=cpu) = prim::Constant[value={2}]()\n"
+        "  %y.1 : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::mul(%x, %1)\n"
+        "  %3 : int = prim::Constant[value=1]()\n"
+        "  %y : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::add(%y.1, %x, %3)\n"
+        "  %5 : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::relu_(%y)\n"
+        "  return (%5)\n"
+    )
+
+
+def test_dead_nodes_are_gone():
+    text = text_of(lambda x: (x * 5, engine.rand(2), x.shape, x + 1)[-1])
+    assert text.count("aten::") == 1
+    assert text.count("prim::") == 2  # the two numbers of aten::add
+
+
+def test_numbers_of_arithmetic_keep_their_meaning():
+    whole = engine.tensor(3, dtype=engine.int32)
+    made = jit.trace(lambda x: x * 2, whole)
+    assert "{2}" in str(made.graph)
+    for _ in range(3):
+        assert made(whole).dtype is engine.int32  # of a number, as Python has it
+
+
+def test_in_place_results_are_the_tensor(tmp_path):
+    made = jit.trace(lambda x: x.add_(1).mul_(2), engine.ones(2))
+    made.save(tmp_path / "f.safetensors")
+    for one in (made, jit.load(tmp_path / "f.safetensors")):
+        x = engine.ones(3)
+        assert one(x).tolist() == [4.0] * 3
+        assert x.tolist() == [4.0] * 3
