@@ -157,8 +157,7 @@ namespace {
 std::string words_of(const Object& object, size_t slot, int64_t number) {
   const auto& type = static_cast<const ClassType&>(*object.type);
   const std::string& name = type.name();
-  return message("attribute ",
-                 slot < type.attributes().size() ? type.attributes()[slot].name : "?",
+  return message("attribute ", slot < type.attributes().size() ? type.attributes()[slot].name : "?",
                  " of module ", name.substr(name.find_last_of('.') + 1), " ", number);
 }
 }  // namespace
