@@ -1,11 +1,13 @@
 #include "jit/executor.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/json.h"
 #include "events/recorder.h"
 #include "jit/function.h"
 #include "jit/pipeline.h"
+#include "tensor/thread_state.h"
 
 namespace uh::jit {
 namespace {
@@ -56,7 +58,31 @@ const IValue* Executor::arguments_of(const Stack& stack) const {
   return stack.data() + (stack.size() - input_count_);
 }
 
-void Executor::run(Stack& stack) { jit::run(code_for(stack, events::on()), stack, this); }
+namespace {
+
+// An error leaves `with no_grad():`, and the modes are what they were.
+class Modes {
+ public:
+  Modes() : gradients_(grad_enabled()), inference_(t_state.inference) {}
+  ~Modes() {
+    if (std::uncaught_exceptions() == errors_) return;
+    set_grad_enabled(gradients_);
+    t_state.inference = inference_;
+  }
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+
+ private:
+  const int errors_ = std::uncaught_exceptions();
+  const bool gradients_, inference_;
+};
+
+}  // namespace
+
+void Executor::run(Stack& stack) {
+  const Modes modes;
+  jit::run(code_for(stack, events::on()), stack, this);
+}
 
 std::vector<InputGuard> Executor::guards_for(const IValue* arguments) const {
   std::vector<InputGuard> guards;
