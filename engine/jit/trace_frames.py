@@ -129,7 +129,7 @@ class Frames:
             if not isinstance(frame.f_locals["data"], Tensor):
                 return _Constant(frame.f_code is _code(creation.tensor))
         elif by_user or str(frame.f_globals.get("__name__", "")).startswith("engine._generated"):
-            self._give(frame)
+            self._give(frame, by_user)
         return None
 
     def _at(self, frame: FrameType) -> None:
@@ -150,9 +150,12 @@ class Frames:
         if lib.uh_jit_trace_names(names, [tensor for _, tensor in named], len(named)) != 0:
             raise_last()
 
-    def _give(self, frame: FrameType) -> None:
-        """Tells which arguments are sizes, or what was computed from sizes."""
-        if self._given:
+    def _give(self, frame: FrameType, by_user: bool) -> None:
+        """Tells which arguments are sizes, or what was computed from sizes.
+
+        What the user gave a function of ours holds for the operator that it calls, too.
+        """
+        if self._given and by_user:
             lib.uh_jit_trace_forget_arguments()
             self._given = False
         code = frame.f_code

@@ -81,6 +81,19 @@ def test_other_threads_have_plain_sizes_meanwhile():
     assert seen == [int, engine.Tensor]
 
 
+def test_factories_take_sizes():
+    def fn(x):
+        rows = x.shape[0]
+        made = engine.zeros(rows, 1) + engine.ones((rows, x.shape[1])) + engine.arange(x.size(1))
+        made = made + engine.full((rows, 1), 2.0) + engine.linspace(0, 1, rows).unsqueeze(1)
+        return made + engine.eye(rows, x.shape[1]) + x.new_zeros(x.shape)
+
+    made = jit.trace(fn, example(engine))
+    for rows in (4, 1):
+        x = example(engine, rows)
+        assert made(x).tolist() == fn(x).tolist()
+
+
 # ---- warnings
 
 

@@ -103,6 +103,11 @@ def padded_by_size(lib, x):
 
 
 @program
+def positions(lib, x):
+    return x[lib.nn.functional.pad(x, (0, 0))[:, 0].argsort(), 0] + x.shape[0]
+
+
+@program
 def split_by_size(lib, x):
     return x.split([1, x.shape[0] - 1])
 
