@@ -189,7 +189,8 @@ def test_the_playground_survives_what_is_typed(terminal: Terminal) -> None:
     line("w = f(y)")
     terminal.until("on w ")
     line("import os, time")
-    line("os.write(1, b'roun' b'd'); time.sleep(3600)")
+    # Short sleeps: a signal just before a long one would be looked at after it only.
+    line("os.write(1, b'roun' b'd'); [time.sleep(0.01) for i in iter(int, 1)]")
     terminal.until("round")  # it runs: before that there is nothing to interrupt
     terminal.press("C-c")
     terminal.until("KeyboardInterrupt")
