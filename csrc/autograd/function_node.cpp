@@ -2,9 +2,9 @@
 
 #include "autograd/formula.h"
 #include "autograd/meta.h"
-#include "tensor/call_scope.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/view.h"
+#include "tensor/call_scope.h"
 
 namespace uh::autograd {
 

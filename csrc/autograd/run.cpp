@@ -54,9 +54,7 @@ bool BackwardRun::will_run(const Node& node) const {
   return slot != UINT32_MAX && (entries_[slot].needed || entries_[slot].captured);
 }
 bool will_run(const Node& node) { return t_run && t_run->will_run(node); }
-bool run_is_plain() {
-  return !t_run || t_run->plain();
-}
+bool run_is_plain() { return !t_run || t_run->plain(); }
 Ref<Node> failed_node() { return std::exchange(t_failed, nullptr); }
 
 void queue_callback(void (*call)(void*), void* context) {

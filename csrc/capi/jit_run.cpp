@@ -172,9 +172,7 @@ uh_function uh_class_method(uh_class self, const char* name) {
   return guard(0, [&] { return give_ref(class_of(self).method(name)); });
 }
 uh_box uh_object_new(uh_class type) {
-  return guard(0, [&] {
-    return give_box(new_object(class_of(type)));
-  });
+  return guard(0, [&] { return give_box(new_object(class_of(type))); });
 }
 uh_class uh_object_class(uh_box self) {
   return guard(0, [&] { return give_ref(Ref<RefCounted>(object_of(self).methods)); });

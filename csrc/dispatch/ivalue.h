@@ -43,7 +43,8 @@ struct Container : RefCounted {
   int64_t number_ = 0;  // as a holder; 0 as long as it was none
 
  private:
-  std::unique_ptr<HeldTensors> held_;  // goes after what it tells of: the items of what derives from this
+  std::unique_ptr<HeldTensors>
+      held_;  // goes after what it tells of: the items of what derives from this
 };
 
 class IValue {

@@ -106,9 +106,7 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
   }
   check(static_cast<bool>(type.method("forward")), "freeze: ", type.name(), " has no forward");
 
-  static std::atomic<int64_t> g_frozen{0};
-  Ref<ClassType> made =
-      make_ref<ClassType>(type.name() + ".___frozen_" + std::to_string(++g_frozen));
+  Ref<ClassType> made = make_ref<ClassType>(free_class_name(type.name()));
   const Ref<Methods> methods = made->methods();
   std::vector<IValue> values;
   std::vector<std::string> kept{"forward"};

@@ -269,7 +269,7 @@ enum class EditKind : int8_t {
   kSetKind,        // a = node, text = kind
   kReplaced,       // a = value, b = value that stands in its place: told beside the kSetInputs
   kOrigin,         // a = value, b = value it was made from
-  kSpan,         // a = node, text = file, words = "line:column:end_line:end_column"
+  kSpan,           // a = node, text = file, words = "line:column:end_line:end_column"
 };
 struct Edit {
   EditKind kind;
@@ -295,7 +295,7 @@ class Graph final : public RefCounted {
   int64_t reserve_function();
   // For the function that is made of this graph. Another one of the same graph has its own number.
   int64_t take_function();
-  static int64_t alive();  // how many graphs there are
+  static int64_t alive();                  // how many graphs there are
   Block* block() const { return block_; }  // the outermost
   const std::vector<Value*>& inputs() const { return block_->params(); }
   const std::vector<Value*>& outputs() const { return block_->returns(); }

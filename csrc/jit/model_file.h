@@ -30,6 +30,10 @@ IValue load_model(const std::string& path, std::map<std::string, std::string>* e
 // A function as a module with a forward: how it is saved.
 IValue module_of(Function& function);
 
+// The name of a class, or PyTorch's next mangled one where there is a class of that name already:
+// "__torch__.___torch_mangle_0.Net".
+std::string free_class_name(const std::string& name);
+
 // The module with its attributes as constants of its graph, which has then no calls either: what is
 // left to optimise is all there. Attributes named in `preserved` stay, and can be set. Throws a
 // RuntimeError while the module trains, and where the graph sets an attribute that would go.

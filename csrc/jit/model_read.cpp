@@ -63,9 +63,7 @@ class ModelReader {
 
   void make_class(const Json& json) {
     const std::string& name = json.at("name").as_string();
-    std::string free = name;
-    for (int64_t i = 1; find_class(free); ++i) free = name + "_" + std::to_string(i);
-    Ref<ClassType> type = make_ref<ClassType>(free);
+    Ref<ClassType> type = make_ref<ClassType>(free_class_name(name));
     methods_.push_back(type->methods());
     check(aliases_.emplace(name, TypeRef::share(type.get())).second, "load: two classes are '",
           name, "'");
@@ -227,6 +225,21 @@ class ModelReader {
 };
 
 }  // namespace
+
+std::string free_class_name(const std::string& name) {
+  constexpr std::string_view mangle = "___torch_mangle_";
+  const size_t dot = name.rfind('.');
+  const std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
+  std::string head = dot == std::string::npos ? "" : name.substr(0, dot);
+  const size_t part = head.rfind('.') + 1;  // 0 where there is no dot
+  if (std::string_view(head).substr(part).starts_with(mangle))
+    head.resize(part == 0 ? 0 : part - 1);
+  if (!head.empty()) head += '.';
+  std::string free = name;
+  for (int64_t i = 0; find_class(free); ++i)
+    free = head + std::string(mangle) + std::to_string(i) + "." + last;
+  return free;
+}
 
 IValue load_model(const std::string& path, std::map<std::string, std::string>* extra) {
   SafetensorsReader file(path);

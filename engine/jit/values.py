@@ -142,7 +142,7 @@ class NamedResults:
         self.of = of
         self.inner: list[NamedResults] = [NamedResults(one) for one in of.inner]
         name = of.label or "NamedTuple"
-        self.kind = namedtuple(name, of.fields) if of.fields else None  # noqa: PYI024
+        self.kind = namedtuple(name, of.fields) if of.fields else None
         self.needed: bool = self.kind is not None or any(one.needed for one in self.inner)
 
     def __call__(self, value: Any) -> Any:

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-
 #include "jit/builtins/decimals.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/numbers.h"

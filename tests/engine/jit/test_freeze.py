@@ -39,6 +39,7 @@ def test_the_attributes_are_constants():
         module.linear.weight.zero_()
     assert engine.equal(frozen(X), wanted) is False  # the memory is the module's own
     assert not list(frozen.parameters())
+    assert frozen.original_name == "Scaled"
 
 
 def test_methods_and_attributes_are_preserved_by_name():

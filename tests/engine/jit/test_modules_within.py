@@ -99,6 +99,7 @@ def test_it_is_saved_with_the_outer_module(tmp_path):
     made = jit.script(Loop(ready))
     xs = engine.rand(4, 3, 4)
     again = loaded(made, tmp_path)
+    assert (again.original_name, again.cell.original_name) == ("Loop", "Cell")
     assert engine.equal(again(xs)[0], made(xs)[0])
 
 
