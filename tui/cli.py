@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -272,10 +273,20 @@ def record(options: argparse.Namespace) -> int:
     path, code = record_here(options)
     if path.exists():
         print(
-            f"underhood: recorded {path}\n           look inside: underhood open {path}",
+            f"underhood: recorded {path}{_how_it_ended(code)}\n"
+            f"           look inside: underhood open {path}",
             file=sys.stderr,
         )
     return code
+
+
+def _how_it_ended(code: int) -> str:
+    """What to say of a program that was killed: the recording is whole up to there."""
+    try:
+        name = signal.Signals(code - 128).name if code > 128 else ""
+    except ValueError:  # an exit code of the program's own
+        name = ""
+    return f"\n           up to where {name} ended the program" if name else ""
 
 
 def record_here(options: argparse.Namespace) -> tuple[Path, int]:

@@ -134,6 +134,7 @@ PROGRAMS = {
     "directory": ("folder", 1, ["can't find '__main__' module", "folder"]),
     "binary": ("noise.py", 1, ["null bytes"]),
     "raises": ("raises.py", 1, ["raises.py", "line 2", "IndexError", "index 9", "size 3"]),
+    "killed": ("killed.py", 139, ["recorded t.uht", "up to where SIGSEGV ended the program"]),
 }
 
 
@@ -142,6 +143,9 @@ def test_record_tells_what_is_wrong_with_the_program(name: str, tmp_path: Path) 
     (tmp_path / "broken.py").write_text("ok = 1\nx = = 1\n")
     (tmp_path / "noise.py").write_bytes(bytes(range(256)))
     (tmp_path / "raises.py").write_text("import engine\nengine.zeros(3)[9]\n")
+    (tmp_path / "killed.py").write_text(
+        "import os, engine\nengine.ones(2)\nos.kill(os.getpid(), 11)\n"
+    )
     (tmp_path / "folder").mkdir()
     program, code, words = PROGRAMS[name]
     ended, _, errors = underhood(tmp_path, "record", "--output", "t.uht", program)
