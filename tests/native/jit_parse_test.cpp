@@ -181,7 +181,11 @@ TEST(an_operator_in_place_may_be_written_as_pytorch_does) {
   const GraphRef graph = parse(
       "graph(%x : Tensor):\n  %1 : Tensor = aten::relu_(%x)\n  %2 : Tensor = aten::neg(%1)\n"
       "  return (%2)\n");
-  CHECK(graph->outputs()[0]->node()->input(0) == graph->inputs()[0]);
+  const Node* written = graph->outputs()[0]->node()->input(0)->node();
+  CHECK(written->is("aten::relu_") && written->input(0) == graph->inputs()[0]);
+  // Without its result, as it was written once.
+  const GraphRef bare = parse("graph(%x : Tensor):\n   = aten::relu_(%x)\n  return (%x)\n");
+  CHECK(bare->block()->first()->is("aten::relu_"));
 }
 
 TEST(a_wrong_graph_is_refused_with_the_place) {

@@ -125,6 +125,7 @@ IndexWalk Advanced::walk(IntSpan dense) const {
 // first operand that has an opinion; a dimension in which it repeats itself has none.
 Dims Advanced::result_strides() const {
   const Dims sizes = result_sizes();
+  if (checked_numel(sizes, "index") == 0) return contiguous_strides(sizes);
   std::vector<Dims> operands;
   const auto add = [&](const Dims& lo, const Dims& mid, const Dims& hi) {
     Dims strides = lo;
@@ -165,7 +166,7 @@ Dims Advanced::result_strides() const {
     row_major = row_major && d < inner;
     inner = d;
   }
-  return row_major || next == 0 ? contiguous_strides(sizes) : strides;
+  return row_major ? contiguous_strides(sizes) : strides;
 }
 
 Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
