@@ -1,5 +1,5 @@
 // The C ABI of safetensors files. See underhood_archive.h for the contract of each function.
-#include "jit/archive.h"
+#include "jit/model/archive.h"
 #include "capi/convert.h"
 #include "capi/underhood_archive.h"
 

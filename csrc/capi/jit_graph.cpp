@@ -3,13 +3,13 @@
 #include "capi/answer.h"
 #include "capi/convert.h"
 #include "capi/underhood_jit.h"
-#include "jit/parse.h"
+#include "jit/ir/snapshot.h"
+#include "jit/ir/verify.h"
 #include "jit/pass.h"
 #include "jit/pipeline.h"
-#include "jit/print.h"
-#include "jit/resolve.h"
-#include "jit/snapshot.h"
-#include "jit/verify.h"
+#include "jit/resolve/resolve.h"
+#include "jit/text/parse.h"
+#include "jit/text/print.h"
 
 using namespace uh;       // NOLINT: this file is nothing but calls into uh
 using namespace uh::jit;  // NOLINT

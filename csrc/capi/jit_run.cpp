@@ -6,15 +6,15 @@
 #include "capi/convert.h"
 #include "capi/underhood_jit_run.h"
 #include "events/recorder.h"
-#include "jit/archive.h"
 #include "jit/builtins/side_effects.h"
-#include "jit/executor.h"
 #include "jit/function.h"
-#include "jit/host_function.h"
-#include "jit/interrupt.h"
-#include "jit/model_file.h"
-#include "jit/trace.h"
-#include "jit/verify.h"
+#include "jit/ir/verify.h"
+#include "jit/model/archive.h"
+#include "jit/model/model_file.h"
+#include "jit/run/executor.h"
+#include "jit/run/host_function.h"
+#include "jit/run/interrupt.h"
+#include "jit/trace/trace.h"
 
 using namespace uh;       // NOLINT: this file is nothing but calls into uh
 using namespace uh::jit;  // NOLINT
@@ -33,7 +33,7 @@ IValue value_of_box(uh_box handle) { return Ref<Container>::share(&box_of(handle
 uh_box give_box(const IValue& value) {
   return give_ref(Ref<Container>(*value.get_if<Ref<Container>>()));
 }
-// A handle on a class is one on its methods: Note [Who owns methods] in jit/type.h.
+// A handle on a class is one on its methods: Note [Who owns methods] in jit/ir/type.h.
 ClassType& class_of(uh_class handle) {
   check(handle != 0, "class: the handle is 0");
   return reinterpret_cast<Methods*>(handle)->type();

@@ -2,7 +2,7 @@
 #include "capi/answer.h"
 #include "capi/convert.h"
 #include "capi/underhood_jit_trace.h"
-#include "jit/trace.h"
+#include "jit/trace/trace.h"
 
 using namespace uh;       // NOLINT: this file is nothing but calls into uh
 using namespace uh::jit;  // NOLINT

@@ -23,7 +23,7 @@ void uh_graph_release(uh_graph self);
 uh_graph uh_graph_copy(uh_graph self);
 uh_graph uh_graph_parse(const char* text); /* PyTorch's text form */
 const char* uh_graph_text(uh_graph self, int with_source);
-const char* uh_graph_snapshot(uh_graph self); /* JSON: see jit/snapshot.h */
+const char* uh_graph_snapshot(uh_graph self); /* JSON: see jit/ir/snapshot.h */
 int uh_graph_verify(uh_graph self);
 const char* uh_graph_lint(uh_graph self); /* values without origin and span, one per line; or "" */
 int64_t uh_graph_id(uh_graph self);
@@ -31,8 +31,8 @@ int64_t uh_graph_version(uh_graph self); /* changes with every edit */
 int64_t uh_graph_block(uh_graph self);   /* the outermost block */
 int64_t uh_graph_add_input(uh_graph self, const char* name, const char* type); /* a value */
 int uh_graph_add_output(uh_graph self, int64_t value);
-const char* uh_type_normal(const char* type); /* the text of a type, read and printed again */
-const char* uh_type_plain(const char* type);  /* without what is known of tensors */
+const char* uh_type_normal(const char* type);     /* the text of a type, read and printed again */
+const char* uh_type_plain(const char* type);      /* without what is known of tensors */
 const char* uh_type_annotation(const char* type); /* as Python writes it: Optional[int] */
 int uh_type_is_subtype(const char* type, const char* wanted);
 const char* uh_type_unify(const char* a, const char* b); /* "" where only Any would do */

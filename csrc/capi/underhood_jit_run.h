@@ -71,13 +71,15 @@ void uh_function_tell(uh_function self, const char* how, const char* file, const
 /* How many of them there are in the process: "function", "graph", "class" or "code". */
 int64_t uh_jit_alive(const char* what);
 
-/* What print() and warnings.warn() of a compiled program say goes to these; null: to stdout, stderr. */
+/* What print() and warnings.warn() of a compiled program say goes to these; null: to stdout,
+ * stderr. */
 void uh_jit_set_output(void (*print)(const char* text, size_t n),
                        void (*warn)(const char* text, size_t n));
 
 /* ---- tracing: from begin to end, every operator that this thread calls becomes a node */
 int uh_jit_trace_begin(const char* name);
-int64_t uh_jit_trace_input(const char* name, const uh_value* value); /* a tensor, tuple, list, dict */
+int64_t uh_jit_trace_input(const char* name,
+                           const uh_value* value); /* a tensor, tuple, list, dict */
 /* The module being traced: its tensors are read from it by attribute. */
 int64_t uh_jit_trace_self(uh_box module);
 uh_graph uh_jit_trace_end(const uh_value* result); /* the traced graph, returning this */
@@ -86,8 +88,8 @@ int uh_jit_tracing(void);
 /* Says where the next nodes come from. */
 void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int end_column);
 
-/* Long loops of scripted programs call this some twenty times a second; what is not 0 ends them with
- * this thread's last error (Ctrl+C). NULL: nobody is asked. */
+/* Long loops of scripted programs call this some twenty times a second; what is not 0 ends them
+ * with this thread's last error (Ctrl+C). NULL: nobody is asked. */
 void uh_set_interrupt(int (*ask)(void));
 
 /* Gives `prim::Constant[name=...]` nodes of that name their function. */
@@ -100,8 +102,8 @@ int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* c
 
 /* ---- files; `extra` are n_extra pairs of a name and a text */
 int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64_t n_extra);
-uh_box uh_jit_load(const char* path); /* an object; of a saved function one with a forward */
-const char* uh_jit_extra(const char* path); /* JSON: {name: text} of the texts that go along */
+uh_box uh_jit_load(const char* path);        /* an object; of a saved function one with a forward */
+const char* uh_jit_extra(const char* path);  /* JSON: {name: text} of the texts that go along */
 uh_box uh_function_module(uh_function self); /* a function as a module with a forward */
 uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n);
 /* Calls a method of an object; the result holds new references. */

@@ -1,5 +1,5 @@
-/* What Python's side of a trace tells the core, and asks of it, while a trace is made; what makes one is
- * in underhood_jit_run.h. */
+/* What Python's side of a trace tells the core, and asks of it, while a trace is made; what makes
+ * one is in underhood_jit_run.h. */
 #ifndef UNDERHOOD_JIT_TRACE_H
 #define UNDERHOOD_JIT_TRACE_H
 
@@ -10,11 +10,11 @@ extern "C" {
 #endif
 
 /* cdef begin */
-/* A size of a tensor as a tensor without dimensions, which the trace follows; `what` is size, or numel
- * (then `dim` does not matter). */
+/* A size of a tensor as a tensor without dimensions, which the trace follows; `what` is size, or
+ * numel (then `dim` does not matter). */
 uh_handle uh_jit_trace_size(uh_handle tensor, const char* what, int64_t dim);
-/* The next operator's argument of that name, or its element `index` (-1: the whole), is the number in
- * this tensor. */
+/* The next operator's argument of that name, or its element `index` (-1: the whole), is the number
+ * in this tensor. */
 int uh_jit_trace_argument(const char* name, int64_t index, uh_handle tensor);
 void uh_jit_trace_forget_arguments(void);
 /* What Python calls its tensors at this line. */

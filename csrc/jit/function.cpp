@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "jit/builtins/builtin.h"
-#include "jit/executor.h"
-#include "jit/print.h"
-#include "jit/trace.h"
+#include "jit/run/executor.h"
+#include "jit/text/print.h"
+#include "jit/trace/trace.h"
 
 namespace uh::jit {
 namespace {

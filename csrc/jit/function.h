@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "jit/graph.h"
+#include "jit/ir/graph.h"
 
 namespace uh::jit {
 

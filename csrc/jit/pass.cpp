@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "base/json.h"
-#include "jit/snapshot.h"
-#include "jit/verify.h"
+#include "jit/ir/snapshot.h"
+#include "jit/ir/verify.h"
 
 namespace uh::jit {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/graph.h"
-#include "jit/rewrite.h"
+#include "jit/ir/graph.h"
+#include "jit/ir/rewrite.h"
 
 namespace uh::jit {
 

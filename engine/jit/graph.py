@@ -105,7 +105,7 @@ class Graph:
         return to_python(result)
 
     def snapshot(self) -> dict[str, Any]:
-        """The whole graph as plain data: see csrc/jit/snapshot.h."""
+        """The whole graph as plain data: see csrc/jit/ir/snapshot.h."""
         self._read()
         return self._snapshot
 

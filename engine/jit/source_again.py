@@ -16,7 +16,7 @@ from typing import Any
 from engine.jit.function import NativeFunction
 from engine.jit.source_expressions import annotation, constant, expression
 
-Data = dict[str, Any]  # a block, node or value of the snapshot: see csrc/jit/snapshot.h
+Data = dict[str, Any]  # a block, node or value of the snapshot: see csrc/jit/ir/snapshot.h
 _LONG = 40  # columns, with the indentation, from which on an expression gets a line of its own
 _ENDLESS = str(2**63 - 1)  # turns of a loop without `range`
 _RETURN = "return"  # stands for the end of a block among the uses of a value

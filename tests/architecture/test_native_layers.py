@@ -20,6 +20,22 @@ LAYERS = (
     ("capi",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+# Within jit, what the headers know: a graph is the same whoever makes, rewrites, prints or runs it.
+JIT = {
+    "ir": (),
+    "machine": (),
+    "builtins": (),
+    "resolve": ("ir",),
+    "text": ("ir",),
+    "trace": ("ir",),
+    "peephole": ("ir",),
+    "passes": ("ir",),
+    "run": ("ir",),
+    "scalar": ("ir", "machine"),
+    "fused": ("machine",),
+    "group": ("ir", "fused"),
+    "model": ("function.h",),
+}
 # What the generator writes, by the folder whose part it is. ops/ only declares calls through the dispatcher.
 GENERATED = {
     "generated/ops.h": "dispatch",
@@ -54,6 +70,20 @@ def test_a_layer_includes_only_lower_layers(folder: str) -> None:
         other = layer_of(use.target)
         if other in RANK and other != folder and RANK[other] >= RANK[folder]:
             broken.append(f"{use}: {folder} does not know {other}")
+    assert not broken, told(broken)
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(path.name for path in (ROOT / "csrc" / "jit").iterdir() if path.is_dir())
+)
+def test_a_header_of_jit_knows_what_it_stands_on(folder: str) -> None:
+    assert folder in JIT, f"csrc/jit/{folder}: say here what its headers may include"
+    broken = [
+        f"{use}: headers of {folder}/ include {' and '.join(JIT[folder]) or 'nothing else of jit/'}"
+        for use in uses_of(f"jit/{folder}")
+        if use.file.endswith(".h") and use.target.startswith("jit/")
+        if use.target.split("/")[1] not in (folder, *JIT[folder])
+    ]
     assert not broken, told(broken)
 
 

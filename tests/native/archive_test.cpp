@@ -1,5 +1,5 @@
 // Safetensors files: what was written is read, through the mapped file; what is damaged is refused.
-#include "jit/archive.h"
+#include "jit/model/archive.h"
 
 #include <unistd.h>
 

@@ -6,8 +6,8 @@
 #include "check.h"
 #include "jit/builtins/builtin.h"
 #include "jit/builtins/side_effects.h"
-#include "jit/print.h"
-#include "jit/signature.h"
+#include "jit/resolve/signature.h"
+#include "jit/text/print.h"
 #include "tensor/tensor.h"
 
 namespace uh::test {

@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "check.h"
-#include "jit/executor.h"
 #include "jit/function.h"
-#include "jit/parse.h"
+#include "jit/run/executor.h"
+#include "jit/text/parse.h"
 #include "recording.h"
 
 namespace uh::test {

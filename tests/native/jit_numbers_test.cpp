@@ -4,11 +4,11 @@
 #include <string>
 
 #include "check.h"
-#include "jit/code.h"
-#include "jit/interpret.h"
-#include "jit/parse.h"
-#include "jit/print.h"
-#include "jit/scalar_program.h"
+#include "jit/run/code.h"
+#include "jit/run/interpret.h"
+#include "jit/scalar/program.h"
+#include "jit/text/parse.h"
+#include "jit/text/print.h"
 
 namespace uh::test {
 namespace {

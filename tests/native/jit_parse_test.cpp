@@ -1,8 +1,8 @@
 // Texts of types and graphs: what is read, that it is written again as it was, and nonsense.
 #include "check.h"
-#include "jit/parse.h"
-#include "jit/print.h"
-#include "jit/verify.h"
+#include "jit/ir/verify.h"
+#include "jit/text/parse.h"
+#include "jit/text/print.h"
 #include "tensor/tensor.h"
 
 namespace uh::test {

@@ -3,10 +3,10 @@
 #include "check.h"
 #include "dispatch/dispatcher.h"
 #include "jit/builtins/builtin.h"
-#include "jit/print.h"
-#include "jit/resolve.h"
-#include "jit/signature.h"
-#include "jit/verify.h"
+#include "jit/ir/verify.h"
+#include "jit/resolve/resolve.h"
+#include "jit/resolve/signature.h"
+#include "jit/text/print.h"
 
 namespace uh::test {
 namespace {

@@ -6,12 +6,12 @@
 #include "base/json.h"
 #include "capi/underhood.h"
 #include "check.h"
-#include "jit/executor.h"
 #include "jit/function.h"
-#include "jit/interpret.h"
-#include "jit/interrupt.h"
-#include "jit/parse.h"
-#include "jit/print.h"
+#include "jit/run/executor.h"
+#include "jit/run/interpret.h"
+#include "jit/run/interrupt.h"
+#include "jit/text/parse.h"
+#include "jit/text/print.h"
 #include "recording.h"
 
 namespace uh::test {

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "graph.h"
-#include "jit/executor.h"
 #include "jit/function.h"
-#include "jit/parse.h"
+#include "jit/run/executor.h"
+#include "jit/text/parse.h"
 #include "recording.h"
 
 namespace uh::test {

@@ -2,9 +2,9 @@
 #include "check.h"
 #include "dispatch/dispatcher.h"
 #include "jit/function.h"
-#include "jit/parse.h"
-#include "jit/resolve.h"
-#include "jit/verify.h"
+#include "jit/ir/verify.h"
+#include "jit/resolve/resolve.h"
+#include "jit/text/parse.h"
 
 namespace uh::test {
 namespace {

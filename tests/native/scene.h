@@ -73,7 +73,7 @@ class Scene {
   Sizes batch;                          // what `*` in a recipe stands for
   int any, floating, inexact, complex;  // dtypes: of no kind, of that kind
   bool gradients() const { return gradients_; }
-  std::vector<uh_handle> leaves;        // tensors that require gradients; none in half the scenes
+  std::vector<uh_handle> leaves;  // tensors that require gradients; none in half the scenes
 
  private:
   uh_handle laid_out(const Wanted& wanted);

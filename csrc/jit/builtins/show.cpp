@@ -5,7 +5,7 @@
 #include "jit/builtins/decimals.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/formats.h"
-#include "jit/type.h"
+#include "jit/ir/type.h"
 #include "ops/copy/copy.h"
 
 namespace uh::jit {

@@ -1,7 +1,7 @@
 // canonicalise: programs that are equal but for names and the order of operands print equally.
 #include <unordered_map>
 
-#include "jit/effects.h"
+#include "jit/ir/effects.h"
 #include "jit/pass.h"
 
 namespace uh::jit {

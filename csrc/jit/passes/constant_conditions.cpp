@@ -4,7 +4,7 @@
 // blocks return alike, and a bool that only says which block was taken, do not need the If. A Loop
 // whose condition is false at the start never runs.
 #include "jit/builtins/builtin.h"
-#include "jit/constants.h"
+#include "jit/ir/constants.h"
 #include "jit/pass.h"
 
 namespace uh::jit {

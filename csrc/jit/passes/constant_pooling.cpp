@@ -2,9 +2,9 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "jit/alias.h"
-#include "jit/constants.h"
-#include "jit/effects.h"
+#include "jit/ir/alias.h"
+#include "jit/ir/constants.h"
+#include "jit/ir/effects.h"
 #include "jit/pass.h"
 #include "tensor/tensor.h"
 

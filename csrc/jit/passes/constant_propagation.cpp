@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "generated/ops/copy.h"
-#include "jit/alias.h"
 #include "jit/builtins/builtin.h"
-#include "jit/constants.h"
+#include "jit/ir/alias.h"
+#include "jit/ir/constants.h"
 #include "jit/pass.h"
 #include "tensor/thread_state.h"
 

@@ -9,11 +9,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "jit/alias.h"
-#include "jit/constants.h"
-#include "jit/effects.h"
+#include "jit/ir/alias.h"
+#include "jit/ir/constants.h"
+#include "jit/ir/effects.h"
 #include "jit/pass.h"
-#include "jit/print.h"
+#include "jit/text/print.h"
 
 namespace uh::jit {
 namespace {

@@ -5,8 +5,8 @@
 // values carried by a Loop live one by one: a node around them may live and they may not.
 #include <unordered_set>
 
-#include "jit/alias.h"
-#include "jit/effects.h"
+#include "jit/ir/alias.h"
+#include "jit/ir/effects.h"
 #include "jit/pass.h"
 
 namespace uh::jit {

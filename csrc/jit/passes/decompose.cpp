@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "generated/ops/copy.h"
-#include "jit/fusible.h"
+#include "jit/group/fusible.h"
 #include "jit/pass.h"
 
 namespace uh::jit {

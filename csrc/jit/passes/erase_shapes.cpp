@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "jit/pass.h"
-#include "jit/signature.h"
+#include "jit/resolve/signature.h"
 #include "ops/copy/copy.h"
 
 namespace uh::jit {

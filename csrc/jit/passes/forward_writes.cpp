@@ -3,7 +3,7 @@
 //
 // So that one Value stands for one tensor, as the rules about writes want it.
 #include "jit/pass.h"
-#include "jit/signature.h"
+#include "jit/resolve/signature.h"
 
 namespace uh::jit {
 namespace {

@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "jit/alias.h"
-#include "jit/fusible.h"
-#include "jit/fusion_group.h"
+#include "jit/group/fusible.h"
+#include "jit/group/fusion_group.h"
+#include "jit/group/saved.h"
+#include "jit/ir/alias.h"
 #include "jit/pass.h"
-#include "jit/saved.h"
 
 namespace uh::jit {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "jit/alias.h"
-#include "jit/fusible.h"
+#include "jit/group/fusible.h"
+#include "jit/ir/alias.h"
 #include "jit/pass.h"
 
 namespace uh::jit {

@@ -5,7 +5,7 @@
 // the graph takes and returns stays as it is.
 #include <set>
 
-#include "jit/constants.h"
+#include "jit/ir/constants.h"
 #include "jit/pass.h"
 
 namespace uh::jit {

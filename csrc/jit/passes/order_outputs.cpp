@@ -5,8 +5,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "jit/ir/rewrite.h"
 #include "jit/pass.h"
-#include "jit/rewrite.h"
 
 namespace uh::jit {
 namespace {

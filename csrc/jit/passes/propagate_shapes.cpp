@@ -9,11 +9,11 @@
 #include <unordered_map>
 
 #include "dispatch/dispatcher.h"
-#include "jit/alias.h"
-#include "jit/effects.h"
-#include "jit/fusible.h"
+#include "jit/group/fusible.h"
+#include "jit/ir/alias.h"
+#include "jit/ir/effects.h"
 #include "jit/pass.h"
-#include "jit/signature.h"
+#include "jit/resolve/signature.h"
 
 namespace uh::jit {
 namespace {

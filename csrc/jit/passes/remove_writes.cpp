@@ -9,11 +9,11 @@
 #include <memory>
 
 #include "dispatch/dispatcher.h"
-#include "jit/alias.h"
-#include "jit/fusible.h"
+#include "jit/group/fusible.h"
+#include "jit/group/saved.h"
+#include "jit/ir/alias.h"
 #include "jit/pass.h"
-#include "jit/saved.h"
-#include "jit/signature.h"
+#include "jit/resolve/signature.h"
 
 namespace uh::jit {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "jit/builtins/builtin.h"
-#include "jit/effects.h"
 #include "jit/fused/table.h"
-#include "jit/rewrite.h"
+#include "jit/ir/effects.h"
+#include "jit/ir/rewrite.h"
 
 namespace uh::jit {
 namespace {

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "jit/alias.h"
-#include "jit/constants.h"
-#include "jit/graph.h"
+#include "jit/ir/alias.h"
+#include "jit/ir/constants.h"
+#include "jit/ir/graph.h"
 
 namespace uh::jit {
 

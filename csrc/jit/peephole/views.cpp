@@ -1,7 +1,7 @@
 // Views of views: turned there and back, looked at in two ways one after the other, or not at all.
 #include <algorithm>
 
-#include "jit/effects.h"
+#include "jit/ir/effects.h"
 #include "jit/peephole/rules.h"
 
 namespace uh::jit {

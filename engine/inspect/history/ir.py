@@ -1,6 +1,6 @@
 """A graph of the JIT as it was at some moment: a recorded snapshot, and the edits since.
 
-Snapshots are what csrc/jit/snapshot.h writes, edits are those of Note [Edits] in csrc/jit/graph.h. The
+Snapshots are what csrc/jit/ir/snapshot.h writes, edits are those of Note [Edits] in csrc/jit/ir/graph.h. The
 text is PyTorch's, line by line, each with the numbers of the node and the values in it.
 """
 

@@ -1,0 +1,33 @@
+// What the Nodes of eager calls save for their gradients.
+//
+// What: a backward pass fails where a saved tensor was written to after the call. Who groups calls,
+// or makes new tensors instead of writing, asks here which writes such a failure depends on.
+// Invariant: true where it is not known. If violated: compiled code gives a gradient where eager
+// raises an error.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+struct SavedByOperator {
+  const char* name;    // "mul.Tensor"
+  uint32_t arguments;  // a bit for each
+  bool result;
+};
+// Operators with gradient formulas, by name: generated from the yaml (codegen/saved.py).
+std::span<const SavedByOperator> saved_table();
+
+bool saves_input(const Node& node, size_t index);
+bool saves_result(const Node& node);
+
+// Whether anything in the graph may require a gradient, as far as types say.
+bool may_want_gradients(const Graph& graph);
+
+// Whether `write` is done after the node has run: later, or in a loop that both are in.
+bool is_done_after(const Node& write, const Node& node);
+
+}  // namespace uh::jit

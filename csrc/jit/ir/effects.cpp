@@ -1,0 +1,199 @@
+#include "jit/ir/effects.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "jit/builtins/builtin.h"
+#include "jit/ir/alias.h"
+
+namespace uh::jit {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+const std::unordered_map<std::string_view, Role>& roles() {
+  static const auto* table = new std::unordered_map<std::string_view, Role>{
+      {"prim::Constant", Role::kConstant},
+      {"prim::ListConstruct", Role::kList},
+      {"prim::DictConstruct", Role::kDict},
+      {"prim::CreateObject", Role::kObject},
+      {"prim::TupleConstruct", Role::kSame},
+      {"prim::TupleUnpack", Role::kSame},
+      {"prim::TupleIndex", Role::kSame},
+      {"prim::TupleSlice", Role::kSame},
+      {"prim::unchecked_cast", Role::kSame},
+      {"prim::ListUnpack", Role::kTakeOut},
+      {"prim::GetAttr", Role::kTakeOut},
+      {"prim::SetAttr", Role::kSetAttr},
+      {"prim::If", Role::kBlocks},
+      {"prim::Loop", Role::kBlocks},
+      {"prim::FusionGroup", Role::kFresh},
+      {"prim::Uninitialized", Role::kNothing},
+      {"prim::isinstance", Role::kNothing},
+      {"prim::Return", Role::kNothing},
+      {"prim::RaiseException", Role::kNothing},
+      {"prim::Param", Role::kNothing},
+  };
+  return *table;
+}
+
+// Of what has no operator: these are pure, anything that is not here is not.
+bool quiet_kind(const Node& node) {
+  const auto it = roles().find(node.kind().text());
+  return it != roles().end() && !node.is("prim::RaiseException") && !node.is("prim::SetAttr");
+}
+
+bool random_always(std::string_view name) {
+  static const Names names = {"rand",        "randn",       "randint",      "randperm",
+                              "rand_like",   "randn_like",  "randint_like", "uniform_",
+                              "normal_",     "random_",     "bernoulli_",   "bernoulli",
+                              "multinomial", "normal",      "exponential_", "geometric_",
+                              "cauchy_",     "log_normal_", "poisson"};
+  return names.count(name) != 0;
+}
+
+bool is_constant(const Value* value, const auto& wanted) {
+  const IValue* constant = value ? value->constant() : nullptr;
+  const auto* held = constant ? constant->get_if<std::decay_t<decltype(wanted)>>() : nullptr;
+  return held && *held == wanted;
+}
+
+// Of operators that drop elements at random while training; off where that is known.
+bool drops(const Node& node) {
+  const Value* dropout = node.input("dropout_p");
+  if (!dropout) dropout = node.input("dropout");
+  const Value* train = node.input("train");
+  const std::string& name = node.op()->schema().name;
+  const bool dropping =
+      name.find("dropout") != std::string::npos && name != "native_dropout_backward";
+  if (!dropping && !dropout) return false;
+  if (is_constant(train, false)) return false;
+  const Value* p = dropping ? node.input("p") : dropout;
+  return !is_constant(p, 0.0) && !is_constant(p, int64_t{0});
+}
+
+bool random_itself(const Node& node) {
+  if (!node.op() || as_builtin(node.op()) || node.op()->name_space() != "aten") return false;
+  return random_always(node.op()->schema().name) || drops(node);
+}
+
+bool effect_itself(const Node& node) {
+  if (const Builtin* builtin = as_builtin(node.op())) return builtin->has_effect();
+  if (node.op()) return random_itself(node);
+  return !quiet_kind(node);
+}
+
+bool any_inside(const Node& node, bool (*holds)(const Node&)) {
+  if (holds(node)) return true;
+  for (const Block* block : node.blocks()) {
+    for (const Node* inner = block->first(); inner != block->return_node(); inner = inner->next())
+      if (any_inside(*inner, holds)) return true;
+  }
+  return false;
+}
+
+bool writes_itself(const Node& node) { return !written_inputs(node).empty(); }
+
+bool is_number(const Type& type) {
+  return type.is(TypeKind::kInt) || type.is(TypeKind::kFloat) || type.is(TypeKind::kBool) ||
+         type.is(TypeKind::kComplex) || type.is(TypeKind::kNumber);
+}
+
+// Where two tensors are laid out in different orders, the result is laid out as the first.
+bool same_layout(const Type& a, const Type& b) {
+  const TensorFacts &x = a.facts(), &y = b.facts();
+  const auto known = [](const std::optional<Dims>& dims) {
+    return dims && std::all_of(dims->begin(), dims->end(), [](int64_t n) { return n >= 0; });
+  };
+  const auto equal = [](const Dims& p, const Dims& q) {
+    return std::equal(p.begin(), p.end(), q.begin(), q.end());
+  };
+  return known(x.sizes) && known(y.sizes) && known(x.strides) && known(y.strides) &&
+         equal(*x.sizes, *y.sizes) && equal(*x.strides, *y.strides);
+}
+
+}  // namespace
+
+bool Node::has_side_effects() const { return any_inside(*this, effect_itself); }
+
+bool Node::is_deterministic() const { return !any_inside(*this, random_itself); }
+
+bool is_pure(const Node& node) {
+  return !node.has_side_effects() && !any_inside(node, writes_itself);
+}
+
+Role role_of(const Node& node) {
+  if (as_builtin(node.op())) {
+    const bool memory = !written_inputs(node).empty() ||
+                        std::any_of(node.outputs().begin(), node.outputs().end(),
+                                    [](const Value* v) { return holds_memory(*v->type()); });
+    return memory ? Role::kBuiltin : Role::kNothing;
+  }
+  if (node.op()) return Role::kOperator;
+  const auto it = roles().find(node.kind().text());
+  return it == roles().end() ? Role::kCall : it->second;
+}
+
+bool may_hand_on(const OperatorInfo& op) {
+  return op.differentiation() == Differentiation::kComposite || op.name_space() != "aten" ||
+         op.schema().name.starts_with("unsafe_") || op.schema().name == "_unsafe_view";
+}
+
+bool writes_items(const Node& node) {
+  if (!node.op()) return false;
+  const std::string& name = node.op()->schema().name;  // "_fused_adam_"
+  return name.starts_with("_fused_") && name.ends_with("_");
+}
+
+bool changes_shape(const Node& node) {
+  if (!node.op()) return role_of(node) == Role::kCall;
+  static const Names names = {"t_",          "transpose_", "squeeze_",  "unsqueeze_",
+                              "as_strided_", "swapaxes_",  "swapdims_", "resize_",
+                              "resize_as_",  "set_",       "detach_",   "requires_grad_"};
+  const Schema& schema = node.op()->schema();
+  // An out= is resized where it does not fit.
+  return names.count(schema.name) != 0 || schema.overload.ends_with("out");
+}
+
+std::vector<Value*> written_inputs(const Node& node) {
+  std::vector<Value*> all;
+  if (!node.op()) {
+    if (node.is("prim::SetAttr")) all.push_back(node.input(0));
+    return all;
+  }
+  const Schema& schema = node.op()->schema();
+  for (size_t i = 0; i < schema.arguments.size() && i < node.inputs().size(); ++i)
+    if (schema.arguments[i].written) all.push_back(node.input(i));
+  const Value* training = node.input("training");
+  if (!training) training = node.input("use_input_stats");
+  if (training && schema.name.ends_with("_norm") && !is_constant(training, false)) {
+    for (const std::string_view name : {"running_mean", "running_var"}) {
+      Value* statistic = node.input(name);
+      if (statistic && !statistic->type()->is(TypeKind::kNone)) all.push_back(statistic);
+    }
+  }
+  if (writes_items(node)) {
+    for (Value* input : node.inputs())
+      if (input->type()->is(TypeKind::kList) && holds_memory(*input->type()->element()))
+        all.push_back(input);
+  }
+  return all;
+}
+
+bool commutes(const Node& node) {
+  static const Names names = {"aten::add",         "aten::mul",        "aten::eq",
+                              "aten::ne",          "aten::maximum",    "aten::minimum",
+                              "aten::logical_and", "aten::logical_or", "aten::logical_xor",
+                              "aten::bitwise_and", "aten::bitwise_or", "aten::bitwise_xor",
+                              "aten::__and__",     "aten::__or__",     "aten::__xor__"};
+  if (node.inputs().size() < 2 || names.count(node.kind().text()) == 0) return false;
+  const Type &a = *node.input(0)->type(), &b = *node.input(1)->type();
+  if (is_number(a) && is_number(b)) return same_type(a, b);  // add.int_float has its order
+  if (!a.is(TypeKind::kTensor) || !b.is(TypeKind::kTensor) || !same_layout(a, b)) return false;
+  const Value* alpha = node.input("alpha");
+  return !alpha || is_constant(alpha, int64_t{1});
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,39 @@
+// What a node does beside computing its outputs, and how it hands memory on: told from its kind and
+// schema alone. alias.h follows the memory through a graph.
+#pragma once
+
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+// How a node's outputs come to be, as far as memory goes.
+enum class Role : int8_t {
+  kNothing,   // no output holds memory
+  kConstant,  // what it gives was there before
+  kList,
+  kDict,
+  kObject,   // a new one
+  kSame,     // an output is one of the inputs
+  kTakeOut,  // an output is something in the inputs
+  kSetAttr,
+  kBlocks,    // If, Loop
+  kFresh,     // tensors of its own
+  kOperator,  // as its schema says
+  kBuiltin,   // of lists and dictionaries
+  kCall,      // of something that nobody looked into
+};
+Role role_of(const Node& node);
+
+// Whether a result of the operator may be an argument, or a view of one, though its schema does not
+// say so: reshape, contiguous.
+bool may_hand_on(const OperatorInfo& op);
+// Whether it writes the tensors in the lists that written_inputs() names: the steps of optimisers.
+bool writes_items(const Node& node);
+// Whether what it writes may have another shape afterwards.
+bool changes_shape(const Node& node);
+
+// Whether the first two inputs may stand in either order, and nothing changes, not even the layout
+// of the result.
+bool commutes(const Node& node);
+
+}  // namespace uh::jit

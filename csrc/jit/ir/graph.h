@@ -1,0 +1,380 @@
+// Graph: a program in SSA form. A Graph owns Nodes in nested Blocks; Nodes make Values.
+//
+// What: PyTorch's IR, with its text (print.h, parse.h). A Node has a kind ("aten::mul",
+// "prim::If"), inputs, outputs, attributes and blocks. A Block begins with parameters (the outputs
+// of its param node) and ends with what it returns (the inputs of its return node).
+// Invariant: a Value is used only after it was made, in the same or an inner block; `uses` lists
+// exactly the inputs that name it. verify() checks all of it. If violated: the interpreter reads a
+// register that nobody wrote.
+//
+// Note [Origins]: every Node and Value has a number that no other has in the process, also not in
+// another graph. A Value's origins are the numbers of the Values that it was made from: of the
+// graph that was copied, of the function that was inlined, of the nodes that a rewrite looked at.
+// With the source spans of Nodes, every Value of every graph leads back to lines of the program.
+//
+// Note [Edits]: a graph changes only through the functions below, each of which is one Edit. What a
+// pass does stands in Rewrites (rewrite.h), which keep the Edits: applied one by one to the
+// snapshot of a graph (snapshot.h) they give every graph in between, up to the last.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "dispatch/operator.h"
+#include "jit/ir/type.h"
+
+namespace uh::jit {
+
+class Graph;
+class Block;
+class Node;
+class Value;
+using GraphRef = Ref<Graph>;
+
+// A kind or the name of an attribute: compared by address.
+class Symbol {
+ public:
+  Symbol() : Symbol("") {}
+  Symbol(std::string_view text);
+  Symbol(const char* text) : Symbol(std::string_view(text)) {}
+  const std::string& text() const { return *text_; }
+  bool operator==(Symbol other) const { return text_ == other.text_; }
+  bool starts_with(std::string_view prefix) const { return text_->starts_with(prefix); }
+
+ private:
+  const std::string* text_;
+};
+
+// A piece of source text, and a part of it. Lines count from 1, columns from 0, ends are exclusive.
+struct Source : RefCounted {
+  std::string file;
+  int first_line = 1;  // of `text` within the file
+  std::string text;
+};
+struct CallSite;
+struct Span {
+  Ref<Source> source;
+  int line = 0, column = 0, end_line = 0, end_column = 0;
+  Ref<CallSite> caller = {};  // of a node that was inlined: where the call stood
+
+  explicit operator bool() const { return static_cast<bool>(source); }
+  std::string text() const;  // "model.py:12:8"
+};
+
+struct CallSite : RefCounted {
+  explicit CallSite(Span s) : span(std::move(s)) {}
+  const Span span;
+};
+
+struct Use {
+  Node* node;
+  size_t index;
+  bool operator==(const Use&) const = default;
+};
+
+class Value {
+ public:
+  int64_t id() const { return id_; }
+  // What graphs print behind %: "x.1", or a number of the graph.
+  const std::string& name() const { return name_; }
+  bool has_name() const { return named_; }  // other than a number
+  const TypeRef& type() const { return type_; }
+  Node* node() const { return node_; }
+  size_t offset() const { return offset_; }
+  Graph& graph() const;
+  Block* block() const;  // that it is made in
+  bool is_param() const;
+  const std::vector<Use>& uses() const { return uses_; }
+  bool has_uses() const { return !uses_.empty(); }
+  const std::vector<int64_t>& origins() const { return origins_; }
+
+  void set_type(TypeRef type);
+  // Made unique within the graph: "x" becomes "x.1", "x.2"...
+  void set_name(std::string_view name);
+  void add_origin(int64_t id);
+  void copy_facts(const Value& other);  // type, name and origin
+  // Every use becomes one of `other`; this Value stays, unused.
+  void replace_uses_with(Value* other);
+  // The same for uses that come after `node` in its block (and blocks within).
+  void replace_uses_after(const Node* node, Value* other);
+
+  // The constant that it is, where its node is prim::Constant.
+  const IValue* constant() const;
+
+ private:
+  friend class Node;
+  friend class Block;
+  friend class Graph;
+  Value(Node* node, size_t offset, int64_t id, TypeRef type)
+      : node_(node), offset_(offset), id_(id), type_(std::move(type)) {}
+  Node* node_;
+  size_t offset_;
+  int64_t id_;
+  TypeRef type_;
+  std::string name_;
+  bool named_ = false;
+  std::vector<Use> uses_;
+  std::vector<int64_t> origins_;
+};
+
+// An attribute of a Node: a plain value, a graph (Subgraph of a fusion group), types.
+struct Attribute {
+  IValue value;
+  GraphRef graph;
+  std::vector<TypeRef> types;
+  Ref<RefCounted> object;  // a Function of prim::Constant[name=...]
+};
+
+class Node {
+ public:
+  int64_t id() const { return id_; }
+  Symbol kind() const { return kind_; }
+  bool is(Symbol kind) const { return kind_ == kind; }
+  // Asked of every node by every pass: no need to look the text up.
+  bool is(const char* kind) const { return kind_.text() == kind; }
+  // The operator or builtin that the node calls; null for prim:: nodes that are none.
+  const OperatorInfo* op() const { return op_; }
+  // By name and overload: node.is_op("aten::add.Tensor").
+  bool is_op(std::string_view full_name) const;
+
+  const std::vector<Value*>& inputs() const { return inputs_; }
+  const std::vector<Value*>& outputs() const { return outputs_; }
+  const std::vector<Block*>& blocks() const { return blocks_; }
+  Value* input(size_t i) const { return inputs_[i]; }
+  // The input of an argument of the operator's schema; null when the schema has none of that name.
+  Value* input(std::string_view argument) const;
+  Value* output() const { return outputs_[0]; }  // the only one
+  Value* output(size_t i) const { return outputs_[i]; }
+  Block* block(size_t i) const { return blocks_[i]; }
+
+  Graph& graph() const { return *graph_; }
+  Block* owner() const { return owner_; }   // the block that it stands in; null while it does not
+  Node* next() const { return next_; }      // the return node after the last
+  Node* prev() const { return prev_; }      // the param node before the first
+  bool is_before(const Node* other) const;  // both in one graph, also in different blocks
+  const Span& span() const { return span_; }
+  void set_span(Span span) { span_ = std::move(span); }
+
+  const std::map<std::string, Attribute>& attributes() const { return attributes_; }
+  const Attribute* attribute(std::string_view name) const;  // null when there is none
+  std::string text_attribute(std::string_view name) const;  // "" when there is none
+  void set_attribute(std::string_view name, Attribute attribute);
+  void set_attribute(std::string_view name, IValue value) {
+    set_attribute(name, Attribute{std::move(value), {}, {}, {}});
+  }
+  void drop_attribute(std::string_view name);
+
+  void set_op(const OperatorInfo* op);  // the kind follows
+  void set_input(size_t i, Value* value);
+  void add_input(Value* value);
+  void insert_input(size_t i, Value* value);
+  void drop_input(size_t i);
+  void drop_inputs();
+  Value* add_output(TypeRef type = tensor_type());
+  void drop_output(size_t i);  // must have no uses
+  Block* add_block();
+  void drop_block(size_t i);
+
+  // Where it stands. A new node stands nowhere.
+  Node* insert_before(Node* other);
+  Node* insert_after(Node* other);
+  Node* append_to(Block* block);
+  void move_before(Node* other);
+  // Out of its block, and gone; its outputs must have no uses.
+  void destroy();
+
+  // PyTorch's questions, told from the schema.
+  bool writes() const;            // an input, in place
+  bool has_side_effects() const;  // prints, raises, draws random numbers, sets an attribute
+  bool is_deterministic() const;  // not random
+  bool is_constant() const;
+
+ private:
+  friend class Graph;
+  friend class Block;
+  friend class Value;
+  Node(Graph* graph, Symbol kind, int64_t id) : graph_(graph), kind_(kind), id_(id) {}
+  void unlink();
+  void forget_use(size_t i);
+
+  Graph* graph_;
+  Symbol kind_;
+  int64_t id_;
+  const OperatorInfo* op_ = nullptr;
+  std::vector<Value*> inputs_, outputs_;
+  std::vector<Block*> blocks_;
+  void tell_held();
+  std::unique_ptr<HeldTensors> held_;  // goes after the constants that it tells of
+  std::map<std::string, Attribute> attributes_;
+  Span span_;
+  Block* owner_ = nullptr;
+  Node* next_ = nullptr;
+  Node* prev_ = nullptr;
+};
+
+class Block {
+ public:
+  int64_t id() const { return id_; }
+  const std::vector<Value*>& params() const { return param_->outputs_; }
+  const std::vector<Value*>& returns() const { return return_->inputs_; }
+  Node* param_node() const { return param_; }
+  Node* return_node() const { return return_; }
+  Node* first() const { return param_->next_; }  // the return node of an empty block
+  Node* last() const { return return_->prev_; }
+  bool empty() const { return first() == return_; }
+  Graph& graph() const { return *graph_; }
+  Node* owner() const { return owner_; }  // the If or Loop around it; null of the outermost
+
+  Value* add_param(TypeRef type = tensor_type()) { return param_->add_output(std::move(type)); }
+  void drop_param(size_t i) { param_->drop_output(i); }
+  void add_return(Value* value) { return_->add_input(value); }
+  void set_return(size_t i, Value* value) { return_->set_input(i, value); }
+  void drop_return(size_t i) { return_->drop_input(i); }
+  // The Nodes now in it, in order: safe to change the block while going through them, as long as
+  // no Node further on is destroyed.
+  std::vector<Node*> nodes() const;
+
+ private:
+  friend class Graph;
+  friend class Node;
+  Graph* graph_ = nullptr;
+  Node* owner_ = nullptr;
+  int64_t id_ = 0;
+  Node* param_ = nullptr;
+  Node* return_ = nullptr;
+};
+
+enum class EditKind : int8_t {
+  kCreate,         // a = node, text = kind, words = operator's schema; outputs follow as kAddOutput
+  kInsert,         // a = node, b = block, c = node it stands before (the block's return node: last)
+  kUnlink,         // a = node
+  kDestroy,        // a = node
+  kSetInput,       // a = node, b = index, c = value
+  kInsertInput,    // a = node, b = index, c = value
+  kDropInput,      // a = node, b = index
+  kAddOutput,      // a = node, b = value, text = type, words = name
+  kDropOutput,     // a = node, b = index
+  kAddBlock,       // a = node, b = block, c = its param node, d = its return node
+  kDropBlock,      // a = node, b = index
+  kSetType,        // a = value, text = type
+  kSetName,        // a = value, text = name
+  kSetAttribute,   // a = node, text = name, words = text of the value (a graph: its snapshot)
+  kDropAttribute,  // a = node, text = name
+  kSetKind,        // a = node, text = kind
+  kReplaced,       // a = value, b = value that stands in its place: told beside the kSetInputs
+  kOrigin,         // a = value, b = value it was made from
+  kSpan,           // a = node, text = file, words = "line:column:end_line:end_column"
+};
+struct Edit {
+  EditKind kind;
+  int64_t a = 0, b = 0, c = 0, d = 0;
+  std::string text, words;
+};
+
+class Rewrite;
+
+class Graph final : public RefCounted {
+ public:
+  Graph();
+  ~Graph() override;
+
+  int64_t id() const { return id_; }
+  const std::string& name() const { return name_; }  // of the function; may be empty
+  void set_name(std::string name) { name_ = std::move(name); }
+  // The number of the function that it is a graph of, or will be, in events; 0: of none. A copy is
+  // one of the same function.
+  int64_t function() const { return function_; }
+  void set_function(int64_t number) { function_ = number; }
+  // The same, drawn now where there is none: the compiler's passes run before the function is made.
+  int64_t reserve_function();
+  // For the function that is made of this graph. Another one of the same graph has its own number.
+  int64_t take_function();
+  static int64_t alive();                  // how many graphs there are
+  Block* block() const { return block_; }  // the outermost
+  const std::vector<Value*>& inputs() const { return block_->params(); }
+  const std::vector<Value*>& outputs() const { return block_->returns(); }
+  Value* add_input(std::string_view name = "", TypeRef type = tensor_type());
+  void add_output(Value* value) { block_->add_return(value); }
+
+  // New nodes, standing nowhere; outputs are Tensors until told.
+  Node* create(Symbol kind, const std::vector<Value*>& inputs = {}, size_t outputs = 1);
+  // The call of an operator, all arguments of its schema given; types of results from the schema.
+  Node* create_call(const OperatorInfo& op, const std::vector<Value*>& inputs);
+  Node* create_constant(IValue value);  // typed by its value; None, numbers, texts, tensors, lists
+  // The same, inserted at the insertion point; the constant goes before it.
+  Node* insert(Node* node) { return node->insert_before(insert_point_); }
+  Value* insert_constant(IValue value) {
+    return insert(create_constant(std::move(value)))->output();
+  }
+  Node* insert_point() const { return insert_point_; }
+  void set_insert_point(Node* before) { insert_point_ = before; }
+  void set_insert_point(Block* end_of) { insert_point_ = end_of->return_node(); }
+  // What new nodes without a span get.
+  void set_span(Span span) { span_ = std::move(span); }
+  const Span& span() const { return span_; }
+
+  // A copy with numbers of its own, each Value with the copied one as its origin.
+  GraphRef copy() const;
+  // Copies a node with its blocks; `value` says what stands for each Value from outside.
+  using ValueMap = std::function<Value*(Value*)>;
+  Node* clone(const Node* node, const ValueMap& value, bool origins = true);
+  // Copies the nodes of `from` before the insertion point, with `inputs` for its inputs; returns
+  // what stands for its outputs.
+  std::vector<Value*> inline_graph(const Graph& from, const std::vector<Value*>& inputs);
+
+  Node* node(int64_t id) const;  // null when there is none (any more)
+  Value* value(int64_t id) const;
+  Block* find_block(int64_t id) const;
+  size_t node_count() const { return nodes_.size(); }
+  // Changes with every edit.
+  int64_t version() const { return version_; }
+  // Every node in order, also inside of blocks.
+  void each_node(const std::function<void(Node*)>& visit) const;
+  Value* value_named(std::string_view name) const;
+  // Names and numbers as a graph has them that was built in the order of the text.
+  void renumber();
+
+  std::string text(bool with_source = true) const;  // print.cpp
+
+  // The scope of rewrite.h that is open; null outside of passes.
+  Rewrite* rewrite() const { return rewrite_; }
+
+ private:
+  friend class Node;
+  friend class Block;
+  friend class Value;
+  friend class Rewrite;
+  Block* new_block(Node* owner);
+  Node* new_node(Symbol kind);
+  Value* new_value(Node* node, TypeRef type);
+  void free_block(Block* block);
+  void edited(EditKind kind, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0);
+  void give_origins(Value* value);
+  void log_span(const Node& node);
+  bool logging() const;
+  Edit* log(EditKind kind);  // null when nobody listens
+
+  int64_t id_;
+  int64_t function_ = 0;
+  bool taken_ = false;  // there is a function of that number
+  std::string name_;
+  std::unordered_map<int64_t, std::unique_ptr<Node>> nodes_;
+  std::unordered_map<int64_t, std::unique_ptr<Value>> values_;
+  std::unordered_map<int64_t, std::unique_ptr<Block>> blocks_;
+  std::unordered_map<std::string, Value*> names_;
+  std::unordered_map<std::string, int64_t> suffixes_;
+  int64_t next_number_ = 0;
+  int64_t version_ = 0;
+  Block* block_ = nullptr;
+  Node* insert_point_ = nullptr;
+  Span span_;
+  Rewrite* rewrite_ = nullptr;
+};
+
+}  // namespace uh::jit

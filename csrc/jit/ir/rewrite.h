@@ -1,0 +1,71 @@
+// Rewrite: the scope in which a pass changes a graph, once, by one rule.
+//
+// What: `Rewrite r(graph, "x.t().t() -> x", {outer, inner});` Edits inside belong to it. Nodes made
+// inside have the span of the first node concerned, and Values made inside come from the outputs of
+// the nodes concerned (Note [Origins]). At its end the recorder is told, with the place in our own
+// source where the Rewrite stands: the explorer shows the rule's text.
+// Invariant: within a pass every edit lies in one; the pass manager refuses a pass that edits
+// outside. Rewrites do not nest.
+#pragma once
+
+#include <initializer_list>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+class Rewrite {
+ public:
+  Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
+          std::source_location where = std::source_location::current());
+  // For rules that stand in Python.
+  Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
+          std::string file, int line);
+  ~Rewrite();
+  Rewrite(const Rewrite&) = delete;
+  Rewrite& operator=(const Rewrite&) = delete;
+
+  // Said to whoever asks "why did this vanish?".
+  void because(std::string reason) { reason_ = std::move(reason); }
+
+  const std::vector<int64_t>& origins() const { return origins_; }
+  const Span& span() const { return span_; }
+  bool keeps_edits() const { return keeps_edits_; }
+  Edit* add(Edit edit);
+
+ private:
+  Graph& graph_;
+  std::string rule_, reason_, file_;
+  int line_;
+  std::vector<int64_t> nodes_;    // concerned
+  std::vector<int64_t> origins_;  // of what is made inside
+  Span span_;
+  std::vector<Edit> edits_;
+  int64_t version_;
+  bool keeps_edits_;
+};
+
+// A rewrite that is over.
+struct KeptRewrite {
+  std::string rule, reason, file;
+  int line;
+  std::vector<int64_t> nodes;
+  std::vector<Edit> edits;
+};
+
+// What a pass run did so far, and who listens: set by the pass manager around a pass.
+struct RewriteCount {
+  int64_t run = 0;                           // number of the pass run in events; 0: not recorded
+  int64_t rewrites = 0;                      // that changed something
+  int64_t edits = 0;                         // inside of rewrites
+  std::vector<KeptRewrite>* kept = nullptr;  // null: not kept
+};
+extern thread_local RewriteCount* t_rewrites;
+
+// The Edits as JSON: what REWRITE carries.
+std::string json_of(const std::vector<Edit>& edits);
+
+}  // namespace uh::jit

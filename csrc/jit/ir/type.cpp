@@ -1,0 +1,394 @@
+#include "jit/ir/type.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "autograd/meta.h"
+#include "jit/function.h"
+
+namespace uh::jit {
+namespace {
+
+// What is said of a tensor, in PyTorch's order: Float(2, 3, strides=[3, 1], requires_grad=0,
+// device=cpu).
+std::string tensor_text(const TensorFacts& facts) {
+  if (facts.nothing()) return "Tensor";
+  std::string parts;
+  const auto add = [&](const std::string& part) { parts += (parts.empty() ? "" : ", ") + part; };
+  const auto number = [](int64_t n) { return n < 0 ? std::string("*") : std::to_string(n); };
+  if (facts.sizes) {
+    for (const int64_t n : *facts.sizes) add(number(n));
+  } else {
+    add("...");
+  }
+  if (facts.strides && !facts.strides->empty()) {
+    std::string list;
+    for (const int64_t n : *facts.strides) list += (list.empty() ? "" : ", ") + number(n);
+    add("strides=[" + list + "]");
+  }
+  if (facts.requires_grad) add(*facts.requires_grad ? "requires_grad=1" : "requires_grad=0");
+  if (facts.device != Device::kUndefined) add("device=" + std::string(name(facts.device)));
+  const bool typed = facts.dtype != DType::kUndefined;
+  return (typed ? std::string(info(facts.dtype).title) : "Tensor") + "(" + parts + ")";
+}
+
+std::string joined_texts(const std::vector<TypeRef>& types, std::string (Type::*text)() const) {
+  std::string all;
+  for (const TypeRef& t : types) all += (all.empty() ? "" : ", ") + (t.get()->*text)();
+  return all;
+}
+
+// A named tuple as PyTorch prints it: NamedTuple(values : Tensor, indices : Tensor).
+std::string named_text(const Type& type) {
+  std::string all;
+  for (size_t i = 0; i < type.inner().size(); ++i) {
+    all += (i ? ", " : "") + type.field_names()[i] + " : " + type.inner()[i]->text();
+  }
+  return "NamedTuple(" + all + ")";
+}
+
+std::mutex g_lock;
+std::map<std::string, ClassType*, std::less<>>& classes() {
+  static auto* table = new std::map<std::string, ClassType*, std::less<>>;
+  return *table;
+}
+
+}  // namespace
+
+bool TensorFacts::operator==(const TensorFacts& other) const {
+  const auto same = [](const std::optional<Dims>& a, const std::optional<Dims>& b) {
+    return a.has_value() == b.has_value() &&
+           (!a || std::equal(a->begin(), a->end(), b->begin(), b->end()));
+  };
+  return dtype == other.dtype && same(sizes, other.sizes) && same(strides, other.strides) &&
+         requires_grad == other.requires_grad && device == other.device;
+}
+
+std::string Type::text() const {
+  switch (kind_) {
+    case TypeKind::kAny: return "Any";
+    case TypeKind::kTensor: return tensor_text(facts_);
+    case TypeKind::kInt: return "int";
+    case TypeKind::kFloat: return "float";
+    case TypeKind::kComplex: return "complex";
+    case TypeKind::kBool: return "bool";
+    case TypeKind::kString: return "str";
+    case TypeKind::kNone: return "NoneType";
+    case TypeKind::kNumber: return "Scalar";
+    case TypeKind::kDevice: return "Device";
+    case TypeKind::kOptional: return element()->text() + "?";
+    case TypeKind::kList: return element()->text() + "[]";
+    case TypeKind::kTuple:
+      return names_.empty() ? "(" + joined_texts(inner_, &Type::text) + ")" : named_text(*this);
+    case TypeKind::kDict: return "Dict(" + joined_texts(inner_, &Type::text) + ")";
+    case TypeKind::kFunction: return "Function";
+    case TypeKind::kClass: break;
+  }
+  fail(ErrorKind::kInternal, "type: a class without a name");
+}
+
+std::string Type::annotation() const {
+  switch (kind_) {
+    case TypeKind::kTensor: return "Tensor";
+    case TypeKind::kNone: return "None";
+    case TypeKind::kNumber: return "number";
+    case TypeKind::kDevice: return "Device";
+    case TypeKind::kOptional: return "Optional[" + element()->annotation() + "]";
+    case TypeKind::kList: return "List[" + element()->annotation() + "]";
+    case TypeKind::kTuple:
+      return inner_.empty() ? "Tuple[()]"
+                            : "Tuple[" + joined_texts(inner_, &Type::annotation) + "]";
+    case TypeKind::kDict: return "Dict[" + joined_texts(inner_, &Type::annotation) + "]";
+    default: return text();
+  }
+}
+
+TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner, std::vector<std::string> names) {
+  // An optional of an optional is one: T?? would have two ways to be None.
+  if (kind == TypeKind::kOptional &&
+      (inner[0]->is(TypeKind::kOptional) || inner[0]->is(TypeKind::kNone)))
+    return inner[0];
+  TypeRef type = TypeRef::adopt(new Type(kind));
+  type->inner_ = std::move(inner);
+  type->names_ = std::move(names);
+  return type;
+}
+
+TypeRef tensor_type(TensorFacts facts) {
+  TypeRef type = make_type(TypeKind::kTensor);
+  type->facts_ = std::move(facts);
+  return type;
+}
+
+TypeRef type_of_tensor(const Tensor& t) {
+  TensorFacts facts;
+  facts.dtype = t.dtype();
+  facts.sizes = t.sizes();
+  facts.strides = t.strides();
+  facts.requires_grad = autograd::requires_grad(t);
+  facts.device = t.device();
+  return tensor_type(std::move(facts));
+}
+
+ClassType::ClassType(std::string name) : Type(TypeKind::kClass), name_(std::move(name)) {
+  std::lock_guard guard(g_lock);
+  check(classes().emplace(name_, this).second, "jit: there is a class ", name_, " already");
+}
+
+ClassType::~ClassType() {
+  std::lock_guard guard(g_lock);
+  classes().erase(name_);
+}
+
+int64_t class_count() {
+  std::lock_guard guard(g_lock);
+  return static_cast<int64_t>(classes().size());
+}
+
+Methods::Methods(Ref<ClassType> type) : type_(std::move(type)) {}
+
+Methods::~Methods() {
+  std::lock_guard guard(g_lock);
+  if (type_->methods_ == this) type_->methods_ = nullptr;
+}
+
+namespace {
+// "weight" of "__torch__.models.Cell": what the explorer calls the one who holds a parameter.
+std::string words_of(const Object& object, size_t slot, int64_t number) {
+  const auto& type = static_cast<const ClassType&>(*object.type);
+  const std::string& name = type.name();
+  return message("attribute ", slot < type.attributes().size() ? type.attributes()[slot].name : "?",
+                 " of module ", name.substr(name.find_last_of('.') + 1), " ", number);
+}
+}  // namespace
+
+IValue new_object(ClassType& type) {
+  Object::words = &words_of;
+  return make_container<Object>(Ref<RefCounted>::share(&type), Ref<RefCounted>(type.methods()),
+                                type.attributes().size());
+}
+
+namespace {
+thread_local const ClassAliases::Names* t_aliases = nullptr;
+}
+
+ClassAliases::ClassAliases(const Names& names) : outer_(t_aliases) { t_aliases = &names; }
+ClassAliases::~ClassAliases() { t_aliases = outer_; }
+
+TypeRef find_class(std::string_view name) {
+  if (t_aliases) {
+    if (const auto it = t_aliases->find(name); it != t_aliases->end()) return it->second;
+  }
+  std::lock_guard guard(g_lock);
+  const auto it = classes().find(name);
+  if (it == classes().end() || !it->second->try_retain()) return nullptr;
+  return TypeRef::adopt(it->second);
+}
+
+int64_t ClassType::slot(std::string_view name) const {
+  for (size_t i = 0; i < attributes_.size(); ++i)
+    if (attributes_[i].name == name) return static_cast<int64_t>(i);
+  return -1;
+}
+
+void ClassType::add_attribute(Attribute attribute) {
+  check(slot(attribute.name) < 0, name_, ": has an attribute '", attribute.name, "' already");
+  attributes_.push_back(std::move(attribute));
+}
+
+Ref<Methods> ClassType::methods() {
+  std::lock_guard guard(g_lock);
+  if (methods_ && methods_->try_retain()) return Ref<Methods>::adopt(methods_);
+  Ref<Methods> made = make_ref<Methods>(Ref<ClassType>::share(this));
+  methods_ = made.get();
+  return made;
+}
+
+Ref<Function> ClassType::method(std::string_view name) const {
+  const Ref<Methods> methods = const_cast<ClassType*>(this)->methods();
+  for (const auto& [held, function] : methods->all)
+    if (held == name) return function;
+  return nullptr;
+}
+
+void ClassType::add_method(std::string name, Ref<Function> function) {
+  check(!method(name), name_, ": has a method '", name, "' already");
+  methods()->all.emplace_back(std::move(name), std::move(function));
+}
+
+bool same_type(const Type& a, const Type& b) {
+  if (&a == &b) return true;
+  if (a.kind() != b.kind()) return false;
+  if (a.is(TypeKind::kTensor)) return a.facts() == b.facts();
+  if (a.is(TypeKind::kClass)) return a.text() == b.text();
+  if (a.inner().size() != b.inner().size() || a.field_names() != b.field_names()) return false;
+  for (size_t i = 0; i < a.inner().size(); ++i)
+    if (!same_type(*a.inner()[i], *b.inner()[i])) return false;
+  return true;
+}
+
+namespace {
+bool facts_within(const TensorFacts& a, const TensorFacts& wanted) {
+  const auto fits = [](const std::optional<Dims>& mine, const std::optional<Dims>& asked) {
+    if (!asked) return true;
+    if (!mine || mine->size() != asked->size()) return false;
+    for (size_t i = 0; i < asked->size(); ++i)
+      if ((*asked)[i] >= 0 && (*asked)[i] != (*mine)[i]) return false;
+    return true;
+  };
+  return (wanted.dtype == DType::kUndefined || wanted.dtype == a.dtype) &&
+         fits(a.sizes, wanted.sizes) && fits(a.strides, wanted.strides) &&
+         (!wanted.requires_grad || wanted.requires_grad == a.requires_grad) &&
+         (wanted.device == Device::kUndefined || wanted.device == a.device);
+}
+}  // namespace
+
+bool is_subtype(const Type& type, const Type& wanted) {
+  if (wanted.is(TypeKind::kAny) || same_type(type, wanted)) return true;
+  if (wanted.is(TypeKind::kOptional)) {
+    if (type.is(TypeKind::kNone)) return true;
+    return is_subtype(type.is(TypeKind::kOptional) ? *type.element() : type, *wanted.element());
+  }
+  if (wanted.is(TypeKind::kNumber))
+    return type.is(TypeKind::kInt) || type.is(TypeKind::kFloat) || type.is(TypeKind::kComplex) ||
+           type.is(TypeKind::kBool);
+  if (type.kind() != wanted.kind()) return false;
+  if (wanted.is(TypeKind::kTensor)) return facts_within(type.facts(), wanted.facts());
+  if (wanted.is(TypeKind::kFunction)) return true;
+  if (wanted.is(TypeKind::kList)) {
+    // Lists can be written to, so their elements are the same, up to what is known of tensors.
+    return same_type(*without_facts(type.element()), *without_facts(wanted.element()));
+  }
+  if (!wanted.is(TypeKind::kTuple) || type.inner().size() != wanted.inner().size()) return false;
+  for (size_t i = 0; i < wanted.inner().size(); ++i)
+    if (!is_subtype(*type.inner()[i], *wanted.inner()[i])) return false;
+  return true;
+}
+
+namespace {
+TensorFacts common(const TensorFacts& a, const TensorFacts& b) {
+  TensorFacts facts;
+  const auto both = [](const std::optional<Dims>& x, const std::optional<Dims>& y) {
+    std::optional<Dims> made;
+    if (!x || !y || x->size() != y->size()) return made;
+    made = *x;
+    for (size_t i = 0; i < y->size(); ++i)
+      if ((*x)[i] != (*y)[i]) (*made)[i] = -1;
+    return made;
+  };
+  if (a.dtype == b.dtype) facts.dtype = a.dtype;
+  facts.sizes = both(a.sizes, b.sizes);
+  facts.strides = both(a.strides, b.strides);
+  if (a.requires_grad == b.requires_grad) facts.requires_grad = a.requires_grad;
+  if (a.device == b.device) facts.device = a.device;
+  return facts;
+}
+}  // namespace
+
+TypeRef unify(const TypeRef& a, const TypeRef& b) {
+  if (is_subtype(*a, *b)) return b;
+  if (is_subtype(*b, *a)) return a;
+  if (a->is(TypeKind::kTensor) && b->is(TypeKind::kTensor))
+    return tensor_type(common(a->facts(), b->facts()));
+  if (a->is(TypeKind::kNone)) return optional_of(b);
+  if (b->is(TypeKind::kNone)) return optional_of(a);
+  if (a->is(TypeKind::kOptional) || b->is(TypeKind::kOptional)) {
+    const TypeRef inner = unify(a->is(TypeKind::kOptional) ? a->element() : a,
+                                b->is(TypeKind::kOptional) ? b->element() : b);
+    return inner ? optional_of(inner) : nullptr;
+  }
+  if (!a->is(TypeKind::kTuple) || !b->is(TypeKind::kTuple) ||
+      a->inner().size() != b->inner().size())
+    return nullptr;
+  std::vector<TypeRef> inner;
+  for (size_t i = 0; i < a->inner().size(); ++i) {
+    inner.push_back(unify(a->inner()[i], b->inner()[i]));
+    if (!inner.back()) return nullptr;
+  }
+  return tuple_of(std::move(inner), a->field_names());
+}
+
+TypeRef without_facts(const TypeRef& type) {
+  if (type->is(TypeKind::kTensor)) return tensor_type();
+  if (type->is(TypeKind::kClass) || type->inner().empty()) return type;
+  std::vector<TypeRef> inner;
+  for (const TypeRef& t : type->inner()) inner.push_back(without_facts(t));
+  return make_type(type->kind(), std::move(inner), type->field_names());
+}
+
+namespace {
+TypeRef common_type(const std::vector<IValue>& items, size_t limit = SIZE_MAX) {
+  TypeRef all;
+  for (size_t i = 0; i < items.size() && i < limit; ++i) {
+    const TypeRef one = without_facts(type_of(items[i]));
+    all = all ? unify(all, one) : one;
+    if (!all) return make_type(TypeKind::kAny);
+  }
+  return all ? all : tensor_type();  // as Python's [] is List[Tensor] in TorchScript
+}
+}  // namespace
+
+TypeRef type_of(const IValue& value) {
+  if (const Tensor* t = value.get_if<Tensor>()) return *t ? type_of_tensor(*t) : tensor_type();
+  if (value.get_if<int64_t>() || value.get_if<DType>()) return make_type(TypeKind::kInt);
+  if (value.get_if<double>()) return make_type(TypeKind::kFloat);
+  if (value.get_if<bool>()) return make_type(TypeKind::kBool);
+  if (value.get_if<std::string>()) return make_type(TypeKind::kString);
+  if (value.get_if<Device>()) return make_type(TypeKind::kDevice);
+  if (value.get_if<Dims>()) return list_of(make_type(TypeKind::kInt));
+  if (value.get_if<std::vector<double>>()) return list_of(make_type(TypeKind::kFloat));
+  if (value.get_if<std::vector<Tensor>>()) return list_of(tensor_type());
+  if (const Scalar* s = value.get_if<Scalar>()) {
+    static constexpr TypeKind kKinds[] = {TypeKind::kBool, TypeKind::kInt, TypeKind::kFloat,
+                                          TypeKind::kComplex};
+    return make_type(kKinds[static_cast<size_t>(s->kind())]);
+  }
+  if (const List* list = value.list()) return list_of(common_type(list->items));
+  if (const Tuple* tuple = value.tuple()) {
+    std::vector<TypeRef> inner;
+    for (const IValue& item : tuple->items) inner.push_back(type_of(item));
+    return tuple_of(std::move(inner));
+  }
+  if (const Dict* dict = value.dict()) {
+    std::vector<IValue> keys, values;
+    for (const auto& [k, v] : dict->items()) {
+      keys.push_back(k);
+      values.push_back(v);
+    }
+    if (keys.empty()) return dict_of(make_type(TypeKind::kString), tensor_type());
+    return dict_of(common_type(keys), common_type(values));
+  }
+  if (const Object* object = value.object())
+    return TypeRef::share(static_cast<Type*>(object->type.get()));
+  return make_type(TypeKind::kNone);
+}
+
+bool is_instance(const IValue& value, const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kAny: return true;
+    case TypeKind::kOptional: return value.is_none() || is_instance(value, *type.element());
+    case TypeKind::kList: {
+      const List* list = value.list();
+      if (!list) return is_subtype(*type_of(value), type);
+      return std::all_of(list->items.begin(), list->items.end(),
+                         [&](const IValue& v) { return is_instance(v, *type.element()); });
+    }
+    case TypeKind::kTuple: {
+      const Tuple* tuple = value.tuple();
+      if (!tuple || tuple->items.size() != type.inner().size()) return false;
+      for (size_t i = 0; i < tuple->items.size(); ++i)
+        if (!is_instance(tuple->items[i], *type.inner()[i])) return false;
+      return true;
+    }
+    case TypeKind::kDict: {
+      const Dict* dict = value.dict();
+      return dict && std::all_of(dict->items().begin(), dict->items().end(), [&](const auto& e) {
+               return is_instance(e.first, *type.inner()[0]) &&
+                      is_instance(e.second, *type.inner()[1]);
+             });
+    }
+    default: return is_subtype(*type_of(value), type);
+  }
+}
+
+}  // namespace uh::jit

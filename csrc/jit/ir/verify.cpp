@@ -1,0 +1,132 @@
+#include "jit/ir/verify.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "jit/ir/verify_kinds.h"
+#include "jit/resolve/signature.h"
+#include "jit/text/print.h"
+
+namespace uh::jit {
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const Graph& graph, bool calls) : graph_(graph), calls_(calls) {}
+
+  void run() {
+    block(*graph_.block());
+    for (const auto& [value, uses] : seen_uses_) {
+      if (uses != value->uses().size())
+        fail(ErrorKind::kInternal, "graph: %", value->name(), " has ", value->uses().size(),
+             " uses, and is used ", uses, " times");
+    }
+  }
+
+ private:
+  [[noreturn]] void wrong(const Node& node, const std::string& why) const {
+    fail(ErrorKind::kInternal, "graph: ", why, ": ", print(node));
+  }
+  void require(bool good, const Node& node, const char* why) const {
+    if (!good) wrong(node, why);
+  }
+
+  void block(const Block& b) {
+    const Node* before = b.param_node();
+    declare(*before);
+    for (const Node* node = b.first();; node = node->next()) {
+      require(node->prev() == before, *node, "the order of nodes is broken");
+      require(node->owner() == &b, *node, "a node stands in a block that it does not know");
+      inputs(*node);
+      if (node == b.return_node()) break;
+      inside(*node);
+      declare(*node);
+      before = node;
+    }
+    // What was made inside is not seen from outside.
+    for (const Node* node = b.param_node(); node != b.return_node(); node = node->next())
+      for (const Value* output : node->outputs()) known_.erase(output);
+  }
+
+  void declare(const Node& node) {
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      const Value* output = node.output(i);
+      require(output->node() == &node && output->offset() == i, node, "an output is another's");
+      require(static_cast<bool>(output->type()), node, "an output has no type");
+      known_.insert(output);
+      seen_uses_.try_emplace(output, 0);
+    }
+  }
+
+  void inputs(const Node& node) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      const Value* input = node.input(i);
+      if (known_.count(input) == 0)
+        wrong(node, "%" + input->name() + " is used where it is not made yet");
+      const auto& uses = input->uses();
+      const bool listed =
+          std::find(uses.begin(), uses.end(), Use{const_cast<Node*>(&node), i}) != uses.end();
+      require(listed, node, "an input does not list its use");
+      ++seen_uses_[input];
+    }
+  }
+
+  void inside(const Node& node) {
+    for (const Block* b : node.blocks()) {
+      require(b->owner() == &node, node, "a block belongs to another node");
+      block(*b);
+    }
+    const std::string why = node.op() ? call(node) : wrong_of_kind(node, calls_);
+    if (!why.empty()) wrong(node, why);
+    if (const Attribute* sub = node.attribute("Subgraph"); sub && sub->graph)
+      Verifier(*sub->graph, calls_).run();
+  }
+
+  static std::string call(const Node& node) {
+    if (node.kind().text() != node.op()->qualified_name())
+      return message("it calls ", node.op()->qualified_name());
+    if (!node.blocks().empty()) return "an operator has no blocks";
+    std::vector<TypeRef> given, results;
+    for (const Value* input : node.inputs()) given.push_back(input->type());
+    std::string why = check_arguments(*node.op(), given, &results);
+    if (!why.empty()) return message(node.op()->schema_text(), ": ", why);
+    if (node.outputs().size() != results.size())
+      return message(node.op()->schema_text(), ": it gives ", results.size(), " values, not ",
+                     node.outputs().size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      const TypeRef& claimed = node.output(i)->type();
+      if (!agree(*claimed, *results[i]) && !agree(*results[i], *claimed))
+        return message(node.op()->schema_text(), ": it gives a ", results[i]->text(), ", not a ",
+                       claimed->text());
+    }
+    return "";
+  }
+
+  const Graph& graph_;
+  const bool calls_;
+  std::unordered_set<const Value*> known_;
+  std::unordered_map<const Value*, size_t> seen_uses_;
+};
+
+}  // namespace
+
+void verify(const Graph& graph) { Verifier(graph, true).run(); }
+void verify_alone(const Graph& graph) { Verifier(graph, false).run(); }
+
+std::string lint_origins(const Graph& graph) {
+  std::string missing;
+  const auto look = [&](const Node& node) {
+    for (const Value* value : node.outputs()) {
+      if (node.span() || !value->origins().empty()) continue;
+      missing += "%" + value->name() + " of " + print(node) + "\n";
+    }
+  };
+  graph.each_node([&](Node* node) {
+    look(*node);
+    for (const Block* block : node->blocks()) look(*block->param_node());
+  });
+  return missing;
+}
+
+}  // namespace uh::jit

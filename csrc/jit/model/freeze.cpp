@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include "autograd/meta.h"
+#include "generated/ops.h"
+#include "jit/model/model_file.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+const ClassType& class_of(const Object& object) {
+  return static_cast<const ClassType&>(*object.type.get());
+}
+
+class Freezer {
+ public:
+  Freezer(const IValue& module, const std::vector<std::string>& preserved)
+      : module_(module), preserved_(preserved) {}
+
+  // Every GetAttr whose object is known becomes a constant, or known itself.
+  void run(Graph& graph) {
+    objects_[graph.inputs()[0]] = module_;
+    graph.each_node([&](Node* node) {
+      if (node->is("prim::SetAttr")) refuse_write(node);
+    });
+    std::vector<Node*> reads;
+    graph.each_node([&](Node* node) {
+      if (node->is("prim::GetAttr")) reads.push_back(node);
+    });
+    for (Node* node : reads) freeze_read(graph, node);
+    for (auto it = reads.rbegin(); it != reads.rend(); ++it) {
+      if (!(*it)->output()->has_uses()) {
+        const Rewrite rewrite(graph, "an attribute that nobody reads -> nothing", {*it});
+        (*it)->destroy();
+      }
+    }
+  }
+
+ private:
+  bool stays(const Node* node) const {
+    const bool own = node->input(0)->is_param();
+    return own && std::find(preserved_.begin(), preserved_.end(), node->text_attribute("name")) !=
+                      preserved_.end();
+  }
+
+  void refuse_write(const Node* node) const {
+    check(stays(node), "freeze: the module sets its attribute '", node->text_attribute("name"),
+          "'; name it in preserved_attrs");
+  }
+
+  void freeze_read(Graph& graph, Node* node) {
+    const auto owner = objects_.find(node->input(0));
+    if (owner == objects_.end() || stays(node)) return;
+    const Object& object = *owner->second.object();
+    const int64_t slot = class_of(object).slot(node->text_attribute("name"));
+    check(slot >= 0, "freeze: ", class_of(object).name(), " has no attribute '",
+          node->text_attribute("name"), "'");
+    const IValue& value = object.slots[static_cast<size_t>(slot)];
+    if (value.object()) {
+      objects_[node->output()] = value;
+      return;
+    }
+    Rewrite rewrite(graph, "an attribute of a frozen module -> its value", {node});
+    rewrite.because("the module is in eval mode and nothing sets " + node->text_attribute("name"));
+    const Tensor* tensor = value.get_if<Tensor>();
+    const bool detached = tensor && *tensor && autograd::requires_grad(*tensor);
+    Node* constant = graph.create_constant(detached ? IValue(ops::detach(*tensor)) : value);
+    constant->insert_before(node);
+    constant->output()->set_name("self." + node->text_attribute("name"));
+    node->output()->replace_uses_with(constant->output());
+  }
+
+  const IValue& module_;
+  const std::vector<std::string>& preserved_;
+  std::map<const Value*, IValue> objects_;
+};
+
+// A method with all that it calls in it, and the module's attributes as constants.
+GraphRef frozen_graph(const Function& method, const std::string& name, const IValue& module,
+                      const std::vector<std::string>& preserved) {
+  GraphRef graph = method.graph().copy();
+  graph->set_name(name);
+  run_pass(*find_pass("inline_calls"), *graph);
+  {
+    PassRun run("freeze", *graph);
+    Freezer(module, preserved).run(*graph);
+    run.end();
+  }
+  for (const char* pass : {"constant_propagation", "peephole", "cse", "dce"})
+    run_pass(*find_pass(pass), *graph);
+  return graph;
+}
+
+}  // namespace
+
+IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
+  const Object* object = module.object();
+  check_kind(object != nullptr, ErrorKind::kType, "freeze: expected a module, got a ",
+             module.type_name());
+  const ClassType& type = class_of(*object);
+  if (const int64_t slot = type.slot("training"); slot >= 0) {
+    const bool* training = object->slots[static_cast<size_t>(slot)].get_if<bool>();
+    check(!training || !*training,
+          "Freezing is currently only implemented for modules in eval mode. Please call .eval() on "
+          "your module before freezing.");
+  }
+  check(static_cast<bool>(type.method("forward")), "freeze: ", type.name(), " has no forward");
+
+  Ref<ClassType> made = make_ref<ClassType>(free_class_name(type.name()));
+  const Ref<Methods> methods = made->methods();
+  std::vector<IValue> values;
+  std::vector<std::string> kept{"forward"};
+  for (const std::string& name : preserved) {
+    if (type.method(name)) {
+      if (std::find(kept.begin(), kept.end(), name) == kept.end()) kept.push_back(name);
+      continue;
+    }
+    const int64_t slot = type.slot(name);
+    check(slot >= 0, "freeze: ", type.name(), " has no attribute or method '", name,
+          "' to preserve");
+    made->add_attribute(type.attributes()[static_cast<size_t>(slot)]);
+    values.push_back(object->slots[static_cast<size_t>(slot)]);
+  }
+  if (made->slot("training") < 0) {
+    made->add_attribute({"training", make_type(TypeKind::kBool)});
+    values.push_back(false);
+  }
+  for (const std::string& name : kept) {
+    const Ref<Function> method = type.method(name);
+    const GraphRef graph = frozen_graph(*method, name, module, preserved);
+    graph->inputs()[0]->set_type(TypeRef::share(made.get()));
+    Ref<Function> function = make_ref<Function>(name, graph);
+    function->set_defaults(method->defaults());
+    made->add_method(name, function);
+  }
+  IValue frozen = new_object(*made);
+  frozen.object()->slots = std::move(values);
+  frozen.object()->written();
+  return frozen;
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,266 @@
+#include <charconv>
+
+#include "autograd/meta.h"
+#include "base/json.h"
+#include "jit/ir/verify.h"
+#include "jit/model/archive.h"
+#include "jit/model/model_file.h"
+#include "jit/text/parse.h"
+
+namespace uh::jit {
+namespace {
+
+double number(const Json& json) {
+  const std::string& text = json.as_string();
+  double value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);  // in any locale
+  check(error == std::errc() && end == last, "load: '", text, "' is no number");
+  return value;
+}
+
+constexpr int kDeepestModule = 1000;
+
+class ModelReader {
+ public:
+  explicit ModelReader(SafetensorsReader& file) : file_(file) {}
+
+  IValue read(const Json& model) {
+    const int64_t version = model.at("version").as_int();
+    check(version == kModelVersion, "load: the model has version ", version,
+          ", this engine reads version ", kModelVersion);
+    read_constants(model.at("constants").as_int());
+    for (const Json& each : model.at("classes").as_array()) make_class(each);
+    const ClassAliases names(aliases_);
+    for (const Json& each : model.at("classes").as_array()) read_attributes(each);
+    for (const Json& each : model.at("functions").as_array()) {
+      Ref<Function> function = read_function(each);
+      check(functions_.emplace(function->name(), function).second, "load: two functions are '",
+            function->name(), "'");
+    }
+    for (const Json& each : model.at("classes").as_array()) {
+      ClassType& type = class_named(each.at("name").as_string());
+      for (const Json& method : each.at("methods").as_array())
+        type.add_method(method.at("as").as_string(), read_function(method));
+    }
+    for (const Ref<Function>& function : made_) bind(*function);
+    refuse_circles();
+    // After the methods: verify() looks calls of methods up.
+    for (const Ref<Function>& function : made_) verify(function->graph());
+    const Json::Array& objects = model.at("objects").as_array();
+    check(!objects.empty(), "load: the model has no object");
+    make_objects(objects);
+    return objects_[0];
+  }
+
+ private:
+  void read_constants(int64_t count) {
+    check(count >= 0 && static_cast<size_t>(count) <= file_.entries().size(),
+          "load: the file does not hold ", count, " constants");
+    for (int64_t i = 0; i < count; ++i)
+      constants_.push_back(file_.tensor("CONSTANTS.c" + std::to_string(i)));
+  }
+
+  void make_class(const Json& json) {
+    const std::string& name = json.at("name").as_string();
+    Ref<ClassType> type = make_ref<ClassType>(free_class_name(name));
+    methods_.push_back(type->methods());
+    check(aliases_.emplace(name, TypeRef::share(type.get())).second, "load: two classes are '",
+          name, "'");
+  }
+
+  ClassType& class_named(const std::string& name) {
+    const auto it = aliases_.find(name);
+    check(it != aliases_.end(), "load: there is no class '", name, "' in the file");
+    return static_cast<ClassType&>(*it->second);
+  }
+
+  void read_attributes(const Json& json) {
+    ClassType& type = class_named(json.at("name").as_string());
+    for (const Json& a : json.at("attributes").as_array()) {
+      const int64_t kind = a.at("kind").as_int();
+      type.add_attribute(
+          {a.at("name").as_string(), parse_type(a.at("type").as_string()), kind == 1, kind == 2});
+    }
+  }
+
+  Ref<Function> read_function(const Json& json) {
+    GraphRef graph = parse(json.at("graph").as_string(), &constants_);
+    graph->set_name(json.at("name").as_string());
+    Ref<Function> function = make_ref<Function>(json.at("name").as_string(), std::move(graph));
+    std::vector<IValue> defaults;
+    for (const Json& value : json.at("defaults").as_array()) defaults.push_back(read_value(value));
+    check(defaults.size() <= function->graph().inputs().size(), "load: ", function->name(), " has ",
+          defaults.size(), " defaults for ", function->graph().inputs().size(), " parameters");
+    function->set_defaults(std::move(defaults));
+    made_.push_back(function);
+    return function;
+  }
+
+  // A call names its function: here the name becomes the function.
+  void bind(Function& function) {
+    function.graph().each_node([&](Node* node) {
+      const Attribute* held = node->attribute("name");
+      if (!node->is("prim::Constant") || !held || held->object) return;
+      const std::string called = node->text_attribute("name");
+      const auto it = functions_.find(called);
+      check(it != functions_.end(), "load: ", function.name(), " calls '", called,
+            "', which the file does not have");
+      Attribute bound = *held;
+      bound.object = Ref<RefCounted>::share(it->second.get());
+      node->set_attribute("name", std::move(bound));
+      calls_[&function].push_back(it->second.get());
+    });
+  }
+
+  // A function that holds itself would never be freed; the compiler does not make one.
+  void refuse_circles() {
+    std::unordered_map<const Function*, int> state;  // 1: being looked at, 2: done
+    std::vector<std::pair<const Function*, size_t>> path;
+    for (const auto& [name, function] : functions_) {
+      if (state[function.get()] == 2) continue;
+      path.emplace_back(function.get(), 0);
+      while (!path.empty()) {
+        auto& [at, next] = path.back();
+        state[at] = 1;
+        const auto& callees = calls_[at];
+        if (next == callees.size()) {
+          state[at] = 2;
+          path.pop_back();
+          continue;
+        }
+        const Function* callee = callees[next++];
+        check(state[callee] != 1, "load: ", callee->name(), " calls itself");
+        if (state[callee] == 0) path.emplace_back(callee, 0);
+      }
+    }
+  }
+
+  void make_objects(const Json::Array& all) {
+    for (const Json& each : all) {
+      ClassType& type = class_named(each.at("class").as_string());
+      objects_.push_back(new_object(type));
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+      Object& object = *objects_[i].object();
+      const auto& type = static_cast<const ClassType&>(*object.type.get());
+      const Json::Array& values = all[i].at("attributes").as_array();
+      check(values.size() == object.slots.size(), "load: an object of ", type.name(), " has ",
+            values.size(), " attributes, its class ", object.slots.size());
+      for (size_t k = 0; k < values.size(); ++k) {
+        IValue value = read_value(values[k], true);
+        const auto& attribute = type.attributes()[k];
+        check(is_instance(value, *attribute.type), "load: ", type.name(), ".", attribute.name,
+              " is a ", attribute.type->text(), ", the file has a ", type_of(value)->text());
+        object.slots[k] = std::move(value);
+      }
+      object.written();
+    }
+    std::unordered_map<const Object*, bool> over;
+    for (const IValue& object : objects_) refuse_circle(*object.object(), over, 0);
+  }
+
+  // An object that holds itself would never be freed, and is gone through without end.
+  void refuse_circle(const Object& object, std::unordered_map<const Object*, bool>& over,
+                     int depth) {
+    check(depth < kDeepestModule, "load: modules are nested more than ", kDeepestModule, " deep");
+    const auto [it, fresh] = over.try_emplace(&object, false);
+    check(fresh || it->second, "load: a module of the file holds itself");
+    if (!fresh) return;
+    for (const IValue& value : object.slots)
+      if (const Object* inner = value.object()) refuse_circle(*inner, over, depth + 1);
+    over[&object] = true;
+  }
+
+  IValue read_value(const Json& json, bool objects = false) {
+    const auto items = [&](const Json& list) {
+      std::vector<IValue> values;
+      for (const Json& item : list.as_array()) values.push_back(read_value(item));
+      return values;
+    };
+    if (const Json* name = json.find("tensor")) {
+      Tensor t = file_.tensor(name->as_string());
+      if (json.at("requires_grad").as_bool()) autograd::set_requires_grad(t, true);
+      return t;
+    }
+    if (const Json* number_of = json.find("object")) {
+      const int64_t n = number_of->as_int();
+      check(objects && n >= 0 && static_cast<size_t>(n) < objects_.size(), "load: object ", n,
+            " stands where it cannot");
+      return objects_[static_cast<size_t>(n)];
+    }
+    if (const Json* list = json.find("list")) return make_container<List>(items(*list));
+    if (const Json* tuple = json.find("tuple")) return make_container<Tuple>(items(*tuple));
+    if (const Json* keys = json.find("keys")) {
+      const std::vector<IValue> names = items(*keys), values = items(json.at("values"));
+      check(names.size() == values.size(), "load: a dictionary of ", names.size(), " keys and ",
+            values.size(), " values");
+      IValue dict = make_container<Dict>();
+      for (size_t i = 0; i < names.size(); ++i) dict.dict()->put(names[i], values[i]);
+      return dict;
+    }
+    if (const Json* b = json.find("bool")) return b->as_bool();
+    if (const Json* n = json.find("int")) return n->as_int();
+    if (const Json* d = json.find("float")) return number(*d);
+    if (const Json* parts = json.find("complex")) {
+      const Json::Array& two = parts->as_array();
+      check(two.size() == 2, "load: a complex number of ", two.size(), " parts");
+      return Scalar(Complex128(number(two[0]), number(two[1])));
+    }
+    if (const Json* device = json.find("device"))
+      return device->as_string() == "meta" ? Device::kMeta : Device::kCPU;
+    if (const Json* text = json.find("str")) return text->as_string();
+    json.at("none");
+    return {};
+  }
+
+  SafetensorsReader& file_;
+  std::vector<IValue> constants_;
+  std::map<std::string, TypeRef, std::less<>> aliases_;
+  std::vector<Ref<Methods>> methods_;  // of these classes, until there are objects
+  std::map<std::string, Ref<Function>> functions_;
+  std::vector<Ref<Function>> made_;
+  std::unordered_map<const Function*, std::vector<const Function*>> calls_;
+  std::vector<IValue> objects_;
+};
+
+}  // namespace
+
+std::string free_class_name(const std::string& name) {
+  constexpr std::string_view mangle = "___torch_mangle_";
+  const size_t dot = name.rfind('.');
+  const std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
+  std::string head = dot == std::string::npos ? "" : name.substr(0, dot);
+  const size_t part = head.rfind('.') + 1;  // 0 where there is no dot
+  if (std::string_view(head).substr(part).starts_with(mangle))
+    head.resize(part == 0 ? 0 : part - 1);
+  if (!head.empty()) head += '.';
+  std::string free = name;
+  for (int64_t i = 0; find_class(free); ++i)
+    free = head + std::string(mangle) + std::to_string(i) + "." + last;
+  return free;
+}
+
+IValue load_model(const std::string& path, std::map<std::string, std::string>* extra) {
+  SafetensorsReader file(path);
+  const std::string* model = file.metadata("underhood.jit");
+  check(model != nullptr, "load: ", path,
+        " is a safetensors file without a model: it was not written by jit.save");
+  IValue module;
+  try {
+    module = ModelReader(file).read(Json::parse(*model));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kMemory) throw;
+    // Of whatever kind: a graph that verify() refuses is a bug elsewhere, here it is the file.
+    std::string why = error.what();
+    if (why.starts_with("load: ")) why = why.substr(6);
+    fail(ErrorKind::kRuntime, "load: the model in \"", path, "\" is damaged: ", why);
+  }
+  if (extra) {
+    for (const auto& [key, text] : file.metadata())
+      if (key.starts_with("extra.")) (*extra)[key.substr(6)] = text;
+  }
+  return module;
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,74 @@
+// Signature: what an operator or builtin takes and gives, as types of the JIT.
+//
+// What: the schema read once more, with what its text says beyond Schema: the size of `int[2]`,
+// type variables (`t`), defaults as values, and which Tensor parameters take a bare number as well.
+// Invariant: made once per operator, and kept as long as the process. Who checks a node (verify)
+// and who makes one (resolve) ask the same question, fits(). If violated: a graph that was made is
+// refused, or one that cannot run is not.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dispatch/operator.h"
+#include "jit/ir/graph.h"
+#include "jit/ir/type.h"
+
+namespace uh::jit {
+
+struct Parameter {
+  std::string name;
+  TypeRef type;            // with type variables
+  int64_t fixed_size = 0;  // of int[2]: one int may stand for both; 0: as long as it likes
+  bool has_default = false;
+  bool keyword_only = false;
+  bool written = false;
+  bool takes_number = false;  // an Operand: Tensor or number
+  IValue fallback;
+};
+
+struct Signature {
+  std::vector<Parameter> parameters;
+  std::vector<TypeRef> results;
+  std::vector<std::string> result_names;
+  // Of an operator in place, whose schema gives nothing: the parameters that are its results.
+  std::vector<size_t> given_back;
+  bool variadic = false;  // takes more than its parameters, whatever they are
+  bool builtin = false;
+};
+
+const Signature& signature_of(const OperatorInfo& op);
+
+// What the node's results are, one for one, where they are what it wrote: x of x.add_(1). Empty of
+// any other node.
+std::vector<Value*> given_back(const Node& node);
+
+// What type variables stand for in one call.
+class Bindings {
+ public:
+  // Binds the variables of `formal` as `actual` has them; "" or why they do not go together. A
+  // variable that a list holds is settled, as the list can be written; any other becomes what both
+  // are: of `get(self, key, default)` an optional.
+  std::string bind(const TypeRef& formal, const TypeRef& actual, bool settled = false);
+  // The type with the variables' types in their place; null where one is not bound.
+  TypeRef apply(const TypeRef& type) const;
+
+ private:
+  struct Bound {
+    TypeRef type;
+    bool settled;
+  };
+  std::map<std::string, Bound> bound_;
+};
+
+// Whether a value of this type may be the argument, as it is; `wanted` is its type with variables
+// replaced.
+bool fits(const Type& given, const Type& wanted, const Parameter& parameter);
+
+// Whether these types may be the arguments of a call, all of them given, and what it gives. "" or
+// why not.
+std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& given,
+                            std::vector<TypeRef>* results = nullptr);
+
+}  // namespace uh::jit

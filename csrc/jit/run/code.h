@@ -1,0 +1,167 @@
+// Code: what a Graph becomes to be run: a list of instructions for a machine with registers and a
+// stack, as the talk "PyTorch under the hood" shows it.
+//
+// What: an instruction takes its operands off the stack and leaves its results on it; LOAD, MOVE
+// and STORE go between stack and registers. A Value that is used once, at once, never leaves the
+// stack; any other lives in a register from its definition to its last use, which is a MOVE: it
+// empties the register, so that a tensor dies as early as in a program written by hand. Invariant:
+// a register holds one Value at a time; at every pc the stack has the same depth whichever way led
+// there. Code is immutable once compiled, and keeps its graph alive. If violated: an operator is
+// called with another's arguments. Read next: compile.cpp (who makes it), interpret.h (who runs
+// it).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+class Builtin;
+class Function;
+class FusionGroup;
+class ScalarProgram;
+
+// UH_OPCODE(Name, "TEXT", what `x` is, what `n` is, what it does)
+#define UH_OPCODES(UH_OPCODE)                                                                      \
+  UH_OPCODE(Op, "OP", "operator", "arguments", "calls an operator")                                \
+  UH_OPCODE(Load, "LOAD", "register", "", "pushes a register's value")                             \
+  UH_OPCODE(Move, "MOVE", "register", "", "pushes a register's value and empties the register")    \
+  UH_OPCODE(Store, "STORE", "register", "", "pops into a register")                                \
+  UH_OPCODE(StoreN, "STOREN", "first register", "registers", "pops into registers in a row")       \
+  UH_OPCODE(Drop, "DROP", "", "", "pops a value that nobody uses")                                 \
+  UH_OPCODE(DropR, "DROPR", "register", "", "empties a register")                                  \
+  UH_OPCODE(Const, "CONST", "constant", "", "pushes a constant")                                   \
+  UH_OPCODE(Jump, "JUMP", "target", "", "goes on elsewhere")                                       \
+  UH_OPCODE(JumpIfFalse, "JUMP_IF_FALSE", "target", "", "pops a bool and jumps when it is false")  \
+  UH_OPCODE(Loop, "LOOP", "target", "first of two registers",                                      \
+            "pops a bool; counts up, and jumps when it is false or all trips are made")            \
+  UH_OPCODE(Call, "CALL", "function", "arguments", "enters a function in a frame of its own")      \
+  UH_OPCODE(CallMethod, "CALL_METHOD", "function", "arguments", "enters a method")                 \
+  UH_OPCODE(Return, "RETURN", "", "results", "leaves the frame")                                   \
+  UH_OPCODE(List, "LIST", "", "items", "pops items, pushes a list")                                \
+  UH_OPCODE(Tuple, "TUPLE", "", "items", "pops items, pushes a tuple")                             \
+  UH_OPCODE(Dict, "DICT", "", "keys and values", "pops keys and values, pushes a dictionary")      \
+  UH_OPCODE(Unpack, "UNPACK", "", "items", "pops a tuple or list, pushes its items")               \
+  UH_OPCODE(TupleIndex, "TUPLE_INDEX", "", "", "pops a tuple and an int, pushes that item")        \
+  UH_OPCODE(TupleSlice, "TUPLE_SLICE", "first item", "items", "pops a tuple, pushes part of it")   \
+  UH_OPCODE(Object, "OBJECT", "type", "", "pushes a new object of a class")                        \
+  UH_OPCODE(GetAttr, "GET_ATTR", "slot", "", "pops an object, pushes its attribute")               \
+  UH_OPCODE(SetAttr, "SET_ATTR", "slot", "", "pops an object and a value, sets its attribute")     \
+  UH_OPCODE(IsInstance, "ISINSTANCE", "type", "types", "pops a value, pushes whether it is one")   \
+  UH_OPCODE(Raise, "RAISE", "", "operands", "pops message and class, and raises")                  \
+  UH_OPCODE(Guard, "GUARD", "guard", "", "goes to BAIL_OUT when an argument is not as promised")   \
+  UH_OPCODE(BailOut, "BAIL_OUT", "", "", "goes on with code that promises less")                   \
+  UH_OPCODE(Fused, "FUSED", "fusion group", "arguments", "runs a fusion group tile by tile")       \
+  UH_OPCODE(Scalar, "SCALAR", "program", "arguments", "runs a scalar program, unboxed")
+
+enum class Opcode : uint8_t {
+#define UH_OPCODE(name, text, x, n, doc) k##name,
+  UH_OPCODES(UH_OPCODE)
+#undef UH_OPCODE
+};
+std::string_view text_of(Opcode op);
+
+struct Instruction {
+  Opcode op;
+  uint16_t n = 0;
+  int32_t x = 0;
+};
+static_assert(sizeof(Instruction) == 8);
+
+// What specialised code relies on of one tensor argument; checked by GUARD at its entry. Sizes are
+// no part of it: a batch of another size runs the same code.
+struct InputGuard {
+  int32_t input = 0;
+  DType dtype = DType::kUndefined;
+  Device device = Device::kUndefined;
+  int32_t rank = 0;
+  bool requires_grad = false;
+
+  bool holds(const IValue& value) const;
+  bool operator==(const InputGuard&) const = default;
+  // "Float(*, *, requires_grad=0, device=cpu)"
+  std::string text() const;
+};
+// The guard that this value passes; rank -1 for what is no tensor, which no guard looks at.
+InputGuard guard_of(const IValue& value, int32_t input);
+
+class Code final : public RefCounted {
+ public:
+  ~Code() override;
+
+  int64_t id() const { return id_; }
+  const std::string& name() const { return name_; }
+  const GraphRef& graph() const { return graph_; }
+  const std::vector<Instruction>& instructions() const { return instructions_; }
+  // The node that an instruction belongs to: null for the code's own (RETURN, GUARD).
+  const Node* node(size_t pc) const { return nodes_[pc]; }
+  // The Value that LOAD, MOVE, STORE, DROPR, CONST handle; null for others.
+  const Value* value(size_t pc) const { return values_[pc]; }
+  const std::vector<IValue>& constants() const { return constants_; }
+  const std::vector<InputGuard>& guards() const { return guards_; }
+  size_t register_count() const { return register_count_; }
+  size_t input_count() const { return input_count_; }
+  size_t output_count() const { return output_count_; }
+  bool has_scalar_programs() const { return !programs_.empty(); }
+
+  // One instruction: `MOVE 3 (%x.1)`, `OP aten::mul.Tensor`.
+  std::string text(size_t pc) const;
+  // All, one per line, numbered.
+  std::string text() const;
+  // {"name", "registers", "watched", "instructions": [{"text", "op", "x", "n", "node", "value",
+  //  "span"}], "constants": [text], "guards": [{"input", "text"}]}
+  // watched: loops of nothing but numbers are machine code while nobody records; this is the same
+  // without, so that every step can be seen.
+  std::string json() const;
+  // Tells the recorder of this code, once per recording.
+  void tell(int64_t function) const;
+  static int64_t alive();  // how many there are
+
+ private:
+  friend class Compiler;
+  friend class Interpreter;
+  Code(GraphRef graph, std::string name);
+  void tell_constants();
+
+  const int64_t id_;
+  const GraphRef graph_;
+  const std::string name_;
+  std::vector<Instruction> instructions_;
+  std::vector<const Node*> nodes_;
+  std::vector<const Value*> values_;
+  std::unique_ptr<HeldTensors> held_;  // goes after the constants that it tells of
+  std::vector<IValue> constants_;
+  struct Operator {
+    OperatorInfo* info;
+    const Builtin* builtin;  // null when it is none
+    bool alone;              // wants a stack of nothing but its arguments
+    bool lists;              // gives plain arrays, which programs have as lists
+    bool operator==(const Operator& other) const { return info == other.info; }
+  };
+  std::vector<Operator> operators_;
+  std::vector<Ref<Function>> functions_;
+  std::vector<std::vector<TypeRef>> types_;
+  std::vector<InputGuard> guards_;
+  std::vector<Ref<ScalarProgram>> programs_;
+  std::vector<Ref<FusionGroup>> groups_;
+  size_t register_count_ = 0, input_count_ = 0, output_count_ = 0;
+  size_t bail_out_ = 0;   // pc of BAIL_OUT
+  bool watched_ = false;  // compiled without scalar programs
+  mutable std::atomic<uint64_t> told_{0};
+};
+using CodeRef = Ref<Code>;
+
+struct CompileOptions {
+  std::vector<InputGuard> guards;
+  bool scalar_programs = true;  // loops of numbers unboxed; without, every step can be watched
+};
+
+// Throws a RuntimeError that names the node where a graph holds what cannot be run.
+CodeRef compile(const GraphRef& graph, std::string name, const CompileOptions& options = {});
+
+}  // namespace uh::jit

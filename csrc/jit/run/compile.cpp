@@ -1,0 +1,455 @@
+// Graph -> Code. Three decisions are made here: what stays on the stack (compile_uses.h), which
+// register a Value lives in (taken from a list of free ones), and which use is its last (a LOAD
+// becomes a MOVE).
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "dispatch/dispatcher.h"
+#include "jit/builtins/builtin.h"
+#include "jit/function.h"
+#include "jit/group/fusion_group.h"
+#include "jit/resolve/signature.h"
+#include "jit/run/code.h"
+#include "jit/run/compile_uses.h"
+#include "jit/run/host_function.h"
+#include "jit/scalar/region.h"
+#include "jit/text/print.h"
+
+namespace uh::jit {
+namespace {
+
+constexpr size_t kMostRegisters = 60'000;
+
+}  // namespace
+
+class Compiler {
+ public:
+  Compiler(const GraphRef& graph, std::string name, const CompileOptions& options)
+      : uses_(*graph), code_(CodeRef::adopt(new Code(graph, std::move(name)))), options_(options) {}
+
+  CodeRef run() {
+    const Graph& graph = *code_->graph_;
+    code_->input_count_ = graph.inputs().size();
+    code_->output_count_ = graph.outputs().size();
+    code_->watched_ = !options_.scalar_programs;
+    guards();
+    if (!options_.scalar_programs || !whole_graph()) {
+      inputs();
+      block(*graph.block(), {});
+      results(*graph.block());
+    }
+    emit(Opcode::kReturn, 0, code_->output_count_);
+    if (!options_.guards.empty()) {
+      code_->bail_out_ = here();
+      emit(Opcode::kBailOut);
+    }
+    code_->register_count_ = register_count_;
+    if (events::on()) code_->tell_constants();
+    return std::move(code_);
+  }
+
+ private:
+  using Values = std::vector<const Value*>;
+
+  size_t here() const { return code_->instructions_.size(); }
+
+  size_t emit(Opcode op, size_t x = 0, size_t n = 0, const Value* value = nullptr) {
+    check(n < kMostRegisters, "compile: ", text_of(op), " with ", n, " operands");
+    code_->instructions_.push_back({op, static_cast<uint16_t>(n), static_cast<int32_t>(x)});
+    code_->nodes_.push_back(node_);
+    code_->values_.push_back(value);
+    return here() - 1;
+  }
+  void set_target(size_t pc) { code_->instructions_[pc].x = static_cast<int32_t>(here()); }
+
+  void guards() {
+    code_->guards_ = options_.guards;
+    for (size_t i = 0; i < options_.guards.size(); ++i) emit(Opcode::kGuard, i);
+  }
+
+  bool whole_graph() {
+    const auto region = scalar_region(*code_->graph_);
+    if (!region) return false;
+    node_ = code_->graph_->block()->first();
+    scalar(*region);
+    return true;
+  }
+
+  // ---- registers
+  size_t take(size_t n = 1) {
+    if (n == 1 && !free_.empty()) {
+      const size_t r = free_.back();
+      free_.pop_back();
+      return r;
+    }
+    register_count_ += n;
+    check(register_count_ < kMostRegisters, "compile: ", code_->name_, " needs more than ",
+          kMostRegisters, " registers");
+    return register_count_ - n;
+  }
+  void give_back(size_t r) { free_.push_back(r); }
+
+  void load(const Value* value) {
+    if (const Node* made = value->node(); made->is("prim::Constant")) {
+      constant(made, value);
+    } else if (uses_.is_inlined(made)) {
+      const Node* outer = node_;
+      operation(made);
+      node_ = outer;
+    } else {
+      last_load_[value] = emit(Opcode::kLoad, register_.at(value), 0, value);
+    }
+  }
+
+  void constant(const Node* made, const Value* value) {
+    auto [it, fresh] = constants_.try_emplace(value, code_->constants_.size());
+    if (fresh) {
+      const Attribute* held = made->attribute("value");
+      code_->constants_.push_back(held ? held->value : IValue());
+    }
+    emit(Opcode::kConst, it->second, 0, value);
+  }
+
+  // Where the results of `node` go, which lie on the stack.
+  void store(const Node* node) {
+    const auto& outputs = node->outputs();
+    const bool kept = given_back(*node).empty();  // of what was written only what is used is there
+    for (size_t i = outputs.size(); i-- > 0;) {
+      const Value* value = outputs[i];
+      if (!value->has_uses()) {
+        if (kept) emit(Opcode::kDrop);
+      } else {
+        emit(Opcode::kStore, register_[value] = take(), 0, value);
+      }
+    }
+  }
+
+  // ---- last uses
+  // The value was used for the last time by `node`, which is behind us.
+  void end_of(const Value* value, const Node* node) {
+    const bool in_if = node->is("prim::If") && uses_.used_within(node, value);
+    if (in_if) return;  // its branches have seen to it
+    if (node->is("prim::Loop") && uses_.used_within(node, value)) {
+      emit(Opcode::kDropR, register_.at(value), 0, value);
+      return;
+    }
+    code_->instructions_[last_load_.at(value)].op = Opcode::kMove;
+  }
+
+  // What ends at this statement of `at`, and gives its register back when it was made in `at`.
+  void ends_at(const Block& at, const Node* node, const Values& dying) {
+    for (const Value* value : ending(at, node, dying)) {
+      end_of(value, node);
+      if (value->block() == &at && !kept_.count(value)) give_back(register_.at(value));
+    }
+  }
+  Values ending(const Block& at, const Node* node, const Values& dying) const {
+    Values all;
+    for (const Value* value : uses_.ending_at(node)) {
+      const bool ours =
+          value->block() == &at || std::find(dying.begin(), dying.end(), value) != dying.end();
+      if (ours && register_.count(value)) all.push_back(value);
+    }
+    return all;
+  }
+
+  // ---- blocks
+  void inputs() {
+    const auto& inputs = code_->graph_->inputs();
+    if (inputs.empty()) return;
+    node_ = nullptr;
+    const size_t first = take(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) register_[inputs[i]] = first + i;
+    emit(Opcode::kStoreN, first, inputs.size());
+    for (const Value* value : inputs) {
+      if (value->has_uses()) continue;
+      emit(Opcode::kDropR, register_.at(value), 0, value);
+      give_back(register_.at(value));
+    }
+  }
+
+  // `dying`: values from outside that nobody uses after this block.
+  void block(const Block& at, const Values& dying) {
+    for (const Node* node = at.first(); node != at.return_node(); node = node->next()) {
+      if (node->is("prim::Constant") || uses_.is_inlined(node)) continue;
+      Values inside;
+      if (node->is("prim::If")) inside = ending(at, node, dying);
+      statement(node, inside);
+      ends_at(at, node, dying);
+    }
+  }
+  // Pushes what the block returns.
+  void results(const Block& at, const Values& dying = {}) {
+    node_ = at.return_node();
+    for (const Value* value : at.returns()) load(value);
+    ends_at(at, at.return_node(), dying);
+  }
+
+  void statement(const Node* node, const Values& dying) {
+    node_ = node;
+    if (node->is("prim::If")) {
+      branches(node, dying);
+    } else if (node->is("prim::Loop")) {
+      loop(node);
+    } else {
+      operation(node);
+      store(node);
+    }
+  }
+
+  void branches(const Node* node, const Values& dying) {
+    load(node->input(0));
+    const size_t to_else = emit(Opcode::kJumpIfFalse);
+    for (const Value* value : node->outputs())
+      if (value->has_uses()) register_[value] = take();
+    size_t to_end = 0;
+    for (size_t i = 0; i < 2; ++i) {
+      const Block& inner = *node->block(i);
+      if (i == 1) set_target(to_else);
+      Values inside;
+      for (const Value* value : dying) {
+        if (!uses_.used_within(node, value)) continue;  // the condition: moved out already
+        if (uses_.used_in(&inner, value)) {
+          inside.push_back(value);
+        } else {
+          emit(Opcode::kDropR, register_.at(value), 0, value);
+        }
+      }
+      block(inner, inside);
+      results(inner, inside);
+      node_ = node;
+      for (size_t k = node->outputs().size(); k-- > 0;) {
+        const Value* value = node->output(k);
+        if (value->has_uses()) {
+          emit(Opcode::kStore, register_.at(value), 0, value);
+        } else {
+          emit(Opcode::kDrop);
+        }
+      }
+      node_ = node;
+      if (i == 0) to_end = emit(Opcode::kJump);
+    }
+    set_target(to_end);
+  }
+
+  void loop(const Node* node) {
+    if (options_.scalar_programs) {
+      if (const auto region = scalar_region(*node)) {
+        scalar(*region);
+        store(node);
+        return;
+      }
+    }
+    const Block& body = *node->block(0);
+    const size_t counter = take(2);
+    load(node->input(0));
+    node_ = node;
+    emit(Opcode::kStore, counter + 1);
+    emit(Opcode::kConst, before_first());
+    emit(Opcode::kStore, counter);
+    load(node->input(1));
+    node_ = node;
+    // Carried values stay in their registers from trip to trip; the outputs are what lies there in
+    // the end. The counter's register is that of the body's first parameter.
+    for (size_t i = 2; i < node->inputs().size(); ++i) load(node->input(i));
+    node_ = node;
+    std::vector<size_t> carried;
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      carried.push_back(take());
+      const Value* param = body.params()[i + 1];
+      register_[param] = carried[i];
+      register_[node->output(i)] = carried[i];
+      kept_.insert(param);
+    }
+    for (size_t i = carried.size(); i-- > 0;)
+      emit(Opcode::kStore, carried[i], 0, body.params()[i + 1]);
+    const Value* index = body.params()[0];
+    const size_t head = emit(Opcode::kLoop, 0, counter);
+    if (index->has_uses()) {
+      // LOOP leaves the count in the first register; the body may move it out of a copy.
+      register_[index] = take();
+      emit(Opcode::kLoad, counter, 0, index);
+      emit(Opcode::kStore, register_[index], 0, index);
+    }
+    block(body, {});
+    results(body);
+    node_ = node;
+    for (size_t i = carried.size(); i-- > 0;)
+      emit(Opcode::kStore, carried[i], 0, body.params()[i + 1]);
+    emit(Opcode::kJump, head);
+    set_target(head);
+    for (size_t i = 0; i < carried.size(); ++i) {
+      if (node->output(i)->has_uses()) continue;
+      emit(Opcode::kDropR, carried[i], 0, node->output(i));
+      give_back(carried[i]);
+    }
+    give_back(counter);
+    give_back(counter + 1);
+  }
+
+  size_t before_first() {
+    for (size_t i = 0; i < code_->constants_.size(); ++i)
+      if (const int64_t* v = code_->constants_[i].get_if<int64_t>(); v && *v == -1) return i;
+    code_->constants_.push_back(IValue(int64_t{-1}));
+    return code_->constants_.size() - 1;
+  }
+
+  void scalar(const ScalarRegion& region) {
+    if (region.node) {
+      for (const Value* value : region.inputs) load(value);
+      node_ = region.node;
+    }
+    code_->programs_.push_back(region.program);
+    emit(Opcode::kScalar, code_->programs_.size() - 1, region.inputs.size());
+  }
+
+  // ---- one node without blocks: pushes its inputs, then does it; its results are on the stack
+  void operation(const Node* node) {
+    const auto& inputs = node->inputs();
+    // What it wrote is what it gives: pushed before its operands, it stays when they are taken.
+    const std::vector<Value*> written = given_back(*node);
+    for (size_t i = 0; i < written.size(); ++i)
+      if (node->output(i)->has_uses()) load(written[i]);
+    const size_t first = node->is("prim::CallFunction") ? 1 : 0;
+    for (size_t i = first; i < inputs.size(); ++i) load(inputs[i]);
+    node_ = node;
+    const size_t n = inputs.size() - first;
+    if (node->is("prim::RaiseException")) {
+      emit(Opcode::kRaise, 0, n);
+      return;
+    }
+    if (node->op()) {
+      emit(Opcode::kOp, index_of(code_->operators_, called(node->op())), n);
+      return;
+    }
+    const std::string& kind = node->kind().text();
+    if (kind == "prim::ListConstruct") {
+      emit(Opcode::kList, 0, n);
+    } else if (kind == "prim::TupleConstruct") {
+      emit(Opcode::kTuple, 0, n);
+    } else if (kind == "prim::DictConstruct") {
+      emit(Opcode::kDict, 0, n);
+    } else if (kind == "prim::ListUnpack" || kind == "prim::TupleUnpack") {
+      emit(Opcode::kUnpack, 0, node->outputs().size());
+    } else if (kind == "prim::TupleIndex") {
+      emit(Opcode::kTupleIndex);
+    } else if (kind == "prim::TupleSlice") {
+      const auto at = [&](const char* name) {
+        return *node->attribute(name)->value.get_if<int64_t>();
+      };
+      emit(Opcode::kTupleSlice, static_cast<size_t>(at("beg")),
+           static_cast<size_t>(at("end") - at("beg")));
+    } else if (kind == "prim::CallFunction") {
+      emit(Opcode::kCall, index_of_function(callee(node)), n);
+    } else if (kind == "prim::CallMethod") {
+      emit(Opcode::kCallMethod, index_of_function(method(node)), n);
+    } else if (kind == "prim::GetAttr" || kind == "prim::SetAttr") {
+      emit(kind == "prim::GetAttr" ? Opcode::kGetAttr : Opcode::kSetAttr, slot(node));
+    } else if (kind == "prim::CreateObject") {
+      code_->types_.push_back({node->output()->type()});
+      emit(Opcode::kObject, code_->types_.size() - 1);
+    } else if (kind == "prim::isinstance") {
+      const Attribute* types = node->attribute("types");
+      check(types != nullptr, "compile: prim::isinstance without types");
+      code_->types_.push_back(types->types);
+      emit(Opcode::kIsInstance, code_->types_.size() - 1, types->types.size());
+    } else if (kind == "prim::FusionGroup") {
+      code_->groups_.push_back(fusion_group_of(*node));
+      emit(Opcode::kFused, code_->groups_.size() - 1, n);
+    } else if (kind == "prim::Uninitialized") {
+      // Nobody reads it, but it is handed on: to loops of machine code, which want a number.
+      const Type& type = *node->output()->type();
+      IValue nothing;
+      if (type.is(TypeKind::kInt)) nothing = int64_t{0};
+      if (type.is(TypeKind::kFloat)) nothing = 0.0;
+      if (type.is(TypeKind::kBool)) nothing = false;
+      code_->constants_.push_back(std::move(nothing));
+      emit(Opcode::kConst, code_->constants_.size() - 1, 0, node->output());
+    } else if (const Builtin* builtin = find_builtin(kind)) {
+      emit(Opcode::kOp, index_of(code_->operators_, called(builtin)), node->inputs().size(),
+           nullptr);
+    } else if (kind == "prim::PythonOp") {
+      const Attribute* bound = node->attribute("name");
+      check(bound && bound->object, "compile: ", print(*node),
+            " calls a function of Python that is not here");
+      auto* host = static_cast<HostFunction*>(bound->object.get());
+      const Code::Operator called{&host->op(), nullptr, true, false};
+      emit(Opcode::kOp, index_of(code_->operators_, called), node->inputs().size(), nullptr);
+    } else {
+      // A cast only says what is known: what was pushed is the result.
+      if (kind != "prim::unchecked_cast")
+        fail(ErrorKind::kRuntime, "compile: there is no instruction for ", print(*node));
+    }
+  }
+
+  template <class T>
+  static size_t index_of(std::vector<T>& all, T one) {
+    const auto it = std::find(all.begin(), all.end(), one);
+    if (it != all.end()) return static_cast<size_t>(it - all.begin());
+    all.push_back(one);
+    return all.size() - 1;
+  }
+
+  static Code::Operator called(const OperatorInfo* op) {
+    auto* info = const_cast<OperatorInfo*>(op);
+    const Builtin* builtin = as_builtin(op);
+    const auto& results = op->schema().results;
+    const bool lists =
+        !builtin && std::any_of(results.begin(), results.end(), [](const Argument& r) {
+          return r.type.find('[') != std::string::npos;
+        });
+    return {info, builtin, dynamic_cast<BoxedOperator*>(info) != nullptr, lists};
+  }
+
+  size_t index_of_function(Ref<Function> one) {
+    auto& all = code_->functions_;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].get() == one.get()) return i;
+    all.push_back(std::move(one));
+    return all.size() - 1;
+  }
+
+  static Ref<Function> callee(const Node* node) {
+    for (const auto& [name, attribute] : node->input(0)->node()->attributes())
+      if (attribute.object)
+        return Ref<Function>::share(static_cast<Function*>(attribute.object.get()));
+    fail(ErrorKind::kRuntime, "compile: what ", print(*node), " calls is no function");
+  }
+  static const ClassType& class_of(const Node* node) {
+    const Type& type = *node->input(0)->type();
+    if (!type.is(TypeKind::kClass))
+      fail(ErrorKind::kRuntime, "compile: ", print(*node), " of a ", type.text());
+    return static_cast<const ClassType&>(type);
+  }
+  static Ref<Function> method(const Node* node) {
+    Ref<Function> found = class_of(node).method(node->text_attribute("name"));
+    check(static_cast<bool>(found), "compile: ", class_of(node).name(), " has no method '",
+          node->text_attribute("name"), "'");
+    return found;
+  }
+  static size_t slot(const Node* node) {
+    const int64_t slot = class_of(node).slot(node->text_attribute("name"));
+    check(slot >= 0, "compile: ", class_of(node).name(), " has no attribute '",
+          node->text_attribute("name"), "'");
+    return static_cast<size_t>(slot);
+  }
+
+  const Uses uses_;
+  CodeRef code_;
+  const CompileOptions& options_;
+  const Node* node_ = nullptr;
+  std::unordered_map<const Value*, size_t> register_;
+  std::unordered_map<const Value*, size_t> constants_;
+  std::unordered_map<const Value*, size_t> last_load_;
+  std::unordered_set<const Value*> kept_;  // parameters of loops: their registers are the loop's
+  std::vector<size_t> free_;
+  size_t register_count_ = 0;
+};
+
+CodeRef compile(const GraphRef& graph, std::string name, const CompileOptions& options) {
+  return Compiler(graph, std::move(name), options).run();
+}
+
+}  // namespace uh::jit

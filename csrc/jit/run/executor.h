@@ -1,0 +1,96 @@
+// Executor: from a Function's graph to the Code that a call runs.
+//
+// What: the first call compiles the graph, optimised for any input (the general code). It profiles:
+// after kProfiledRuns calls with tensors of the same dtypes, ranks and requires_grad a copy of the
+// graph that says so in its types is optimised and compiled, with GUARDs at its entry. Where a
+// guard does not hold, BAIL_OUT goes on with another specialisation or the general code. Sizes are
+// never promised: a batch of another size runs the same code. Tensors within tuples, lists and
+// modules have no guards: fusion groups look at what comes.
+// Invariant: code that was made is kept as long as the Executor, at most kMostSpecialised of them;
+// a running frame points to it without a reference. General code accepts every input.
+// Read next: pipeline.h (the passes), interpret.h.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "jit/run/code.h"
+#include "jit/run/interpret.h"
+
+namespace uh::jit {
+
+class Executor {
+ public:
+  static constexpr int64_t kProfiledRuns = 2;
+  static constexpr size_t kMostSpecialised = 4;
+  static constexpr size_t kMostProfiles = 16;
+
+  Executor(Function& function);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  int64_t function_id() const;
+  // Takes the arguments off the stack, all of them, and leaves the result.
+  void run(Stack& stack);
+
+  // What a call with the arguments at the end of the stack begins with. `recorded`: code in which
+  // every step can be watched (no scalar programs).
+  const Code& code_for(const Stack& stack, bool recorded) {
+    const Plan* plan = current_.load(std::memory_order_acquire);
+    if (plan && !recorded) [[likely]]
+      return *plan->code;
+    return slow_code_for(stack, recorded);
+  }
+  // A guard of the frame's code did not hold: the code to go on with. Tells why.
+  const Code& bail_out(const Frame& frame, const Stack& stack, bool recorded);
+  void tell_guard(const Frame& frame, const InputGuard& guard, const IValue& value, bool holds);
+
+  // The graph that runs for these arguments once they were seen often enough: optimised and
+  // specialised now, where it was not.
+  GraphRef graph_for(const Stack& arguments);
+  // "input x: Float(*, *), specialised for Float(*)": empty when the guards hold.
+  std::string mismatch(const Code& code, const IValue* arguments) const;
+
+  const Code& general_code();
+  size_t specialised_count() const;
+
+ private:
+  // One way to run: general (no guards) or specialised.
+  struct Plan {
+    std::vector<InputGuard> guards;
+    GraphRef graph;
+    CodeRef code;
+    CodeRef watched;  // without scalar programs; made when it is first asked for
+    bool fits(const IValue* arguments) const;
+  };
+  struct Profile {
+    std::vector<InputGuard> seen;
+    int64_t runs = 0;
+  };
+
+  const Code& slow_code_for(const Stack& stack, bool recorded);
+  const Code& code_of(Plan& plan, bool recorded);
+  const IValue* arguments_of(const Stack& stack) const;
+  std::vector<InputGuard> guards_for(const IValue* arguments) const;
+  GraphRef graph_for_any_input() const;
+  Plan& general();
+  // Counts a call; the plan that its arguments have, or have now; null for the general one.
+  Plan* profile(const IValue* arguments);
+  GraphRef specialised_graph(const std::vector<InputGuard>& guards) const;
+  Plan& specialise(const std::vector<InputGuard>& guards, int64_t runs);
+
+  Function& function_;
+  const size_t input_count_;
+  std::vector<int32_t> tensors_;   // which inputs guards look at
+  bool computes_tensors_ = false;  // else there is nothing to specialise
+  std::atomic<const Plan*> current_{nullptr};
+  mutable std::recursive_mutex lock_;
+  std::unique_ptr<Plan> general_;
+  std::vector<std::unique_ptr<Plan>> specialised_;
+  std::vector<Profile> profiles_;
+};
+
+}  // namespace uh::jit

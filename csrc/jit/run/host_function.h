@@ -1,0 +1,53 @@
+// HostFunction: a function of the host language that compiled code calls (prim::PythonOp).
+//
+// What: the node's attribute `name` says which, its object is this. Its arguments are boxed, its
+// result is checked against the type that the program declared.
+// Invariant: nothing is known of what it does: it is never moved, merged, dropped or run ahead.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "dispatch/operator.h"
+#include "jit/ir/type.h"
+
+namespace uh::jit {
+
+class HostFunction final : public RefCounted {
+ public:
+  using Call = std::function<IValue(const Stack& arguments)>;
+  HostFunction(std::string name, TypeRef returns, Call call)
+      : op_(*this), name_(std::move(name)), returns_(std::move(returns)), call_(std::move(call)) {}
+
+  const std::string& name() const { return name_; }
+  // What the interpreter calls, with a stack of nothing but the arguments.
+  OperatorInfo& op() { return op_; }
+
+ private:
+  class Op final : public OperatorInfo {
+   public:
+    explicit Op(HostFunction& owner) : OperatorInfo("PythonOp(...) -> Any"), owner_(owner) {
+      set_name_space("prim");
+    }
+    void call_boxed(Stack& stack) override { owner_.run(stack); }
+
+   private:
+    HostFunction& owner_;
+  };
+
+  void run(Stack& stack) const {
+    IValue result = call_(stack);
+    check_kind(is_instance(result, *returns_), ErrorKind::kType, name_,
+               "() was declared to return ", returns_->annotation(), " and returned ",
+               type_of(result)->annotation());
+    stack.clear();
+    stack.push_back(std::move(result));
+  }
+
+  Op op_;
+  const std::string name_;
+  const TypeRef returns_;
+  const Call call_;
+};
+
+}  // namespace uh::jit

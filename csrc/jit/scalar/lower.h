@@ -1,0 +1,92 @@
+// From nodes to the instructions of a ScalarProgram.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/scalar/program.h"
+
+namespace uh::jit {
+
+std::optional<ScalarType> scalar_type(const Type& type);
+// A node without results of numbers that only says something when the program fails: the parts of
+// the message of a raise.
+bool is_cold(const Node& node);
+
+// Writes the instructions of one program: control flow here, operators in operators.cpp.
+class ScalarLowering {
+ public:
+  ScalarLowering();
+
+  void input(const Value* value);
+  void body(const Block& block);
+  void loop(const Node& node);
+  void finish(const std::vector<const Value*>& outputs);
+  Ref<ScalarProgram> take() { return std::move(program_); }
+
+ private:
+  using Label = int32_t;
+
+  // ---- slots
+  Slot slot(const Value* value);
+  Slot fresh(ScalarType type);
+  Slot constant(ScalarType type, int64_t bits);
+  Slot whole(int64_t value) { return constant(ScalarType::kInt, value); }
+  Slot real(double value);
+  ScalarType type(Slot s) const { return program_->types[s]; }
+  std::optional<int64_t> known(Slot s) const;
+  Slot as_float(Slot s);
+  Slot as_int(Slot s);  // of a bool, which is a number already
+
+  // ---- instructions
+  Label label();
+  void place(Label label);
+  void emit(ScalarOp op, Slot dst, Slot a = 0, Slot b = 0, int32_t x = 0);
+  Slot result(ScalarOp op, ScalarType type, Slot a, Slot b = 0, int32_t x = 0);
+  void move(Slot to, Slot from);
+  void jump(Label to) { emit(ScalarOp::kJump, 0, 0, 0, to); }
+  int32_t site(const Node& node);
+  // Leaves the program by the node's own operator when a == b.
+  void trap_if_equal(ScalarOp compare, Slot a, Slot b, const Node& node);
+
+  // ---- control flow (lower.cpp)
+  void block(const Block& block);
+  void branches(const Node& node);
+  void trips(const Node& node);
+  void branch(const Value* condition, Label yes, Label no, bool yes_is_next);
+  bool compare(const Node& node, Label yes, Label no, bool yes_is_next);
+  bool defers(const Node& node);
+  bool uses_changed(const Value* condition, const Node& loop);
+
+  // ---- operators (operators.cpp)
+  void operation(const Node& node);
+  Slot arithmetic(const Node& node, std::string_view name);
+  Slot division(const Node& node, std::string_view name);
+  Slot whole_division(const Node& node, bool quotient, Slot a, Slot b);
+  Slot comparison(std::string_view name, Slot a, Slot b);
+  Slot bits(const Node& node, std::string_view name);
+  Slot conversion(const Node& node, std::string_view name);
+  Slot function(const Node& node, std::string_view name);
+  Slot power(const Node& node);
+  Slot range_length(const Node& node);
+  Slot boxed(const Node& node);
+  Slot or_boxed(const Node& node, Slot made, Slot a, Slot b);
+  void cold(const Node& node, Label label, Slot dst, Label back);
+
+  struct Trap {
+    Label label;
+    int32_t site;
+    Slot dst;
+    Label back;  // -1: does not come back
+  };
+
+  Ref<ScalarProgram> program_;
+  std::unordered_map<const Value*, Slot> slots_;
+  std::unordered_map<const Node*, bool> deferred_;
+  std::vector<int32_t> labels_;  // where each is
+  std::vector<Trap> traps_;      // written behind everything else
+};
+
+}  // namespace uh::jit

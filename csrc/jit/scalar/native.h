@@ -1,0 +1,20 @@
+// What machine code of a ScalarProgram and its surroundings agree on.
+#pragma once
+
+#include <cstdint>
+
+#include "jit/scalar/program.h"
+
+namespace uh::jit {
+
+// Returns kNativeDone, kNativePending (an exception waits), or the number of a site that fails.
+using NativeEntry = int64_t (*)(int64_t* slots, const ScalarProgram* program);
+inline constexpr int64_t kNativeDone = -1;
+inline constexpr int64_t kNativePending = -2;
+
+// Called by machine code: 0, or 1 when an exception waits.
+extern "C" int64_t uh_scalar_site(const ScalarProgram* program, int64_t* slots, int64_t site,
+                                  int64_t dst);
+extern "C" int64_t uh_scalar_poll();
+
+}  // namespace uh::jit

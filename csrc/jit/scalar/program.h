@@ -1,0 +1,121 @@
+// ScalarProgram: a loop, or a whole graph, of nothing but int, float and bool, compiled to unboxed
+// code: machine code where the processor is an x86-64, else a machine of 8-byte slots.
+//
+// What: straight instructions of three slots each (`a = b op c`), with compare-and-branch in one. A
+// Value is a slot; moves between loop trips were merged away (flow.h). Both machines
+// run the same instructions: run.cpp one by one, x86.cpp as the processor's own.
+// Invariant: results and errors are those of the interpreter, bit for bit. What can fail is not
+// done here: a division by zero or a raise leaves the program by a Site, which calls the node's own
+// operator on boxed values, in the interpreter's words and with the node's source line. Loops poll
+// for Ctrl+C. If violated: a program's result depends on whether somebody records it.
+// Read next: lower.cpp (graph to instructions).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/ir/graph.h"
+#include "jit/machine/code_memory.h"
+
+namespace uh::jit {
+
+enum class ScalarType : uint8_t { kInt, kFloat, kBool };
+
+// UH_SCALAR(Name, shape): D = writes dst, A and B = reads a and b, X = x is a target.
+// clang-format off
+#define UH_SCALAR_OPS(UH_SCALAR)                                                                   \
+  UH_SCALAR(Move, "DA")                                                                            \
+  UH_SCALAR(AddI, "DAB") UH_SCALAR(SubI, "DAB") UH_SCALAR(MulI, "DAB")                             \
+  UH_SCALAR(FloorDivI, "DAB") UH_SCALAR(ModI, "DAB")                                               \
+  UH_SCALAR(AndI, "DAB") UH_SCALAR(OrI, "DAB") UH_SCALAR(XorI, "DAB")                              \
+  UH_SCALAR(ShlI, "DAB") UH_SCALAR(ShrI, "DAB")                                                    \
+  UH_SCALAR(MinI, "DAB") UH_SCALAR(MaxI, "DAB")                                                    \
+  UH_SCALAR(NegI, "DA") UH_SCALAR(NotI, "DA") UH_SCALAR(AbsI, "DA")                                \
+  UH_SCALAR(AddF, "DAB") UH_SCALAR(SubF, "DAB") UH_SCALAR(MulF, "DAB") UH_SCALAR(DivF, "DAB")      \
+  UH_SCALAR(MinF, "DAB") UH_SCALAR(MaxF, "DAB")                                                    \
+  UH_SCALAR(NegF, "DA") UH_SCALAR(AbsF, "DA") UH_SCALAR(SqrtF, "DA")                               \
+  UH_SCALAR(FloorF, "DA") UH_SCALAR(CeilF, "DA") UH_SCALAR(TruncF, "DA") UH_SCALAR(RoundF, "DA")   \
+  UH_SCALAR(IntToFloat, "DA") UH_SCALAR(FloatToInt, "DA")                                          \
+  UH_SCALAR(EqI, "DAB") UH_SCALAR(NeI, "DAB") UH_SCALAR(LtI, "DAB") UH_SCALAR(LeI, "DAB")          \
+  UH_SCALAR(EqF, "DAB") UH_SCALAR(NeF, "DAB") UH_SCALAR(LtF, "DAB") UH_SCALAR(LeF, "DAB")          \
+  UH_SCALAR(NotB, "DA")                                                                            \
+  UH_SCALAR(Call1, "DA") UH_SCALAR(Call2, "DAB") UH_SCALAR(CallI2, "DAB") UH_SCALAR(Boxed, "D")    \
+  UH_SCALAR(Jump, "X")                                                                             \
+  UH_SCALAR(IfEqI, "ABX") UH_SCALAR(IfNeI, "ABX") UH_SCALAR(IfLtI, "ABX") UH_SCALAR(IfLeI, "ABX")  \
+  UH_SCALAR(IfEqF, "ABX") UH_SCALAR(IfNeF, "ABX") UH_SCALAR(IfLtF, "ABX") UH_SCALAR(IfLeF, "ABX")  \
+  UH_SCALAR(IfNotLtF, "ABX") UH_SCALAR(IfNotLeF, "ABX")                                            \
+  UH_SCALAR(Poll, "") UH_SCALAR(Trap, "") UH_SCALAR(Return, "")
+// clang-format on
+
+enum class ScalarOp : uint8_t {
+#define UH_SCALAR(name, shape) k##name,
+  UH_SCALAR_OPS(UH_SCALAR)
+#undef UH_SCALAR
+};
+std::string_view text_of(ScalarOp op);
+std::string_view shape_of(ScalarOp op);
+inline bool writes(ScalarOp op) { return shape_of(op).starts_with('D'); }
+bool reads_a(ScalarOp op);
+bool reads_b(ScalarOp op);
+bool jumps(ScalarOp op);  // x is where to
+inline bool falls_through(ScalarOp op) {
+  return op != ScalarOp::kJump && op != ScalarOp::kTrap && op != ScalarOp::kReturn;
+}
+
+using Slot = uint16_t;
+struct ScalarInstruction {
+  ScalarOp op;
+  Slot dst = 0, a = 0, b = 0;
+  int32_t x = 0;  // a target, a function of a Call, a site of Boxed and Trap
+};
+
+using Function1 = double (*)(double);
+using Function2 = double (*)(double, double);
+using WholeFunction2 = int64_t (*)(int64_t, int64_t);
+
+// Where a program calls a node's own operator: what the node needs lies in these slots.
+struct ScalarSite {
+  const Node* node;
+  std::vector<std::pair<const Value*, Slot>> captured;
+};
+
+class ScalarProgram final : public RefCounted {
+ public:
+  // Takes the inputs off the stack and leaves the outputs on it.
+  void run(Stack& stack) const;
+  std::string text() const;
+  bool is_native() const { return static_cast<bool>(native); }
+
+  struct Port {
+    Slot slot;
+    ScalarType type;
+  };
+  std::vector<ScalarInstruction> instructions;
+  std::vector<Port> inputs, outputs;
+  std::vector<int64_t> initial;   // of every slot: constants, else 0
+  std::vector<bool> is_constant;  // slots that nobody writes
+  std::vector<ScalarType> types;  // of every slot
+  std::vector<ScalarSite> sites;
+  std::vector<Function1> functions1;
+  std::vector<Function2> functions2;
+  std::vector<WholeFunction2> whole_functions2;
+  CodeMemory native;
+
+  // Calls the site's operator on what lies in the slots; its result goes to `dst`.
+  void call_site(size_t site, int64_t* slots, Slot dst) const;
+
+ private:
+  void run_portable(int64_t* slots) const;
+  void run_native(int64_t* slots) const;
+};
+
+// For tests: programs compiled from now on run on the portable machine alone.
+void set_native_programs(bool on);
+bool native_programs();
+
+// Fills program.native; does nothing where this processor has another language.
+void make_native(ScalarProgram& program);
+
+}  // namespace uh::jit

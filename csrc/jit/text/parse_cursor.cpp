@@ -1,0 +1,159 @@
+#include "jit/text/parse_cursor.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace uh::jit {
+namespace {
+
+bool in_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr size_t kQuotedLine = 100;  // of a text that may be one line of a megabyte
+
+int hex_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+void Cursor::skip() {
+  while (at_ < text_.size() &&
+         (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+    ++at_;
+}
+
+bool Cursor::eat(std::string_view token) {
+  skip();
+  if (text_.substr(at_, token.size()) != token) return false;
+  at_ += token.size();
+  return true;
+}
+
+bool Cursor::eat_word(std::string_view word) {
+  const size_t from = at_;
+  if (eat(word) && !in_word(raw())) return true;
+  at_ = from;
+  return false;
+}
+
+void Cursor::expect(std::string_view token) {
+  if (!eat(token)) wrong(message("'", token, "'"));
+}
+
+std::string_view Cursor::try_word(std::string_view more) {
+  skip();
+  const size_t from = at_;
+  if (is_digit(raw())) return {};
+  while (in_word(raw()) || (raw() && more.find(raw()) != std::string_view::npos)) ++at_;
+  return since(from);
+}
+
+std::string_view Cursor::word(std::string_view what, std::string_view more) {
+  const std::string_view found = try_word(more);
+  if (found.empty()) wrong(what);
+  return found;
+}
+
+int64_t Cursor::integer(std::string_view what) {
+  skip();
+  int64_t number = 0;
+  const char* from = text_.data() + at_;
+  const auto [end, error] = std::from_chars(from, text_.data() + text_.size(), number);
+  if (error == std::errc::result_out_of_range) refuse(at_, "the number does not fit 64 bits");
+  if (error != std::errc()) wrong(what);
+  at_ += static_cast<size_t>(end - from);
+  return number;
+}
+
+std::string_view Cursor::rest_of_line() {
+  const size_t from = at_;
+  while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+  return since(from);
+}
+
+std::string Cursor::quoted() {
+  const size_t from = at_;
+  const char quote = raw();
+  if (quote != '"' && quote != '\'') wrong("a text in quotes");
+  std::string text;
+  for (++at_; raw() != quote; ++at_) {
+    if (at_ >= text_.size()) refuse(from, "the quotes are not closed");
+    if (raw() != '\\') {
+      text += raw();
+      continue;
+    }
+    ++at_;
+    static constexpr std::string_view kLetters = "abfnrtv\\'\"?";
+    static constexpr std::string_view kMeant = "\a\b\f\n\r\t\v\\'\"?";
+    if (raw() == 'x') {
+      int code = 0;
+      for (int digits = 0; digits < 2; ++digits) {
+        ++at_;
+        const int digit = hex_digit(raw());
+        if (digit < 0) wrong("two hexadecimal digits");
+        code = code * 16 + digit;
+      }
+      text += static_cast<char>(code);
+    } else if (raw() >= '0' && raw() <= '7') {
+      int code = 0, digits = 0;
+      for (; digits < 3 && raw() >= '0' && raw() <= '7'; ++digits, ++at_)
+        code = code * 8 + (raw() - '0');
+      if (code > 255) wrong("an octal number up to \\377");
+      text += static_cast<char>(code);
+      --at_;
+    } else if (const size_t which = kLetters.find(raw());
+               at_ < text_.size() && which != std::string_view::npos) {
+      text += kMeant[which];
+    } else {
+      wrong("a character that \\ may stand before");
+    }
+  }
+  ++at_;
+  return text;
+}
+
+int Cursor::line() const {
+  return 1 + static_cast<int>(
+                 std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n'));
+}
+
+int Cursor::column() const {
+  const size_t newline = at_ ? text_.rfind('\n', at_ - 1) : std::string_view::npos;
+  return static_cast<int>(newline == std::string_view::npos ? at_ + 1 : at_ - newline);
+}
+
+void Cursor::stop(const std::string& problem) const {
+  const size_t indent = static_cast<size_t>(column()) - 1;
+  const size_t cut = indent > kQuotedLine / 2 ? indent - kQuotedLine / 2 : 0;
+  std::string shown(text_.substr(at_ - indent + cut, kQuotedLine));
+  shown = shown.substr(0, shown.find('\n'));
+  fail(ErrorKind::kRuntime, what_, ": line ", line(), ", column ", column(), ": ", problem, "\n  ",
+       shown, "\n  ", std::string(indent - cut, ' '), "^");
+}
+
+void Cursor::wrong(std::string_view wanted) const {
+  std::string found = "the end";
+  size_t at = at_;
+  while (at < text_.size() && (text_[at] == ' ' || text_[at] == '\n')) ++at;
+  if (at < text_.size()) {
+    size_t end = at + 1;
+    while (in_word(text_[at]) && end < text_.size() && end - at < 30 && in_word(text_[end])) ++end;
+    found = message("'", text_.substr(at, end - at), "'");
+  }
+  Cursor there(*this);
+  there.at_ = at;
+  there.stop(message("expected ", wanted, ", not ", found));
+}
+
+void Cursor::refuse(size_t from, std::string_view why) {
+  at_ = from;
+  stop(std::string(why));
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,94 @@
+// Cursor: a place in a text that is read from left to right, and the error that points at it.
+//
+// What: parse_type and parse read through one. Spaces, and in graphs comments, stand between words
+// and mean nothing. Invariant: whatever the text, a reader ends in a result or in wrong(), and its
+// recursion is bounded by Deeper. If violated: a damaged file ends the process.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "jit/ir/type.h"
+
+namespace uh::jit {
+
+class Cursor {
+ public:
+  // `what` is read, and named first in errors: "type", "graph". It must outlive the Cursor, as
+  // the text must.
+  Cursor(std::string_view text, const char* what) : text_(text), what_(what) {}
+
+  bool done() {
+    skip();
+    return at_ == text_.size();
+  }
+  // The next character that is no space; 0 at the end.
+  char peek() {
+    skip();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  // The character at hand, a space as well.
+  char raw() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool eat(char c) {
+    if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+  bool eat(std::string_view token);
+  // The same for a whole word: "in" is none of "int".
+  bool eat_word(std::string_view word);
+  void expect(std::string_view token);
+  // Letters, digits and _, beginning with none of the digits; with `more` these as well. Empty
+  // where there is none.
+  std::string_view try_word(std::string_view more = "");
+  std::string_view word(std::string_view what, std::string_view more = "");
+  // A whole number with its sign, that fits.
+  int64_t integer(std::string_view what);
+  // Everything up to the end of the line, or to `end`.
+  std::string_view rest_of_line();
+  // What is between quotes, escapes read; the cursor stands at the opening quote.
+  std::string quoted();
+
+  size_t at() const { return at_; }
+  void go(size_t at) { at_ = at; }
+  std::string_view text() const { return text_; }
+  std::string_view since(size_t from) const { return text_.substr(from, at_ - from); }
+  int line() const;    // of the place, from 1
+  int column() const;  // from 1
+
+  // Throws a RuntimeError: what was expected, where, and the line with a caret below it.
+  [[noreturn]] void wrong(std::string_view wanted) const;
+  // The same for what could be read and makes no sense; points at `from`.
+  [[noreturn]] void refuse(size_t from, std::string_view why);
+
+  // A level of nesting, for as long as it lives.
+  class Deeper {
+   public:
+    explicit Deeper(Cursor& cursor) : cursor_(cursor) {
+      if (++cursor.depth_ > kMostDepth) cursor.refuse(cursor.at_, "nested too deeply");
+    }
+    ~Deeper() { --cursor_.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    Cursor& cursor_;
+  };
+  static constexpr int kMostDepth = 100;
+
+ private:
+  void skip();
+  [[noreturn]] void stop(const std::string& problem) const;
+
+  std::string_view text_;
+  const char* what_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+// A type at the cursor, as parse_type reads it. `variables`: a word that is no type (`t`, `tVal`)
+// is a type variable, of kind Any, whose text is its name; else it is plain Any.
+TypeRef read_type(Cursor& cursor, bool variables = false);
+bool is_type_variable(const Type& type);
+
+}  // namespace uh::jit

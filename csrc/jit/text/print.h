@@ -1,0 +1,36 @@
+// PyTorch's text of graphs: what str(graph) shows, and parse.h reads back.
+//
+//   graph(%x.1 : Tensor):
+//     %1 : int = prim::Constant[value=1]() # file.py:3:15
+//     %2 : Tensor = aten::add(%x.1, %x.1, %1) # file.py:3:11
+//     return (%2)
+//
+// A node with a subgraph is written by that graph's name, `prim::FusionGroup_0(...)`, and the
+// subgraph follows at the end: `with prim::FusionGroup_0 = graph(...): ...`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+struct Print {
+  bool with_source = true;
+  // Where tensors go that stand in constants: the text then says CONSTANTS.c0, and can be read back
+  // with these. Without it a tensor of one element is written {2.5}, a larger one <Tensor>, which
+  // cannot.
+  std::vector<IValue>* constants = nullptr;
+};
+
+std::string print(const Graph& graph, const Print& how = {});
+// One node as its line, without indentation and blocks: what messages quote.
+std::string print(const Node& node, bool with_source = false);
+// A constant: `1`, `2.5`, `2.`, `"text"`, `[1, 2]`, `(1, 2)`, `{"a": 1}`, `None`.
+std::string print(const IValue& value, const Print& how = {});
+std::string print(const Attribute& attribute, const Print& how = {});
+// A number as graphs write it: enough digits to be read back, "2." when it is whole.
+std::string number_of(double value);
+
+}  // namespace uh::jit

@@ -1,0 +1,176 @@
+// What stands for a value in a trace: of tensors, of modules' attributes, of containers.
+#include "autograd/meta.h"
+#include "jit/trace/trace.h"
+
+namespace uh::jit {
+
+void Tracing::know(const Tensor& tensor, Value* value) {
+  const auto [it, fresh] = values_.insert_or_assign(tensor.impl(), Known{tensor, value, ++told_});
+  if (!fresh || !events::on()) return;
+  if (!held_) held_ = std::make_unique<HeldTensors>(events::Holder::kTrace, graph_->id());
+  held_->take(value->id(), tensor);
+}
+
+const Tracing::Known* Tracing::same_memory(const Tensor& tensor) const {
+  const Known* found = nullptr;
+  for (const auto& [impl, known] : values_) {
+    const Tensor& t = known.tensor;
+    if (t.storage() == tensor.storage() && t.offset() == tensor.offset() &&
+        t.dtype() == tensor.dtype() && t.sizes() == tensor.sizes() &&
+        t.strides() == tensor.strides() && (!found || found->when < known.when))
+      found = &known;
+  }
+  return found;
+}
+
+void Tracing::set_names(std::vector<std::pair<const TensorImpl*, std::string>> names) {
+  names_.clear();
+  for (auto& [impl, name] : names) names_.emplace(impl, std::move(name));  // the first one counts
+}
+
+void take_name(Value* value, const std::string& name) {
+  Graph& graph = value->graph();
+  const std::string full = !name.empty() && name[0] >= '0' && name[0] <= '9' ? "_" + name : name;
+  if (Value* before = graph.value_named(full); before && before != value) {
+    int count = 1;
+    while (graph.value_named(full + "." + std::to_string(count))) count += 2;
+    before->set_name(full + "." + std::to_string(count));
+  }
+  value->set_name(full);
+}
+
+// A Value that an operator uses: it is called what Python calls it.
+Value* Tracing::used(const TensorImpl* impl, Value* value) {
+  if (value->has_name()) return value;
+  if (const auto it = names_.find(impl); it != names_.end()) take_name(value, it->second);
+  return value;
+}
+
+// The parts of a tuple or list of tensors that was given, taken apart at the beginning.
+void Tracing::know_parts(const IValue& value, Value* whole) {
+  if (const Tensor* t = value.get_if<Tensor>()) {
+    know(*t, whole);
+    return;
+  }
+  const std::vector<IValue>* items = nullptr;
+  if (const Tuple* tuple = value.tuple()) items = &tuple->items;
+  if (const List* list = value.list()) items = &list->items;
+  if (const Dict* dict = value.dict()) {
+    for (const auto& [key, item] : dict->items()) {
+      Value* k = graph_->insert_constant(key);
+      Node* get = graph_->insert(graph_->create("aten::__getitem__", {whole, k}, 0));
+      know_parts(item, get->add_output(type_of(item)));
+    }
+  }
+  if (!items) return;
+  Node* unpack = graph_->insert(
+      graph_->create(value.tuple() ? "prim::TupleUnpack" : "prim::ListUnpack", {whole}, 0));
+  for (const IValue& item : *items) know_parts(item, unpack->add_output(type_of(item)));
+}
+
+Value* Tracing::add_input(std::string_view name, const IValue& value) {
+  Value* input = graph_->add_input(name, type_of(value));
+  know_parts(value, input);
+  return input;
+}
+
+Value* Tracing::add_self(const IValue& module) {
+  const Object* self = module.object();
+  check_kind(self != nullptr, ErrorKind::kType, "trace: the module is a ", module.type_name());
+  Value* input = graph_->add_input("self", type_of(module));
+  objects_[self] = input;
+  std::vector<const Object*> rest{self};
+  while (!rest.empty()) {
+    const Object* at = rest.back();
+    rest.pop_back();
+    const auto& type = static_cast<const ClassType&>(*at->type.get());
+    for (size_t i = 0; i < at->slots.size(); ++i) {
+      const std::string& name = type.attributes()[i].name;
+      if (const Tensor* t = at->slots[i].get_if<Tensor>(); t && *t)
+        places_.try_emplace(t->impl(), Place{at, name, type.attributes()[i].type});
+      if (const Object* inner = at->slots[i].object();
+          inner && owners_.try_emplace(inner, at, name).second)
+        rest.push_back(inner);
+    }
+  }
+  return input;
+}
+
+Value* Tracing::attribute_of(const TensorImpl* impl) {
+  const auto place = places_.find(impl);
+  if (place == places_.end()) return nullptr;
+  Value* owner = object_value(place->second.owner);  // read once each
+  Node* node = graph_->insert(graph_->create("prim::GetAttr", {owner}, 0));
+  node->set_attribute("name", IValue(place->second.attribute));
+  node->add_output(place->second.type);
+  take_name(node->output(), place->second.attribute);
+  return node->output();
+}
+
+Value* Tracing::build(Symbol kind, const std::vector<Value*>& parts, TypeRef type) {
+  Node* node = graph_->create(kind, parts, 0);
+  node->add_output(std::move(type));
+  return graph_->insert(node)->output();
+}
+
+Value* Tracing::value_of(const IValue& value) {
+  if (const Tensor* t = value.get_if<Tensor>(); t && *t) {
+    if (const auto it = values_.find(t->impl()); it != values_.end())
+      return used(t->impl(), it->second.value);
+    if (Value* attribute = attribute_of(t->impl())) {
+      know(*t, attribute);
+      return attribute;
+    }
+    if (const Known* same = same_memory(*t)) {
+      Value* value = same->value;
+      know(*t, value);
+      return value;
+    }
+    check(!autograd::requires_grad(*t) || !grad_enabled(),
+          "trace: a tensor that requires a gradient is neither an input of the trace nor an "
+          "attribute of its module, and cannot become a constant; detach() it, or make it either");
+    // A constant of its own: what Python writes to the tensor later is not in the graph.
+    Value* constant = graph_->insert_constant(value);
+    know(*t, constant);
+    return constant;
+  }
+  if (const Object* object = value.object()) return object_value(object);
+  const auto build = [&](Symbol kind, const std::vector<IValue>& items) {
+    std::vector<Value*> parts;
+    bool gaps = false;
+    for (const IValue& item : items) {
+      parts.push_back(value_of(item));
+      gaps = gaps || parts.back()->type()->is(TypeKind::kNone);
+    }
+    if (value.tuple()) {
+      std::vector<TypeRef> types;
+      for (const Value* part : parts) types.push_back(part->type());
+      return this->build(kind, parts, tuple_of(std::move(types)));
+    }
+    const bool tensors = value.get_if<std::vector<Tensor>>() != nullptr;
+    return this->build(kind, parts,
+                       gaps && tensors ? list_of(optional_of(tensor_type())) : type_of(value));
+  };
+  if (const auto* tensors = value.get_if<std::vector<Tensor>>()) {
+    std::vector<IValue> items;
+    for (const Tensor& t : *tensors) items.push_back(t ? IValue(t) : IValue());
+    return build("prim::ListConstruct", items);
+  }
+  if (const auto* dims = value.get_if<Dims>()) {
+    std::vector<IValue> items(dims->begin(), dims->end());
+    return build("prim::ListConstruct", items);
+  }
+  if (const List* list = value.list()) return build("prim::ListConstruct", list->items);
+  if (const Tuple* tuple = value.tuple()) return build("prim::TupleConstruct", tuple->items);
+  if (const Dict* dict = value.dict()) {
+    std::vector<IValue> items;
+    for (const auto& [k, v] : dict->items()) {
+      items.push_back(k);
+      items.push_back(v);
+    }
+    return build("prim::DictConstruct", items);
+  }
+  return graph_->insert_constant(value);
+}
+
+}  // namespace uh::jit
