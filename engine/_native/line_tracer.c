@@ -21,7 +21,7 @@ typedef struct {
   int64_t id;
   int raising;    // an exception came by since the last line
   Scope own;      // a function's locals; unused by module frames
-  Scope* module;  // the scope of its globals
+  Scope* module;  // the scope of its globals, or NULL; counted in its `running`
 } Running;
 
 typedef struct {
@@ -111,19 +111,23 @@ static Scope* find_module(PyObject* globals) {
   return NULL;
 }
 
+// NULL where nothing is left: then the names of this module are not followed.
+//
+// Globals come and go (each eval() has its own), and a dictionary that is gone must not be looked into.
+// While a frame runs its globals live, so the place of a module whose frames run is never given away.
 static Scope* new_module(PyObject* globals, int64_t frame) {
-  Scope* scope = calloc(1, sizeof *scope);
-  if (!scope) return NULL;
-  scope->dict = globals;
-  scope_restart(scope, frame);
-  Scope** place = &g_modules[g_next_module++ % kMaxModules];
-  if (*place) {  // more modules than we follow: the oldest is no longer followed
+  for (int tried = 0; tried < kMaxModules; ++tried) {
+    Scope** place = &g_modules[g_next_module++ % kMaxModules];
+    if (!*place) *place = calloc(1, sizeof **place);
+    if (!*place) return NULL;
+    if ((*place)->running) continue;
+    scope_unbind_all(*place, frame);  // more modules than we follow: the oldest is told no further
     scope_free(*place);
-    **place = *scope;
-    free(scope);
+    (*place)->dict = globals;
+    scope_restart(*place, frame);
     return *place;
   }
-  return *place = scope;
+  return NULL;
 }
 
 // The module of a function whose module ran before the recording began: its names get a frame that
@@ -201,6 +205,7 @@ static Running* push(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* i
       r->module = new_module(globals, r->id);
     }
   }
+  if (r->module) ++r->module->running;
   return r;
 }
 
@@ -215,6 +220,7 @@ static void pop(int raised) {
     compare_held(r->module);
     tell_objects();
   }
+  if (r->module) --r->module->running;
 }
 
 // The entry of a frame; frames whose end we did not see are taken off. NULL if it is not there.

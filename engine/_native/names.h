@@ -43,6 +43,7 @@ typedef struct {
 
 typedef struct {
   int64_t frame;
+  int running;     // of a module: how many frames run in it
   PyObject *dict;  // of a dictionary scope: its identity
   uint64_t version;
   Root *roots;

@@ -372,3 +372,17 @@ def test_names_of_a_module_that_was_thrown_away_end_with_their_tensors(tmp_path:
     assert history.tensors_at(history.end - 1) == ()
     assert [fact for fact in history.names_at(history.end - 1) if fact.tensor] == []
     assert end == 0
+
+
+def test_a_running_module_is_followed_however_many_globals_come_and_go(
+    trace_of: Callable[[str], Told],
+) -> None:
+    told = trace_of("""
+        code = compile("len('')", __file__, "eval")
+        for turn in range(300):
+            eval(code, {"turn": turn})
+        last = 0
+        end = 0
+        """)
+    assert told.bound("last") == ["0", "0"]  # when it came, and once more as the module ended
+    assert len(told.bound("turn")) > 300

@@ -176,7 +176,8 @@ def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) 
             inner = ast.parse(tree.value, mode="eval").body
         except SyntaxError:
             fail(source, tree, f"Unknown type name '{tree.value}'")
-    code = compile(ast.Expression(ast.fix_missing_locations(inner)), source.file, "eval")
+    # Under a name of its own: a recorder would take it for a line of the user's program.
+    code = compile(ast.Expression(ast.fix_missing_locations(inner)), "<annotation>", "eval")
     try:
         return from_object(eval(code, {"__builtins__": {}}, _Names(surroundings)))
     except NameError as error:
