@@ -129,14 +129,14 @@ class IrGraph:
 
     def _insert(self, a: int, b: int, c: int, *_: Any) -> None:
         block = self.blocks[b]
-        ids = [node["id"] for node in block["nodes"]]
-        at = len(ids) if c == block["return"] else ids.index(c)
-        block["nodes"].insert(at, self.nodes[a])
+        nodes = block["nodes"]
+        nodes.insert(
+            len(nodes) if c == block["return"] else nodes.index(self.nodes[c]), self.nodes[a]
+        )
         self.standing[a] = block
 
     def _unlink(self, a: int, *_: Any) -> None:
-        nodes = self.standing.pop(a)["nodes"]
-        del nodes[next(i for i, node in enumerate(nodes) if node["id"] == a)]
+        self.standing.pop(a)["nodes"].remove(self.nodes[a])
 
     def _destroy(self, a: int, *_: Any) -> None:
         node = self.nodes.pop(a)
@@ -224,12 +224,11 @@ class IrGraph:
             return self.lines()
         lines, below = [], []
         held = {number: IrGraph(graph) for number, _, graph in self._held()}
+        place = {number: at for at, number in enumerate(held)}
         for line in self.lines():
             if line.sort == "node" and line.node in held:
-                name = f"{line.kind}_{list(held).index(line.node)}"
-                line = replace(line, kind=name)
-                head, *rest = held[line.node].lines()
-                below += [replace(head, sort="with", kind=name), *rest]
+                line = replace(line, kind=f"{line.kind}_{place[line.node]}")
+                below += held_lines(held[line.node], line.kind)
             lines.append(line)
         return [*lines, *below]
 
@@ -266,20 +265,30 @@ class IrGraph:
 
     def _block_lines(self, block: Json, depth: int) -> Iterator[IrLine]:
         for node in block["nodes"]:
-            shown = ", ".join(
-                f"{name}={text}"
-                for name, text in sorted(node["attributes"].items())
-                if not (node["kind"] == "prim::Constant" and name == "value" and text == "None")
-            )
-            yield IrLine(
-                "node", depth, node["id"], self._declared(node["outputs"]), node["kind"],
-                f"[{shown}]" if shown else "", self._used(node["inputs"]),
-                Place(*node["span"]) if node["span"] else None, node.get("schema", ""),
-            )  # fmt: skip
+            yield self._node_line(node, depth)
             for number, inner in enumerate(node["blocks"]):
-                declared = self._declared(inner["params"])
-                yield IrLine(
-                    "block", depth + 1, inner["param"], declared, f"block{number}", "", (), None
-                )
+                yield self._block_head(inner, number, depth + 1)
                 yield from self._block_lines(inner, depth + 2)
                 yield self._end("yield", depth + 2, inner)
+
+    def _node_line(self, node: Json, depth: int) -> IrLine:
+        shown = ", ".join(
+            f"{name}={text}"
+            for name, text in sorted(node["attributes"].items())
+            if not (node["kind"] == "prim::Constant" and name == "value" and text == "None")
+        )
+        return IrLine(
+            "node", depth, node["id"], self._declared(node["outputs"]), node["kind"],
+            f"[{shown}]" if shown else "", self._used(node["inputs"]),
+            Place(*node["span"]) if node["span"] else None, node.get("schema", ""),
+        )  # fmt: skip
+
+    def _block_head(self, block: Json, number: int, depth: int) -> IrLine:
+        declared = self._declared(block["params"])
+        return IrLine("block", depth, block["param"], declared, f"block{number}", "", (), None)
+
+
+def held_lines(graph: IrGraph, name: str) -> list[IrLine]:
+    """The text of a graph that a node holds, as it stands below the text of the whole."""
+    head, *rest = graph.lines()
+    return [replace(head, sort="with", kind=name), *rest]

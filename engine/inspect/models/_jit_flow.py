@@ -14,11 +14,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from engine.inspect.history.ir import IrLine
-from engine.inspect.models._jit_film import Film, states
+from engine.inspect.models._jit_film import Film
 from engine.inspect.models._jit_lines import Part, parts_of
 
 _BLOCKS = ("prim::If", "prim::Loop")
+CONSTANT = "prim::Constant"
 WIDEST = 30  # cells of a label
+GONE_THROUGH = 40_000  # lines, over all its states, up to which a graph is small
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class _Flows:
 
     def of(self, lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
         for line in lines:
-            if line.sort == "head" or line.kind == "prim::Constant":
+            if line.sort == "head" or line.kind == CONSTANT:
                 continue
             if line.sort in ("with", "block"):
                 self._head(line)
@@ -114,7 +116,7 @@ def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
     """The texts of constants by their Value."""
     found = {}
     for parts in lines:
-        at = next((n for n, part in enumerate(parts) if part.text == "prim::Constant"), 0)
+        at = next((n for n, part in enumerate(parts) if part.text == CONSTANT), 0)
         if at and parts[0].value:
             text = re.sub(r"^\[\w+=|\]$", "", parts[at + 1].text)
             found[parts[0].value] = "None" if text.startswith("(") else text
@@ -124,8 +126,8 @@ def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
 class Flow(Sequence[FlowBox]):
     """The boxes of every state of a graph, in the order of the film; made when first looked at."""
 
-    def __init__(self, jit: Any, graph: int, film: Film) -> None:
-        self._jit, self._graph, self._film = jit, graph, film
+    def __init__(self, film: Film) -> None:
+        self._film = film
         self._made: tuple[FlowBox, ...] | None = None
 
     def boxes(self) -> tuple[FlowBox, ...]:
@@ -141,30 +143,71 @@ class Flow(Sequence[FlowBox]):
 
     def _make(self) -> tuple[FlowBox, ...]:
         above: dict[int, dict[int, None]] = {}
-        width: dict[int, int] = {}
-        texts: dict[int, IrLine] = {}
-        constants: dict[int, str] = {}
-        wired: set[int] = set()
-        for _, state in states(self._jit, self._graph):
-            lines = state.every_line()
-            fresh = [line for line in lines if texts.get(line.node) != line]
-            texts |= {line.node: line for line in fresh}
-            constants |= constants_of(parts_of(line) for line in fresh)
-            found = flows(lines)
-            wired |= wired_values(fresh, found)
-            for line in fresh:
-                if line.node in found:
-                    said = label(parts_of(line), constants, wired)
-                    cells = min(sum(len(part.text) for part in said), WIDEST)
-                    width[line.node] = max(width.get(line.node, 0), cells)
-            for node, boxes in found.items():
+        made: dict[int, list[int]] = {}
+        for place in self._states():
+            flow = _Flows()
+            for node, boxes in flow.of(self._film.lines(place).values()).items():
                 above.setdefault(node, {}).update(dict.fromkeys(boxes))
-        places = {frame.key: at for at, frame in enumerate(self._film.frames)}
-        order = sorted((node for node in above if node in places), key=places.__getitem__)
+            made |= flow.made
+        self._between(above, made)
+        order = list(dict.fromkeys(f.key for f in self._film.frames if f.key in above))
+        width = self._widths(above)
+        there = set(order)
         return tuple(
-            FlowBox(node, width[node], tuple(one for one in above[node] if one in places))
+            FlowBox(node, width[node], tuple(one for one in above[node] if one in there))
             for node in order
         )
+
+    def _states(self) -> list[int]:
+        """All states of a small graph; of a large one those after each pass."""
+        film = self._film
+        if len(film.moments) * len(film.frames) <= GONE_THROUGH:
+            return list(range(len(film.moments)))
+        return [*film.snapshots, len(film.moments) - 1]
+
+    def _between(self, above: dict[int, dict[int, None]], made: dict[int, list[int]]) -> None:
+        """What came and went between those states: it hangs on what it reads."""
+        lines = [line for frame in self._film.frames for line in frame.lines]
+        lines = [line for line in lines if line.sort == "node" and line.kind != CONSTANT]
+        for line in lines:
+            for value in line.outputs:
+                made.setdefault(value.id, [line.node])
+        for line in lines:
+            reads = [box for value, _ in line.inputs for box in made.get(value, ())]
+            above.setdefault(line.node, dict.fromkeys(reads))
+
+    def _widths(self, boxes: Container[int]) -> dict[int, int]:
+        """How wide the label of each box ever is."""
+        lines = [line for frame in self._film.frames for line in frame.lines]
+        constants = constants_of(parts_of(line) for line in lines if line.kind == CONSTANT)
+        wired = wired_values(lines, boxes)
+        width: dict[int, int] = {}
+        for line in lines:
+            if line.node in boxes:
+                said = label(parts_of(line), constants, wired)
+                cells = min(sum(len(part.text) for part in said), WIDEST)
+                width[line.node] = max(width.get(line.node, 0), cells)
+        return width
+
+
+class Wires(Sequence[tuple[int, int]]):
+    """From which box to which a wire leads, in one state; made when first looked at."""
+
+    def __init__(self, film: Film, place: int) -> None:
+        self._film, self._place = film, place
+        self._made: tuple[tuple[int, int], ...] | None = None
+
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        if self._made is None:
+            led = flows(self._film.lines(self._place).values())
+            self._made = tuple((above, node) for node, boxes in led.items() for above in boxes)
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self.pairs())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.pairs()[at]
 
 
 def wired_values(lines: Iterable[IrLine], found: Container[int]) -> frozenset[int]:
@@ -180,8 +223,8 @@ def wired_values(lines: Iterable[IrLine], found: Container[int]) -> frozenset[in
 _FLOWS: WeakKeyDictionary[Film, Flow] = WeakKeyDictionary()
 
 
-def flow_of(jit: Any, graph: int, film: Film) -> Flow:
+def flow_of(film: Film) -> Flow:
     """The boxes of a graph, made once for each history."""
     if film not in _FLOWS:
-        _FLOWS[film] = Flow(jit, graph, film)
+        _FLOWS[film] = Flow(film)
     return _FLOWS[film]

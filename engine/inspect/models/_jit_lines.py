@@ -112,16 +112,9 @@ def number_of_line(line: IrLine) -> int:
 class Rows:
     """The rows of one graph at one moment."""
 
-    def __init__(self, jit: Any, graph: int, film: Film, window: Window) -> None:
-        self.film, self.window, self.jit = film, window, jit
-        self.now = self._lines(graph, window.now)
-        self.base = self._lines(graph, window.base) if window.base != window.now else self.now
-
-    def _lines(self, graph: int, place: int) -> dict[int, IrLine]:
-        if place < 0:
-            return {}
-        state = self.jit.graph_at(graph, self.film.moments[place])
-        return {line.node: line for line in state.every_line()} if state is not None else {}
+    def __init__(self, film: Film, window: Window) -> None:
+        self.film, self.window = film, window
+        self.now, self.base = film.lines(window.now), film.lines(window.base)
 
     def rows(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
         """All rows in the order of the film."""
@@ -168,8 +161,3 @@ class Rows:
         """Whether a line came and went within one pass: nothing keeps its place after that."""
         snapshots = self.film.snapshots
         return bisect_right(snapshots, frame.born - 1) == bisect_right(snapshots, frame.gone - 1)
-
-
-def place_at(film: Film, moment: int) -> int:
-    """The place of the last change up to a moment; -1: the graph had not been told."""
-    return bisect_right(film.moments, moment) - 1

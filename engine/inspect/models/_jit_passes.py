@@ -128,9 +128,8 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
     return tuple(rows)
 
 
-def title_of(function: Any, state: Any, graph: int) -> str:
+def title_of(function: Any, name: str, graph: int) -> str:
     """What a graph is called: by its function; that of a gradient is no function's own."""
-    name = state.name if state is not None else ""
     if function is None:
         return name or (f"graph {graph}" if graph else "")
     return f"gradient of {function.name}" if name == "backward" else str(function.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.inspect.history.jit_places import LINE, TREE, what_is
-from engine.inspect.models._jit_film import film_of
+from engine.inspect.models._jit_film import Film, film_of, place_at
 from engine.inspect.models._jit_rule import rule_text, short_path
 
 
@@ -37,13 +37,13 @@ def _place(
             f"Token {tokens[index][1]!r} in {name}" if index < len(tokens) else f"A place in {name}"
         )
     seeds = jit.links.seeds(selected)
-    lines = jit.graph_at(graph, moment)
-    here = seeds & set(lines.values) if lines is not None else frozenset()
-    family = jit.links.family([selected])
-    alive = family & set(lines.values) if lines is not None else frozenset()
+    film = film_of(jit, graph)
+    there = film.names(place_at(film, moment))
+    here = seeds & there.keys()
+    alive = jit.links.family([selected]) & there.keys()
     if not seeds:
         return (f"{what}: no node of a graph comes from it.",)
-    names = _Names(jit, graph, lines)
+    names = _Names(jit, film, there)
     if here:
         come = "comes" if len(here) == 1 else "come"
         return (f"{what}: {names.of(here)} of this graph {come} from it.",)
@@ -55,15 +55,13 @@ def _place(
 class _Names:
     """What Values are called: as the graph calls them now; those that are gone as it did last."""
 
-    def __init__(self, jit: Any, graph: int, state: Any) -> None:
-        self.links, self.state = jit.links, state
-        self.film = film_of(jit, graph)
+    def __init__(self, jit: Any, film: Film, there: dict[int, str]) -> None:
+        self.links, self.there, self.film = jit.links, there, film
         self._gone: dict[int, str] | None = None
 
     def one(self, value: int) -> str:
-        known = self.state.values.get(value) if self.state is not None else None
-        if known is not None:
-            return f"%{known['name']}"
+        if value in self.there:
+            return f"%{self.there[value]}"
         if self._gone is None:
             lines = (frame.line for frame in self.film.frames if frame.line is not None)
             self._gone = {one.id: one.name for line in lines for one in line.outputs}
@@ -80,9 +78,9 @@ class _Story:
 
     def __init__(self, jit: Any, graph: int, moment: int) -> None:
         self.jit, self.links, self.moment = jit, jit.links, moment
-        self.graph = jit.graph_at(graph, moment)
-        self.own = {frame.key for frame in film_of(jit, graph).frames}
-        self.names = _Names(jit, graph, self.graph)
+        film = film_of(jit, graph)
+        self.own = {frame.key for frame in film.frames}
+        self.names = _Names(jit, film, film.names(place_at(film, moment)))
 
     def value(self, value: int) -> tuple[str, ...]:
         node = self.links.node_of.get(value)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.inspect.history.jit_places import what_is
-from engine.inspect.models._jit_film import Film, film_of
-from engine.inspect.models._jit_flow import FlowBox, flow_of, flows
-from engine.inspect.models._jit_lines import GraphRow, Rows, Window, place_at
+from engine.inspect.models._jit_film import Film, film_of, place_at
+from engine.inspect.models._jit_flow import FlowBox, Wires, flow_of
+from engine.inspect.models._jit_lines import GraphRow, Rows, Window
 from engine.inspect.models._jit_passes import (
     Focus,
     FunctionRow,
@@ -71,7 +71,7 @@ class JitModel:
     rows: tuple[GraphRow, ...] = ()
     why_no_graph: str = ""
     boxes: Sequence[FlowBox] = ()  # of the drawing, in any state of the graph
-    wires: tuple[tuple[int, int], ...] = ()  # of the drawing now: from node to node
+    wires: Sequence[tuple[int, int]] = ()  # of the drawing now: from node to node
     rewrites: tuple[RewriteRow, ...] = ()
     rule: RuleText = field(default_factory=RuleText)
     source: tuple[SourceRow, ...] = ()
@@ -125,8 +125,7 @@ class _View:
         function = self.jit.function(self.focus.function)
         film = film_of(self.jit, self.focus.graph)
         rows, why = self._rows(film)
-        state = self.jit.graph_at(self.focus.graph, self.moment) if rows else None
-        led = flows(state.every_line()) if state is not None else {}
+        now = place_at(film, self.moment)
         places = [self.links.place_of[f.key] for f in film.frames if f.key in self.links.place_of]
         functions = functions_of(self.jit, function, places, self.moment)
         sources = Sources(self.jit, functions, self.family, self.selected)
@@ -137,7 +136,7 @@ class _View:
         kinds = [row.change for row in rows]
         return JitModel(
             moment=self.moment,
-            function=title_of(function, state, self.focus.graph),
+            function=title_of(function, film.name if rows else "", self.focus.graph),
             how=function.how if function else "",
             file=short_path(function.file) if function else "",
             line=function.first_line if function else 0,
@@ -151,8 +150,8 @@ class _View:
             moved=kinds.count("moved"),
             rows=rows,
             why_no_graph=why,
-            boxes=flow_of(self.jit, self.focus.graph, film) if led else (),
-            wires=tuple((above, node) for node, boxes in led.items() for above in boxes),
+            boxes=flow_of(film) if rows else (),
+            wires=Wires(film, now) if rows else (),
             rewrites=rewrites,
             rule=rule_text(last.file, last.line, last.rule) if last else RuleText(),
             source=lines,
@@ -172,9 +171,9 @@ class _View:
         sort, node, _, _ = what_is(self.selected)
         if sort != "node" or self.links.values_of.get(node):
             return [self.selected]
-        state = self.jit.graph_at(self.focus.graph, self.moment)
-        taken = state.nodes.get(node, {}) if state is not None else {}
-        return [int(value) for value in taken.get("inputs", ())]
+        film = film_of(self.jit, self.focus.graph)
+        line = film.lines(place_at(film, self.moment)).get(node)
+        return [value for value, _ in line.inputs] if line is not None else []
 
     def _touched(self) -> frozenset[int]:
         """The runs that made or took away what is selected."""
@@ -187,14 +186,14 @@ class _View:
         now = place_at(film, self.moment)
         if now < 0:
             return (), self._no_graph()
-        if 0 <= film.lost <= now and self.jit.graph_at(self.focus.graph, self.moment) is None:
+        if not film.whole(now):
             return (), "The edits of this graph were not kept whole: it cannot be shown here."
         base = now
         if self.run and self.inside:
             base = place_at(film, self.steps[-1].moment - 1) if self.steps else now
         elif self.run and self.here is not None:
             base = place_at(film, self.here.since)
-        rows = Rows(self.jit, self.focus.graph, film, Window(now, base))
+        rows = Rows(film, Window(now, base))
         return rows.rows(self.family, self.selected), ""
 
     def _no_graph(self) -> str:

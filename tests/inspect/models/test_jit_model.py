@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from engine.inspect.history.ir import IrGraph
 from engine.inspect.history.jit_places import LINE, TOKEN, TREE, node_number, number_of, what_is
 from engine.inspect.models import project, to_json
-from engine.inspect.models._jit_film import film_of
+from engine.inspect.models._jit_film import Film, film_of
 from engine.inspect.models._jit_rule import rule_text
 from engine.inspect.models.jit import JitModel
 from engine.inspect.selection import Selection
@@ -368,3 +369,57 @@ def test_rewrites_are_counted_from_one_in_sentences_as_in_the_view():
         for run in history.jit.runs(graph, history.end):
             for place, fact in enumerate(history.jit.rewrites(run.id), 1):
                 assert history.event(fact.moment).sentence.startswith(f"rewrite {place}: ")
+
+
+GROUPS = """
+import engine
+
+@engine.jit.script
+def chain(a, b, n: int):
+    for i in range(n):
+        if i > 1:
+            a = engine.tanh(a) * b
+        else:
+            a = a.t().t() + i
+    return (engine.sigmoid(a) + 1.0).sum(), (a - b) * 2.0
+
+for _ in range(4):
+    chain(engine.ones(3, 3), engine.ones(3, 3), 3)
+"""
+"""Blocks, groups that hold graphs, nodes that move."""
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS.values(), GROUPS])
+def test_a_film_has_every_state_that_the_edits_lead_to(program):
+    jit = recorded(program).jit
+    for graph in graphs(jit.history):
+        film = film_of(jit, graph)
+        for place, moment in enumerate(film.moments):
+            told = jit.graph_at(graph, moment).every_line()
+            assert list(film.lines(place).values()) == told, f"graph {graph}, event {moment}"
+            names = {
+                number: one["name"] for number, one in jit.graph_at(graph, moment).values.items()
+            }
+            assert film.names(place).items() <= names.items()
+
+
+def test_a_film_says_which_states_it_lost_and_goes_on_with_the_next_snapshot(monkeypatch):
+    jit = recorded(GROUPS).jit
+    graph = graphs(jit.history)[-1]
+    whole = Film(jit, graph)
+    rows = [row for _, row in jit.changes[graph]]
+    hole = next(place for place, row in enumerate(rows) if row >= 0)
+    found = jit._rewrite
+    monkeypatch.setattr(
+        jit,
+        "_rewrite",
+        lambda row: replace(found(row), edits=[]) if row == rows[hole] else found(row),
+    )
+    film = Film(jit, graph)
+    after = next(place for place in film.snapshots if place > hole)
+    assert film.lost == hole
+    assert [film.whole(place) for place in (hole - 1, hole, after - 1, after)] == [
+        True, False, False, True,
+    ]  # fmt: skip
+    assert film.lines(hole) == {}
+    assert list(film.lines(after).items()) == list(whole.lines(after).items())
