@@ -267,7 +267,7 @@ def page(stage: Stage) -> str:
             parts += ["# Instructions", "", "```", *(f"{r.pc:>4} {r.text}" for r in lit), "```", ""]
     if model.failed:
         parts += ["# A pass failed", "", "```", *model.failed.splitlines(), "```", ""]
-    here = next((row for row in model.rewrites if row.here), None)
+    here = model.rewrite
     if here is not None:
         parts += [
             f"# Rewrite {here.index + 1} of {len(model.rewrites)}: {here.rule}",

@@ -331,7 +331,7 @@ def rule_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> 
         style = "here" if row.here else "text"
         grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
 
-    focus = first(model.rewrites, lambda r: r.here)
+    focus = model.rewrite.index if model.rewrite is not None else 0
     listed(grid, upper, glyphs, "rewrites", model.rewrites, focus, draw)
     lower = Area(area.left, area.right, upper.bottom, area.bottom)
     rule = model.rule

@@ -158,7 +158,7 @@ def _side_by_side(
 
 def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[str]]:
     """The panes left of the graph, by column: what was chosen, and what else there is room for."""
-    stepping = any(row.here for row in model.rewrites)
+    stepping = model.rewrite is not None
     beside = "rule" if stepping else "tree" if model.tree else "code"
     other = pane if pane != "source" else beside
     if width >= _FOUR and pane != "drawn":  # a drawing has the room of two columns
@@ -192,7 +192,7 @@ def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     if model.failed:
         lines += [(line, "error") for line in wrap(f"The pass failed: {model.failed}", width - 2)]
-    here = next((row for row in model.rewrites if row.here), None)
+    here = model.rewrite
     if here is not None and not model.story:
         reason = f" · {here.reason}" if here.reason else ""
         place = f" · {model.rule.path}:{model.rule.line or here.line}" if here.file else ""

@@ -92,7 +92,8 @@ class Jit:
         self.tables = JitTables(history.tables)
         self._function = lru_cache(maxsize=4096)(self._function_fact)
         self._rewrite = lru_cache(maxsize=65536)(self._rewrite_fact)
-        self._state = lru_cache(maxsize=256)(self._state_after)
+        self._rewrites = lru_cache(maxsize=64)(self._rewrites_of)
+        self._state = lru_cache(maxsize=16)(self._state_after)
         self._code = lru_cache(maxsize=1024)(self._code_fact)
         self._tree = lru_cache(maxsize=1024)(lambda number: tree_of(self.syntax(number)))
 
@@ -176,7 +177,12 @@ class Jit:
 
     def rewrites(self, run: int, m: int = FOREVER - 1) -> tuple[RewriteFact, ...]:
         """The rewrites of a run up to the moment, in order."""
-        rows = self.tables.rewrites.until_now("run", run, m)
+        found = self._rewrites(run)
+        ended = bisect_right(found, m, key=lambda one: one.moment)
+        return found if ended == len(found) else found[:ended]
+
+    def _rewrites_of(self, run: int) -> tuple[RewriteFact, ...]:
+        rows = self.tables.rewrites.until_now("run", run, FOREVER - 1)
         return tuple(self._rewrite(int(row)) for row in rows)
 
     def _rewrite_fact(self, row: int) -> RewriteFact:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from engine.inspect.history.ir import IrGraph, IrLine, Json
+from engine.inspect.history.ir import IrGraph, IrLine, Json, Place
 from engine.inspect.history.ir_chain import Chain, Spot
 
 NEVER = 1 << 60
@@ -25,7 +26,7 @@ _LOST = (KeyError, ValueError, IndexError, AttributeError)  # edits of which som
 class Frame:
     """The place of one line: from the state in which it came (`born`) to that in which it went."""
 
-    __slots__ = ("after", "born", "gone", "key", "lines", "moved", "places")
+    __slots__ = ("after", "born", "gone", "key", "lines", "moved", "places", "row")
 
     def __init__(self, key: int, born: int) -> None:
         self.key = key  # the node of the line
@@ -34,6 +35,7 @@ class Frame:
         self.places: list[int] = []  # from when on it read
         self.lines: list[IrLine] = []  # like this
         self.after: Frame | None = None
+        self.row: object = None  # what was last drawn of it (`_jit_lines`)
 
     @property
     def line(self) -> IrLine | None:
@@ -75,6 +77,7 @@ class Film:
                 self._rewritten(jit._rewrite(row).edits, place)
         self._chain = None
         self.frames = list(self._walk(self._top))
+        self.keys = frozenset(frame.key for frame in self.frames)
 
     # States
 
@@ -101,6 +104,19 @@ class Film:
                     break
                 self._names[place] |= {value.id: value.name for value in line.outputs}
         return self._names[place]
+
+    @cached_property
+    def last_names(self) -> dict[int, str]:
+        """What each Value that the graph ever had was called last."""
+        lines = (frame.line for frame in self.frames if frame.line is not None)
+        return {value.id: value.name for line in lines for value in line.outputs}
+
+    @cached_property
+    def sources(self) -> tuple[Place, ...]:
+        """The lines of source, told once each, that the nodes of the graph come from."""
+        lines = (line for frame in self.frames for line in frame.lines)
+        found = {(line.place.file, line.place.line): line.place for line in lines if line.place}
+        return tuple(found.values())
 
     def _lines(self, place: int) -> dict[int, IrLine]:
         found = {}

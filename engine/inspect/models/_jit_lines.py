@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from engine.inspect.history.ir import IrLine
 from engine.inspect.history.jit_places import node_number
@@ -93,14 +94,17 @@ def parts_of(line: IrLine) -> tuple[Part, ...]:
     return tuple(part for part in parts if part.text)
 
 
+_NUMBERED = re.compile(r"_\d+$")
+
+
 def _same(a: IrLine, b: IrLine) -> bool:
     """Whether a line reads the same; the numbers of groups apart."""
-    return _reading(a) == _reading(b)
+    return a is b or _reading(a) == _reading(b)
 
 
 def _reading(line: IrLine) -> tuple[Any, ...]:
     declared = [(value.id, value.name, value.type) for value in line.outputs]
-    return re.sub(r"_\d+$", "", line.kind), line.attributes, declared, line.inputs
+    return _NUMBERED.sub("", line.kind), line.attributes, declared, line.inputs
 
 
 def number_of_line(line: IrLine) -> int:
@@ -110,45 +114,62 @@ def number_of_line(line: IrLine) -> int:
 
 
 class Rows:
-    """The rows of one graph at one moment."""
+    """The rows of one graph in one window, in the order of the film; nothing of them is lit."""
 
     def __init__(self, film: Film, window: Window) -> None:
         self.film, self.window = film, window
-        self.now, self.base = film.lines(window.now), film.lines(window.base)
-
-    def rows(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
-        """All rows in the order of the film."""
-        return tuple(
-            row for frame in self.film.frames if (row := self._row(frame, family, selected))
+        base, now = film.lines(window.base), window.now
+        whole = film.whole(now)
+        self.plain = tuple(
+            row for frame in film.frames if (row := self._row(frame, base, now, whole)) is not None
         )
+        self._by_value: dict[int, list[int]] | None = None
 
-    def _row(self, frame: Frame, family: frozenset[int], selected: int) -> GraphRow | None:
-        now, base = self.window.now, self.window.base
+    def lit(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
+        """The rows with what belongs to the selection lit."""
+        if not family and not selected:
+            return self.plain
+        places = self._places()
+        lit = {at for value in family for at in places.get(value, ())}
+        chosen = {
+            at
+            for at in places.get(selected, ())
+            if self.plain[at].number == selected or selected in self.plain[at].made
+        }
+        rows = list(self.plain)
+        for at in lit | chosen:
+            rows[at] = replace(rows[at], lit=at in lit, chosen=at in chosen)
+        return tuple(rows)
+
+    def _places(self) -> dict[int, list[int]]:
+        """Where the Values are that light a row up, and the numbers of rows themselves."""
+        if self._by_value is None:
+            self._by_value = {}
+            for at, row in enumerate(self.plain):
+                makes = row.made or [part.value for part in row.parts if part.value]
+                for number in {row.number, *makes}:
+                    self._by_value.setdefault(number, []).append(at)
+        return self._by_value
+
+    def _row(self, frame: Frame, base: dict[int, IrLine], now: int, whole: bool) -> GraphRow | None:
         if frame.born > now:
             return None
         if frame.gone > now:
-            line = self.now.get(frame.key)
-            if line is None:
+            line = frame.at(now)
+            if line is None or not whole:
                 return None
-            change, before = self._change(frame, line)
-        else:
-            line, before = frame.line, ""
-            fresh = frame.gone > base >= frame.born
-            if line is None or (not fresh and (frame.moved or self._passing(frame))):
-                return None
-            change = ("left" if frame.moved else "removed") if fresh else "gone"
-        parts = parts_of(line)
-        made = {one.id for one in line.outputs} or {part.value for part in parts if part.value}
-        number = number_of_line(line)
-        place = f"{line.place.file}:{line.place.line}" if line.place else ""
-        return GraphRow(
-            frame.key, number, line.depth, parts, change, before,
-            bool(made & family), number == selected or (bool(line.outputs) and selected in made), place,
-            tuple(one.id for one in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
-        )  # fmt: skip
+            old = base.get(frame.key)
+            if old is line and frame.born <= self.window.base:  # nearly always
+                return _plain(frame, line, "")
+            change, before = self._change(frame, old, line)
+            return _plain(frame, line, change) if not before else _made(frame, line, change, before)
+        line = frame.line
+        fresh = frame.gone > self.window.base >= frame.born
+        if line is None or (not fresh and (frame.moved or self._passing(frame))):
+            return None
+        return _plain(frame, line, ("left" if frame.moved else "removed") if fresh else "gone")
 
-    def _change(self, frame: Frame, line: IrLine) -> tuple[str, str]:
-        old = self.base.get(frame.key)
+    def _change(self, frame: Frame, old: IrLine | None, line: IrLine) -> tuple[str, str]:
         if old is None:
             return ("added" if frame.born > self.window.base else ""), ""
         if frame.born > self.window.base:
@@ -161,3 +182,35 @@ class Rows:
         """Whether a line came and went within one pass: nothing keeps its place after that."""
         snapshots = self.film.snapshots
         return bisect_right(snapshots, frame.born - 1) == bisect_right(snapshots, frame.gone - 1)
+
+
+def _plain(frame: Frame, line: IrLine, change: str) -> GraphRow:
+    """The row of a line; from one window to the next it is mostly the same one."""
+    known: Any = frame.row
+    if known is not None and known[0] is line and known[1].change == change:
+        return known[1]
+    row = _made(frame, line, change, "")
+    frame.row = line, row
+    return row
+
+
+def _made(frame: Frame, line: IrLine, change: str, before: str) -> GraphRow:
+    place = f"{line.place.file}:{line.place.line}" if line.place else ""
+    return GraphRow(
+        frame.key, number_of_line(line), line.depth, parts_of(line), change, before, False, False,
+        place, tuple(one.id for one in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
+    )  # fmt: skip
+
+
+_ROWS: WeakKeyDictionary[Film, dict[Window, Rows]] = WeakKeyDictionary()
+_KEPT = 4  # windows of which the rows are kept
+
+
+def rows_of(film: Film, window: Window) -> Rows:
+    """The rows of a window, made once as long as it is looked at."""
+    kept = _ROWS.setdefault(film, {})
+    found = kept.pop(window, None) or Rows(film, window)
+    kept[window] = found
+    while len(kept) > _KEPT:
+        del kept[next(iter(kept))]
+    return found

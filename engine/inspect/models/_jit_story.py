@@ -57,15 +57,11 @@ class _Names:
 
     def __init__(self, jit: Any, film: Film, there: dict[int, str]) -> None:
         self.links, self.there, self.film = jit.links, there, film
-        self._gone: dict[int, str] | None = None
 
     def one(self, value: int) -> str:
         if value in self.there:
             return f"%{self.there[value]}"
-        if self._gone is None:
-            lines = (frame.line for frame in self.film.frames if frame.line is not None)
-            self._gone = {one.id: one.name for line in lines for one in line.outputs}
-        return f"%{self._gone.get(value) or self.links.name_of.get(value, value)}"
+        return f"%{self.film.last_names.get(value) or self.links.name_of.get(value, value)}"
 
     def of(self, values: frozenset[int], most: int = 6) -> str:
         names = [self.one(value) for value in sorted(values)]
@@ -79,7 +75,7 @@ class _Story:
     def __init__(self, jit: Any, graph: int, moment: int) -> None:
         self.jit, self.links, self.moment = jit, jit.links, moment
         film = film_of(jit, graph)
-        self.own = {frame.key for frame in film.frames}
+        self.own = film.keys
         self.names = _Names(jit, film, film.names(place_at(film, moment)))
 
     def value(self, value: int) -> tuple[str, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.inspect.history.jit import RewriteFact
 from engine.inspect.history.jit_places import what_is
 from engine.inspect.models._jit_film import Film, film_of, place_at
 from engine.inspect.models._jit_flow import FlowBox, Wires, flow_of
-from engine.inspect.models._jit_lines import GraphRow, Rows, Window
+from engine.inspect.models._jit_lines import GraphRow, Window, rows_of
 from engine.inspect.models._jit_passes import (
     Focus,
     FunctionRow,
@@ -36,6 +38,29 @@ class RewriteRow:
     file: str
     line: int
     here: bool
+
+
+class Rewrites(Sequence[RewriteRow]):
+    """The rewrites of a pass as rows, of which thousands are never looked at."""
+
+    def __init__(self, facts: Sequence[RewriteFact], here: int) -> None:
+        self._facts, self._here = facts, here
+
+    def last(self) -> RewriteRow | None:
+        """The one that happened last, if it is in this pass."""
+        at = bisect_left(self._facts, self._here, key=lambda one: one.moment)
+        known = at < len(self._facts) and self._facts[at].moment == self._here
+        return self[at] if known else None
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        one = self._facts[at]
+        here = one.moment == self._here
+        return RewriteRow(one.moment, one.index, one.rule, one.reason, one.file, one.line, here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +97,8 @@ class JitModel:
     why_no_graph: str = ""
     boxes: Sequence[FlowBox] = ()  # of the drawing, in any state of the graph
     wires: Sequence[tuple[int, int]] = ()  # of the drawing now: from node to node
-    rewrites: tuple[RewriteRow, ...] = ()
+    rewrites: Sequence[RewriteRow] = ()
+    rewrite: RewriteRow | None = None  # the one that happened last
     rule: RuleText = field(default_factory=RuleText)
     source: tuple[SourceRow, ...] = ()
     why_no_source: str = ""
@@ -126,12 +152,11 @@ class _View:
         film = film_of(self.jit, self.focus.graph)
         rows, why = self._rows(film)
         now = place_at(film, self.moment)
-        places = [self.links.place_of[f.key] for f in film.frames if f.key in self.links.place_of]
-        functions = functions_of(self.jit, function, places, self.moment)
+        functions = functions_of(self.jit, function, film.sources, self.moment)
         sources = Sources(self.jit, functions, self.family, self.selected)
         lines = sources.lines()
         rewrites = self._rewrites()
-        last = next((one for one in rewrites if one.here), None)
+        last = rewrites.last()
         code, ahead = self._code()
         kinds = [row.change for row in rows]
         return JitModel(
@@ -153,6 +178,7 @@ class _View:
             boxes=flow_of(film) if rows else (),
             wires=Wires(film, now) if rows else (),
             rewrites=rewrites,
+            rewrite=last,
             rule=rule_text(last.file, last.line, last.rule) if last else RuleText(),
             source=lines,
             why_no_source="" if lines else self._no_source(function),
@@ -193,8 +219,7 @@ class _View:
             base = place_at(film, self.steps[-1].moment - 1) if self.steps else now
         elif self.run and self.here is not None:
             base = place_at(film, self.here.since)
-        rows = Rows(film, Window(now, base))
-        return rows.rows(self.family, self.selected), ""
+        return rows_of(film, Window(now, base)).lit(self.family, self.selected), ""
 
     def _no_graph(self) -> str:
         if self.focus.graph:
@@ -219,19 +244,14 @@ class _View:
             return f"in {self.here.name}, {where} of {total}"
         return f"{self.here.name} failed" if self.here.failed else f"after {self.here.name}"
 
-    def _rewrites(self) -> tuple[RewriteRow, ...]:
+    def _rewrites(self) -> Rewrites:
         if not self.run:
-            return ()
+            return Rewrites((), -1)
         last = self.steps[-1].moment if self.steps and self.inside else -1
         every = self.jit.rewrites(self.run)
         if not self.inside and every:
             last = every[-1].moment
-        return tuple(
-            RewriteRow(
-                one.moment, one.index, one.rule, one.reason, one.file, one.line, one.moment == last
-            )
-            for one in every
-        )
+        return Rewrites(every, last)
 
     def _code(self) -> tuple[tuple[CodeRow, ...], bool]:
         codes = self.jit.tables.codes
