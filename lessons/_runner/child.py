@@ -23,6 +23,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+SHORT_CHECK = 60  # longer ones would tell the learner of the lesson's inside, not of the mistake
+
 
 def main(job_path: str) -> None:
     """Runs the program, asks the questions, writes the answers."""
@@ -151,10 +153,10 @@ def first_failed(goals: list[list[str]], names: dict[str, Any]) -> str:
     for check, message in goals:
         try:
             met = bool(evaluate(check, names))
-        except NameError as error:
-            return f"Your program has no name `{error.name}` at its end; the goal asks for one."
         except Exception as error:
-            return f"{message_or(message, names)} (`{check}` says: {describe_short(error)})"
+            if isinstance(error, NameError) and not in_program(error, names):
+                return f"Your program has no name `{error.name}` at its end; the goal asks for one."
+            return f"{message_or(message, names)} ({failure(check, error, names)})"
         if not met:
             return fill(message, names)
     return ""
@@ -165,7 +167,22 @@ def message_or(message: str, names: dict[str, Any]) -> str:
     try:
         return fill(message, names)
     except Exception:
-        return "The state to check is not there."
+        return "What the goal asks for cannot be looked at."
+
+
+def in_program(error: BaseException, names: dict[str, Any]) -> bool:
+    """Whether a line of the learner's program was running when it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.filename == names["__file__"] for frame in frames)
+
+
+def failure(check: str, error: Exception, names: dict[str, Any]) -> str:
+    """Where a check failed: at a line of the program, or in what it asks, where that is short."""
+    if in_program(error, names):
+        return describe(error, Path(names["__file__"]))
+    asked = " ".join(check.split())
+    said = describe_short(error)
+    return f"`{asked}` says: {said}" if len(asked) <= SHORT_CHECK else said
 
 
 def describe_short(error: BaseException) -> str:

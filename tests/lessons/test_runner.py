@@ -61,6 +61,34 @@ def test_the_exercise_is_judged_by_its_goal(runner: Runner) -> None:
     assert runner.progress.is_done(runner.lesson, EXERCISE_STEP)
 
 
+ASKS_A_FUNCTION = (
+    ('check = "y == 3"', 'check = "y() == 3"'),
+    ("y is {y}, not 3.", "y() is {y()}, not 3."),
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("y = 3", "(`y() == 3` says: TypeError: 'int' object is not callable)"),
+        ("def y():\n    return three", "(line 2: `return three`: NameError: name 'three'"),
+        ("z = 3", "Your program has no name `y` at its end"),
+    ],
+)
+def test_a_check_that_fails_says_where(sample, tmp_path: Path, code: str, told: str) -> None:
+    runner = Runner(load("1", sample.write(*ASKS_A_FUNCTION)), folder=tmp_path / "mine")
+    runner.start_exercise().write_text(code)
+    assert told in runner.check_exercise().message
+
+
+def test_a_long_check_is_not_shown(sample, tmp_path: Path) -> None:
+    long = (ASKS_A_FUNCTION[0][0], f'check = "y() == 3 == {" == ".join("3" * 40)}"')
+    runner = Runner(load("1", sample.write(long)), folder=tmp_path / "mine")
+    runner.start_exercise().write_text("y = 3")
+    message = runner.check_exercise().message
+    assert message == "y is 3, not 3. (TypeError: 'int' object is not callable)"
+
+
 def test_starting_again_never_overwrites_work(runner: Runner) -> None:
     runner.start_exercise().write_text("y = 30")
     assert runner.start_exercise().read_text() == "y = 30"
