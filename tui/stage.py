@@ -17,7 +17,7 @@ from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace
 from tui.moments import find_moment
 from tui.render import Glyphs, Picture, Target
-from tui.views import DrawContext, Look, view, views
+from tui.views import DrawContext, Look, takes_long, view, views
 
 # The parts of a selection that name data, and a place in the program. A node is let go by either.
 THING = ("tensor", "storage", "byte", "index", "name", "node")
@@ -67,6 +67,10 @@ class Stage:
         """The view `name`, drawn for so much room."""
         context = DrawContext(width, height, glyphs, self.selection, self.grain, self.look)
         return view(name).draw(self.model(name), context)
+
+    def takes_long(self, name: str) -> bool:
+        """Whether the first picture of the view `name` here is better made in a thread."""
+        return self.moment >= 0 and takes_long(name, self.history, self.moment, self.look)
 
     def line(self) -> Any | None:
         """The user's line at this moment."""

@@ -167,7 +167,7 @@ async def test_clicks_select_and_the_strip_goes_there(tmp_path: Path) -> None:
         assert stage.moment == 0
         await pilot.click("#keys", offset=(9, 0))  # ? help  ] step
         assert stage.line().line == 1
-        await pilot.click("#tabs", offset=(4, 0))
+        await pilot.click("#tabs", offset=(2, 0))
         assert stage.view == "source"
 
 

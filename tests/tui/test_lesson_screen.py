@@ -112,6 +112,23 @@ async def test_answering_on_the_screen() -> None:
         await until(pilot, lambda: screen.course.at == at + 1)
 
 
+async def test_while_answering_the_text_can_be_read_on() -> None:
+    course = Course.open("from_source_to_ir")
+    course.go([step.title for step in course.lesson.steps].index("An `if` joins"))
+    course.progress.save()
+    app = Underhood("lesson", lesson="from_source_to_ir")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.screen.query("#prose") and app.screen.query("#answer"))
+        text, box = app.screen.query_one("#prose"), app.screen.query_one("#answer", Input)
+        await until(pilot, lambda: box.has_focus and text.max_scroll_y > 0)
+        await pilot.press("3", "pagedown")
+        await until(pilot, lambda: text.scroll_y == text.max_scroll_y)
+        await pilot.press("up")
+        await until(pilot, lambda: text.scroll_y == text.max_scroll_y - 1)
+        assert box.has_focus
+        assert box.value == "3"
+
+
 async def test_the_exercise_is_edited_here_and_saved_on_leaving() -> None:
     course = Course.open("strides")
     course.go(step_of(course, "exercise"))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.events import Key
 from textual.widgets import Input
 
 from tui.keys import CURSOR, LESSON, bindings
@@ -35,6 +36,7 @@ Made = TypeVar("Made")
 WATCH_SECONDS = 0.5
 READABLE = 84  # columns: longer lines of prose tire the eye
 VERDICT_ROWS = 9
+SCROLLS = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
 SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes between them
 
 
@@ -175,6 +177,12 @@ class LessonScreen(BaseScreen):
             self._show_text()
         elif event.canvas.id == "verdict":
             self._show_verdict()
+
+    def on_key(self, event: Key) -> None:
+        """While an answer is typed, the keys that its line has no use for scroll the text above it."""
+        if self.query_one("#answer").has_focus and event.key in SCROLLS:
+            getattr(self.query_one("#prose"), f"scroll_{SCROLLS[event.key]}")(animate=False)
+            event.stop()
 
     # Doing
 
@@ -395,7 +403,8 @@ class LessonScreen(BaseScreen):
 
 def answering_words(hints: bool) -> list[Word]:
     """The keys that work while an answer is typed."""
-    keys = [("Enter", "answer"), ("?", "hint"), ("!", "show it"), ("Esc", "to the text: n goes on")]
+    keys = [("Enter", "answer"), ("?", "hint"), ("!", "show it"), ("PgDn", "read on")]
+    keys += [("Esc", "then n: next")]
     words = key_words((), typing=True)
     for key, label in keys:
         if key != "?" or hints:

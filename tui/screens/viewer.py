@@ -16,10 +16,11 @@ from textual.geometry import Size
 from textual.timer import Timer
 
 from tui.keys import COMPILER, EXPLORE, SCREEN, VIEW_KEYS, bindings
-from tui.render import Picture, Target
+from tui.render import Target
 from tui.screens.base import key_words
+from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
-from tui.widgets.canvas import Canvas
+from tui.widgets.canvas import Canvas, focus_row
 from tui.widgets.prose import prose
 from tui.widgets.scrubber import Scrubber
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tui.stage import Stage
 
 PLAY_SECONDS = 0.25
-MOST_ROWS = 2000  # of a picture that is searched for what to show
 SIDE = "source"  # what stands on the left where there is room
 TWO_FROM = 110  # columns; every view is made to fit 80
 
@@ -50,6 +50,8 @@ class Viewer(Vertical):
         self._levels: tuple[int, int, list[float]] = (0, 0, [])
         self._drawn: dict[str, tuple] = {}
         self._said: tuple[str, tuple] = ("", ())
+        self._ahead = False  # whether a thread makes what a picture needs
+        self._at_once = False  # whether none is asked
         self._waiting = ""  # what is said while there is no stage
 
     def compose(self) -> ComposeResult:
@@ -154,6 +156,9 @@ class Viewer(Vertical):
         state = (name, stage.moment, stage.last, stage.selection, stage.grain, stage.look, room)
         if self._drawn.get(canvas.id or "") == state:
             return
+        if not self._at_once and stage.takes_long(name):
+            self._draw_ahead(canvas, name, room)
+            return
         fresh = self._drawn.get(canvas.id or "", ("",))[0] != name
         self._drawn[canvas.id or ""] = state
         picture = stage.picture(name, room.width, room.height, self.app.glyphs)  # type: ignore[attr-defined]
@@ -166,32 +171,34 @@ class Viewer(Vertical):
             picture, row=None if pointing else focus_row(picture), lead=not pointing
         )
 
+    def _draw_ahead(self, canvas: Canvas, name: str, room: Size) -> None:
+        """Have what a picture needs made in a thread; meanwhile every key goes on as ever."""
+        canvas.show_picture(prose("\n*reading what the compiler did ...*", room.width))
+        if self._ahead:
+            return  # when that is done, it is looked at what is wanted then
+        stage, glyphs, self._ahead = self.stage, self.app.glyphs, True  # type: ignore[attr-defined]
+        assert stage is not None
+
+        def work() -> None:
+            try:
+                stage.picture(name, room.width, room.height, glyphs)
+            except Exception:
+                self.app.call_from_thread(done, True)
+            else:
+                self.app.call_from_thread(done, False)
+
+        def done(failed: bool) -> None:
+            self._ahead, self._at_once = False, failed  # it fails again where pictures are drawn
+            if self.is_attached and self.stage is stage:
+                self.call_later(
+                    self.show
+                )  # so that an error is the application's, not the thread's
+
+        self.run_worker(work, thread=True, group="ahead", exit_on_error=False)
+
     def _show_tabs(self) -> None:
-        from tui.views import views
-
         assert self.stage is not None
-        words = [Word(" ")]
-        letters = self._letters()
-        for known in views().values():
-            active = self.stage.view == known.NAME
-            title = known.TITLE if active or len(known.TITLE) <= letters else ""
-            title = title or known.TITLE.split()[0][:letters]
-            words.append(
-                Word(f" {known.KEY} {title} ", "here" if active else "dim", f"view('{known.KEY}')")
-            )
-        self.query_one("#tabs", Bar).say(words)
-
-    def _letters(self) -> int:
-        """How many letters of a title the tabs have room for; the active one is written out."""
-        from tui.views import view, views
-
-        assert self.stage is not None
-        rest = self.size.width - 1 - len(view(self.stage.view).TITLE) - 4
-        others = [len(v.TITLE) for v in views().values() if self.stage.view != v.NAME]
-        for letters in range(max(others), 1, -1):
-            if sum(min(letters, length) + 4 for length in others) <= rest:
-                return letters
-        return 1
+        self.query_one("#tabs", Bar).say(tab_words(self.stage.view, self.size.width))
 
     def _show_strip(self) -> None:
         stage, strip = self.stage, self.query_one(Scrubber)
@@ -477,21 +484,6 @@ class Viewer(Vertical):
 
         signs = help_of(self.view, self.app.glyphs)  # type: ignore[attr-defined]
         yield f"{view(self.view).TITLE}: what is on the screen", list(signs.items())
-
-
-def focus_row(picture: Picture) -> int | None:
-    """The row that should be seen: the first that is marked as `here`, else the first that is lit."""
-    if picture.height > MOST_ROWS:  # a view this tall says itself what to show, or scrolls by hand
-        return None
-    lit = None
-    for y in range(picture.height):
-        for span in picture.line(y):
-            names = span.style.split()
-            if "here" in names:
-                return y
-            if lit is None and "lit" in names:
-                lit = y
-    return lit
 
 
 def viewer_bar(ascii: bool) -> list[Word]:

@@ -83,6 +83,12 @@ def is_whole(name: str) -> bool:
     return bool(getattr(view(name), "WHOLE", False))
 
 
+def takes_long(name: str, history: Any, moment: int, look: Look) -> bool:
+    """Whether the first picture of this moment has so much to go through that a thread should."""
+    asked = getattr(view(name), "takes_long", None)
+    return asked is not None and bool(asked(history, moment, look))
+
+
 COMMON = {
     "─│╭╮╰╯├┤┬┴┼": "A wire, or the frame of a box.",
     "━┃┏┓┗┛┣┫┳┻╋": "The same, of what is selected.",

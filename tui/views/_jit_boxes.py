@@ -25,6 +25,7 @@ from tui.views._jit_rows import Area, first, put_cut
 GONE = ("gone", "left", "removed")
 WIDE, HIGH = 44, 14  # cells from which boxes are drawn instead of lanes
 PORTAL = 10
+FRAMED = 3 * (5 + 1)  # cells that a box with a frame takes at least
 EDGE = 5  # cells of a box that are not its label
 
 
@@ -63,9 +64,7 @@ class Drawing:
         self.model, self.context, self.area = model, context, area
         self.width, self.height = area.width, area.bottom - area.top - 1
         boxes = getattr(model.boxes, "boxes", lambda: tuple(model.boxes))()
-        framed = _placed(boxes, 3)
-        fits = framed.layout.width <= self.width and framed.layout.height <= self.height
-        self.placed = framed if fits else _placed(boxes, 1)
+        self.placed = self._framed(boxes) or _placed(boxes, 1)
         self.rows = self._rows()
         self.constants = constants_of([row.parts for row in model.rows])
         self.wired = frozenset(
@@ -74,6 +73,14 @@ class Drawing:
             if row.parts[0].text not in ("return (", "-> (")
             for value in row.made
         )
+
+    def _framed(self, boxes: tuple[FlowBox, ...]) -> Placed | None:
+        """With frames, if all of it fits so."""
+        if len(boxes) * FRAMED > self.width * self.height:
+            return None
+        placed = _placed(boxes, 3)
+        made = placed.layout
+        return placed if made.width <= self.width and made.height <= self.height else None
 
     def _rows(self) -> dict[int, GraphRow]:
         """By the number of its box, the row of each node that is drawn."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from engine.inspect.models import jit as models
 from engine.inspect.models.jit import JitModel
 from tui.render import Picture
 from tui.render.boxes import Grid
 from tui.render.picture import Guide
-from tui.views import DrawContext
+from tui.views import DrawContext, Look
 from tui.views._jit_drawn import drawn_pane
 from tui.views._jit_panes import ALONE, PANES, graph_pane, graph_rows, pass_pane
 from tui.views._jit_rows import Area, wrap
@@ -66,6 +69,11 @@ _FOUR = 150  # and from this one four
 TALL = ("before", "drawn")  # panes that have the whole column
 _HIGH = 24  # lines from which the left column holds two panes
 _PASSES = 31  # cells for the list of passes
+
+
+def takes_long(history: Any, moment: int, look: Look) -> bool:
+    """Whether the first picture of this moment is better made in a thread."""
+    return models.takes_long(history, moment, "drawn" in (look.pane, look.form))
 
 
 def draw(model: JitModel, context: DrawContext) -> Picture:

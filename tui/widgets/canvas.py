@@ -32,6 +32,8 @@ from tui.widgets.ink import ink_of, strip_of
 
 Select = Callable[[Target, bool], None]
 
+MOST_ROWS = 2000  # of a picture that is searched for what to show
+
 
 class Canvas(ScrollView, can_focus=True):
     """Shows a `Picture`; calls `select` when the cursor comes to a target.
@@ -248,3 +250,18 @@ class Canvas(ScrollView, can_focus=True):
         if hasattr(self, "_strips"):  # Textual calls this before __init__ is through
             self._strips.clear()
             self._base, self._ink = None, ""
+
+
+def focus_row(picture: Picture) -> int | None:
+    """The row that should be seen: the first that is marked as `here`, else the first that is lit."""
+    if picture.height > MOST_ROWS:  # a view this tall says itself what to show, or scrolls by hand
+        return None
+    lit = None
+    for y in range(picture.height):
+        for span in picture.line(y):
+            names = span.style.split()
+            if "here" in names:
+                return y
+            if lit is None and "lit" in names:
+                lit = y
+    return lit

@@ -258,6 +258,11 @@ def film_of(jit: Any, graph: int) -> Film:
     return films[graph]
 
 
+def has_film(jit: Any, graph: int) -> bool:
+    """Whether the film of a graph is made already."""
+    return graph in _FILMS.get(jit, {})
+
+
 def place_at(film: Film, moment: int) -> int:
     """The place of the last change up to a moment; -1: the graph had not been told."""
     return bisect_right(film.moments, moment) - 1

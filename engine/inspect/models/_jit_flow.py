@@ -8,7 +8,7 @@ give back, so a drawing reads downwards as the program runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -116,9 +116,8 @@ def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
     """The texts of constants by their Value."""
     found = {}
     for parts in lines:
-        at = next((n for n, part in enumerate(parts) if part.text == CONSTANT), 0)
-        if at and parts[0].value:
-            text = re.sub(r"^\[\w+=|\]$", "", parts[at + 1].text)
+        if len(parts) > 4 and parts[4].text == CONSTANT:  # it makes one Value: name : type = kind
+            text = re.sub(r"^\[\w+=|\]$", "", parts[5].text)
             found[parts[0].value] = "None" if text.startswith("(") else text
     return found
 
@@ -134,6 +133,11 @@ class Flow(Sequence[FlowBox]):
         if self._made is None:
             self._made = self._make()
         return self._made
+
+    @property
+    def made(self) -> bool:
+        """Whether they are known already."""
+        return self._made is not None
 
     def __len__(self) -> int:
         return len(self.boxes())
@@ -202,6 +206,9 @@ class Wires(Sequence[tuple[int, int]]):
             led = flows(self._film.lines(self._place).values())
             self._made = tuple((above, node) for node, boxes in led.items() for above in boxes)
         return self._made
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self.pairs())
 
     def __len__(self) -> int:
         return len(self.pairs())

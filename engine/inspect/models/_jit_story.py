@@ -112,11 +112,11 @@ class _Story:
 
     def _gone(self, end: Any) -> str:
         """Why a node vanished: pass, rule, reason and what stands for it."""
-        facts = [fact for fact in self.jit.rewrites(end.run) if fact.moment == end.moment]
+        fact = self.jit.rewrite_at(end.moment)
         where = ""
-        if facts and facts[0].file:
-            line = rule_text(facts[0].file, facts[0].line, facts[0].rule).line or facts[0].line
-            where = f" ({short_path(facts[0].file)}:{line})"
+        if fact is not None and fact.file:
+            line = rule_text(fact.file, fact.line, fact.rule).line or fact.line
+            where = f" ({short_path(fact.file)}:{line})"
         reason = f": {end.reason}" if end.reason else ""
         said = f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{where}{reason}.'
         if end.became:

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.inspect.history.jit import RewriteFact
 from engine.inspect.history.jit_places import what_is
-from engine.inspect.models._jit_film import Film, film_of, place_at
+from engine.inspect.models._jit_film import Film, film_of, has_film, place_at
 from engine.inspect.models._jit_flow import FlowBox, Wires, flow_of
 from engine.inspect.models._jit_lines import GraphRow, Window, rows_of
 from engine.inspect.models._jit_passes import (
@@ -112,6 +112,7 @@ class JitModel:
     warnings: tuple[str, ...] = ()
 
 
+MANY = 800  # rewrites from which a first look takes long
 NOTHING = (
     "The compiler did nothing in this recording. Compile something: f = engine.jit.script(f) or "
     "engine.jit.trace(f, inputs), then call it."
@@ -132,6 +133,20 @@ def project(history: Any, moment: int, selection: Any) -> JitModel:
     if not focus.function and not focus.graph:
         return JitModel(moment, NOT_YET)
     return _View(jit, focus, moment, selection.value).model()
+
+
+def takes_long(history: Any, moment: int, boxes: bool = False) -> bool:
+    """Whether the first look at this moment goes through thousands of rewrites: better in a thread.
+    `boxes`: whether the drawing is looked at."""
+    jit = history.jit
+    if len(jit.tables.rewrites) < MANY:
+        return False
+    if "links" not in vars(jit):
+        return True
+    graph = focus_at(jit, moment).graph
+    if len(jit.changes.get(graph, ())) < MANY:
+        return False
+    return not has_film(jit, graph) or (boxes and not flow_of(film_of(jit, graph)).made)
 
 
 class _View:

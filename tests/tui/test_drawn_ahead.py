@@ -1,0 +1,65 @@
+"""A picture that has thousands of rewrites to go through is made in a thread: no key waits for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event, current_thread, main_thread
+
+import pytest
+
+from engine.inspect.models import jit as models
+from tests.inspect.jit_traces import LOOP, recorded
+from tests.tui.waiting import exploring, until, until_shown
+from tui.screens.viewer import Viewer
+from tui.stage import Stage
+
+SAID = "reading what the compiler did"
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Every JIT picture is a long one, and no thread finishes one before the gate is open."""
+    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr(models, "MANY", 1)
+    monkeypatch.setattr("tui.screens.explore.warm", lambda *_: None)
+    opened, picture = Event(), Stage.picture
+
+    def waits(self: Stage, name: str, *rest: object) -> object:
+        if current_thread() is not main_thread():
+            assert opened.wait(60)
+        return picture(self, name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Stage, "picture", waits)
+    return opened
+
+
+async def test_keys_go_on_while_a_thread_reads_what_the_compiler_did(gate: Event) -> None:
+    path = Path(recorded.__wrapped__(LOOP).trace.path)
+    async with exploring(path, view="memory") as pilot:
+        viewer = pilot.app.screen.query_one(Viewer)
+        await pilot.press("J")
+        await until_shown(pilot, SAID)
+        before = viewer.stage.moment
+        await pilot.press("[")
+        assert viewer.stage.moment < before
+        await until_shown(pilot, SAID)
+        gate.set()
+        await until_shown(pilot, "passes")
+        await until(pilot, lambda: SAID not in viewer.main.picture.text())
+
+
+async def test_an_error_in_that_thread_is_not_lost(
+    gate: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(recorded.__wrapped__(LOOP).trace.path)
+    gate.set()
+
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError("a view is broken")
+
+    with pytest.raises(ZeroDivisionError, match="a view is broken"):
+        async with exploring(path, view="memory") as pilot:
+            monkeypatch.setattr("tui.views.jit._title", breaks)
+            await pilot.press("J")
+            await until(pilot, lambda: pilot.app._exception is not None)

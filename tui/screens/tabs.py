@@ -1,0 +1,27 @@
+"""The tabs of the views: every key always, and the titles that there is room for."""
+
+from __future__ import annotations
+
+from tui.widgets.bar import Word
+
+
+def tab_words(active: str, width: int) -> list[Word]:
+    """The view that is shown is written out, then its neighbours, nearest first; the others are known
+    by their keys."""
+    from tui.views import views
+
+    known = list(views().values())
+    here = next(at for at, view in enumerate(known) if active == view.NAME)
+    room = width - 1 - sum(len(view.KEY) + 2 for view in known)
+    written = set()
+    for at in sorted(range(len(known)), key=lambda at: (abs(at - here), at < here)):
+        need = len(known[at].TITLE) + 1
+        if need > room and at != here:
+            break
+        written.add(at)
+        room -= need
+    words = [Word(" ")]
+    for at, view in enumerate(known):
+        text = f" {view.KEY} {view.TITLE} " if at in written else f" {view.KEY} "
+        words.append(Word(text, "here" if at == here else "dim", f"view('{view.KEY}')"))
+    return words
