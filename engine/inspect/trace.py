@@ -146,15 +146,17 @@ class Trace:
 
     def _unpack_blobs(self, segment: int) -> bytes:
         data = self._unpacked.pop(segment, None)
-        if data is None:
-            try:
-                data = _unpack(self._packed[segment], _MOST_BLOB)
-            except zlib.error as error:
-                self.warning = self.warning or (
-                    f"{self.path}: the blobs from event {self._firsts[segment]} on are damaged "
-                    f"({error}): shapes and values there are missing"
-                )
-                data = b""
+        if data is not None:
+            self._unpacked[segment] = data
+            return data
+        try:
+            data = _unpack(self._packed[segment], _MOST_BLOB)
+        except zlib.error as error:
+            self.warning = self.warning or (
+                f"{self.path}: the blobs from event {self._firsts[segment]} on are damaged "
+                f"({error}): shapes and values there are missing"
+            )
+            data = b""
         self._unpacked[segment] = data
         while len(self._unpacked) > 1 and sum(map(len, self._unpacked.values())) > _CACHED:
             del self._unpacked[next(iter(self._unpacked))]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from engine.inspect.events import FOREVER
 from engine.inspect.history.ir import IrGraph, Json
@@ -19,9 +20,14 @@ from engine.inspect.history.jit_links import Links
 from engine.inspect.history.jit_places import TreeNode, tree_of
 from engine.inspect.history.jit_registers import Registers
 from engine.inspect.history.jit_tables import JitTables
+from engine.inspect.history.table import Ints
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
+
+
+_REWRITES = 16384  # kept: read twice, once for the links and once for the film of their graph
+_STATES = 8  # graphs kept: one of 10,000 nodes takes 20 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,25 @@ class CodeFact:
     guards: tuple[Json, ...]
 
 
+class Rewrites(Sequence[RewriteFact]):
+    """The rewrites of a run, in order. A pass makes thousands: each is read when it is asked for."""
+
+    def __init__(self, jit: Jit, rows: Ints) -> None:
+        self._jit, self._rows = jit, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> RewriteFact: ...
+    @overload
+    def __getitem__(self, at: slice) -> Rewrites: ...
+    def __getitem__(self, at: int | slice) -> RewriteFact | Rewrites:
+        if isinstance(at, slice):
+            return Rewrites(self._jit, self._rows[at])
+        return self._jit._rewrite(int(self._rows[at]))
+
+
 class Jit:
     """The answers about one history."""
 
@@ -91,9 +116,8 @@ class Jit:
         self.history = history
         self.tables = JitTables(history.tables)
         self._function = lru_cache(maxsize=4096)(self._function_fact)
-        self._rewrite = lru_cache(maxsize=65536)(self._rewrite_fact)
-        self._rewrites = lru_cache(maxsize=64)(self._rewrites_of)
-        self._state = lru_cache(maxsize=16)(self._state_after)
+        self._rewrite = lru_cache(maxsize=_REWRITES)(self._rewrite_fact)
+        self._state = lru_cache(maxsize=_STATES)(self._state_after)
         self._code = lru_cache(maxsize=1024)(self._code_fact)
         self._tree = lru_cache(maxsize=1024)(lambda number: tree_of(self.syntax(number)))
 
@@ -175,15 +199,15 @@ class Jit:
         event = self.history.event(int(raised[place]))
         return f"{self.history.string(event['type'])}: {self.history.text(event.number)}"
 
-    def rewrites(self, run: int, m: int = FOREVER - 1) -> tuple[RewriteFact, ...]:
+    def rewrites(self, run: int, m: int = FOREVER - 1) -> Rewrites:
         """The rewrites of a run up to the moment, in order."""
-        found = self._rewrites(run)
-        ended = bisect_right(found, m, key=lambda one: one.moment)
-        return found if ended == len(found) else found[:ended]
+        return Rewrites(self, self.tables.rewrites.until_now("run", run, m))
 
-    def _rewrites_of(self, run: int) -> tuple[RewriteFact, ...]:
-        rows = self.tables.rewrites.until_now("run", run, FOREVER - 1)
-        return tuple(self._rewrite(int(row)) for row in rows)
+    def rewrite_at(self, m: int) -> RewriteFact | None:
+        """The rewrite that is told at this moment; None where another event is."""
+        since = self.tables.rewrites.since
+        row = int(since.searchsorted(m))
+        return self._rewrite(row) if row < len(since) and since[row] == m else None
 
     def _rewrite_fact(self, row: int) -> RewriteFact:
         table = self.tables.rewrites

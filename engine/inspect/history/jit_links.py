@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.inspect.history.fold import all_stays
 from engine.inspect.history.ir import Json, Place
 from engine.inspect.history.jit_places import LINE, TOKEN, Extent, inside, what_is
 
@@ -51,6 +52,11 @@ class Links:
         self._jit = jit
         self._by_file: dict[str, list[tuple[int, Extent]]] = {}
         self._birth = Birth(-1, 0, "")
+        with all_stays():
+            self._read(jit)
+
+    def _read(self, jit: Jit) -> None:
+        """Everything that was told, in order."""
         tables = jit.tables
         told = [(int(m), "graph", row) for row, m in enumerate(tables.graphs.since)]
         told += [(int(m), "rewrite", row) for row, m in enumerate(tables.rewrites.since)]

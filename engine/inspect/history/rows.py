@@ -43,6 +43,7 @@ from engine.inspect.history.tables import Tables
 
 _MOST_RANK = 64
 _KEPT = 1 << 17
+_SHORT = 200  # characters of a text that is kept
 
 
 class Rows:
@@ -54,14 +55,23 @@ class Rows:
     def __init__(self, tables: Tables):
         self.tables = tables
         self.trace = tables.trace
+        self._texts: dict[int, str] = {}
         self.tensor = lru_cache(maxsize=_KEPT)(self._tensor)
         self.storage = lru_cache(maxsize=_KEPT)(self._storage)
         self.block = lru_cache(maxsize=_KEPT)(self._block)
         self.name = lru_cache(maxsize=_KEPT)(self._name)
 
     def text(self, event: int) -> str:
-        """The text attached to an event."""
-        return self.trace.blob(event).decode("utf-8", "replace")
+        """The text attached to an event. Short ones are kept: warnings that lie far apart in a trace
+        would have their segments unpacked at every step."""
+        known = self._texts.get(event)
+        if known is None:
+            known = self.trace.blob(event).decode("utf-8", "replace")
+            if len(known) <= _SHORT:
+                if len(self._texts) >= _KEPT:
+                    self._texts = {}  # at once: another thread may ask meanwhile
+                self._texts[event] = known
+        return known
 
     def _tensor(self, row: int) -> TensorFact:
         got = _row(self.tables.tensors, row)
