@@ -1,12 +1,11 @@
-// Graphs across the C ABI: see underhood_jit.h.
-#include "base/json.h"
+// Graphs across the C ABI: see underhood_jit.h. Passes and rewrites of them are in jit_passes.cpp.
+#include <unordered_map>
+
 #include "capi/answer.h"
 #include "capi/convert.h"
-#include "capi/underhood_jit.h"
+#include "capi/jit_handles.h"
 #include "jit/ir/snapshot.h"
 #include "jit/ir/verify.h"
-#include "jit/pass.h"
-#include "jit/pipeline.h"
 #include "jit/resolve/resolve.h"
 #include "jit/text/parse.h"
 #include "jit/text/print.h"
@@ -16,17 +15,8 @@ using namespace uh::jit;  // NOLINT
 
 namespace {
 
-Graph& graph_of(uh_graph handle) {
-  check(handle != 0, "graph: the handle is 0");
-  return *reinterpret_cast<Graph*>(handle);
-}
 uh_graph give_graph(GraphRef graph) { return reinterpret_cast<uh_graph>(graph.leak()); }
 
-Node* node_of(uh_graph handle, int64_t id) {
-  Node* node = graph_of(handle).node(id);
-  check(node != nullptr, "graph: node ", id, " is not there (any more)");
-  return node;
-}
 Value* value_of(uh_graph handle, int64_t id) {
   Value* value = graph_of(handle).value(id);
   check(value != nullptr, "graph: value ", id, " is not there (any more)");
@@ -48,23 +38,48 @@ size_t index_of(int64_t i, size_t n, const char* what) {
   return static_cast<size_t>(i);
 }
 
-// Rewrites and passes that are open across calls, by graph: one each.
-struct Open {
-  std::unique_ptr<PassRun> pass;
-  std::unique_ptr<Rewrite> rewrite;
-};
-thread_local std::unordered_map<Graph*, Open> t_open;
+// The ends of a block stay where they are: only nodes between them stand before something.
+Node* inside_of_block(uh_graph handle, int64_t id) {
+  Node* node = node_of(handle, id);
+  check(
+      node->owner() && node != node->owner()->param_node() && node != node->owner()->return_node(),
+      "graph: ", node->kind().text(), " is the end of a block");
+  return node;
+}
+Node* place_of(uh_graph handle, int64_t id) {
+  Node* node = node_of(handle, id);
+  check(node->owner() && node != node->owner()->param_node(),
+        "graph: nothing stands before the parameters of a block");
+  return node;
+}
 
-std::string json_of_rewrites(const std::vector<KeptRewrite>& rewrites) {
-  JsonWriter w;
-  w.begin_array();
-  for (const KeptRewrite& r : rewrites) {
-    w.begin_object().member("rule", r.rule).member("reason", r.reason).member("file", r.file);
-    w.member("line", r.line).key("nodes").values(r.nodes);
-    w.key("edits").raw(json_of(r.edits)).end_object();
-  }
-  w.end_array();
-  return w.take();
+bool holds(const Graph& graph, const Graph& other) {
+  if (&graph == &other) return true;
+  bool found = false;
+  graph.each_node([&](const Node* node) {
+    for (const auto& [name, attribute] : node->attributes())
+      found = found || (attribute.graph && holds(*attribute.graph, other));
+  });
+  return found;
+}
+
+// What the block of a node uses from outside becomes its parameter, and an input of the node.
+void take_in(Node& node) {
+  Block& block = *node.block(0);
+  std::unordered_map<const Value*, Value*> inside;
+  const auto taken = [&](Value* value) {
+    if (value->block() == &block) return value;
+    Value*& param = inside[value];
+    if (!param) {
+      node.add_input(value);
+      param = block.add_param(value->type());
+    }
+    return param;
+  };
+  for (Node* each : block.nodes())
+    for (size_t i = 0; i < each->inputs().size(); ++i) each->set_input(i, taken(each->input(i)));
+  for (size_t i = 0; i < block.returns().size(); ++i)
+    block.set_return(i, taken(block.returns()[i]));
 }
 
 }  // namespace
@@ -150,7 +165,7 @@ int uh_graph_insert_at_end(uh_graph self, int64_t block) {
   return done([&] { graph_of(self).set_insert_point(block_of(self, block)); });
 }
 int uh_graph_insert_before(uh_graph self, int64_t node) {
-  return done([&] { graph_of(self).set_insert_point(node_of(self, node)); });
+  return done([&] { graph_of(self).set_insert_point(place_of(self, node)); });
 }
 uh_source uh_source_new(const char* file, int first_line, const char* text) {
   return guard(0, [&] {
@@ -211,18 +226,21 @@ int64_t uh_graph_call_result(uh_graph self, const char* name, const int64_t* arg
 }
 
 int uh_node_move(uh_graph self, int64_t node, int64_t before) {
-  return done([&] { node_of(self, node)->move_before(node_of(self, before)); });
+  return done([&] {
+    Node* moved = inside_of_block(self, node);
+    Node* place = place_of(self, before);
+    for (const Node* around = place->owner()->owner(); around; around = around->owner()->owner())
+      check(around != moved, "graph: ", print(*moved), " is moved into a block of its own");
+    moved->move_before(place);
+  });
 }
 int uh_node_destroy(uh_graph self, int64_t node) {
   return done([&] {
-    Node* gone = node_of(self, node);
+    Node* gone = inside_of_block(self, node);
     for (const Value* output : gone->outputs()) {
       check(!output->has_uses(), "graph: %", output->name(), " of ", print(*gone),
             " is still used; replace its uses first");
     }
-    check(gone->owner() && gone != gone->owner()->param_node() &&
-              gone != gone->owner()->return_node(),
-          "graph: the ends of a block are not destroyed");
     gone->destroy();
   });
 }
@@ -261,12 +279,38 @@ int64_t uh_node_add_block(uh_graph self, int64_t node) {
 int uh_node_set_attribute(uh_graph self, int64_t node, const char* name, const uh_value* value) {
   return done([&] { node_of(self, node)->set_attribute(name, read_value(*value)); });
 }
+int uh_node_set_types(uh_graph self, int64_t node, const char* name, const char* const* types,
+                      int64_t n) {
+  return done([&] {
+    Attribute attribute;
+    for (int64_t i = 0; i < n; ++i) attribute.types.push_back(parse_type(types[i]));
+    node_of(self, node)->set_attribute(name, std::move(attribute));
+  });
+}
 int uh_node_set_graph(uh_graph self, int64_t node, const char* name, uh_graph graph) {
   return done([&] {
     Attribute attribute;
     attribute.graph = GraphRef::share(&graph_of(graph));
-    check(attribute.graph.get() != &graph_of(self), "graph: a node cannot hold its own graph");
+    check(!holds(*attribute.graph, graph_of(self)), "graph: a node cannot hold its own graph");
     node_of(self, node)->set_attribute(name, std::move(attribute));
+  });
+}
+int uh_node_outline(uh_graph self, int64_t node, const char* name) {
+  return done([&] {
+    Graph& graph = graph_of(self);
+    Node* outlined = node_of(self, node);
+    check(outlined->blocks().size() == 1, "graph: a node of one block can be outlined");
+    graph.set_insert_point(graph.block());
+    take_in(*outlined);
+    Attribute attribute;
+    attribute.graph = graph.split_off(outlined);
+    for (size_t i = 0; i < outlined->inputs().size(); ++i) {
+      const Value* outside = outlined->input(i);
+      Value* inside = attribute.graph->inputs().at(i);
+      if (outside->has_name()) inside->set_name(outside->name());
+      inside->add_origin(outside->id());
+    }
+    outlined->set_attribute(name, std::move(attribute));
   });
 }
 int uh_node_drop_attribute(uh_graph self, int64_t node, const char* name) {
@@ -331,106 +375,5 @@ int uh_value_constant(uh_graph self, int64_t value, uh_value* ret_value) {
       return 1;
     }
     return 0;
-  });
-}
-
-int64_t uh_pass_count(void) { return static_cast<int64_t>(all_passes().size()); }
-const char* uh_pass_name(int64_t i) {
-  return i >= 0 && i < uh_pass_count() ? all_passes()[static_cast<size_t>(i)]->name : "";
-}
-const char* uh_pass_doc(int64_t i) {
-  return i >= 0 && i < uh_pass_count() ? all_passes()[static_cast<size_t>(i)]->doc : "";
-}
-
-namespace {
-const Pass& pass_of(const char* name) {
-  const Pass* pass = find_pass(name);
-  check_kind(pass != nullptr, ErrorKind::kValue, "there is no pass '", name, "'");
-  return *pass;
-}
-}  // namespace
-
-int64_t uh_pass_run(uh_graph self, const char* name) {
-  return guard(-1, [&] { return run_pass(pass_of(name), graph_of(self)); });
-}
-const char* uh_pass_run_kept(uh_graph self, const char* name) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
-    std::vector<KeptRewrite> rewrites;
-    RewriteCount outer;
-    outer.kept = &rewrites;
-    RewriteCount* found = t_rewrites;
-    t_rewrites = &outer;
-    try {
-      run_pass(pass_of(name), graph_of(self));
-    } catch (...) {
-      t_rewrites = found;
-      throw;
-    }
-    t_rewrites = found;
-    return json_of_rewrites(rewrites);
-  });
-}
-const char* uh_pipeline(void) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
-    JsonWriter w;
-    w.begin_array();
-    for (const bool specialised : {false, true}) {
-      for (const Phase& phase : phases(specialised)) {
-        w.begin_object().member("name", phase.name).member("doc", phase.doc);
-        w.member("specialised", specialised).key("passes").values(phase.passes).end_object();
-      }
-    }
-    w.end_array();
-    return w.take();
-  });
-}
-int uh_pass_register(const char* name, const char* doc, const char* after, uh_pass_fn run,
-                     void* context) {
-  return done([&] {
-    add_user_pass({name, doc, after, [run, context](Graph& graph) {
-                     const int failed = run(context, reinterpret_cast<uh_graph>(&graph));
-                     if (failed != 0) throw_last_error();
-                   }});
-  });
-}
-int uh_pass_unregister(const char* name) {
-  return done([&] { remove_user_pass(name); });
-}
-int uh_rewrite_begin(uh_graph self, const char* rule, const char* reason, const char* file,
-                     int line, const int64_t* nodes, int64_t n) {
-  return done([&] {
-    std::vector<const Node*> concerned;
-    for (int64_t i = 0; i < n; ++i) concerned.push_back(node_of(self, nodes[i]));
-    Graph& graph = graph_of(self);
-    check(!graph.rewrite(), "rewrite '", rule, "': another rewrite of this graph is open");
-    t_open[&graph].rewrite = std::make_unique<Rewrite>(graph, rule, concerned, file, line);
-    t_open[&graph].rewrite->because(reason);
-  });
-}
-int uh_rewrite_end(uh_graph self) {
-  return done([&] {
-    const auto it = t_open.find(&graph_of(self));
-    check(it != t_open.end() && it->second.rewrite, "rewrite: none is open on this graph");
-    it->second.rewrite.reset();
-    if (!it->second.pass) t_open.erase(it);
-  });
-}
-int uh_pass_begin(uh_graph self, const char* name) {
-  return done([&] {
-    Graph& graph = graph_of(self);
-    check(t_open.count(&graph) == 0, "pass ", name, ": another pass of this graph is open");
-    t_open[&graph].pass = std::make_unique<PassRun>(name, graph);
-  });
-}
-int64_t uh_pass_end(uh_graph self, const char* failed) {
-  return guard(-1, [&] {
-    const auto it = t_open.find(&graph_of(self));
-    check(it != t_open.end() && it->second.pass, "pass: none is open on this graph");
-    Open open = std::move(it->second);
-    t_open.erase(it);
-    open.rewrite.reset();
-    return open.pass->end(failed);
   });
 }

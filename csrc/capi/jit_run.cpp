@@ -4,10 +4,12 @@
 #include "base/json.h"
 #include "capi/answer.h"
 #include "capi/convert.h"
+#include "capi/jit_handles.h"
 #include "capi/underhood_jit_run.h"
 #include "events/recorder.h"
 #include "jit/builtins/side_effects.h"
 #include "jit/function.h"
+#include "jit/ir/subgraphs.h"
 #include "jit/ir/verify.h"
 #include "jit/model/archive.h"
 #include "jit/model/model_file.h"
@@ -44,7 +46,8 @@ Function& function_of(uh_function handle) {
 }
 Object& object_of(uh_box handle) {
   Container& box = box_of(handle);
-  check_kind(box.kind == Container::Kind::kObject, ErrorKind::kType, "box: it is no object");
+  check_kind(box.kind == Container::Kind::kObject && static_cast<Object&>(box).methods,
+             ErrorKind::kType, "box: it is no object");
   return static_cast<Object&>(box);
 }
 ClassType& class_of_object(const Object& object) {
@@ -94,7 +97,8 @@ void uh_box_release(uh_box self) {
   if (self) Ref<Container>::adopt(reinterpret_cast<Container*>(self));
 }
 int uh_box_kind(uh_box self) {
-  return guard(-1, [&] { return static_cast<int>(box_of(self).kind); });
+  return guard(
+      -1, [&] { return enum_of(value_of_box(self)) ? 4 : static_cast<int>(box_of(self).kind); });
 }
 int64_t uh_box_size(uh_box self) {
   return guard(-1, [&] {
@@ -135,7 +139,8 @@ uh_class uh_class_new(const char* name) {
 uh_class uh_class_find(const char* name) {
   return guard(0, [&] {
     const TypeRef found = find_class(name);
-    return found ? give_ref(static_cast<ClassType&>(*found).methods()) : 0;
+    const bool known = found && found->is(TypeKind::kClass);
+    return known ? give_ref(static_cast<ClassType&>(*found).methods()) : 0;
   });
 }
 void uh_class_release(uh_class self) {
@@ -157,7 +162,8 @@ const char* uh_class_describe(uh_class self) {
   return text_of(kept, [&] {
     const ClassType& type = class_of(self);
     JsonWriter w;
-    w.begin_object().member("name", type.name()).key("attributes").begin_array();
+    w.begin_object().member("name", type.name()).member("plain", type.is_plain());
+    w.key("attributes").begin_array();
     for (const auto& a : type.attributes()) {
       w.begin_object().member("name", a.name).member("type", a.type->text());
       w.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
@@ -196,9 +202,7 @@ int uh_object_set(uh_box self, const char* name, const uh_value* value) {
 
 uh_function uh_function_new(const char* name, uh_graph graph) {
   return guard(0, [&] {
-    check(graph != 0, "function ", std::string(name), ": the graph is 0");
-    return give_ref(
-        make_ref<Function>(std::string(name), GraphRef::share(reinterpret_cast<Graph*>(graph))));
+    return give_ref(make_ref<Function>(std::string(name), GraphRef::share(&graph_of(graph))));
   });
 }
 uh_function uh_function_retain(uh_function self) {
@@ -236,7 +240,7 @@ uh_graph uh_function_graph(uh_function self) {
 }
 int64_t uh_graph_function(uh_graph self, uh_function function) {
   return guard(-1, [&] {
-    Graph& graph = *reinterpret_cast<Graph*>(self);
+    Graph& graph = graph_of(self);
     Function& called = function_of(function);
     Node* node = graph.create("prim::Constant", {}, 0);
     Attribute name;
@@ -275,8 +279,7 @@ uh_handle uh_function_call_3(uh_function self, uh_handle a, uh_handle b, uh_hand
 }
 int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_value) {
   return done([&] {
-    check(self != 0, "graph: the handle is 0");
-    const GraphRef graph = reinterpret_cast<Graph*>(self)->copy();
+    const GraphRef graph = graph_of(self).copy();
     check_kind(graph->inputs().size() == static_cast<size_t>(n), ErrorKind::kType, "graph: takes ",
                graph->inputs().size(), " inputs, ", n, " were given");
     verify(*graph);
@@ -296,10 +299,13 @@ const char* uh_function_code(uh_function self, const uh_value* args, int64_t n) 
 }
 void uh_function_tell(uh_function self, const char* how, const char* file, const char* json) {
   if (!events::on()) return;
-  const Function& f = function_of(self);
-  events::emit_blob(events::Kind::kFUNCTION_NEW, f.id(), events::intern(f.name()),
-                    events::intern(how), events::intern(file), json,
-                    std::char_traits<char>::length(json));
+  // Nobody asks whether it went well: a handle of 0 is told to whoever asks for the last error.
+  done([&] {
+    const Function& f = function_of(self);
+    events::emit_blob(events::Kind::kFUNCTION_NEW, f.id(), events::intern(f.name()),
+                      events::intern(how), events::intern(file), json,
+                      std::char_traits<char>::length(json));
+  });
 }
 
 int64_t uh_jit_alive(const char* what) {
@@ -367,7 +373,7 @@ void uh_set_interrupt(int (*ask)(void)) {
 int uh_graph_bind(uh_graph self, const char* name, uh_function function) {
   return done([&] {
     Function& called = function_of(function);
-    reinterpret_cast<Graph*>(self)->each_node([&](Node* node) {
+    each_node_within(graph_of(self), [&](Node* node) {
       const Attribute* held = node->attribute("name");
       if (!node->is("prim::Constant") || !held || node->text_attribute("name") != name) return;
       Attribute bound = *held;
@@ -389,7 +395,7 @@ int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* c
         throw_last_error();
       return read_value(result);
     };
-    reinterpret_cast<Graph*>(self)->each_node([&](Node* node) {
+    graph_of(self).each_node([&](Node* node) {
       if (!node->is("prim::PythonOp") || node->text_attribute("name") != name) return;
       Attribute bound = *node->attribute("name");
       bound.object = make_ref<HostFunction>(std::string(name), node->output()->type(), run);

@@ -68,7 +68,12 @@ int64_t uh_node_add_output(uh_graph self, int64_t node, const char* type); /* a 
 int uh_node_drop_output(uh_graph self, int64_t node, int64_t index);
 int64_t uh_node_add_block(uh_graph self, int64_t node); /* a block */
 int uh_node_set_attribute(uh_graph self, int64_t node, const char* name, const uh_value* value);
+int uh_node_set_types(uh_graph self, int64_t node, const char* name, const char* const* types,
+                      int64_t n);
 int uh_node_set_graph(uh_graph self, int64_t node, const char* name, uh_graph graph);
+/* The one block of a node becomes a graph, which is its attribute of that name. What the block uses
+ * from outside becomes an input of the node, and of the graph. */
+int uh_node_outline(uh_graph self, int64_t node, const char* name);
 int uh_node_drop_attribute(uh_graph self, int64_t node, const char* name);
 int64_t uh_block_add_param(uh_graph self, int64_t block, const char* name, const char* type);
 int uh_block_add_return(uh_graph self, int64_t block, int64_t value);

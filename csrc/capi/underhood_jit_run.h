@@ -14,6 +14,7 @@ extern "C" {
 typedef uint64_t uh_box;      /* one reference on a list, tuple, dictionary or object; 0 = none */
 typedef uint64_t uh_class;    /* one reference on a class */
 typedef uint64_t uh_function; /* one reference on a function */
+typedef uint64_t uh_enum;     /* one reference on an Enum */
 
 /* ---- boxes: tag 12 of uh_value. A value that is returned holds new references. */
 uh_box uh_box_list(const uh_value* items, int64_t n);
@@ -21,7 +22,8 @@ uh_box uh_box_tuple(const uh_value* items, int64_t n);
 uh_box uh_box_dict(const uh_value* keys, const uh_value* values, int64_t n);
 uh_box uh_box_retain(uh_box self);
 void uh_box_release(uh_box self);
-int uh_box_kind(uh_box self); /* 0 list 1 tuple 2 dictionary 3 object */
+int uh_box_kind(uh_box self); /* 0 list 1 tuple 2 dictionary 3 object 4 member of an Enum */
+const char* uh_box_type(uh_box self); /* "int[]", "__torch__.Pair", "Enum<__torch__.Color>" */
 int64_t uh_box_size(uh_box self);
 int uh_box_item(uh_box self, int64_t i, uh_value* ret_value); /* of a dictionary: the i-th value */
 int uh_box_key(uh_box self, int64_t i, uh_value* ret_key);
@@ -33,13 +35,22 @@ void uh_class_release(uh_class self);
 int64_t uh_class_add_attribute(uh_class self, const char* name, const char* type, int kind);
 /* kind: 0 plain 1 parameter 2 buffer */
 int uh_class_add_method(uh_class self, const char* name, uh_function function);
-/* JSON: {name, attributes: [{name, type, kind}], methods: [name]} */
+/* Says that it is no module's: programs make objects of it. Before it has a method. */
+int uh_class_set_plain(uh_class self);
+/* JSON: {name, plain, attributes: [{name, type, kind}], methods: [name]} */
 const char* uh_class_describe(uh_class self);
 uh_function uh_class_method(uh_class self, const char* name); /* 0 and no error: none */
 uh_box uh_object_new(uh_class type);
 uh_class uh_object_class(uh_box self);
 int uh_object_get(uh_box self, const char* name, uh_value* ret_value);
 int uh_object_set(uh_box self, const char* name, const uh_value* value);
+
+/* ---- Enums: names with values, which are all ints, floats or texts */
+uh_enum uh_enum_new(const char* name, const char* const* names, const uh_value* values, int64_t n);
+uh_enum uh_enum_find(const char* name); /* 0 and no error: none */
+void uh_enum_release(uh_enum self);
+int64_t uh_enum_size(uh_enum self);
+uh_box uh_enum_member(uh_enum self, int64_t i); /* a box of two items: its name and its value */
 
 /* ---- functions */
 uh_function uh_function_new(const char* name, uh_graph graph);

@@ -81,6 +81,13 @@ std::string IValue::type_name() const {
   return kContainers[static_cast<size_t>((*get_if<Ref<Container>>())->kind)];
 }
 
+namespace {
+// An object without methods is a member of an Enum: one of the same Enum that holds the same.
+bool same_member(const Object& a, const Object& b) {
+  return !a.methods && !b.methods && a.type.get() == b.type.get() && equal_items(a.slots, b.slots);
+}
+}  // namespace
+
 bool equal(const IValue& a, const IValue& b) {
   if (is_number(a) && is_number(b))
     return equal_numbers(from_value<Scalar>(a), from_value<Scalar>(b));
@@ -90,7 +97,7 @@ bool equal(const IValue& a, const IValue& b) {
     if ((*x)->kind != (*y)->kind) return false;
     if (a.list()) return equal_items(a.list()->items, b.list()->items);
     if (a.tuple()) return equal_items(a.tuple()->items, b.tuple()->items);
-    if (a.object()) return a.object() == b.object();
+    if (a.object()) return a.object() == b.object() || same_member(*a.object(), *b.object());
     if (a.dict()->size() != b.dict()->size()) return false;
     for (const auto& [key, value] : a.dict()->items()) {
       const IValue* other = b.dict()->find(key);

@@ -30,6 +30,41 @@ const char* python_name(const IValue& value) {
   return value.object() ? "Object" : "object";
 }
 
+bool fit(IValue& value, const Type& type);
+
+std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+// An object of the class that this process has as one of a class of the same name that came from a
+// file, attribute by attribute.
+bool fit_class(IValue& value, const ClassType& type) {
+  const Object* object = value.object();
+  if (!object || enum_of(value) || !type.is_plain()) return false;
+  const auto& from = static_cast<const ClassType&>(*object->type.get());
+  if (!from.is_plain() || last_word(from.name()) != last_word(type.name())) return false;
+  const IValue made = new_object(const_cast<ClassType&>(type));
+  for (size_t i = 0; i < type.attributes().size(); ++i) {
+    const int64_t slot = from.slot(type.attributes()[i].name);
+    if (slot < 0 || static_cast<size_t>(slot) >= object->slots.size()) return false;
+    IValue held = object->slots[static_cast<size_t>(slot)];
+    if (!fit(held, *type.attributes()[i].type)) return false;
+    made.object()->slots[i] = std::move(held);
+  }
+  made.object()->written();
+  value = made;
+  return true;
+}
+
+// A member of an Enum as that of one of the same name that came from a file.
+bool fit_enum(IValue& value, const Type& type) {
+  const auto* wanted = dynamic_cast<const EnumType*>(&type);
+  const EnumType* given = enum_of(value);
+  if (!wanted || !given || last_word(given->name()) != last_word(wanted->name())) return false;
+  IValue member = wanted->member(*value.object()->slots[0].get_if<std::string>());
+  if (member.is_none() || !equal(member.object()->slots[1], value.object()->slots[1])) return false;
+  value = std::move(member);
+  return true;
+}
+
 template <class T>
 bool fits_number(IValue& value) {
   if (value.get_if<T>()) return true;
@@ -83,6 +118,18 @@ bool fit(IValue& value, const Type& type) {
         value = IValue(Scalar(from_value<Scalar>(value).to_complex()));
       return value.get_if<Scalar>() != nullptr;
     case TypeKind::kOptional: return value.is_none() || fit(value, *type.element());
+    case TypeKind::kUnion: {
+      if (is_instance(value, type)) return true;
+      return std::any_of(type.inner().begin(), type.inner().end(), [&](const TypeRef& member) {
+        IValue fitted = value;
+        if (!fit(fitted, *member)) return false;
+        value = std::move(fitted);
+        return true;
+      });
+    }
+    case TypeKind::kClass:
+      return is_instance(value, type) || fit_class(value, static_cast<const ClassType&>(type));
+    case TypeKind::kEnum: return is_instance(value, type) || fit_enum(value, type);
     case TypeKind::kList: {
       value = with_lists(std::move(value));
       if (const Tuple* tuple = value.tuple()) value = make_container<List>(tuple->items);
@@ -150,7 +197,7 @@ std::string Function::schema_text() const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (i) text += ", ";
     const Type& type = *inputs[i]->type();
-    const bool self = i == 0 && type.is(TypeKind::kClass);
+    const bool self = i == 0 && type.is(TypeKind::kClass) && parameter_name(i) == "self";
     text += self ? type.text() + " self"
                  : without_facts(inputs[i]->type())->text() + " " + parameter_name(i);
     if (i + defaults_.size() >= inputs.size())

@@ -105,6 +105,8 @@ def script(obj: Any, *, example_inputs: Any = None) -> Any:
         return compiling.script_module(frontend.compile_module(obj))
     if inspect.isfunction(obj) or inspect.ismethod(obj):
         return compiling.script_function(frontend.compile_function(obj))
+    if inspect.isclass(obj) and not issubclass(obj, Module):
+        return frontend.compile_class(obj)
     raise TypeError(
         f"jit.script: expected a function or an nn.Module, got {type(obj).__name__}"
         + _instead_of_class(obj)

@@ -40,6 +40,7 @@ class _Writer:
         self._scan(block)
         self.texts: dict[int, str] = {}  # how a value is written
         self.waiting: set[int] = set()  # values that are written where they are used
+        self.tensors: dict[Any, int] = {}  # constants, in the order of their first use
         self.taken: set[str] = set()
         self.numbers: dict[str, int] = {}  # stem -> the next number to try
         self.lines: list[str] = []
@@ -124,9 +125,9 @@ class _Writer:
         """The whole function, `signature` telling its defaults."""
         parameters: list[str] = []
         for value, python in zip(self.block["params"], signature.parameters.values(), strict=True):
-            shown = self._name(value)
-            if value["type"].startswith("__torch__.") and not parameters:
-                parameters.append(shown)  # the module itself
+            shown = self._name({**value, "name": python.name})
+            if value["name"].partition(".")[0] == "self" and not parameters:  # the object itself
+                parameters.append(shown)
                 continue
             text = f"{shown}: {annotation(value['type'])}"
             if python.default is not inspect.Parameter.empty:
@@ -165,6 +166,9 @@ class _Writer:
     def _constant(self, node: Data) -> None:
         (value,) = node["outputs"]
         text = expression(node, [], self.types)
+        if node["kind"] == "prim::Constant" and annotation(value["type"]) == "Tensor":
+            known = text if text != "CONSTANT" else value["id"]  # a large one is none of the others
+            text = f"CONSTANTS.c{self.tensors.setdefault(known, len(self.tensors))}"
         if node["kind"] == "prim::Uninitialized" or len(text) + 2 >= _LONG:
             self._say(1, f"{self._name(value)} = {text}")
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import functools
 import re
 from typing import Any
@@ -25,12 +26,17 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r"
 @functools.lru_cache(512)
 def annotation(type: str) -> str:
     """A type of a graph as Python annotates it: "int[]" is List[int]."""
-    return re.sub(r"\bNone\b", "NoneType", text_of(lib.uh_type_annotation(type.encode())))
+    text = text_of(lib.uh_type_annotation(type.encode()))
+    return re.sub(r"\bNone\b", "NoneType", re.sub(r"\bEnum<([\w.]+)>", r"\1", text))
 
 
 def constant(value: Any) -> str:
     """A number, text, None, or list, tuple or dictionary of them."""
     match value:
+        case enum.Enum():
+            from engine.jit.frontend.enums import enum_type
+
+            return f"{enum_type(type(value)).name}.{value.name}"
         case str():
             return '"' + "".join(_ESCAPES.get(one, one) for one in value) + '"'
         case float():
@@ -86,6 +92,10 @@ def expression(node: dict[str, Any], args: list[str], types: dict[int, str]) -> 
         case "prim::RaiseException":
             said = args[:1] if args[1:] == ["None"] else args
             return f"ops.prim.RaiseException({', '.join(said)})"
+        case "prim::CreateObject":
+            return f"{output}.__new__({output})"
+        case "prim::EnumName" | "prim::EnumValue":
+            return f"({args[0]}).{kind.removeprefix('prim::Enum').lower()}"
         case "prim::unchecked_cast":
             return f"unchecked_cast({annotation(output)}, {args[0]})"
         case "prim::isinstance":
@@ -98,8 +108,20 @@ def expression(node: dict[str, Any], args: list[str], types: dict[int, str]) -> 
 
 
 def _asked(attributes: dict[str, str]) -> str:
-    types = [annotation(one) for one in attributes["types"].strip("[]").split(", ")]
+    listed = attributes["types"].removeprefix("[").removesuffix("]")
+    types = [annotation(one) for one in _split(listed)]
     return types[0] if len(types) == 1 else f"({', '.join(types)})"
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets: "int, Dict(str, int)" is two."""
+    parts, depth, from_ = [], 0, 0
+    for i, one in enumerate(text):
+        depth += (one in "([<") - (one in ")]>")
+        if one == "," and depth == 0:
+            parts.append(text[from_:i].strip())
+            from_ = i + 1
+    return [*parts, text[from_:].strip()]
 
 
 def _constant(attributes: dict[str, str], type: str) -> str:

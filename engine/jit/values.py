@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 from engine._native import ffi, lib
@@ -32,7 +33,7 @@ from engine.dtypes import device, dtype
 from engine.tensor import Tensor
 
 BOX = COMPLEX + 1  # a list, tuple, dictionary or object
-_LIST, _TUPLE, _DICT, _OBJECT = range(4)
+_LIST, _TUPLE, _DICT, _OBJECT, _MEMBER = range(5)
 _INT64 = 1 << 63
 
 
@@ -60,6 +61,8 @@ class Native:
             slot.tag, slot.i = BOOL, value
         elif kind is float:
             slot.tag, slot.d = FLOAT, value
+        elif isinstance(value, Enum):
+            self._object(slot, value)
         elif isinstance(value, int):
             if not -_INT64 <= value < _INT64:
                 raise OverflowError(f"{value} does not fit into the 64 bits of a scripted int")
@@ -88,11 +91,21 @@ class Native:
         elif (box := getattr(value, "_script_object", None)) is not None:
             slot.tag, slot.i = BOX, box.handle
         else:
+            self._object(slot, value)
+
+    def _object(self, slot: Any, value: Any) -> None:
+        """A member of an Enum, or an object of a scripted class."""
+        from engine.jit.instances import box_of
+
+        box = box_of(value)
+        if box is None:
             raise TypeError(
-                f"a value of the type {kind.__name__} cannot go into a scripted function: it takes "
-                "tensors, numbers, strings, None, lists, tuples, dicts, dtypes, devices and "
-                "scripted modules"
+                f"a value of the type {type(value).__name__} cannot go into a scripted function: it "
+                "takes tensors, numbers, strings, None, lists, tuples, dicts, dtypes, devices, "
+                "members of Enums, scripted modules and objects of scripted classes"
             )
+        self._kept.append(box)
+        slot.tag, slot.i = BOX, box.handle
 
     def _box(self, slot: Any, handle: int) -> None:
         if not handle:
@@ -170,7 +183,13 @@ def to_python(value: Any) -> Any:
 def _box_to_python(handle: int) -> Any:
     kind = lib.uh_box_kind(handle)
     if kind == _OBJECT:
-        return ObjectBox(handle)
+        from engine.jit import instances
+
+        return instances.to_python(handle)
+    if kind == _MEMBER:
+        from engine.jit.frontend.enums import member_of
+
+        return member_of(handle, ffi.string(lib.uh_box_type(handle)).decode())
     try:
         slot = ffi.new("uh_value *")
 

@@ -35,6 +35,8 @@ const Registry& registry() {
     define_formats();
     define_tensors();
     define_effects();
+    define_futures();
+    define_enums();
     return std::exchange(being_filled(), nullptr);
   }();
   return *filled;

@@ -5,6 +5,7 @@
 #include "generated/ops/comparison.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/tensors.h"
+#include "jit/ir/type.h"
 
 namespace uh::jit {
 namespace {
@@ -84,7 +85,7 @@ bool is_same(const IValue& a, const IValue& b) {
   if (a.is_none() || b.is_none()) return a.is_none() == b.is_none();
   const auto* x = a.get_if<Ref<Container>>();
   const auto* y = b.get_if<Ref<Container>>();
-  if (x || y) return x && y && x->get() == y->get();
+  if (x || y) return x && y && (x->get() == y->get() || (enum_of(a) && equal(a, b)));
   const auto dtype = [](const IValue& v) -> std::optional<int64_t> {
     if (const auto* d = v.get_if<DType>()) return pytorch_code(*d);
     if (const auto* i = v.get_if<int64_t>()) return *i;  // as prim::dtype gives it

@@ -186,6 +186,8 @@ void define_text_tests();
 void define_formats();
 void define_tensors();
 void define_effects();
+void define_futures();
+void define_enums();
 
 // Python's <, of numbers, texts and lists and tuples of them.
 bool less(const IValue& a, const IValue& b);

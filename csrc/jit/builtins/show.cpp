@@ -190,8 +190,16 @@ std::string inside(const IValue& value, int depth) {
     return bracketed(dict->items(), "{", "}", [&](const Dict::Entry& entry) {
       return each(entry.first) + ": " + each(entry.second);
     });
-  if (const Object* object = value.object())
-    return "<" + static_cast<const Type*>(object->type.get())->text() + " object>";
+  if (enum_of(value)) {  // as PyTorch prints it: Enum<Color.RED>
+    const std::string name = member_text(value);
+    const size_t dot = name.rfind('.', name.rfind('.') - 1);
+    return "Enum<" + name.substr(dot + 1) + ">";
+  }
+  if (const Object* object = value.object()) {
+    char place[32];
+    std::snprintf(place, sizeof place, "%p", static_cast<const void*>(object));
+    return "<" + static_cast<const Type*>(object->type.get())->text() + " object at " + place + ">";
+  }
   return text_of(value);
 }
 

@@ -42,9 +42,11 @@ unsigned bits_of(const Type& type) {
       if (std::none_of(type.inner().begin(), type.inner().end(), holds)) return kPlainBit;
       return type.is(TypeKind::kList) ? kListBit : kDictBit;
     }
+    case TypeKind::kFuture:
     case TypeKind::kClass: return kObjectBit;
     case TypeKind::kAny: return kAllBits;
     case TypeKind::kOptional:
+    case TypeKind::kUnion:
     case TypeKind::kTuple: {
       unsigned bits = 0;
       for (const TypeRef& inner : type.inner()) bits |= bits_of(*inner);

@@ -54,6 +54,7 @@ bool same_constant(const IValue& a, const IValue& b) {
   if (a.list() && b.list()) return same_items(a.list()->items, b.list()->items);
   if (a.tuple() && b.tuple()) return same_items(a.tuple()->items, b.tuple()->items);
   if (a.list() || a.tuple()) return false;
+  if (enum_of(a)) return equal(a, b);
   if (a.dict() || a.object()) return a.dict() == b.dict() && a.object() == b.object();
   return !a.get_if<std::vector<Tensor>>() && equal(a, b);
 }
@@ -77,6 +78,7 @@ bool is_immutable(const IValue& value) {
       if (!is_immutable(item)) return false;
     return true;
   }
+  if (enum_of(value)) return true;
   return !value.get_if<Tensor>() && !value.list() && !value.dict() && !value.object() &&
          !value.get_if<Dims>() && !value.get_if<std::vector<Tensor>>() &&
          !value.get_if<std::vector<double>>();

@@ -1,7 +1,6 @@
 #include "jit/ir/type.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "autograd/meta.h"
 #include "jit/function.h"
@@ -47,12 +46,6 @@ std::string named_text(const Type& type) {
   return "NamedTuple(" + all + ")";
 }
 
-std::mutex g_lock;
-std::map<std::string, ClassType*, std::less<>>& classes() {
-  static auto* table = new std::map<std::string, ClassType*, std::less<>>;
-  return *table;
-}
-
 }  // namespace
 
 bool TensorFacts::operator==(const TensorFacts& other) const {
@@ -82,6 +75,9 @@ std::string Type::text() const {
       return names_.empty() ? "(" + joined_texts(inner_, &Type::text) + ")" : named_text(*this);
     case TypeKind::kDict: return "Dict(" + joined_texts(inner_, &Type::text) + ")";
     case TypeKind::kFunction: return "Function";
+    case TypeKind::kUnion: return "Union(" + joined_texts(inner_, &Type::text) + ")";
+    case TypeKind::kFuture: return "Future[" + inner_[0]->text() + "]";
+    case TypeKind::kEnum: return "AnyEnumType";
     case TypeKind::kClass: break;
   }
   fail(ErrorKind::kInternal, "type: a class without a name");
@@ -99,6 +95,8 @@ std::string Type::annotation() const {
       return inner_.empty() ? "Tuple[()]"
                             : "Tuple[" + joined_texts(inner_, &Type::annotation) + "]";
     case TypeKind::kDict: return "Dict[" + joined_texts(inner_, &Type::annotation) + "]";
+    case TypeKind::kFuture: return "Future[" + inner_[0]->annotation() + "]";
+    case TypeKind::kUnion: return "Union[" + joined_texts(inner_, &Type::annotation) + "]";
     default: return text();
   }
 }
@@ -108,6 +106,8 @@ TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner, std::vector<std::st
   if (kind == TypeKind::kOptional &&
       (inner[0]->is(TypeKind::kOptional) || inner[0]->is(TypeKind::kNone)))
     return inner[0];
+  if (kind == TypeKind::kOptional && inner[0]->is(TypeKind::kUnion))
+    return union_of({inner[0], make_type(TypeKind::kNone)});
   TypeRef type = TypeRef::adopt(new Type(kind));
   type->inner_ = std::move(inner);
   type->names_ = std::move(names);
@@ -120,6 +120,55 @@ TypeRef tensor_type(TensorFacts facts) {
   return type;
 }
 
+namespace {
+// Where PyTorch puts a kind of type in a Union.
+int place_in_union(const Type& type) {
+  static constexpr TypeKind kOrder[] = {
+      TypeKind::kAny,     TypeKind::kEnum,     TypeKind::kTensor, TypeKind::kTuple,
+      TypeKind::kList,    TypeKind::kDict,     TypeKind::kNumber, TypeKind::kFloat,
+      TypeKind::kComplex, TypeKind::kInt,      TypeKind::kNone,   TypeKind::kString,
+      TypeKind::kBool,    TypeKind::kOptional, TypeKind::kDevice, TypeKind::kFunction,
+      TypeKind::kClass,   TypeKind::kUnion};
+  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), type.kind()) - kOrder);
+}
+bool before_in_union(const TypeRef& a, const TypeRef& b) {
+  const int i = place_in_union(*a), k = place_in_union(*b);
+  return i != k ? i < k : a->text() < b->text();
+}
+void add_members(const TypeRef& type, std::vector<TypeRef>& into) {
+  if (type->is(TypeKind::kUnion)) {
+    for (const TypeRef& member : type->inner()) add_members(member, into);
+  } else if (type->is(TypeKind::kOptional)) {
+    add_members(type->element(), into);
+    add_members(make_type(TypeKind::kNone), into);
+  } else {
+    const auto covers = [&](const TypeRef& there) { return is_subtype(*type, *there); };
+    if (std::any_of(into.begin(), into.end(), covers)) return;
+    std::erase_if(into, [&](const TypeRef& there) { return is_subtype(*there, *type); });
+    into.push_back(type);
+  }
+}
+}  // namespace
+
+TypeRef union_of(const std::vector<TypeRef>& types) {
+  std::vector<TypeRef> members;
+  for (const TypeRef& type : types) add_members(type, members);
+  std::sort(members.begin(), members.end(), before_in_union);
+  const bool none = std::any_of(members.begin(), members.end(),
+                                [](const TypeRef& t) { return t->is(TypeKind::kNone); });
+  std::vector<TypeRef> rest;
+  for (const TypeRef& t : members)
+    if (!t->is(TypeKind::kNone)) rest.push_back(t);
+  const auto has = [&](TypeKind kind) {
+    return std::any_of(rest.begin(), rest.end(), [&](const TypeRef& t) { return t->is(kind); });
+  };
+  if (rest.size() == 3 && has(TypeKind::kInt) && has(TypeKind::kFloat) && has(TypeKind::kComplex))
+    rest = {make_type(TypeKind::kNumber)};
+  if (rest.empty()) return make_type(TypeKind::kNone);
+  if (rest.size() == 1) return none ? optional_of(rest[0]) : rest[0];
+  return make_type(TypeKind::kUnion, std::move(members));
+}
+
 TypeRef type_of_tensor(const Tensor& t) {
   TensorFacts facts;
   facts.dtype = t.dtype();
@@ -130,97 +179,11 @@ TypeRef type_of_tensor(const Tensor& t) {
   return tensor_type(std::move(facts));
 }
 
-ClassType::ClassType(std::string name) : Type(TypeKind::kClass), name_(std::move(name)) {
-  std::lock_guard guard(g_lock);
-  check(classes().emplace(name_, this).second, "jit: there is a class ", name_, " already");
-}
-
-ClassType::~ClassType() {
-  std::lock_guard guard(g_lock);
-  classes().erase(name_);
-}
-
-int64_t class_count() {
-  std::lock_guard guard(g_lock);
-  return static_cast<int64_t>(classes().size());
-}
-
-Methods::Methods(Ref<ClassType> type) : type_(std::move(type)) {}
-
-Methods::~Methods() {
-  std::lock_guard guard(g_lock);
-  if (type_->methods_ == this) type_->methods_ = nullptr;
-}
-
-namespace {
-// "weight" of "__torch__.models.Cell": what the explorer calls the one who holds a parameter.
-std::string words_of(const Object& object, size_t slot, int64_t number) {
-  const auto& type = static_cast<const ClassType&>(*object.type);
-  const std::string& name = type.name();
-  return message("attribute ", slot < type.attributes().size() ? type.attributes()[slot].name : "?",
-                 " of module ", name.substr(name.find_last_of('.') + 1), " ", number);
-}
-}  // namespace
-
-IValue new_object(ClassType& type) {
-  Object::words = &words_of;
-  return make_container<Object>(Ref<RefCounted>::share(&type), Ref<RefCounted>(type.methods()),
-                                type.attributes().size());
-}
-
-namespace {
-thread_local const ClassAliases::Names* t_aliases = nullptr;
-}
-
-ClassAliases::ClassAliases(const Names& names) : outer_(t_aliases) { t_aliases = &names; }
-ClassAliases::~ClassAliases() { t_aliases = outer_; }
-
-TypeRef find_class(std::string_view name) {
-  if (t_aliases) {
-    if (const auto it = t_aliases->find(name); it != t_aliases->end()) return it->second;
-  }
-  std::lock_guard guard(g_lock);
-  const auto it = classes().find(name);
-  if (it == classes().end() || !it->second->try_retain()) return nullptr;
-  return TypeRef::adopt(it->second);
-}
-
-int64_t ClassType::slot(std::string_view name) const {
-  for (size_t i = 0; i < attributes_.size(); ++i)
-    if (attributes_[i].name == name) return static_cast<int64_t>(i);
-  return -1;
-}
-
-void ClassType::add_attribute(Attribute attribute) {
-  check(slot(attribute.name) < 0, name_, ": has an attribute '", attribute.name, "' already");
-  attributes_.push_back(std::move(attribute));
-}
-
-Ref<Methods> ClassType::methods() {
-  std::lock_guard guard(g_lock);
-  if (methods_ && methods_->try_retain()) return Ref<Methods>::adopt(methods_);
-  Ref<Methods> made = make_ref<Methods>(Ref<ClassType>::share(this));
-  methods_ = made.get();
-  return made;
-}
-
-Ref<Function> ClassType::method(std::string_view name) const {
-  const Ref<Methods> methods = const_cast<ClassType*>(this)->methods();
-  for (const auto& [held, function] : methods->all)
-    if (held == name) return function;
-  return nullptr;
-}
-
-void ClassType::add_method(std::string name, Ref<Function> function) {
-  check(!method(name), name_, ": has a method '", name, "' already");
-  methods()->all.emplace_back(std::move(name), std::move(function));
-}
-
 bool same_type(const Type& a, const Type& b) {
   if (&a == &b) return true;
   if (a.kind() != b.kind()) return false;
   if (a.is(TypeKind::kTensor)) return a.facts() == b.facts();
-  if (a.is(TypeKind::kClass)) return a.text() == b.text();
+  if (a.is(TypeKind::kClass) || a.is(TypeKind::kEnum)) return a.text() == b.text();
   if (a.inner().size() != b.inner().size() || a.field_names() != b.field_names()) return false;
   for (size_t i = 0; i < a.inner().size(); ++i)
     if (!same_type(*a.inner()[i], *b.inner()[i])) return false;
@@ -245,6 +208,15 @@ bool facts_within(const TensorFacts& a, const TensorFacts& wanted) {
 
 bool is_subtype(const Type& type, const Type& wanted) {
   if (wanted.is(TypeKind::kAny) || same_type(type, wanted)) return true;
+  if (type.is(TypeKind::kUnion))
+    return std::all_of(type.inner().begin(), type.inner().end(),
+                       [&](const TypeRef& member) { return is_subtype(*member, wanted); });
+  if (wanted.is(TypeKind::kUnion)) {
+    const auto covers = [&](const TypeRef& member) { return is_subtype(type, *member); };
+    if (std::any_of(wanted.inner().begin(), wanted.inner().end(), covers)) return true;
+    return type.is(TypeKind::kOptional) && is_subtype(*type.element(), wanted) &&
+           is_subtype(*make_type(TypeKind::kNone), wanted);
+  }
   if (wanted.is(TypeKind::kOptional)) {
     if (type.is(TypeKind::kNone)) return true;
     return is_subtype(type.is(TypeKind::kOptional) ? *type.element() : type, *wanted.element());
@@ -255,6 +227,8 @@ bool is_subtype(const Type& type, const Type& wanted) {
   if (type.kind() != wanted.kind()) return false;
   if (wanted.is(TypeKind::kTensor)) return facts_within(type.facts(), wanted.facts());
   if (wanted.is(TypeKind::kFunction)) return true;
+  if (wanted.is(TypeKind::kFuture)) return is_subtype(*type.element(), *wanted.element());
+  if (wanted.is(TypeKind::kEnum)) return !dynamic_cast<const EnumType*>(&wanted);  // any Enum
   if (wanted.is(TypeKind::kList)) {
     // Lists can be written to, so their elements are the same, up to what is known of tensors.
     return same_type(*without_facts(type.element()), *without_facts(wanted.element()));
@@ -367,6 +341,9 @@ bool is_instance(const IValue& value, const Type& type) {
   switch (type.kind()) {
     case TypeKind::kAny: return true;
     case TypeKind::kOptional: return value.is_none() || is_instance(value, *type.element());
+    case TypeKind::kUnion:
+      return std::any_of(type.inner().begin(), type.inner().end(),
+                         [&](const TypeRef& member) { return is_instance(value, *member); });
     case TypeKind::kList: {
       const List* list = value.list();
       if (!list) return is_subtype(*type_of(value), type);

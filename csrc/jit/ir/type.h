@@ -1,8 +1,9 @@
 // Type: what a Value of a graph may hold. Immutable, counted; equal types may be different objects.
 //
 // What: PyTorch's types of TorchScript, with PyTorch's texts: `Tensor`, `Float(2, 3)`, `int?`,
-// `Tensor[]`, `(int, Tensor)`, `Dict(str, int)`, `__torch__.Cell`. A type of a tensor may know a
-// dtype, sizes, strides, device and whether it requires a gradient, each or not.
+// `Tensor[]`, `(int, Tensor)`, `Dict(str, int)`, `Union(int, str)`, `__torch__.Cell`,
+// `Enum<__torch__.Color>`. A type of a tensor may know a dtype, sizes, strides, device and whether
+// it requires a gradient, each or not.
 // Invariant: a Type is never changed after it was made, a ClassType only by adding to it. If
 // violated: graphs that share it change their meaning.
 #pragma once
@@ -38,6 +39,9 @@ enum class TypeKind : int8_t {
   kDict,
   kFunction,
   kClass,
+  kEnum,  // an EnumType; what is no EnumType stands for all of them
+  kUnion,
+  kFuture,
 };
 
 // What is known of a tensor. A size or stride of -1 is not known.
@@ -85,9 +89,13 @@ class Type : public RefCounted {
 TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner = {},
                   std::vector<std::string> names = {});
 TypeRef tensor_type(TensorFacts facts = {});
+// One of these types: without what another one covers, in PyTorch's order. Of T and None it is T?,
+// of int, float and complex a Scalar, of one type that type.
+TypeRef union_of(const std::vector<TypeRef>& types);
 // All that is to be known of this tensor.
 TypeRef type_of_tensor(const Tensor& t);
 inline TypeRef optional_of(TypeRef t) { return make_type(TypeKind::kOptional, {std::move(t)}); }
+inline TypeRef future_of(TypeRef t) { return make_type(TypeKind::kFuture, {std::move(t)}); }
 inline TypeRef list_of(TypeRef t) { return make_type(TypeKind::kList, {std::move(t)}); }
 inline TypeRef dict_of(TypeRef k, TypeRef v) {
   return make_type(TypeKind::kDict, {std::move(k), std::move(v)});
@@ -97,12 +105,14 @@ inline TypeRef tuple_of(std::vector<TypeRef> t, std::vector<std::string> names =
 }
 
 class Function;
+class Graph;
 class ClassType;
 
 // The methods of a class. Note [Who owns methods]: the graph of a method knows the class, as the
 // type of its `self`. Would the class own the method, neither were ever freed. So methods are owned
 // by the Objects of the class and by who else has a handle on it; they keep the class, and the
-// class knows them as long as they are there.
+// class knows them as long as they are there. Classes of a program's own have no Objects before it
+// runs: the methods of the module that uses them keep theirs.
 class Methods final : public RefCounted {
  public:
   explicit Methods(Ref<ClassType> type);
@@ -110,12 +120,14 @@ class Methods final : public RefCounted {
 
   ClassType& type() const { return *type_; }
   std::vector<std::pair<std::string, Ref<Function>>> all;
+  std::vector<Ref<Methods>> keeps;  // of plain classes that these methods use
 
  private:
   const Ref<ClassType> type_;
 };
 
-// The class of a module: its attributes, each with a slot of its Objects, and its methods.
+// A class: its attributes, each with a slot of its Objects, and its methods. It is that of a
+// module, or a plain one, which a program makes objects of.
 class ClassType final : public Type {
  public:
   struct Attribute {
@@ -130,6 +142,8 @@ class ClassType final : public Type {
   ~ClassType() override;
 
   const std::string& name() const { return name_; }  // "__torch__.Cell"
+  bool is_plain() const { return plain_; }
+  void set_plain() { plain_ = true; }
   const std::vector<Attribute>& attributes() const { return attributes_; }
   // -1 when there is none of that name.
   int64_t slot(std::string_view name) const;
@@ -144,17 +158,45 @@ class ClassType final : public Type {
 
  private:
   const std::string name_;
+  bool plain_ = false;
   std::vector<Attribute> attributes_;
   friend class Methods;
   Methods* methods_ = nullptr;  // not owned
 };
 
+// An Enum: names with values, all int, float or str. A member is an Object without methods, of two
+// slots; equal() compares what it holds, as members are made anew where they are asked for.
+class EnumType final : public Type {
+ public:
+  using Members = std::vector<std::pair<std::string, IValue>>;
+  EnumType(std::string name, Members members);
+  ~EnumType() override;
+
+  const std::string& name() const { return name_; }  // "__torch__.Color"
+  const Members& members() const { return members_; }
+  // None where there is none of that name.
+  IValue member(std::string_view name) const;
+  std::string text() const override { return "Enum<" + name_ + ">"; }
+  std::string annotation() const override { return text(); }
+
+ private:
+  const std::string name_;
+  const Members members_;
+};
+
+// The Enum that a value is a member of; null for anything else.
+const EnumType* enum_of(const IValue& value);
+// "__torch__.Color.RED" of a member.
+std::string member_text(const IValue& member);
+
 // An object without attributes yet; it owns the methods of its class.
 IValue new_object(ClassType& type);
 // How many of them there are: what a program that lets go of all it compiled comes back to.
 int64_t class_count();
+// The plain classes and the Enums that a graph names, or a function or plain class that it uses.
+std::vector<TypeRef> named_types_of(const Graph& graph);
 
-// A class by its name; null when there is none (any more).
+// A class or an Enum by its name; null when there is none (any more).
 TypeRef find_class(std::string_view name);
 
 // While it lives, find_class on this thread looks here first: a file's names for classes that have

@@ -42,7 +42,7 @@ std::string constant(const Node& node, bool calls) {
     if (!type.is(K::kFunction)) return "a constant with a name is a function";
     return calls && !name->object ? "its function is not there" : "";
   }
-  return type.is(K::kNone) || type.is(K::kOptional) ? "" : "a constant without a value";
+  return is_subtype(*make_type(K::kNone), type) ? "" : "a constant without a value";
 }
 
 std::string branches(const Node& node, bool) {
@@ -282,6 +282,28 @@ std::string fusion_group(const Node& node, bool) {
   for (size_t i = 0; i < node.outputs().size(); ++i)
     if (!related(*graph.outputs()[i]->type(), *node.output(i)->type()))
       return mismatch("an output", *graph.outputs()[i]->type(), *node.output(i)->type());
+  for (const Node* inner = graph.block()->first(); inner != graph.block()->return_node();
+       inner = inner->next())
+    if (!inner->op() && !inner->is("prim::Constant") && !inner->is("prim::ListConstruct"))
+      return "a group holds operators, constants and lists, and no " + inner->kind().text();
+  return "";
+}
+
+// Begins what its subgraph says: one result, of the future that it gives.
+std::string fork(const Node& node, bool calls) {
+  const Attribute* sub = node.attribute("Subgraph");
+  if (!sub || !sub->graph || !node.blocks().empty()) return "it has a subgraph and no blocks";
+  const Graph& graph = *sub->graph;
+  if (graph.inputs().size() != node.inputs().size() || graph.outputs().size() != 1 ||
+      node.outputs().size() != 1)
+    return "its subgraph has other inputs, or not one output";
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!agree(type_of_input(node, i), *graph.inputs()[i]->type()))
+      return mismatch("an input", type_of_input(node, i), *graph.inputs()[i]->type());
+  const Type& future = *node.output()->type();
+  if (!future.is(K::kFuture) || !related(*graph.outputs()[0]->type(), *future.element()))
+    return mismatch("the result", *graph.outputs()[0]->type(), future);
+  calls ? verify(graph) : verify_alone(graph);
   return "";
 }
 
@@ -318,6 +340,7 @@ const std::unordered_map<std::string, Rule>& rules() {
       {"prim::Uninitialized", uninitialized},
       {"prim::CreateObject", create_object},
       {"prim::FusionGroup", fusion_group},
+      {"prim::fork", fork},
       {"prim::RaiseException", raise},
       {"prim::PythonOp", foreign},
       {"prim::Print", foreign},

@@ -8,8 +8,25 @@
 namespace uh::jit {
 namespace {
 
+bool is_plain(const Type& type) {
+  return type.is(TypeKind::kClass) && static_cast<const ClassType&>(type).is_plain();
+}
+// Whether programs may write to what is held: an attribute of such a type stays one.
+bool holds_plain(const Type& type) {
+  return is_plain(type) || std::any_of(type.inner().begin(), type.inner().end(),
+                                       [](const TypeRef& t) { return holds_plain(*t); });
+}
+
 const ClassType& class_of(const Object& object) {
   return static_cast<const ClassType&>(*object.type.get());
+}
+
+// An object has as many slots as its class had attributes when it was made, or set.
+const IValue& attribute_of(const Object& object, int64_t slot) {
+  const auto at = static_cast<size_t>(slot);
+  check(at < object.slots.size(), "freeze: ", class_of(object).name(), ": attribute '",
+        class_of(object).attributes()[at].name, "' was not set");
+  return object.slots[at];
 }
 
 class Freezer {
@@ -22,6 +39,11 @@ class Freezer {
     objects_[graph.inputs()[0]] = module_;
     graph.each_node([&](Node* node) {
       if (node->is("prim::SetAttr")) refuse_write(node);
+      if (!node->is("prim::fork")) return;
+      for (const Value* input : node->inputs())
+        check(!input->type()->is(TypeKind::kClass) || is_plain(*input->type()),
+              "freeze: the module forks a call of a module (", input->type()->text(),
+              "), which is called as it is then; call it without jit.fork");
     });
     std::vector<Node*> reads;
     graph.each_node([&](Node* node) {
@@ -38,25 +60,31 @@ class Freezer {
 
  private:
   bool stays(const Node* node) const {
-    const bool own = node->input(0)->is_param();
-    return own && std::find(preserved_.begin(), preserved_.end(), node->text_attribute("name")) !=
-                      preserved_.end();
+    if (!node->input(0)->is_param()) return false;
+    const Value* held = node->is("prim::SetAttr") ? node->input(1) : node->output();
+    return holds_plain(*held->type()) ||
+           std::find(preserved_.begin(), preserved_.end(), node->text_attribute("name")) !=
+               preserved_.end();
   }
 
   void refuse_write(const Node* node) const {
+    if (is_plain(*node->input(0)->type())) return;  // of an object that the program made
     check(stays(node), "freeze: the module sets its attribute '", node->text_attribute("name"),
           "'; name it in preserved_attrs");
   }
 
   void freeze_read(Graph& graph, Node* node) {
     const auto owner = objects_.find(node->input(0));
-    if (owner == objects_.end() || stays(node)) return;
+    if (owner == objects_.end() || is_plain(*node->input(0)->type()) || stays(node)) return;
     const Object& object = *owner->second.object();
     const int64_t slot = class_of(object).slot(node->text_attribute("name"));
     check(slot >= 0, "freeze: ", class_of(object).name(), " has no attribute '",
           node->text_attribute("name"), "'");
-    const IValue& value = object.slots[static_cast<size_t>(slot)];
-    if (value.object()) {
+    const IValue& value = attribute_of(object, slot);
+    if (value.object() && !enum_of(value)) {
+      check(!class_of(*value.object()).is_plain(), "freeze: '", node->text_attribute("name"),
+            "' of a submodule is an object that programs may write to; hold it in the outermost "
+            "module");
       objects_[node->output()] = value;
       return;
     }
@@ -99,7 +127,7 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
              module.type_name());
   const ClassType& type = class_of(*object);
   if (const int64_t slot = type.slot("training"); slot >= 0) {
-    const bool* training = object->slots[static_cast<size_t>(slot)].get_if<bool>();
+    const bool* training = attribute_of(*object, slot).get_if<bool>();
     check(!training || !*training,
           "Freezing is currently only implemented for modules in eval mode. Please call .eval() on "
           "your module before freezing.");
@@ -119,7 +147,13 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
     check(slot >= 0, "freeze: ", type.name(), " has no attribute or method '", name,
           "' to preserve");
     made->add_attribute(type.attributes()[static_cast<size_t>(slot)]);
-    values.push_back(object->slots[static_cast<size_t>(slot)]);
+    values.push_back(attribute_of(*object, slot));
+  }
+  for (size_t i = 0; i < type.attributes().size(); ++i) {
+    const ClassType::Attribute& attribute = type.attributes()[i];
+    if (!holds_plain(*attribute.type) || made->slot(attribute.name) >= 0) continue;
+    made->add_attribute(attribute);
+    values.push_back(object->slots[i]);
   }
   if (made->slot("training") < 0) {
     made->add_attribute({"training", make_type(TypeKind::kBool)});

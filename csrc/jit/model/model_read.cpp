@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <charconv>
 
 #include "autograd/meta.h"
 #include "base/json.h"
+#include "jit/ir/subgraphs.h"
 #include "jit/ir/verify.h"
 #include "jit/model/archive.h"
 #include "jit/model/model_file.h"
@@ -31,6 +33,8 @@ class ModelReader {
           ", this engine reads version ", kModelVersion);
     read_constants(model.at("constants").as_int());
     for (const Json& each : model.at("classes").as_array()) make_class(each);
+    if (const Json* enums = model.find("enums"))
+      for (const Json& each : enums->as_array()) make_enum(each);
     const ClassAliases names(aliases_);
     for (const Json& each : model.at("classes").as_array()) read_attributes(each);
     for (const Json& each : model.at("functions").as_array()) {
@@ -50,6 +54,7 @@ class ModelReader {
     const Json::Array& objects = model.at("objects").as_array();
     check(!objects.empty(), "load: the model has no object");
     make_objects(objects);
+    keep_plain_classes();
     return objects_[0];
   }
 
@@ -64,14 +69,44 @@ class ModelReader {
   void make_class(const Json& json) {
     const std::string& name = json.at("name").as_string();
     Ref<ClassType> type = make_ref<ClassType>(free_class_name(name));
+    if (const Json* plain = json.find("plain"); plain && plain->as_bool()) type->set_plain();
     methods_.push_back(type->methods());
     check(aliases_.emplace(name, TypeRef::share(type.get())).second, "load: two classes are '",
           name, "'");
   }
 
+  // The Enum that this process has already, where it has the same members.
+  void make_enum(const Json& json) {
+    const std::string& name = json.at("name").as_string();
+    EnumType::Members members;
+    for (const Json& each : json.at("members").as_array())
+      members.emplace_back(each.at("name").as_string(), read_value(each.at("value")));
+    TypeRef type = find_class(name);
+    if (!type || !type->is(TypeKind::kEnum) ||
+        !same_members(static_cast<EnumType&>(*type), members))
+      type = make_ref<EnumType>(free_class_name(name), std::move(members));
+    check(aliases_.emplace(name, std::move(type)).second, "load: two classes are '", name, "'");
+  }
+  static bool same_members(const EnumType& type, const EnumType::Members& members) {
+    return std::equal(type.members().begin(), type.members().end(), members.begin(), members.end(),
+                      [](const auto& a, const auto& b) {
+                        return a.first == b.first &&
+                               a.second.variant().index() == b.second.variant().index() &&
+                               equal(a.second, b.second);
+                      });
+  }
+
+  // Note [Who owns methods] in ir/type.h: nobody else has those of classes without objects.
+  void keep_plain_classes() {
+    const Ref<Methods> root = static_cast<ClassType&>(*objects_[0].object()->type).methods();
+    for (const Ref<Methods>& methods : methods_)
+      if (methods->type().is_plain()) root->keeps.push_back(methods);
+  }
+
   ClassType& class_named(const std::string& name) {
     const auto it = aliases_.find(name);
-    check(it != aliases_.end(), "load: there is no class '", name, "' in the file");
+    check(it != aliases_.end() && it->second->is(TypeKind::kClass), "load: there is no class '",
+          name, "' in the file");
     return static_cast<ClassType&>(*it->second);
   }
 
@@ -99,7 +134,7 @@ class ModelReader {
 
   // A call names its function: here the name becomes the function.
   void bind(Function& function) {
-    function.graph().each_node([&](Node* node) {
+    each_node_within(function.graph(), [&](Node* node) {
       const Attribute* held = node->attribute("name");
       if (!node->is("prim::Constant") || !held || held->object) return;
       const std::string called = node->text_attribute("name");
@@ -167,21 +202,43 @@ class ModelReader {
     const auto [it, fresh] = over.try_emplace(&object, false);
     check(fresh || it->second, "load: a module of the file holds itself");
     if (!fresh) return;
-    for (const IValue& value : object.slots)
-      if (const Object* inner = value.object()) refuse_circle(*inner, over, depth + 1);
+    for (const IValue& value : object.slots) refuse_circle_within(value, over, depth + 1);
     over[&object] = true;
+  }
+  void refuse_circle_within(const IValue& value, std::unordered_map<const Object*, bool>& over,
+                            int depth) {
+    check(depth < kDeepestModule, "load: modules are nested more than ", kDeepestModule, " deep");
+    if (const Object* inner = value.object(); inner && !enum_of(value))
+      refuse_circle(*inner, over, depth);
+    const auto each = [&](const std::vector<IValue>& items) {
+      for (const IValue& item : items) refuse_circle_within(item, over, depth + 1);
+    };
+    if (const List* list = value.list()) each(list->items);
+    if (const Tuple* tuple = value.tuple()) each(tuple->items);
+    if (const Dict* dict = value.dict())
+      for (const auto& [key, item] : dict->items()) refuse_circle_within(item, over, depth + 1);
   }
 
   IValue read_value(const Json& json, bool objects = false) {
     const auto items = [&](const Json& list) {
       std::vector<IValue> values;
-      for (const Json& item : list.as_array()) values.push_back(read_value(item));
+      for (const Json& item : list.as_array()) values.push_back(read_value(item, objects));
       return values;
     };
     if (const Json* name = json.find("tensor")) {
       Tensor t = file_.tensor(name->as_string());
       if (json.at("requires_grad").as_bool()) autograd::set_requires_grad(t, true);
       return t;
+    }
+    if (const Json* of = json.find("enum")) {
+      const auto it = aliases_.find(of->as_string());
+      const bool known = it != aliases_.end() && it->second->is(TypeKind::kEnum);
+      IValue member;
+      if (known)
+        member = static_cast<const EnumType&>(*it->second).member(json.at("member").as_string());
+      check(!member.is_none(), "load: there is no member ", of->as_string(), ".",
+            json.at("member").as_string());
+      return member;
     }
     if (const Json* number_of = json.find("object")) {
       const int64_t n = number_of->as_int();

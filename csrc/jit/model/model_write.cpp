@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "autograd/meta.h"
 #include "base/json.h"
+#include "jit/ir/subgraphs.h"
 #include "jit/model/archive.h"
 #include "jit/model/model_file.h"
 #include "jit/text/print.h"
@@ -14,6 +16,7 @@ class ModelWriter {
  public:
   std::string write(const IValue& module, SafetensorsWriter& file) {
     number_object(module, "");
+    for (size_t i = 0; i < classes_.size(); ++i) find_named(*classes_[i]);
     JsonWriter objects;
     objects.begin_array();
     for (size_t i = 0; i < objects_.size(); ++i) write_object(objects, i, file);
@@ -36,6 +39,7 @@ class ModelWriter {
     JsonWriter w;
     w.begin_object().member("version", kModelVersion);
     w.key("constants").value(constants_.size());
+    if (!enums_.empty()) w.key("enums").raw(enums_text());
     w.key("classes").raw(classes.text());
     w.key("functions").raw(functions.text());
     w.key("objects").raw(objects.text());
@@ -46,17 +50,67 @@ class ModelWriter {
  private:
   size_t number_object(const IValue& value, const std::string& path) {
     const Object* object = value.object();
-    const auto [it, fresh] = numbers_.try_emplace(object, objects_.size());
+    const size_t number = objects_.size();
+    const auto [it, fresh] = numbers_.try_emplace(object, number);
     if (!fresh) return it->second;
     objects_.push_back(object);
     paths_.push_back(path);
     auto* type = static_cast<const ClassType*>(object->type.get());
     if (known_classes_.insert(type).second) classes_.push_back(type);
-    for (size_t i = 0; i < object->slots.size(); ++i) {
-      if (object->slots[i].object())
-        number_object(object->slots[i], join(path, type->attributes()[i].name));
+    for (size_t i = 0; i < object->slots.size(); ++i)
+      number_within(object->slots[i], join(path, type->attributes()[i].name));
+    return number;
+  }
+
+  // The objects of an attribute, which may be a list of them.
+  void number_within(const IValue& value, const std::string& path) {
+    if (const EnumType* type = enum_of(value)) return know_enum(*type);
+    if (value.object()) number_object(value, path);
+    const auto each = [&](const std::vector<IValue>& items) {
+      for (size_t i = 0; i < items.size(); ++i)
+        number_within(items[i], path + "." + std::to_string(i));
+    };
+    if (const List* list = value.list()) each(list->items);
+    if (const Tuple* tuple = value.tuple()) each(tuple->items);
+    if (const Dict* dict = value.dict())
+      for (const auto& [key, item] : dict->items()) number_within(item, path);
+  }
+
+  // Classes that only graphs and types of attributes name.
+  void find_named(const ClassType& type) {
+    const Ref<Methods> methods = const_cast<ClassType&>(type).methods();
+    for (const auto& [name, function] : methods->all)
+      for (const TypeRef& named : named_types_of(function->graph())) know(*named);
+    for (const auto& attribute : type.attributes()) know_within(*attribute.type);
+  }
+  void know_within(const Type& type) {
+    for (const TypeRef& inner : type.inner()) know_within(*inner);
+    know(type);
+  }
+  void know(const Type& type) {
+    if (const auto* of = dynamic_cast<const EnumType*>(&type)) know_enum(*of);
+    const auto* named = dynamic_cast<const ClassType*>(&type);
+    if (named && known_classes_.insert(named).second) classes_.push_back(named);
+  }
+  void know_enum(const EnumType& type) {
+    if (std::find(enums_.begin(), enums_.end(), &type) == enums_.end()) enums_.push_back(&type);
+  }
+
+  std::string enums_text() {
+    SafetensorsWriter no_tensors;
+    JsonWriter w;
+    w.begin_array();
+    for (const EnumType* type : enums_) {
+      w.begin_object().member("name", type->name()).key("members").begin_array();
+      for (const auto& [name, value] : type->members()) {
+        w.begin_object().member("name", name).key("value");
+        write_value(w, value, name, no_tensors);
+        w.end_object();
+      }
+      w.end_array().end_object();
     }
-    return it->second;
+    w.end_array();
+    return w.take();
   }
 
   static std::string join(const std::string& path, const std::string& name) {
@@ -89,6 +143,9 @@ class ModelWriter {
       w.member("requires_grad", autograd::requires_grad(*t));
     } else if (const auto* list = value.get_if<std::vector<Tensor>>()) {
       items("list", std::vector<IValue>(list->begin(), list->end()));
+    } else if (const EnumType* of = enum_of(value)) {
+      w.member("enum", of->name());
+      w.member("member", *value.object()->slots[0].get_if<std::string>());
     } else if (const Object* object = value.object()) {
       w.member("object", numbers_.at(object));
     } else if (const List* each = value.list()) {
@@ -131,7 +188,9 @@ class ModelWriter {
   }
 
   void write_class(JsonWriter& w, const ClassType& type) {
-    w.begin_object().member("name", type.name()).key("attributes").begin_array();
+    w.begin_object().member("name", type.name());
+    if (type.is_plain()) w.member("plain", true);
+    w.key("attributes").begin_array();
     for (const auto& a : type.attributes()) {
       w.begin_object().member("name", a.name).member("type", a.type->text());
       w.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
@@ -159,7 +218,7 @@ class ModelWriter {
     SafetensorsWriter no_tensors;
     for (const IValue& value : function.defaults()) write_value(w, value, "default", no_tensors);
     w.end_array();
-    function.graph().each_node([&](Node* node) {
+    each_node_within(function.graph(), [&](Node* node) {
       check(!node->is("prim::PythonOp"), "save: ", function.name(), " calls the Python function ",
             node->text_attribute("name"),
             ", which is marked @jit.ignore and cannot be saved; mark it "
@@ -174,6 +233,7 @@ class ModelWriter {
   std::vector<const Object*> objects_;
   std::vector<std::string> paths_;
   std::unordered_map<const Object*, size_t> numbers_;
+  std::vector<const EnumType*> enums_;
   std::vector<const ClassType*> classes_;
   std::unordered_set<const ClassType*> known_classes_;
   std::vector<const Function*> functions_;

@@ -30,7 +30,7 @@ bool unpacked(Peephole& p, Node* node) {
 }
 
 bool may_be_none(const Type& type) {
-  return type.is(TypeKind::kOptional) || type.is(TypeKind::kNone) || type.is(TypeKind::kAny);
+  return is_subtype(*make_type(TypeKind::kNone), type);
 }
 
 // `x is None` where the type of x says it.

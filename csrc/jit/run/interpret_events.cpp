@@ -47,6 +47,7 @@ std::string short_text(const IValue& value, int depth) {
       return inner(entry.first) + ": " + inner(entry.second);
     });
   }
+  if (enum_of(value)) return member_text(value);
   if (const Object* object = value.object())
     return static_cast<const Type*>(object->type.get())->text();
   if (const auto* tensors = value.get_if<std::vector<Tensor>>()) {

@@ -30,7 +30,7 @@ constexpr Simple kSimple[] = {
     {"ScalarType", TypeKind::kInt},   {"Layout", TypeKind::kInt},
     {"MemoryFormat", TypeKind::kInt}, {"SymInt", TypeKind::kInt},
     {"Operand", TypeKind::kAny},      {"Generator", TypeKind::kAny},
-    {"AnyClassType", TypeKind::kAny}, {"AnyEnumType", TypeKind::kAny},
+    {"AnyClassType", TypeKind::kAny}, {"AnyEnumType", TypeKind::kEnum},
 };
 
 // The dtype that `Float` means; nothing for `Tensor` and other words.
@@ -176,8 +176,28 @@ TypeRef read_base(Cursor& cursor, bool variables) {
     if (inner.size() != 2) cursor.refuse(from, "Dict has a type of keys and one of values");
     return dict_of(inner[0], inner[1]);
   }
+  if (word == "Union" && cursor.eat('(')) {
+    const std::vector<TypeRef> inner = read_types(cursor, variables);
+    if (inner.size() < 2) cursor.refuse(from, "a Union is of two types or more");
+    return union_of(inner);
+  }
+  if (word == "Enum" && cursor.eat('<')) {
+    const std::string_view name = cursor.word("the name of an Enum", ".");
+    TypeRef type = find_class(name);
+    if (!type || !type->is(TypeKind::kEnum))
+      cursor.refuse(from, message("there is no Enum ", name));
+    cursor.expect(">");
+    return type;
+  }
+  if (word == "Future") {
+    const bool round = cursor.eat('(');
+    if (!round) cursor.expect("[");
+    TypeRef type = future_of(read_type(cursor, variables));
+    cursor.expect(round ? ")" : "]");
+    return type;
+  }
   if (word == "NamedTuple") return read_named_tuple(cursor, variables);
-  if (TypeRef type = find_class(word)) return type;
+  if (TypeRef type = find_class(word); type && type->is(TypeKind::kClass)) return type;
   // A type variable, as PyTorch tells them: a word that begins with a small letter.
   if (first >= 'a' && first <= 'z')
     return variables ? TypeRef::adopt(new TypeVariable(word)) : make_type(TypeKind::kAny);

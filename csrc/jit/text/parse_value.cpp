@@ -11,6 +11,15 @@
 namespace uh::jit {
 namespace {
 
+// The member of an Enum that a graph writes as __torch__.Color.RED; None for any other word.
+IValue member_named(std::string_view word) {
+  const size_t dot = word.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const TypeRef type = find_class(word.substr(0, dot));
+  if (!type || !type->is(TypeKind::kEnum)) return {};
+  return static_cast<const EnumType&>(*type).member(word.substr(dot + 1));
+}
+
 class ValueReader {
  public:
   ValueReader(Cursor& cursor, const std::vector<IValue>* constants)
@@ -30,6 +39,10 @@ class ValueReader {
     }
     if (cursor_.eat_word("None")) return IValue();
     if (cursor_.eat("CONSTANTS.c")) return constant(from);
+    if (const std::string_view word = cursor_.try_word("."); !word.empty()) {
+      if (IValue member = member_named(word); !member.is_none()) return member;
+      cursor_.go(from);
+    }
     return number();
   }
 
@@ -120,9 +133,11 @@ bool types_follow(Cursor& cursor) {
   cursor.expect("[");
   while (cursor.eat('(')) {
   }
-  const std::string_view word = cursor.try_word();
+  const std::string_view word = cursor.try_word(".");
   cursor.go(from);
-  return !word.empty() && word != "None" && word != "nan" && word != "inf" && word != "CONSTANTS";
+  if (!member_named(word).is_none()) return false;
+  return !word.empty() && !word.starts_with("CONSTANTS.") && word != "None" && word != "nan" &&
+         word != "inf" && word != "CONSTANTS";
 }
 
 // `{2.5}` as the tensor of one element that the type says.

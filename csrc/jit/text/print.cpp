@@ -88,8 +88,8 @@ class Printer {
     // In this order: a text that is read from the top meets every subgraph where it is used.
     write_graph("graph", g, 0);
     for (size_t i = 0; i < subgraphs_.size(); ++i) {
-      out_ += "with " + subgraph_name(i) + " = ";
-      write_graph("graph", *subgraphs_[i], 0);
+      out_ += "with " + subgraphs_[i].name + " = ";
+      write_graph("graph", *subgraphs_[i].graph, 0);
     }
     return std::move(out_);
   }
@@ -100,8 +100,6 @@ class Printer {
   }
 
  private:
-  static std::string subgraph_name(size_t i) { return "prim::FusionGroup_" + std::to_string(i); }
-
   void write_graph(const char* head, const Graph& g, size_t indent) {
     out_ += head;
     out_ += "(";
@@ -148,8 +146,9 @@ class Printer {
     out_ += " = ";
     const Attribute* sub = node.attribute("Subgraph");
     if (sub && sub->graph) {
-      out_ += subgraph_name(subgraphs_.size());
-      subgraphs_.push_back(sub->graph.get());
+      const std::string name = node.kind().text() + "_" + std::to_string(subgraphs_.size());
+      out_ += name;
+      subgraphs_.push_back({name, sub->graph.get()});
     } else {
       out_ += node.kind().text();
     }
@@ -157,7 +156,10 @@ class Printer {
     out_ += "(";
     write_values(node.inputs());
     out_ += ")";
-    if (how_.with_source && node.span()) out_ += " # " + node.span().text();
+    if (!node.scope().empty()) out_ += ", scope: " + node.scope();
+    // Archives keep every place.
+    if (how_.with_source && node.span() && (node.span().shown || how_.constants))
+      out_ += " # " + node.span().text();
   }
 
   void write_attributes(const Node& node) {
@@ -200,7 +202,11 @@ class Printer {
 
   const Print& how_;
   std::string out_;
-  std::vector<const Graph*> subgraphs_;
+  struct Subgraph {
+    std::string name;  // "prim::FusionGroup_0"
+    const Graph* graph;
+  };
+  std::vector<Subgraph> subgraphs_;
 };
 
 }  // namespace
@@ -234,6 +240,7 @@ std::string print(const IValue& value, const Print& how) {
     return bracketed(dict->items(), '{', '}', [&](const Dict::Entry& entry) {
       return inner(entry.first) + ": " + inner(entry.second);
     });
+  if (enum_of(value)) return member_text(value);
   if (const Object* object = value.object())
     return "<" + static_cast<const Type*>(object->type.get())->text() + ">";
   return "None";

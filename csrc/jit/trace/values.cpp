@@ -1,4 +1,6 @@
 // What stands for a value in a trace: of tensors, of modules' attributes, of containers.
+#include <cctype>
+
 #include "autograd/meta.h"
 #include "jit/trace/trace.h"
 
@@ -30,7 +32,9 @@ void Tracing::set_names(std::vector<std::pair<const TensorImpl*, std::string>> n
 
 void take_name(Value* value, const std::string& name) {
   Graph& graph = value->graph();
-  const std::string full = !name.empty() && name[0] >= '0' && name[0] <= '9' ? "_" + name : name;
+  std::string full = !name.empty() && name[0] >= '0' && name[0] <= '9' ? "_" + name : name;
+  for (char& c : full)  // modules may have any name
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   if (Value* before = graph.value_named(full); before && before != value) {
     int count = 1;
     while (graph.value_named(full + "." + std::to_string(count))) count += 2;
@@ -63,8 +67,8 @@ void Tracing::know_parts(const IValue& value, Value* whole) {
     }
   }
   if (!items) return;
-  Node* unpack = graph_->insert(
-      graph_->create(value.tuple() ? "prim::TupleUnpack" : "prim::ListUnpack", {whole}, 0));
+  Node* unpack = without_place(graph_->insert(
+      graph_->create(value.tuple() ? "prim::TupleUnpack" : "prim::ListUnpack", {whole}, 0)));
   for (const IValue& item : *items) know_parts(item, unpack->add_output(type_of(item)));
 }
 
@@ -79,38 +83,49 @@ Value* Tracing::add_self(const IValue& module) {
   check_kind(self != nullptr, ErrorKind::kType, "trace: the module is a ", module.type_name());
   Value* input = graph_->add_input("self", type_of(module));
   objects_[self] = input;
-  std::vector<const Object*> rest{self};
-  while (!rest.empty()) {
-    const Object* at = rest.back();
-    rest.pop_back();
-    const auto& type = static_cast<const ClassType&>(*at->type.get());
-    for (size_t i = 0; i < at->slots.size(); ++i) {
-      const std::string& name = type.attributes()[i].name;
-      if (const Tensor* t = at->slots[i].get_if<Tensor>(); t && *t)
-        places_.try_emplace(t->impl(), Place{at, name, type.attributes()[i].type});
-      if (const Object* inner = at->slots[i].object();
-          inner && owners_.try_emplace(inner, at, name).second)
-        rest.push_back(inner);
-    }
-  }
+  scopes_.self = self;
+  find_places(self);
   return input;
 }
 
+// What is found a second time keeps the first place.
+void Tracing::find_places(const Object* module) {
+  const auto& type = static_cast<const ClassType&>(*module->type.get());
+  for (size_t i = 0; i < module->slots.size(); ++i) {
+    const auto& [name, held, is_parameter, is_buffer] = type.attributes()[i];
+    const Place place{module, name, held};
+    if (const Tensor* t = module->slots[i].get_if<Tensor>();
+        t && *t && !places_.try_emplace(t->impl(), place).second)
+      scopes_.found_again.push_back(value_of(*t));
+    if (const Object* inner = module->slots[i].object();
+        inner && inner != scopes_.self && scopes_.modules.try_emplace(inner, place).second)
+      find_places(inner);
+  }
+}
+
+// A Value at the beginning, of which make_methods makes GetAttrs where it is used.
+Value* Tracing::stand_in(const Place& place, TypeRef type) {
+  Node* node = graph_->create("prim::GetAttr", {}, 0);
+  node->insert_after(graph_->block()->param_node());
+  node->set_attribute("name", IValue(place.attribute));
+  Value* value = node->add_output(std::move(type));
+  scopes_.attributes.emplace(value, place);
+  return value;
+}
+
 Value* Tracing::attribute_of(const TensorImpl* impl) {
-  const auto place = places_.find(impl);
-  if (place == places_.end()) return nullptr;
-  Value* owner = object_value(place->second.owner);  // read once each
-  Node* node = graph_->insert(graph_->create("prim::GetAttr", {owner}, 0));
-  node->set_attribute("name", IValue(place->second.attribute));
-  node->add_output(place->second.type);
-  take_name(node->output(), place->second.attribute);
-  return node->output();
+  const auto it = places_.find(impl);
+  if (it == places_.end()) return nullptr;
+  const Place& place = it->second;
+  const IValue& slot = place.owner->slots[static_cast<size_t>(
+      static_cast<const ClassType&>(*place.owner->type.get()).slot(place.attribute))];
+  return stand_in(place, type_of(slot));
 }
 
 Value* Tracing::build(Symbol kind, const std::vector<Value*>& parts, TypeRef type) {
-  Node* node = graph_->create(kind, parts, 0);
+  Node* node = graph_->insert(graph_->create(kind, parts, 0));
   node->add_output(std::move(type));
-  return graph_->insert(node)->output();
+  return without_place(node)->output();
 }
 
 Value* Tracing::value_of(const IValue& value) {
@@ -119,7 +134,7 @@ Value* Tracing::value_of(const IValue& value) {
       return used(t->impl(), it->second.value);
     if (Value* attribute = attribute_of(t->impl())) {
       know(*t, attribute);
-      return attribute;
+      return used(t->impl(), attribute);
     }
     if (const Known* same = same_memory(*t)) {
       Value* value = same->value;
@@ -134,6 +149,7 @@ Value* Tracing::value_of(const IValue& value) {
     know(*t, constant);
     return constant;
   }
+  if (enum_of(value)) return graph_->insert_constant(value);
   if (const Object* object = value.object()) return object_value(object);
   const auto build = [&](Symbol kind, const std::vector<IValue>& items) {
     std::vector<Value*> parts;
@@ -170,7 +186,9 @@ Value* Tracing::value_of(const IValue& value) {
     }
     return build("prim::DictConstruct", items);
   }
-  return graph_->insert_constant(value);
+  Value* constant = graph_->insert_constant(value);
+  if (value.is_none()) without_place(constant->node());
+  return constant;
 }
 
 }  // namespace uh::jit

@@ -60,12 +60,13 @@ from engine.jit.frontend import (  # noqa: F401  (each registers what it compile
     loops,
     statements,
 )
+from engine.jit.frontend.classes import compile_class as compile_class
 from engine.jit.frontend.errors import CompileError as CompileError
 from engine.jit.frontend.errors import NotSupportedError as NotSupportedError
 from engine.jit.frontend.functions import CompiledFunction as CompiledFunction
-from engine.jit.frontend.functions import Parameter as Parameter
 from engine.jit.frontend.functions import compile_function as compile_function
 from engine.jit.frontend.modules import CompiledModule as CompiledModule
 from engine.jit.frontend.modules import ModuleClass as ModuleClass
 from engine.jit.frontend.modules import class_of as class_of
 from engine.jit.frontend.modules import compile_module as compile_module
+from engine.jit.frontend.signatures import Parameter as Parameter

@@ -11,7 +11,7 @@ from engine.jit.frontend.dispatch import expression, value
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
-from engine.jit.frontend.functions import Parameter
+from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.types import FLOAT, INT, TENSOR, Type, is_subtype, list_of, tuple_of
 from engine.jit.frontend.values import Items, Known, Submodule, Value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from enum import Enum
 from typing import Any
 
 from engine.jit.frontend import hints
@@ -21,6 +22,7 @@ from engine.jit.frontend.values import (
     Submodule,
     Super,
     Value,
+    class_of_value,
 )
 from engine.tensor import Tensor
 
@@ -42,6 +44,8 @@ METHODS = {kind: frozenset(names.split()) for kind, names in _METHODS.items()}
 @compiles(ast.Attribute)
 def _attribute(c: Context, tree: ast.Attribute, hint: Type | None) -> Expression:
     owner = expression(c, tree.value)
+    if isinstance(owner, Known) and isinstance(owner.object, Enum) and not c.inside_engine:
+        owner = c.as_value(tree.value, owner)
     if isinstance(owner, Known):
         return Known(known_attribute(c, tree, owner.object), True)
     if isinstance(owner, Submodule):
@@ -94,12 +98,21 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
         position = c.builder.constant(tree, index)
         inner = owner.type.inner[index]
         return c.builder.prim(tree, "prim::TupleIndex", [owner, position], inner)
+    elif kind == "class" and (made := class_of_value(owner)) is not None:
+        return made.attribute(c, tree, owner, name)
+    elif kind == "Enum" and name in ("name", "value"):
+        found = c.builder.call(tree, f"prim::Enum{name.capitalize()}", [owner])
+        if name == "value":
+            c.builder.retype(found, owner.type.element)
+        return found
     elif name in METHODS.get(kind, ()):
         return Bound(name, owner)
     elif kind == "Device" and name in ("type", "index"):
         return c.builder.call(tree, f"prim::{name}", [owner])
     hint = ""
-    if kind == "Optional":
+    if kind in ("Union", "Any"):
+        hint = "Instead: ask first which type it is: if isinstance(x, int): ..."
+    elif kind == "Optional":
         hint = "Instead: ask first whether it is None"
     elif kind == "Tensor" and name.startswith("__"):
         hint = "Instead: use the operator"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from typing import Any
 
 from engine._native import ffi, lib
@@ -25,6 +26,7 @@ from engine.jit.frontend.errors import CallError, fail
 from engine.jit.frontend.source import Source
 from engine.jit.frontend.types import FUNCTION, NONE, Type, from_text
 from engine.jit.frontend.values import MISSING, Value
+from engine.jit.values import Native
 
 NOTHING = 0  # the number of a Value that is not in the graph
 
@@ -35,6 +37,9 @@ def constant_value(value: Any) -> tuple[Any, Any]:
     alive = None
     if value is None:
         slot.tag = NONE_TAG
+    elif isinstance(value, (Enum, list)):  # members of an Enum
+        alive = Native([value])
+        return alive.array, alive
     elif isinstance(value, bool):
         slot.tag, slot.i = BOOL_TAG, value
     elif isinstance(value, int):
@@ -59,7 +64,7 @@ def constant_value(value: Any) -> tuple[Any, Any]:
 
 def can_be_constant(value: object) -> bool:
     """Whether the graph can hold this Python object as a prim::Constant."""
-    plain = (bool, int, float, complex, str, dtype_class, device_class)
+    plain = (bool, int, float, complex, str, dtype_class, device_class, Enum)
     return value is None or isinstance(value, plain)
 
 
@@ -217,6 +222,10 @@ class Builder:
             raise_last()
         return from_text(ffi.string(text).decode())
 
+    def types(self) -> set[Type]:
+        """The types of all values."""
+        return {one.type for one in self._values.values()}
+
     def text(self, with_source: bool = False) -> str:
         """The graph as text."""
         found = lib.uh_graph_text(self.handle, with_source)
@@ -269,4 +278,14 @@ class Node:
         done = lib.uh_node_set_attribute(builder.handle, self.id, name.encode(), slot)
         builder._done(done)
         del alive
+        return self
+
+    def set_types(self, name: str, types: Sequence[Type]) -> Node:
+        """An attribute that is a list of types."""
+        texts = [ffi.new("char[]", one.text.encode()) for one in types]
+        builder = self.builder
+        done = lib.uh_node_set_types(
+            builder.handle, self.id, name.encode(), ffi.new("char *[]", texts), len(texts)
+        )
+        builder._done(done)
         return self

@@ -20,6 +20,7 @@ from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
 from engine.jit.frontend.types import (
+    ANY,
     NONE,
     STR,
     TENSOR,
@@ -30,6 +31,7 @@ from engine.jit.frontend.types import (
     is_subtype,
 )
 from engine.jit.frontend.values import (
+    CLASSES,
     MISSING,
     Expression,
     Items,
@@ -39,6 +41,7 @@ from engine.jit.frontend.values import (
     Super,
     Together,
     Value,
+    operated,
 )
 from engine.tensor import Tensor
 
@@ -75,7 +78,8 @@ def _len(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
     one = c.as_value(tree.args[0], found)
     if one.type.kind == "Tuple":
         return c.builder.constant(tree, len(one.type.inner))
-    return c.builder.call(tree, "aten::len", [one])
+    done = operated(c, tree, one, "__len__")
+    return c.builder.call(tree, "aten::len", [one]) if done is None else done
 
 
 @rule(range)
@@ -274,14 +278,16 @@ def _isinstance(c: Context, tree: ast.Call) -> Condition:
         names = [one for one in wanted if isinstance(one, type)]
         return Condition(tree, None, isinstance(asked.made.module, tuple(names)))
     found = c.as_value(tree.args[0], asked)
-    if found.type.kind == "Any":
-        refuse(
-            c.source,
+    types = [one for one in wanted if isinstance(one, Type)]
+    bare = [one for one in types if one.kind in ("List", "Tuple", "Dict") and not one.inner]
+    if found.type == ANY and bare:
+        word = bare[0].kind.lower()
+        c.fail(
             tree,
-            "isinstance of a value of type Any isn't supported",
-            "give the parameter its type; write one function for each",
+            f"a value of type Any cannot be asked whether it is a {word} without what it holds",
+            "Instead: write jit.isinstance(x, List[int]), with the types",
         )
-    return is_instance(c, tree, found, [one for one in wanted if isinstance(one, Type)])
+    return is_instance(c, tree, found, types)
 
 
 def _classes(tree: ast.expr) -> list[ast.expr]:
@@ -318,6 +324,9 @@ def _hasattr(c: Context, tree: ast.Call) -> Condition:
         return Condition(tree, None, hasattr(asked.object, str(name)))
     type = c.as_value(tree.args[0], asked).type
     there = name in type.fields or name in METHODS.get(type.kind, ())
+    made: Any = CLASSES.get(type.name) if type.kind == "class" else None
+    if made is not None:
+        there = name in made.attributes or hasattr(made.python, str(name))
     return Condition(tree, None, there or (type == TENSOR and hasattr(Tensor, str(name))))
 
 

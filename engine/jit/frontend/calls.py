@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from enum import Enum
 from types import BuiltinMethodType
 from typing import Any
 
@@ -11,12 +12,14 @@ from engine import dtypes
 from engine.jit.frontend import marks, operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.builder import can_be_constant
+from engine.jit.frontend.classes import script_class
 from engine.jit.frontend.conditions import as_bool
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, type_word
-from engine.jit.frontend.errors import CallError, CompileError, refuse
-from engine.jit.frontend.functions import CompiledFunction, Parameter
+from engine.jit.frontend.errors import CallError, CompileError, NotSupportedError, refuse, told
+from engine.jit.frontend.functions import CompiledFunction, called_from
 from engine.jit.frontend.generic import compile_called
+from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.types import (
     COMPLEX,
     FLOAT,
@@ -24,6 +27,7 @@ from engine.jit.frontend.types import (
     STR,
     TENSOR,
     Type,
+    UnknownType,
     from_object,
     named_tuple,
 )
@@ -36,6 +40,8 @@ from engine.jit.frontend.values import (
     ModuleMethod,
     Submodule,
     Value,
+    class_of_value,
+    operated,
 )
 from engine.tensor import Tensor
 
@@ -71,6 +77,8 @@ def call(c: Context, tree: ast.Call, callee: Expression, hint: Type | None = Non
             return owner.made.call(c, tree, owner, callee.name, arguments)
         case Known():
             return _call_known(c, tree, callee.object, hint)
+        case Value() if (made := class_of_value(callee)) is not None:
+            return made.call(c, tree, callee, "__call__", Arguments.of(c, tree))
     raise c.fail(tree.func, f"{type_word(callee)} cannot be called")
 
 
@@ -166,6 +174,8 @@ _TENSOR_CASTS = {
 def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
     """A method of a value: an operator or builtin of that name."""
     owner, name = callee.owner, callee.name
+    if (made := class_of_value(owner)) is not None:
+        return made.call(c, tree, owner, name, Arguments.of(c, tree))
     if owner.type.kind == "str" and name == "format":
         arguments = Arguments.of(c, tree, [owner])
         return call_operator(c, tree, "aten::format", arguments)
@@ -272,15 +282,27 @@ def _construct(c: Context, tree: ast.Call, found: type) -> Expression:
         return c.builder.prim(tree, "prim::TupleConstruct", inputs, type)
     if found in (int, float, bool, str, complex):
         return cast(c, tree, found)
-    instead = "use a NamedTuple, or a Module made outside and held as an attribute"
     if found.__module__ == "collections":
         instead = "use a Dict or List: d: Dict[str, int] = {}"
-    refuse(
-        c.source,
-        tree,
-        f"objects of the class {found.__name__} aren't supported",
-        instead,
-    )
+        refuse(c.source, tree, f"objects of the class {found.__name__} aren't supported", instead)
+    if issubclass(found, Enum):
+        refuse(
+            c.source,
+            tree,
+            f"{found.__name__}(...), a member by its value, isn't supported",
+            f"name the member ({found.__name__}.{next(iter(found.__members__), 'X')}), or go through "
+            f"them: for one in {found.__name__}",
+        )
+    try:
+        made = script_class(found)
+    except UnknownType as error:
+        reason, _, instead = str(error).partition(": ")[2].partition(" Instead: ")
+        message = f"objects of the class {found.__name__} aren't supported: {reason}"
+        instead = instead or "use a NamedTuple, or a Module made outside and held as an attribute"
+        raise NotSupportedError(told(c.source, tree, message, f"Instead: {instead}")) from None
+    except CompileError as error:
+        raise called_from(c, tree, found.__name__, error) from None
+    return made.create(c, tree, Arguments.of(c, tree))
 
 
 _CASTS = {
@@ -297,6 +319,9 @@ def cast(c: Context, tree: ast.Call, to: type) -> Value:
     if len(tree.args) > 1 and to is not complex:
         c.fail(tree, f"{to.__name__}() takes one argument")
     found = value(c, tree.args[0])
+    made = operated(c, tree, found, f"__{to.__name__}__")
+    if made is not None:
+        return c.as_value(tree, made)
     if to is bool:
         return as_bool(c, tree, found)
     if to is str:

@@ -5,13 +5,30 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, Refinements
-from engine.jit.frontend.types import BOOL, NONE, SCALAR, TENSOR, Type, is_subtype, list_of
-from engine.jit.frontend.values import MISSING, Expression, Items, Known, Submodule, Value
+from engine.jit.frontend.types import (
+    ANY,
+    BOOL,
+    NONE,
+    SCALAR,
+    Type,
+    is_subtype,
+    list_of,
+    members,
+    union,
+)
+from engine.jit.frontend.values import (
+    MISSING,
+    Expression,
+    Items,
+    Known,
+    Submodule,
+    Value,
+    operated,
+)
 
 # Calls that are conditions (isinstance, hasattr, ...): calls.py adds them.
 CALLS: dict[Any, Callable[[Context, ast.Call], Condition]] = {}
@@ -47,6 +64,9 @@ def as_bool(c: Context, tree: ast.AST, found: Value) -> Value:
     """The truth of a value: of a bool, a number or a Tensor of one element."""
     if found.type == BOOL:
         return found
+    done = operated(c, tree, found, "__bool__")
+    if done is not None:
+        return c.as_value(tree, done)
     if found.type.kind in ("Tensor", "int", "float", "complex", "Scalar"):
         return c.builder.call(tree, "aten::Bool", [found])
     way = "`is not None`" if found.type.kind in ("Optional", "NoneType") else "`len(...) > 0`"
@@ -178,15 +198,12 @@ def _chain(
 
 
 def _known_answer(c: Context, op: ast.cmpop, left: Expression, right: Expression) -> bool | None:
-    """Of a comparison of constants: which branches of the engine's functions are compiled. In other
-    source it is known of Enums, which exist only in the compiler."""
+    """Of a comparison of constants: which branches of the engine's functions are compiled."""
     a, b = _known(left), _known(right)
     named = isinstance(right, Submodule) and right.made.is_dict  # of a ModuleDict
     if named and isinstance(right, Submodule) and isinstance(op, (ast.In, ast.NotIn)):
         return None if a is MISSING else (a in right.made.entries) is isinstance(op, ast.In)
-    if not c.inside_engine and not (isinstance(a, Enum) and isinstance(left, Known)):
-        return None
-    if a is MISSING or b is MISSING:
+    if not c.inside_engine or a is MISSING or b is MISSING:
         return None
     if isinstance(op, (ast.Eq, ast.NotEq)):
         return bool(a == b) is isinstance(op, ast.Eq)
@@ -247,16 +264,22 @@ def _between(left: ast.expr, right: ast.expr) -> ast.AST:
 
 def _compare(c: Context, tree: ast.AST, op: ast.cmpop, left: Value, right: Value) -> Value:
     if isinstance(op, (ast.In, ast.NotIn)):
-        found = c.builder.call(tree, "aten::__contains__", [right, left])
+        done = operated(c, tree, right, "__contains__", [left])
+        found = (
+            c.builder.call(tree, "aten::__contains__", [right, left])
+            if done is None
+            else as_bool(c, tree, c.as_value(tree, done))
+        )
         if isinstance(op, ast.NotIn):
             return c.builder.call(tree, "aten::__not__", [found])
         return found
-    found = c.builder.call(tree, _COMPARISONS[type(op)], [left, right])
-    return found
+    name = _COMPARISONS[type(op)]
+    done = operated(c, tree, left, f"__{name.removeprefix('aten::')}__", [right])
+    return c.builder.call(tree, name, [left, right]) if done is None else c.as_value(tree, done)
 
 
 def _may_be_none(type: Type) -> bool:
-    return type.kind in ("Optional", "NoneType", "Any")
+    return type.kind in ("Optional", "NoneType", "Any") or NONE in members(type)
 
 
 def _identity(
@@ -286,9 +309,10 @@ def _identity(
     word = "aten::__isnot__" if negated else "aten::__is__"
     pair = [none, asked] if left_none else [asked, none]
     made = Condition(tree, c.builder.call(tree, word, pair))
-    if isinstance(asked_tree, ast.Name) and asked.type.kind == "Optional":
-        there, absent = {asked_tree.id: asked.type.element}, {asked_tree.id: NONE}
-        made.true, made.false = (there, absent) if negated else (absent, there)
+    if isinstance(asked_tree, ast.Name) and asked.type.kind in ("Optional", "Union"):
+        rest = union(one for one in members(asked.type) if one != NONE)
+        there = {asked_tree.id: rest}  # where it is None it may still be given a value
+        made.true, made.false = (there, {}) if negated else ({}, there)
     return made
 
 
@@ -299,31 +323,45 @@ def _is_none(found: Expression) -> bool:
 
 
 def is_instance(c: Context, tree: ast.Call, found: Value, wanted: list[Type]) -> Condition:
-    """`isinstance(x, T)`: known from the type, except whether an Optional holds something."""
-    if found.type.kind == "Optional":
-        inside = any(_matches(found.type.element, one) for one in wanted)
-        none = any(one == NONE for one in wanted)
-        if inside and none:
-            return Condition(tree, None, True)
-        if not inside and not none:
-            return Condition(tree, None, False)
-        nothing = c.builder.constant(tree, None)
-        word = "aten::__is__" if none else "aten::__isnot__"
-        made = Condition(tree, c.builder.call(tree, word, [found, nothing]))
-        if isinstance(tree.args[0], ast.Name):
-            name = tree.args[0].id
-            there, absent = {name: found.type.element}, {name: NONE}
-            made.true, made.false = (absent, there) if none else (there, absent)
-        return made
-    return Condition(tree, None, any(_matches(found.type, one) for one in wanted))
+    """`isinstance(x, T)`: known from the type, except of what may be one of several."""
+    inside: list[Type] = []
+    outside: list[Type] = []
+    wanted = members(union(_whole(found.type, one) for one in wanted))
+    if found.type == ANY:
+        inside, outside = wanted, [ANY]
+        known = ANY in wanted
+    else:
+        for one in members(found.type):
+            narrow = _narrowed(one, wanted)
+            (outside if narrow is None else inside).append(one if narrow is None else narrow)
+        known = not outside
+    made = Condition(tree, None, True if known else None if inside else False)
+    if isinstance(tree.args[0], ast.Name):
+        name = tree.args[0].id
+        made.true = {name: union(inside)} if inside else {}
+        made.false = {name: union(outside)} if outside else {}
+    if made.static is None:
+        node = c.builder.node(tree, "prim::isinstance", [found], [BOOL])
+        made.value = node.set_types("types", wanted).outputs[0]
+    return made
 
 
-def _matches(type: Type, wanted: Type) -> bool:
-    if wanted.kind in ("List", "Tuple", "Dict") and not wanted.inner:
-        return type.kind == wanted.kind
-    if type == SCALAR:
-        return wanted == SCALAR
-    return is_subtype(type, wanted) and not (wanted == TENSOR and type != TENSOR)
+def _whole(type: Type, wanted: Type) -> Type:
+    """`list` and the like, of which nobody said what they hold: as the value's type says."""
+    if wanted.kind not in ("List", "Tuple", "Dict") or wanted.inner:
+        return wanted
+    same = [one for one in members(type) if one.kind == wanted.kind]
+    return union(same) if same else wanted
+
+
+def _narrowed(type: Type, wanted: list[Type]) -> Type | None:
+    """What a value of a type is where it is one of the wanted; None where it never is."""
+    for one in wanted:
+        if type == SCALAR and one != SCALAR:
+            continue
+        if is_subtype(type, one) or is_subtype(one, type):
+            return type if is_subtype(type, one) else one
+    return None
 
 
 @compiles(ast.BoolOp, ast.Compare)

@@ -293,6 +293,11 @@ class _Join:
         type: Type | None = graph_values[0].type
         if len(graph_values) == 2:
             type = unify(graph_values[0].type, graph_values[1].type)
+        outside = c.frame.find(name)
+        if type is None and outside is not None and outside.type is not None:
+            # What the program annotated: x: Union[int, str] = 1
+            fit = all(is_subtype(one.type, outside.type) for one in graph_values)
+            type = outside.type if fit else None
         if type is None:
             c.frame.lost[name] = (
                 f"Type mismatch: {name} is set to type {graph_values[0].type} in the true branch and "

@@ -30,7 +30,8 @@ from engine.jit.frontend.types import (
 from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
 
 if TYPE_CHECKING:
-    from engine.jit.frontend.functions import CompiledFunction, Parameter
+    from engine.jit.frontend.functions import CompiledFunction
+from engine.jit.frontend.signatures import Parameter
 
 Refinements = dict[str, Type]
 
@@ -227,8 +228,10 @@ class Context:
         """Names whose type a condition has made narrower, from here on."""
         for name, type in refinements.items():
             found = self.frame.find(name)
-            if found is None or not isinstance(found.value, Value) or found.value.type == type:
+            if found is None or not isinstance(found.value, Value):
                 continue
+            if found.value.type == type and self.inside_engine:
+                continue  # told by a condition that is known
             if type == NONE:
                 cast = self.builder.constant(tree, None)
             else:

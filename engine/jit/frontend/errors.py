@@ -48,8 +48,13 @@ def fail(
     kind: type[CompileError] = CompileError,
 ) -> NoReturn:
     """Raises `kind` with the message, the place in the program, and what to write instead."""
+    raise kind(told(source, tree, message, instead))
+
+
+def told(source: Source, tree: ast.AST, message: str, instead: str = "") -> str:
+    """What is said: the message, the place in the program, and what to write instead."""
     hint = f"\n{instead}" if instead else ""
-    raise kind(f"\n{message}:\n{place(source, tree)}{hint}")
+    return f"\n{message}:\n{place(source, tree)}{hint}"
 
 
 def refuse(source: Source, tree: ast.AST, message: str, instead: str) -> NoReturn:

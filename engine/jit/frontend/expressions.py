@@ -19,7 +19,7 @@ from engine.jit.frontend.types import (
     list_of,
     unify,
 )
-from engine.jit.frontend.values import MISSING, Expression, Items, Known, Value
+from engine.jit.frontend.values import MISSING, Expression, Items, Known, Value, operated
 
 BINARY = {
     ast.Add: "aten::add",
@@ -36,6 +36,24 @@ BINARY = {
     ast.LShift: "aten::__lshift__",
     ast.RShift: "aten::__rshift__",
 }
+
+# What classes call them.
+METHODS = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+_UNARY_METHODS: dict[type[ast.unaryop], str] = {ast.USub: "__neg__", ast.Invert: "__invert__"}
 
 
 @compiles(ast.Constant)
@@ -90,6 +108,9 @@ def _unary(c: Context, tree: ast.UnaryOp, hint: Type | None) -> Expression:
         if isinstance(tree.op, ast.UAdd):
             return c.builder.constant(tree, inner.value)
     found = value(c, inner)
+    method = _UNARY_METHODS.get(type(tree.op))
+    if method is not None and (done := operated(c, tree, found, method)) is not None:
+        return done
     if isinstance(tree.op, ast.UAdd):
         return found
     name = "aten::neg" if isinstance(tree.op, ast.USub) else "aten::bitwise_not"
@@ -106,6 +127,9 @@ def _binary(c: Context, tree: ast.BinOp, hint: Type | None) -> Expression:
 def binary(c: Context, tree: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
     """`left op right`, by the types of the two."""
     name = BINARY[type(op)]
+    done = operated(c, tree, left, f"__{METHODS[type(op)]}__", [right])
+    if done is not None:
+        return c.as_value(tree, done)
     if isinstance(op, ast.Mod) and left.type == STR:
         return _percent(c, tree, left, right)
     if isinstance(op, ast.Add) and left.type.kind == right.type.kind == "Tuple":

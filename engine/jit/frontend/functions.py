@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import threading
-import typing
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,35 +17,15 @@ from engine.jit.frontend.builder import Builder
 from engine.jit.frontend.control import Step, leaves, run
 from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
-from engine.jit.frontend.errors import CompileError, fail, place, refuse
+from engine.jit.frontend.errors import CompileError, place, refuse
+from engine.jit.frontend.signatures import Parameter, Surroundings, annotation_type, signature
 from engine.jit.frontend.source import Source, source_of
-from engine.jit.frontend.types import NONE, TENSOR, Type, from_object, is_subtype
-from engine.jit.frontend.values import CLASSES, MISSING, Submodule
-from engine.tensor import Tensor
+from engine.jit.frontend.types import NONE, TENSOR, Type, is_subtype
+from engine.jit.frontend.values import CLASSES, MISSING, Submodule, Value
 
 if TYPE_CHECKING:
+    from engine.jit.frontend.classes import ScriptClass
     from engine.jit.frontend.modules import ModuleClass
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a compiled function."""
-
-    name: str
-    of: Type
-    default: Any = MISSING
-    has_default: bool = False
-    keyword_only: bool = False
-    open: bool = False  # of the engine's functions: any type that it is called with
-
-    @property
-    def type(self) -> str:
-        """Its type, as graphs write it."""
-        return self.of.text
-
-    def __str__(self) -> str:
-        default = f"={self.default!r}" if self.has_default else ""
-        return f"{self.of} {self.name}{default}"
 
 
 @dataclass
@@ -64,6 +42,7 @@ class CompiledFunction:
     calls: dict[str, CompiledFunction] = field(default_factory=dict)
     ignored: dict[str, Callable[..., Any]] = field(default_factory=dict)
     native: Any = None  # the function of the core, once it is made
+    classes: tuple[Any, ...] = ()  # and Enums that its values are of
 
     @property
     def returns(self) -> str:
@@ -113,161 +92,6 @@ def unique_name(name: str) -> str:
     with _names:
         _taken[name] = count = _taken.get(name, -1) + 1
     return f"{name}_{count}" if count else name
-
-
-# ---- names of the surroundings
-
-
-class Surroundings(Mapping[str, Any]):
-    """Variables of enclosing functions, globals, builtins: what names of a function mean."""
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        fn = inspect.unwrap(fn)
-        code = fn.__code__
-        self._closure = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
-        self._globals: dict[str, Any] = fn.__globals__
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._closure:
-            try:
-                return self._closure[name].cell_contents
-            except ValueError:
-                raise KeyError(name) from None  # assigned later than here
-        if name in self._globals:
-            return self._globals[name]
-        return vars(builtins)[name]
-
-    def __iter__(self) -> typing.Iterator[str]:
-        return iter({**vars(builtins), **self._globals, **self._closure})
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-_WORDS = {
-    **{
-        name: getattr(typing, name)
-        for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")
-    },
-    "Tensor": Tensor,
-}
-
-
-class _Names(dict[str, Any]):
-    """What annotations are evaluated with."""
-
-    def __init__(self, surroundings: Surroundings) -> None:
-        super().__init__()
-        self.surroundings = surroundings
-
-    def __missing__(self, name: str) -> Any:
-        if name in self.surroundings:
-            return self.surroundings[name]
-        if name in _WORDS:
-            return _WORDS[name]
-        raise NameError(name, name=name)
-
-
-def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) -> Type:
-    """The type that an annotation names. Raises: CompileError."""
-    inner = tree
-    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-        try:
-            inner = ast.parse(tree.value, mode="eval").body
-        except SyntaxError:
-            fail(source, tree, f"Unknown type name '{tree.value}'")
-    # Under a name of its own: a recorder would take it for a line of the user's program.
-    code = compile(ast.Expression(ast.fix_missing_locations(inner)), "<annotation>", "eval")
-    try:
-        return from_object(eval(code, {"__builtins__": {}}, _Names(surroundings)))
-    except NameError as error:
-        fail(source, tree, f"Unknown type name '{error.name}'")
-    except (TypeError, AttributeError) as error:
-        message, _, instead = str(error).partition(" Instead: ")
-        fail(source, tree, message, f"Instead: {instead}" if instead else "")
-
-
-# ---- signatures
-
-
-def signature(
-    fn: Callable[..., Any], source: Source, surroundings: Surroundings, skip_self: bool = False
-) -> tuple[tuple[Parameter, ...], Type | None]:
-    """Parameters and the declared result: annotations, or a `# type: (...) -> ...` comment."""
-    tree = source.function
-    args = tree.args
-    for starred in (args.vararg, args.kwarg):
-        if starred is not None:
-            refuse(
-                source,
-                starred,
-                "Compiled functions can't take variable number of arguments or use keyword-only "
-                "arguments with defaults",
-                "name every parameter, or take a List",
-            )
-    named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
-    if skip_self:
-        named = named[1:]
-    notes, returns = _comment_signature(source, surroundings, tree, len(named))
-    given = {k: v.default for k, v in inspect.signature(fn).parameters.items()}
-    found = []
-    for i, one in enumerate(named):
-        open_type = False
-        if notes is not None:
-            type = notes[i]
-        elif one.annotation is None:
-            type = TENSOR
-        else:
-            try:
-                type = annotation_type(source, surroundings, one.annotation)
-            except CompileError:
-                if not operators.in_engine(fn):
-                    raise
-                type, open_type = TENSOR, True
-        if operators.in_engine(fn) and type.kind in ("Any", "Scalar"):
-            type, open_type = TENSOR, True
-        default = given.get(one.arg, inspect.Parameter.empty)
-        has = default is not inspect.Parameter.empty
-        only = one in args.kwonlyargs
-        found.append(Parameter(one.arg, type, default if has else MISSING, has, only, open_type))
-    if returns is None and tree.returns is not None:
-        try:
-            returns = annotation_type(source, surroundings, tree.returns)
-        except CompileError:
-            if not operators.in_engine(fn):
-                raise
-        if returns is not None and operators.in_engine(fn) and returns.kind == "Any":
-            returns = None
-    return tuple(found), returns
-
-
-def _comment_signature(
-    source: Source, surroundings: Surroundings, tree: ast.FunctionDef, count: int
-) -> tuple[list[Type] | None, Type | None]:
-    for line in range(tree.lineno, tree.body[0].lineno + 1):
-        comment = source.comment_of(line)
-        if not comment.startswith("type:") or "->" not in comment:
-            continue
-        try:
-            parsed = ast.parse(comment[5:].strip(), mode="func_type")
-        except SyntaxError:
-            fail(source, tree.body[0], f"cannot read the type comment {comment!r}")
-        parts = [annotation_type(source, surroundings, _placed(x, tree)) for x in parsed.argtypes]
-        if len(parts) != count:
-            fail(
-                source,
-                tree.args,
-                f"the type comment names {len(parts)} types for {count} parameters",
-            )
-        return parts, annotation_type(source, surroundings, _placed(parsed.returns, tree))
-    return None, None
-
-
-def _placed(tree: ast.expr, at: ast.FunctionDef) -> ast.expr:
-    """A tree read from a comment, placed at the function for messages."""
-    for one in ast.walk(tree):
-        ast.copy_location(one, at.body[0])
-    return tree
 
 
 class FunctionContext(Context):
@@ -351,7 +175,7 @@ def build(
     parameters: tuple[Parameter, ...],
     returns: Type | None,
     constants: Mapping[str, Any] | None = None,
-    owner: ModuleClass | None = None,
+    owner: ModuleClass | ScriptClass | None = None,
     full_name: str = "",
 ) -> CompiledFunction:
     """The graph of a function, or of a method of `owner`."""
@@ -376,6 +200,8 @@ def build(
         )
         c.surroundings = surroundings
         c.returns, c.declared = returns, returns is not None
+        if owner is not None and name == "__init__":
+            owner.making = c
         _enter(c, tree, parameters, constants or {}, owner)
         _body(c, tree, fn)
         return _finish(c, fn, name, full_name or unique_name(name), parameters, owner)
@@ -391,7 +217,7 @@ def _enter(
     tree: ast.FunctionDef,
     parameters: tuple[Parameter, ...],
     constants: Mapping[str, Any],
-    owner: ModuleClass | None,
+    owner: ModuleClass | ScriptClass | None,
 ) -> None:
     named = {
         one.arg: one for one in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
@@ -401,19 +227,24 @@ def _enter(
         first = (*tree.args.posonlyargs, *tree.args.args)[0]
         c.builder.at(first)
         value = c.builder.input("self", owner.type)
-        c.frame.names[first.arg] = Variable(Submodule(value, owner), None)
+        c.frame.names[first.arg] = _object(value, owner.type, owner)
     for one in parameters:
         c.builder.at(named[one.name])
         value = c.builder.input(one.name, one.of)
         if named[one.name].annotation is None:
             c.builder.known.unannotated[value.id] = one.name
-        if one.of.kind == "class":
-            c.frame.names[one.name] = Variable(Submodule(value, CLASSES[one.of.name]), None)
-            continue
-        c.frame.names[one.name] = Variable(value, one.of)
+        made = CLASSES.get(one.of.name) if one.of.kind == "class" else None
+        c.frame.names[one.name] = _object(value, one.of, made)
         if one.name in constants:
             known = c.builder.constant(named[one.name], constants[one.name])
             c.frame.names[one.name] = Variable(known, one.of)
+
+
+def _object(value: Value, type: Type, made: Any) -> Variable:
+    """A parameter: modules exist only in the compiler, everything else is a value."""
+    if made is None or made.plain:
+        return Variable(value, type)
+    return Variable(Submodule(value, made), None)
 
 
 def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
@@ -459,8 +290,10 @@ def _finish(
     display_name: str,
     name: str,
     parameters: tuple[Parameter, ...],
-    owner: ModuleClass | None,
+    owner: ModuleClass | ScriptClass | None,
 ) -> CompiledFunction:
+    from engine.jit.frontend.classes import kept_by
+
     graph = c.builder.handle
     for callee, one in c.calls.items():
         _bind(graph, callee, one)
@@ -473,7 +306,16 @@ def _finish(
     if owner is not None:
         parameters = (Parameter("self", owner.type), *parameters)
     return CompiledFunction(
-        name, display_name, graph, parameters, c.returns, c.source, fn, c.calls, c.ignored
+        name,
+        display_name,
+        graph,
+        parameters,
+        c.returns,
+        c.source,
+        fn,
+        c.calls,
+        c.ignored,
+        classes=kept_by(c.builder.types()),
     )
 
 

@@ -17,13 +17,11 @@ from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.functions import (
     CompiledFunction,
-    Parameter,
-    Surroundings,
     called_from,
     compile_function,
     compile_special,
-    signature,
 )
+from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.types import FLOAT, INT, TENSOR, Type, list_of
 from engine.jit.frontend.values import Value

@@ -28,8 +28,8 @@ class Known:
                 return _of_empty(args)
             if one.type.kind == "Optional":
                 return "Instead: ask first whether it is None: if x is not None: ..."
-            if one.type == ANY:
-                return "Instead: give it a type; a value of type Any can only be handed on"
+            if one.type == ANY or one.type.kind == "Union":
+                return "Instead: ask first which type it is: if isinstance(x, int): ..."
         types = {one.type for one in args}
         if STR in types and types & _NUMBERS:
             return 'Instead: make one text of both: str(x), or f"{x}"'

@@ -19,7 +19,15 @@ from engine.jit.frontend.types import (
     optional,
     tuple_of,
 )
-from engine.jit.frontend.values import MISSING, Expression, Items, Known, Submodule, Value
+from engine.jit.frontend.values import (
+    MISSING,
+    Expression,
+    Items,
+    Known,
+    Submodule,
+    Value,
+    operated,
+)
 
 
 @dataclass
@@ -73,6 +81,10 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression
         case "Dict":
             key = value(c, tree.slice)
             return c.builder.call(tree, "aten::__getitem__", [found, key])
+        case "class" if not isinstance(tree.slice, ast.Slice):
+            done = operated(c, tree, found, "__getitem__", [value(c, tree.slice)])
+            if done is not None:
+                return done
     raise c.fail(
         tree,
         f"'{found.type}' object is not subscriptable",
@@ -270,6 +282,8 @@ def assign_item(c: Context, tree: ast.Subscript, given: Value) -> None:
             c.builder.call(tree, "aten::_set_item", [found, value(c, tree.slice), given])
         case "Dict":
             c.builder.call(tree, "aten::_set_item", [found, value(c, tree.slice), given])
+        case "class":
+            operated(c, tree, found, "__setitem__", [value(c, tree.slice), given])
         case kind:
             raise c.fail(tree, f"'{kind}' object does not support item assignment")
 
@@ -277,6 +291,9 @@ def assign_item(c: Context, tree: ast.Subscript, given: Value) -> None:
 def delete_item(c: Context, tree: ast.Subscript) -> None:
     """`del x[...]`, of a list or dictionary."""
     found = value(c, tree.value)
+    if found.type.kind == "class" and not isinstance(tree.slice, ast.Slice):
+        operated(c, tree, found, "__delitem__", [value(c, tree.slice)])
+        return
     if found.type.kind not in ("List", "Dict") or isinstance(tree.slice, ast.Slice):
         raise c.fail(tree, f"del of a part of a value of type {found.type} is not supported")
     c.builder.call(tree, "aten::Delete", [found, value(c, tree.slice)])

@@ -16,6 +16,7 @@ from typing import Any
 from engine.jit.frontend.conditions import condition
 from engine.jit.frontend.control import Step, leaves, run
 from engine.jit.frontend.dispatch import Keyword, compiles, expression, value
+from engine.jit.frontend.enums import enum_type
 from engine.jit.frontend.environment import FALLS, Context, Exit, Frame, Target, Variable
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
@@ -51,8 +52,9 @@ def walk(c: Context, tree: ast.expr, found: Expression) -> Walk:
     if isinstance(found, Known) and found.constant and isinstance(found.object, (tuple, list)):
         found = Items([Known(one, True) for one in found.object])
     if isinstance(found, Known) and isinstance(found.object, EnumMeta):
+        enum_type(found.object)
         members: list[Any] = list(found.object)
-        found = Items([Known(member, True) for member in members])
+        found = c.builder.constant(tree, members)
     if isinstance(found, Submodule):
         found = found.made.items_of(c, tree, found)
     if isinstance(found, Items):
@@ -72,6 +74,8 @@ def walk(c: Context, tree: ast.expr, found: Expression) -> Walk:
         one = c.builder.call(tree, "aten::keys", [one])
     if one.type.kind not in ("List", "str", "Tensor"):
         hint = "Instead: go through range(n)" if one.type == INT else c.builder.known.of_call([one])
+        if one.type.kind == "class":
+            hint = "Instead: go through range(len(x)), and take x[i]"
         raise c.fail(tree, f"'{one.type}' object is not iterable", hint)
     length = c.builder.call(tree, "aten::len", [one])
 

@@ -11,6 +11,8 @@ from typing import Any
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
 from engine.jit.frontend import marks
+from engine.jit.frontend.classes import known_class
+from engine.jit.frontend.enums import enum_type
 from engine.jit.frontend.operators import in_engine
 from engine.jit.frontend.types import (
     ANY,
@@ -69,6 +71,11 @@ class NoType(TypeError):
 
 def infer(value: Any) -> Type:
     """The type of a Python value. Raises: NoType."""
+    if isinstance(value, Enum):
+        return enum_type(type(value))
+    made = known_class(type(value))
+    if made is not None:
+        return made.type
     plain = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STR, type(None): NONE}
     if type(value) in plain:
         return plain[type(value)]
@@ -86,7 +93,11 @@ def infer(value: Any) -> Type:
         return list_of(_common(value, "list"))
     if isinstance(value, dict):
         return dict_of(_common(list(value), "dict"), _common(list(value.values()), "dict"))
-    raise NoType(f"objects of the class {type(value).__name__} have no type in compiled code")
+    name = type(value).__name__
+    raise NoType(
+        f"objects of the class {name} have no type in compiled code. Instead: compile the class, by "
+        f"@jit.script before `class {name}`"
+    )
 
 
 def _common(values: list[Any], word: str) -> Type:
@@ -185,9 +196,6 @@ def _plain(
 ) -> None:
     if name in constants:
         found.constants[name] = tuple(value) if isinstance(value, list) else value
-        return
-    if isinstance(value, Enum):
-        found.constants[name] = value
         return
     if isinstance(value, marks.Attribute):
         found.attributes[name] = Attribute(name, from_object(value.type), "attribute")

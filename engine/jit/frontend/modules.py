@@ -23,16 +23,10 @@ from engine.jit.frontend.calls import RULES, call_compiled, call_ignored
 from engine.jit.frontend.dispatch import expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError
-from engine.jit.frontend.functions import (
-    CompiledFunction,
-    Parameter,
-    Surroundings,
-    build,
-    called_from,
-    signature,
-)
+from engine.jit.frontend.functions import CompiledFunction, build, called_from
 from engine.jit.frontend.generic import bind_open, known_constants
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
+from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.substitutes import substitute
 from engine.jit.frontend.types import NONE, Type, is_subtype
@@ -70,7 +64,8 @@ def class_of(module: Module) -> ModuleClass:
     if isinstance(module, ScriptModule):
         from engine.jit.frontend.ready_modules import ReadyClass
 
-        return CLASSES.get(module._script_class) or ReadyClass(module)
+        known: Any = CLASSES.get(module._script_class)
+        return known or ReadyClass(module)
     found = describe(module)
     submodules = {name: class_of(one) for name, one in module._modules.items() if one is not None}
     key = (found.key, tuple((name, one.name) for name, one in submodules.items()))
@@ -82,6 +77,9 @@ def class_of(module: Module) -> ModuleClass:
 
 class ModuleClass:
     """The class of some modules, as compiled code sees it; `module` is one of them."""
+
+    plain = False  # as those are that a program makes objects of: classes.ScriptClass
+    making: Context | None = None
 
     def __init__(
         self, module: Module, found: Described, submodules: dict[str, ModuleClass]

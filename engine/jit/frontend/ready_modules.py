@@ -9,9 +9,9 @@ import inspect
 from engine._native import lib
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.environment import Context
-from engine.jit.frontend.functions import Parameter
 from engine.jit.frontend.module_attributes import Attribute, Described
 from engine.jit.frontend.modules import ModuleClass, call_method, class_of
+from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.types import Type, from_text
 from engine.jit.frontend.values import CLASSES, MISSING, Expression, ModuleMethod, Submodule
 from engine.jit.function import NativeFunction

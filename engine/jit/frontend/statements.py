@@ -5,16 +5,24 @@ from __future__ import annotations
 import ast
 
 from engine.jit.frontend import hints
+from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.calls import exception_of
 from engine.jit.frontend.conditions import condition
 from engine.jit.frontend.control import decided
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import FALLS, THROWS, Context, Exit
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.expressions import binary
+from engine.jit.frontend.expressions import METHODS, binary
 from engine.jit.frontend.indexing import assign_item, delete_item, tensor_place
-from engine.jit.frontend.types import STR, TENSOR, Type, is_subtype, unify
-from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
+from engine.jit.frontend.types import ANY, STR, TENSOR, Type, is_subtype, unify
+from engine.jit.frontend.values import (
+    Expression,
+    Items,
+    Known,
+    Submodule,
+    Value,
+    class_of_value,
+)
 
 _IN_PLACE = {
     ast.Add: "aten::add_",
@@ -108,6 +116,9 @@ def target_type(c: Context, target: ast.expr) -> Type | None:
         found = c.frame.find(target.value.id)
         if found is not None and isinstance(found.value, Submodule):
             return found.value.made.attribute_type(target.attr)
+        if found is not None and isinstance(found.value, Value):
+            made = class_of_value(found.value)
+            return made.attributes.get(target.attr) if made is not None else None
     return None
 
 
@@ -122,7 +133,7 @@ def assign_target(
     elif isinstance(target, ast.Subscript):
         assign_item(c, target, c.as_value(target, found))
     elif isinstance(target, ast.Attribute):
-        _set_attribute(c, target, c.as_value(target, found))
+        _set_attribute(c, target, c.as_value(target, found), declared)
     else:
         refuse(c.source, target, "Starred aren't supported", "name every element: a, b, c = x")
 
@@ -192,10 +203,16 @@ def _check_count(c: Context, tree: ast.AST, there: int, wanted: int) -> None:
         c.fail(tree, f"too many values to unpack: need {wanted} but found {there}")
 
 
-def _set_attribute(c: Context, target: ast.Attribute, given: Value) -> None:
+def _set_attribute(
+    c: Context, target: ast.Attribute, given: Value, declared: Type | None = None
+) -> None:
     owner = expression(c, target.value)
     if not isinstance(owner, Submodule):
         found = c.as_value(target.value, owner)
+        made = class_of_value(found)
+        if made is not None:
+            made.set_attribute(c, target, found, given, declared)
+            return
         c.fail(target, f"Tried to set an attribute: {target.attr} on a non-class: {found.type}")
         return
     owner.made.set_attribute(c, target, owner, given)
@@ -231,6 +248,9 @@ def _loaded(target: ast.expr) -> ast.expr:
 def _changed(c: Context, tree: ast.AugAssign, before: Value, given: Value) -> Value:
     """`before op= given`: in place for Tensors and for lists."""
     name = _IN_PLACE.get(type(tree.op))
+    made, method = class_of_value(before), f"__i{METHODS[type(tree.op)]}__"
+    if made is not None and made.has(method):
+        return c.as_value(tree, made.call(c, tree, before, method, Arguments(c, [given], {})))
     if before.type == TENSOR and name is not None:
         return c.builder.call(tree, name, [before, given])
     if before.type.kind == "List" and isinstance(tree.op, (ast.Add, ast.Mult)) and name is not None:
@@ -283,6 +303,10 @@ def _return(c: Context, tree: ast.Return) -> Exit:
 
     hint = c.returns if c.declared else None
     found = c.builder.constant(tree, None) if tree.value is None else value(c, tree.value, hint)
+    if hint is not None:
+        found = c.fitted(tree, found, hint)
+        if hint == ANY and found.type != ANY:  # so that all results have one type
+            found = c.builder.prim(tree, "prim::unchecked_cast", [found], ANY)
     check_return(c, tree, found)
     c.close(tree)
     return Exit("exits", exit_return(c, tree, c.target, found))

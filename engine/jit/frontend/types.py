@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import EnumMeta
 from functools import lru_cache
@@ -18,11 +19,12 @@ from engine.tensor import Tensor
 @dataclass(frozen=True)
 class Type:
     """One type. kind: Tensor, int, float, complex, bool, str, NoneType, Scalar, Device, Any,
-    Function, Optional, List, Tuple, Dict or class; `inner` the types within."""
+    Function, Optional, List, Tuple, Dict, Union, Future, class or Enum; `inner` the types within, of an
+    Enum that of its values."""
 
     kind: str
     inner: tuple[Type, ...] = ()
-    name: str = ""  # of a class
+    name: str = ""  # of a class or an Enum
     fields: tuple[str, ...] = ()  # of a named tuple
     label: str = field(default="", compare=False)  # of its class, which graphs do not tell
 
@@ -46,6 +48,12 @@ class Type:
                 return f"NamedTuple({', '.join(f'{name} : {one.text}' for name, one in pairs)})"
             case "Tuple":
                 return f"({', '.join(one.text for one in self.inner)})"
+            case "Future":
+                return f"Future[{self.element.text}]"
+            case "Union":
+                return f"Union({', '.join(one.text for one in self.inner)})"
+            case "Enum":
+                return f"Enum<{self.name}>"
             case "class":
                 return self.name
         return self.kind
@@ -54,10 +62,12 @@ class Type:
         """As Python's annotations write it, for messages: `List[int]`."""
         inner = ", ".join(map(str, self.inner))
         match self.kind:
-            case "Optional" | "List" | "Dict" | "Tuple":
+            case "Optional" | "List" | "Dict" | "Tuple" | "Union" | "Future":
                 return f"{self.kind}[{inner}]"
             case "class":
                 return self.name
+            case "Enum":
+                return self.text
             case "Scalar":
                 return "number"
         return self.kind
@@ -71,12 +81,19 @@ _NUMBERS = frozenset((INT, FLOAT, COMPLEX, BOOL))
 
 def optional(inner: Type) -> Type:
     """`inner` or None."""
+    if inner.kind == "Union":
+        return union((inner, NONE))
     return inner if inner.kind in ("Optional", "NoneType", "Any") else Type("Optional", (inner,))
 
 
 def list_of(inner: Type) -> Type:
     """A list."""
     return Type("List", (inner,))
+
+
+def future_of(inner: Type) -> Type:
+    """What comes of a call that was begun: `jit.fork`."""
+    return Type("Future", (inner,))
 
 
 def dict_of(key: Type, value: Type) -> Type:
@@ -93,12 +110,20 @@ def is_subtype(one: Type, wanted: Type) -> bool:
     """Whether every value of `one` may stand where `wanted` is asked for."""
     if one == wanted or wanted is ANY or wanted.kind == "Any":
         return True
+    if one.kind == "Union":
+        return all(is_subtype(member, wanted) for member in one.inner)
+    if wanted.kind == "Union":
+        if any(is_subtype(one, member) for member in wanted.inner):
+            return True
+        return one.kind == "Optional" and all(is_subtype(x, wanted) for x in (one.element, NONE))
     if wanted.kind == "Optional":
         if one.kind == "Optional":
             return is_subtype(one.element, wanted.element)
         return one == NONE or is_subtype(one, wanted.element)
     if wanted == SCALAR:
         return one in _NUMBERS
+    if one.kind == wanted.kind == "Future":
+        return is_subtype(one.element, wanted.element)
     if one.kind == "Tuple" and wanted.kind == "Tuple":
         same = len(one.inner) == len(wanted.inner)
         named = not wanted.fields or wanted.fields == one.fields
@@ -124,6 +149,53 @@ def unify(a: Type, b: Type) -> Type | None:
         found = [one for one in inner_types if one is not None]
         return tuple_of(*found) if len(found) == len(inner_types) else None
     return None
+
+
+# Where PyTorch puts a kind of type in a Union.
+_UNION_ORDER = [
+    "Any",
+    "Enum",
+    "Tensor",
+    "Tuple",
+    "List",
+    "Dict",
+    "Scalar",
+    "float",
+    "complex",
+    "int",
+    "NoneType",
+    "str",
+    "bool",
+    "Optional",
+    "Device",
+    "Function",
+    "class",
+]
+
+
+def members(of: Type) -> list[Type]:
+    """What a Union or an Optional may be, one by one; of another type that type."""
+    if of.kind == "Optional":
+        return [*members(of.element), NONE]
+    return list(of.inner) if of.kind == "Union" else [of]
+
+
+def union(types: Iterable[Type]) -> Type:
+    """One of these types: without what another one covers. Of T and None it is Optional, of int,
+    float and complex a number, of one type that type."""
+    kept: list[Type] = []
+    for one in (member for type in types for member in members(type)):
+        if any(is_subtype(one, there) for there in kept):
+            continue
+        kept = [there for there in kept if not is_subtype(there, one)] + [one]
+    kept.sort(key=lambda one: (_UNION_ORDER.index(one.kind), one.text))
+    rest = [one for one in kept if one != NONE]
+    if set(rest) == {INT, FLOAT, COMPLEX}:
+        rest = [SCALAR]
+    if len(rest) < 2:
+        only = rest[0] if rest else NONE
+        return optional(only) if NONE in kept else only
+    return Type("Union", tuple(kept))
 
 
 # ---- from annotations
@@ -170,6 +242,8 @@ def from_object(given: Any) -> Type:
                 f"keys of a Dict are str, int, float, bool, complex or Tensor, not {key}"
             )
         return dict_of(key, from_object(args[1]))
+    if getattr(origin, "__module__", "") == "engine.jit.futures":
+        return future_of(from_object(args[0]))
     if origin is tuple:
         if Ellipsis in args:
             raise UnknownType("Tuple[T, ...] has no fixed length. Instead: write List[T]")
@@ -186,29 +260,18 @@ def from_object(given: Any) -> Type:
         )
     name = getattr(given, "__name__", given)
     if isinstance(given, EnumMeta):
-        raise UnknownType(
-            f"Unknown type name '{name}': an Enum is no type of compiled code. "
-            f"Instead: take the value, an int or str: {name}(...).value"
-        )
+        from engine.jit.frontend.enums import enum_type
+
+        return enum_type(given)
     if isinstance(given, type) and given.__module__ != "builtins":
-        raise UnknownType(
-            f"Unknown type name '{name}': classes are no types of compiled code. "
-            "Instead: use a NamedTuple, or hold it as an attribute of a Module"
-        )
+        from engine.jit.frontend.classes import class_type
+
+        return class_type(given)
     raise UnknownType(f"Unknown type name '{name}'")
 
 
 def _union(args: tuple[Any, ...]) -> Type:
-    inner = [one for one in args if one is not NoneType]
-    if len(inner) == 1 and len(args) == 2:
-        return optional(from_object(inner[0]))
-    kinds = {from_object(one) for one in inner}
-    if kinds <= {INT, FLOAT, BOOL, COMPLEX}:  # a number is a number
-        return optional(SCALAR) if len(inner) < len(args) else SCALAR
-    raise UnknownType(
-        "a Union other than Optional is not supported. Instead: write a function for each type, or "
-        "pass all as one type, such as float for int and float"
-    )
+    return union(from_object(one) for one in args)
 
 
 def named_tuple(given: Any) -> Type:
@@ -264,12 +327,27 @@ class _Reader:
             self.eat(",")
         return found
 
+    def enum(self) -> Type:
+        from engine.jit.frontend.enums import enum_named
+
+        name = self.word()
+        self.eat(">")
+        return enum_named(name).type
+
     def base(self) -> Type:
         if self.eat("("):
             return tuple_of(*self.types())
         word = self.word()
         if word == "Dict" and self.eat("("):
             return dict_of(*self.types())
+        if word == "Future" and self.eat("["):
+            held = self.type()
+            self.eat("]")
+            return future_of(held)
+        if word == "Union" and self.eat("("):
+            return union(self.types())
+        if word == "Enum" and self.eat("<"):
+            return self.enum()
         if word == "NamedTuple" and self.eat("("):
             names, inner = [], []
             while not self.eat(")"):
@@ -295,7 +373,12 @@ _WORDS = {
 } | {"number": SCALAR, "None": NONE}
 
 
-@lru_cache(maxsize=4096)
 def from_text(text: str) -> Type:
     """The type that a graph writes so; what it knows of a tensor is left out."""
+    return _Reader(text).type() if "Enum<" in text else _without_enums(text)
+
+
+@lru_cache(maxsize=4096)
+def _without_enums(text: str) -> Type:
+    """Enums come and go with their classes: what a text with one means is not kept."""
     return _Reader(text).type()

@@ -14,11 +14,15 @@ from weakref import WeakValueDictionary
 from engine.jit.frontend.types import Type
 
 if TYPE_CHECKING:
+    from ast import AST
+
+    from engine.jit.frontend.classes import ScriptClass
+    from engine.jit.frontend.environment import Context
     from engine.jit.frontend.modules import ModuleClass
 
 MISSING: Any = object()
-# Of modules, by their names in graphs.
-CLASSES: WeakValueDictionary[str, ModuleClass] = WeakValueDictionary()
+# By their names in graphs.
+CLASSES: WeakValueDictionary[str, ModuleClass | ScriptClass] = WeakValueDictionary()
 
 
 class Value:
@@ -133,3 +137,17 @@ Expression: TypeAlias = (
     | Either
     | Special
 )
+
+
+def class_of_value(value: Value) -> ScriptClass | None:
+    """The class of a value that is an object of a program's own class."""
+    found: Any = CLASSES.get(value.type.name) if value.type.kind == "class" else None
+    return found if found is not None and found.plain else None
+
+
+def operated(
+    c: Context, tree: AST, owner: Value, name: str, given: Sequence[Value] = ()
+) -> Expression | None:
+    """What a method such as `__add__` makes of an object; None where `owner` is none."""
+    made = class_of_value(owner)
+    return None if made is None else made.operate(c, tree, owner, name, given)

@@ -86,7 +86,7 @@ def _record():
     here = Path(__file__).parent
     sys.path[:0] = [str(here), folder := tempfile.mkdtemp()]
     recorded, codes = {}, {}
-    for module in ("control_flow", "containers", "numbers_and_types", "documented"):
+    for module in ("control_flow", "containers", "numbers_and_types", "documented", "classes"):
         source = (here / "programs" / f"{module}.py").read_text()
         source = source.replace("import engine\n", "import torch as engine\n")
         source = re.sub("from engine import Tensor(, jit)?", r"from torch import Tensor\1", source)

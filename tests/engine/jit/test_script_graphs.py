@@ -19,7 +19,7 @@ RECORDED = json.loads((FOLDER / "pytorch_graphs.json").read_text())
 CODES = json.loads((FOLDER / "pytorch_code.json").read_text())
 PROGRAMS = [
     fn
-    for module in ("control_flow", "containers", "numbers_and_types", "documented")
+    for module in ("control_flow", "containers", "numbers_and_types", "documented", "classes")
     for fn, _ in importlib.import_module(f"tests.engine.jit.programs.{module}").CASES
 ]
 

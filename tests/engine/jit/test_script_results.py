@@ -2,13 +2,14 @@
 
 import copy
 import importlib
+from enum import Enum
 
 import pytest
 
 import engine
 from engine import jit
 
-_FILES = ("control_flow", "containers", "numbers_and_types", "documented", "language")
+_FILES = ("control_flow", "containers", "numbers_and_types", "documented", "language", "classes")
 _CASES = [
     pytest.param(fn, args, id=f"{name}.{fn.__name__}-{i}")
     for name in _FILES
@@ -38,6 +39,9 @@ def same(a, b):
             same(a[key], b[key])
         return
     assert type(a) is type(b)
+    if type(a).__module__.endswith("programs.classes") and not isinstance(a, Enum):
+        same(vars(a), vars(b))
+        return
     assert a == b
 
 

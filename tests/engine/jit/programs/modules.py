@@ -200,7 +200,7 @@ class Mode(Enum):
 
 
 class Chosen(nn.Module):
-    """An Enum that is known when the module is compiled."""
+    """An attribute that is a member of an Enum."""
 
     def __init__(self, mode):
         super().__init__()

@@ -311,10 +311,6 @@ def bare_list(x: list):
     return x
 
 
-def union(x: Union[int, str]):
-    return x
-
-
 def tuple_index(t: Tuple[int, float], i: int):
     return t[i]
 
@@ -421,7 +417,6 @@ WRONG = [
     (global_number, "python value of type 'int' cannot be used as a value", "SOME_NUMBER"),
     (unknown_annotation, "Unknown type name 'Foo'", '"Foo"'),
     (bare_list, "list needs the types of what it holds", "list"),
-    (union, "a Union other than Optional is not supported", "Union[int, str]"),
     (tuple_index, "tuple index must be a compile time constant", "i"),
     (tuple_range, "Tuple index out of range: 2 of 2 elements", "t[2]"),
     (delete_unknown, "undefined value y", "y"),

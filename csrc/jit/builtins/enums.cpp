@@ -1,0 +1,25 @@
+// Members of Enums: their names and values, and whether two are the same.
+#include "jit/builtins/define.h"
+#include "jit/ir/type.h"
+
+namespace uh::jit {
+namespace {
+
+const IValue& part(const IValue& member, size_t i) {
+  if (!enum_of(member)) wrong_argument(member, "AnyEnumType");
+  return member.object()->slots[i];
+}
+
+}  // namespace
+
+void define_enums() {
+  define("prim::EnumName(AnyEnumType e) -> str", boxed<[](const IValue& e) { return part(e, 0); }>);
+  define("prim::EnumValue(AnyEnumType e) -> Any",
+         boxed<[](const IValue& e) { return part(e, 1); }>);
+  define("eq.enum(AnyEnumType a, AnyEnumType b) -> bool",
+         boxed<[](const IValue& a, const IValue& b) { return equal(a, b); }>);
+  define("ne.enum(AnyEnumType a, AnyEnumType b) -> bool",
+         boxed<[](const IValue& a, const IValue& b) { return !equal(a, b); }>);
+}
+
+}  // namespace uh::jit

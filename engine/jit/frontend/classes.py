@@ -1,0 +1,364 @@
+"""Classes of a program's own: attributes that `__init__` makes, methods, what operators mean for them.
+
+An object is a value of the graph, of the type `__torch__.Pair`. Its class is compiled where a program
+first names it: `__init__` tells the attributes and their types, then all methods follow.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from engine._native import lib
+from engine._native.errors import raise_last
+from engine.jit.frontend import marks, operators, records
+from engine.jit.frontend.arguments import Arguments, match
+from engine.jit.frontend.enums import ENUMS, ScriptEnum
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.errors import CompileError, NotSupportedError
+from engine.jit.frontend.functions import CompiledFunction, build, called_from
+from engine.jit.frontend.signatures import Surroundings, signature
+from engine.jit.frontend.source import source_of
+from engine.jit.frontend.types import NONE, Type, UnknownType, from_object, is_subtype
+from engine.jit.frontend.values import CLASSES, Bound, Expression, Known, Value
+from engine.jit.objects import NativeClass, free_name
+
+MARK = "__script_class__"
+
+
+class ScriptClass:
+    """One class: its type, and what is compiled of it. The Python class keeps it."""
+
+    plain = True  # a program makes objects of it; modules.ModuleClass is the other kind
+
+    def __init__(self, python: type) -> None:
+        path = "" if python.__module__ == "__main__" else f"{python.__module__}."
+        self.python = python  # which keeps this in turn
+        self.name = free_name(f"__torch__.{path}{python.__name__}")
+        self.type = Type("class", (), self.name, (), python.__name__)
+        self.native = NativeClass(lib.uh_class_new(self.name.encode()))
+        self.handle = self.native.handle
+        if lib.uh_class_set_plain(self.handle) < 0:
+            raise_last()
+        self.attributes: dict[str, Type] = {}
+        self.methods: dict[str, CompiledFunction] = {}
+        self.making: Context | None = None  # of __init__, which may add attributes
+        CLASSES[self.name] = self
+
+    def compile(self) -> None:
+        """`__init__`, then everything else. Raises: CompileError."""
+        if "__init__" in vars(self.python):
+            self.method(None, None, "__init__")
+        for name, found in list(vars(self.python).items()):
+            if isinstance(found, property):
+                self._property(None, None, name, found)
+            elif inspect.isfunction(found) and not marks.mark_of(found) and _has_source(found):
+                self.method(None, None, name)
+
+    # ---- attributes
+
+    def attribute(self, c: Context, tree: ast.AST, owner: Value, name: str) -> Expression:
+        """`object.name`."""
+        if name in self.attributes:
+            node = c.builder.node(tree, "prim::GetAttr", [owner], [self.attributes[name]])
+            node.set("name", name)
+            c.builder.name(node.outputs[0], name, numbered=False)
+            return node.outputs[0]
+        found = inspect.getattr_static(self.python, name, None)
+        if isinstance(found, property):
+            getter = self._property(c, tree, name, found)[0]
+            return self._call(c, tree, owner, getter, [])
+        if isinstance(found, staticmethod):
+            return Known(found.__func__)
+        if inspect.isfunction(found):
+            return Bound(name, owner)
+        if found is not None:
+            raise c.fail(
+                tree,
+                f"'{self.name}' object has no attribute or method '{name}'. '{name}' is defined as a "
+                "class attribute which currently is not supported",
+                f"Instead: set it in __init__: self.{name} = ...",
+            )
+        raise c.fail(
+            tree,
+            f"'{self.name}' object has no attribute or method '{name}'. Did you forget to initialize "
+            "an attribute in __init__()?",
+            f"It has: {', '.join(self.attributes)}" if self.attributes else "",
+        )
+
+    def set_attribute(
+        self, c: Context, tree: ast.Attribute, owner: Value, given: Value, declared: Type | None
+    ) -> None:
+        """`object.name = given`; in `__init__` this is what makes attributes."""
+        name = tree.attr
+        found = inspect.getattr_static(self.python, name, None)
+        if isinstance(found, property) and name not in self.attributes:
+            setter = self._property(c, tree, name, found)[1]
+            if not setter:
+                c.fail(tree, f"property '{name}' of {self.python.__name__} has no setter")
+            compiled = self.methods[setter]
+            wanted = compiled.parameters[1].of
+            if not is_subtype(given.type, wanted):
+                self._wrong_type(c, tree, wanted, given.type)
+            self._call(c, tree, owner, setter, [given])
+            return
+        if name not in self.attributes and not self._added(c, tree, owner, declared or given.type):
+            c.fail(
+                tree,
+                f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in "
+                "__init__()?",
+                f"Instead: set it in {self.python.__name__}.__init__ to a value of its type",
+            )
+        wanted = self.attributes[name]
+        given = c.fitted(tree, given, wanted)
+        if not is_subtype(given.type, wanted):
+            self._wrong_type(c, tree, wanted, given.type)
+        node = c.builder.node(tree, "prim::SetAttr", [owner, given], [])
+        node.set("name", name)
+
+    def _added(self, c: Context, tree: ast.Attribute, owner: Value, type: Type) -> bool:
+        """Whether `__init__` makes the attribute here."""
+        first = c.frame.find(c.source.function.args.args[0].arg) if self.making is c else None
+        if first is None or first.value is not owner:
+            return False
+        if c.builder.block != c.builder.outermost:
+            c.fail(
+                tree,
+                "First assignment cannot be in a control-flow block. Initialize the field at the top "
+                "level first",
+                f"Instead: write self.{tree.attr} = ... before the `if` or the loop",
+            )
+        name = tree.attr.encode()
+        if lib.uh_class_add_attribute(self.handle, name, type.text.encode(), 0) < 0:
+            raise_last()
+        self.attributes[tree.attr] = type
+        return True
+
+    def _wrong_type(self, c: Context, tree: ast.AST, wanted: Type, given: Type) -> NoReturn:
+        c.fail(
+            tree,
+            f"Wrong type for attribute assignment. Expected {wanted} but got {given}",
+            f"Instead: annotate it where __init__ makes it: self.x: {given} = ...",
+        )
+        raise AssertionError
+
+    # ---- methods
+
+    def has(self, name: str) -> bool:
+        """Whether the class defines this method."""
+        return inspect.isfunction(vars(self.python).get(name))
+
+    def create(self, c: Context, tree: ast.AST, arguments: Arguments) -> Value:
+        """`Pair(...)`."""
+        inputs: list[Value] = []
+        if "__init__" in vars(self.python):
+            parameters = self.method(c, tree, "__init__").parameters[1:]
+            inputs = match(c, tree, self.python.__name__, parameters, arguments)
+        elif arguments.args or arguments.options:
+            c.fail(tree, f"{self.python.__name__}() takes no arguments: it has no __init__")
+        made = c.builder.prim(tree, "prim::CreateObject", [], self.type)
+        if "__init__" in vars(self.python):
+            self._call(c, tree, made, "__init__", inputs)
+        return made
+
+    def call(
+        self, c: Context, tree: ast.AST, owner: Value, name: str, arguments: Arguments
+    ) -> Expression:
+        """`object.name(...)`."""
+        found = inspect.getattr_static(self.python, name, None)
+        if not inspect.isfunction(found) or not _has_source(found):
+            raise c.fail(
+                tree,
+                f"'{self.name}' object has no attribute or method '{name}'",
+                f"Instead: define {name} in the class {self.python.__name__}",
+            )
+        if mark := marks.mark_of(found):
+            raise c.fail(
+                tree,
+                f"method '{name}' of {self.python.__name__} is marked @jit.{mark}, and objects of "
+                "compiled code have no methods of Python",
+                "Instead: compile it, or mark a function that takes what it needs",
+            )
+        compiled = self.method(c, tree, name)
+        inputs = match(c, tree, name, compiled.parameters[1:], arguments)
+        return self._call(c, tree, owner, name, inputs)
+
+    def operate(
+        self, c: Context, tree: ast.AST, owner: Value, name: str, given: Sequence[Value]
+    ) -> Expression:
+        """What an operator or a function of Python means for an object: `__add__`, `__len__`."""
+        return self.call(c, tree, owner, name, Arguments(c, list(given), {}))
+
+    def _call(
+        self, c: Context, tree: ast.AST, owner: Value, name: str, inputs: Sequence[Value]
+    ) -> Value:
+        result = self.methods[name].type
+        node = c.builder.node(tree, "prim::CallMethod", [owner, *inputs], [result])
+        node.set("name", name)
+        return node.outputs[0]
+
+    def method(self, c: Context | None, tree: ast.AST | None, name: str) -> CompiledFunction:
+        """A method, compiled when first asked for."""
+        fn = vars(self.python)[name]
+        return self._compiled(c, tree, name, fn)
+
+    def _property(
+        self, c: Context | None, tree: ast.AST | None, name: str, found: property
+    ) -> tuple[str, str]:
+        """The names of the methods that read and set a property; "" where there is none."""
+        names = []
+        for word, fn in (("getter", found.fget), ("setter", found.fset)):
+            names.append(f"__{name}_{word}" if fn is not None else "")
+            if fn is not None:
+                self._compiled(c, tree, names[-1], fn)
+        return names[0], names[1]
+
+    def _compiled(
+        self, c: Context | None, tree: ast.AST | None, name: str, fn: Callable[..., Any]
+    ) -> CompiledFunction:
+        if name not in self.methods:
+            try:
+                made = self._build(fn, name)
+            except CompileError as error:
+                if c is None or tree is None:
+                    raise
+                word = f"{self.python.__name__}.{name}"
+                raise called_from(c, tree, word, error) from None
+            self._add(name, made)
+        return self.methods[name]
+
+    def _build(self, fn: Callable[..., Any], name: str) -> CompiledFunction:
+        names = {self.python.__name__: self.python}
+        if records.is_written(fn):
+            source, more = records.source_of_method(self.python, name)
+            names |= more
+        else:
+            source = source_of(fn)
+        surroundings = _OfClass(fn, names)
+        parameters, returns = signature(fn, source, surroundings, skip_self=True)
+        if name == "__init__":
+            returns = NONE
+        return build(
+            fn,
+            name,
+            source,
+            surroundings,
+            parameters,
+            returns,
+            None,
+            self,
+            f"{self.name}.{name}",
+        )
+
+    def _add(self, name: str, made: CompiledFunction) -> None:
+        """A method, known to the core from now on: graphs that call it are verified."""
+        from engine.jit.compiling import native_function
+
+        self.methods[name] = made
+        function = native_function(made).handle
+        if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
+            raise_last()
+
+
+class _OfClass(Surroundings):
+    """What names mean in a method: the class is known there before it has its name."""
+
+    def __init__(self, fn: Callable[..., Any], names: dict[str, Any]) -> None:
+        super().__init__(fn)
+        self._names = names
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._names:
+            return self._names[name]
+        return super().__getitem__(name)
+
+
+# ---- which classes can be compiled
+
+
+def known_class(python: type) -> ScriptClass | None:
+    """What is compiled of a class; None where nothing is."""
+    found = vars(python).get(MARK)
+    return found if isinstance(found, ScriptClass) else None
+
+
+def script_class(python: type) -> ScriptClass:
+    """A class, compiled when first asked for. Raises: CompileError; UnknownType for a class that is
+    none of the language."""
+    found = known_class(python)
+    if found is None:
+        why = _why_not(python)
+        if why:
+            raise UnknownType(f"Unknown type name '{python.__name__}': {why}")
+        found = ScriptClass(python)
+        setattr(python, MARK, found)  # before its methods, which may name it
+        try:
+            found.compile()
+        except BaseException:
+            delattr(python, MARK)
+            raise
+    return found
+
+
+def _has_source(fn: Callable[..., Any]) -> bool:
+    return not records.is_written(fn) or records.can_be_written(fn.__name__)
+
+
+def _why_not(python: type) -> str:
+    from engine.nn.module import Module
+
+    if issubclass(python, Module):
+        return (
+            "a Module is no type of an argument. Instead: hold it as an attribute of the Module that "
+            "is compiled"
+        )
+    if operators.in_engine(python) or python.__module__ in ("collections", "typing", "builtins"):
+        return "it is no type of compiled code. Instead: use List, Dict, Tuple or a NamedTuple"
+    if issubclass(python, (enum.Enum, BaseException)) or not hasattr(python, "__dict__"):
+        return "it is no type of compiled code"
+    if typing.get_origin(python) is not None or hasattr(python, "__parameters__"):
+        return "generic classes are not compiled. Instead: write a class for each type"
+    if len(python.__mro__) > 2:
+        parents = ", ".join(one.__name__ for one in python.__mro__[1:-1])
+        return (
+            f"classes that inherit (here from {parents}) are not compiled. Instead: write all methods "
+            "in one class, or derive from engine.nn.Module"
+        )
+    return records.why_not(python)
+
+
+def class_type(python: type) -> Type:
+    """The type of a class's objects."""
+    return script_class(python).type
+
+
+def kept_by(types: Iterable[Type]) -> tuple[ScriptClass | ScriptEnum, ...]:
+    """The classes and Enums that these types name: to be kept by who uses them."""
+    found: dict[str, ScriptClass | ScriptEnum] = {}
+
+    def look(type: Type) -> None:
+        for one in type.inner:
+            look(one)
+        made = CLASSES.get(type.name) or ENUMS.get(type.name) if type.name else None
+        if isinstance(made, (ScriptClass, ScriptEnum)):
+            found[type.name] = made
+
+    for type in types:
+        look(type)
+    return tuple(found.values())
+
+
+def compile_class(python: type) -> type:
+    """What `jit.script` does with a class: it is compiled, and stays what it is.
+
+    Raises: CompileError; NotSupportedError for a class that is none of the language.
+    """
+    try:
+        from_object(python)
+    except UnknownType as error:
+        raise NotSupportedError(f"jit.script: {error}") from None
+    return python

@@ -1,0 +1,191 @@
+"""What a function takes and gives: its annotations, and what names of its surroundings mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.jit.frontend import operators
+from engine.jit.frontend.errors import CompileError, fail, refuse
+from engine.jit.frontend.source import Source
+from engine.jit.frontend.types import TENSOR, Type, from_object
+from engine.jit.frontend.values import MISSING
+from engine.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a compiled function."""
+
+    name: str
+    of: Type
+    default: Any = MISSING
+    has_default: bool = False
+    keyword_only: bool = False
+    open: bool = False  # of the engine's functions: any type that it is called with
+
+    @property
+    def type(self) -> str:
+        """Its type, as graphs write it."""
+        return self.of.text
+
+    def __str__(self) -> str:
+        default = f"={self.default!r}" if self.has_default else ""
+        return f"{self.of} {self.name}{default}"
+
+
+class Surroundings(Mapping[str, Any]):
+    """Variables of enclosing functions, globals, builtins: what names of a function mean."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        fn = inspect.unwrap(fn)
+        code = fn.__code__
+        self._closure = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
+        self._globals: dict[str, Any] = fn.__globals__
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._closure:
+            try:
+                return self._closure[name].cell_contents
+            except ValueError:
+                raise KeyError(name) from None  # assigned later than here
+        if name in self._globals:
+            return self._globals[name]
+        return vars(builtins)[name]
+
+    def __iter__(self) -> typing.Iterator[str]:
+        return iter({**vars(builtins), **self._globals, **self._closure})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+_WORDS = {
+    **{
+        name: getattr(typing, name)
+        for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")
+    },
+    "Tensor": Tensor,
+}
+
+
+class _Names(dict[str, Any]):
+    """What annotations are evaluated with."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__()
+        self.surroundings = surroundings
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.surroundings:
+            return self.surroundings[name]
+        if name in _WORDS:
+            return _WORDS[name]
+        raise NameError(name, name=name)
+
+
+def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) -> Type:
+    """The type that an annotation names. Raises: CompileError."""
+    inner = tree
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        try:
+            inner = ast.parse(tree.value, mode="eval").body
+        except SyntaxError:
+            fail(source, tree, f"Unknown type name '{tree.value}'")
+    # Under a name of its own: a recorder would take it for a line of the user's program.
+    code = compile(ast.Expression(ast.fix_missing_locations(inner)), "<annotation>", "eval")
+    try:
+        return from_object(eval(code, {"__builtins__": {}}, _Names(surroundings)))
+    except NameError as error:
+        fail(source, tree, f"Unknown type name '{error.name}'")
+    except (TypeError, AttributeError) as error:
+        message, _, instead = str(error).partition(" Instead: ")
+        fail(source, tree, message, f"Instead: {instead}" if instead else "")
+
+
+# ---- signatures
+
+
+def signature(
+    fn: Callable[..., Any], source: Source, surroundings: Surroundings, skip_self: bool = False
+) -> tuple[tuple[Parameter, ...], Type | None]:
+    """Parameters and the declared result: annotations, or a `# type: (...) -> ...` comment."""
+    tree = source.function
+    args = tree.args
+    for starred in (args.vararg, args.kwarg):
+        if starred is not None:
+            refuse(
+                source,
+                starred,
+                "Compiled functions can't take variable number of arguments or use keyword-only "
+                "arguments with defaults",
+                "name every parameter, or take a List",
+            )
+    named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    if skip_self:
+        named = named[1:]
+    notes, returns = _comment_signature(source, surroundings, tree, len(named))
+    given = {k: v.default for k, v in inspect.signature(fn).parameters.items()}
+    found = []
+    for i, one in enumerate(named):
+        open_type = False
+        if notes is not None:
+            type = notes[i]
+        elif one.annotation is None:
+            type = TENSOR
+        else:
+            try:
+                type = annotation_type(source, surroundings, one.annotation)
+            except CompileError:
+                if not operators.in_engine(fn):
+                    raise
+                type, open_type = TENSOR, True
+        if operators.in_engine(fn) and type.kind in ("Any", "Scalar"):
+            type, open_type = TENSOR, True
+        default = given.get(one.arg, inspect.Parameter.empty)
+        has = default is not inspect.Parameter.empty
+        only = one in args.kwonlyargs
+        found.append(Parameter(one.arg, type, default if has else MISSING, has, only, open_type))
+    if returns is None and tree.returns is not None:
+        try:
+            returns = annotation_type(source, surroundings, tree.returns)
+        except CompileError:
+            if not operators.in_engine(fn):
+                raise
+        if returns is not None and operators.in_engine(fn) and returns.kind == "Any":
+            returns = None
+    return tuple(found), returns
+
+
+def _comment_signature(
+    source: Source, surroundings: Surroundings, tree: ast.FunctionDef, count: int
+) -> tuple[list[Type] | None, Type | None]:
+    for line in range(tree.lineno, tree.body[0].lineno + 1):
+        comment = source.comment_of(line)
+        if not comment.startswith("type:") or "->" not in comment:
+            continue
+        try:
+            parsed = ast.parse(comment[5:].strip(), mode="func_type")
+        except SyntaxError:
+            fail(source, tree.body[0], f"cannot read the type comment {comment!r}")
+        parts = [annotation_type(source, surroundings, _placed(x, tree)) for x in parsed.argtypes]
+        if len(parts) != count:
+            fail(
+                source,
+                tree.args,
+                f"the type comment names {len(parts)} types for {count} parameters",
+            )
+        return parts, annotation_type(source, surroundings, _placed(parsed.returns, tree))
+    return None, None
+
+
+def _placed(tree: ast.expr, at: ast.FunctionDef) -> ast.expr:
+    """A tree read from a comment, placed at the function for messages."""
+    for one in ast.walk(tree):
+        ast.copy_location(one, at.body[0])
+    return tree
