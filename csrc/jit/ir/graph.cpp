@@ -101,6 +101,7 @@ void Graph::free_block(Block* block) {
   while (!block->param_->outputs_.empty())
     block->param_->drop_output(block->param_->outputs_.size() - 1);
   const int64_t param = block->param_->id_, ret = block->return_->id_;
+  if (insert_point_ == block->return_) insert_point_ = block_->return_;
   blocks_.erase(block->id_);
   nodes_.erase(param);
   nodes_.erase(ret);

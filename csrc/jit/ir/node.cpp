@@ -109,7 +109,9 @@ void Node::set_op(const OperatorInfo* op) {
 
 void Node::forget_use(size_t i) {
   auto& uses = inputs_[i]->uses_;
-  uses.erase(std::find(uses.begin(), uses.end(), Use{this, i}));
+  // From the end: what uses a Value last lets go of it first, when all uses are replaced and when
+  // nodes are destroyed from the last to the first.
+  uses.erase(std::find(uses.rbegin(), uses.rend(), Use{this, i}).base() - 1);
 }
 
 void Node::set_input(size_t i, Value* value) {
@@ -188,6 +190,8 @@ void Node::drop_block(size_t i) {
 
 Node* Node::insert_before(Node* other) {
   check_kind(!owner_, ErrorKind::kInternal, "graph: ", kind_.text(), " stands in a block already");
+  check_kind(other->prev_, ErrorKind::kInternal, "graph: ", kind_.text(), " is put before ",
+             other->kind_.text(), ", before which nothing stands");
   owner_ = other->owner_;
   prev_ = other->prev_;
   next_ = other;

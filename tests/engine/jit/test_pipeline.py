@@ -430,3 +430,47 @@ def test_groups_are_written_and_read_again(program: Program) -> None:
     for _ in range(4):
         inputs = program.inputs()
         assert all(map(close, [*function.call(inputs), *inputs], wanted)), graph.str(False)
+
+
+def test_nodes_are_not_moved_to_where_nothing_stands() -> None:
+    text = (
+        "graph(%x : Tensor, %c : bool):\n"
+        "  %1 : Tensor = aten::relu(%x)\n"
+        "  %2 : Tensor = prim::If(%c)\n"
+        "    block0():\n"
+        "      %3 : Tensor = aten::neg(%1)\n"
+        "      -> (%3)\n"
+        "    block1():\n"
+        "      -> (%1)\n"
+        "  return (%2)\n"
+    )
+    graph = Graph.parse(text)
+    before = str(graph)
+    relu, branch = graph.nodes()
+    params, inner = graph.inputs()[0].node(), branch.blocks()[0].nodes()[0]
+    for moved, place in (
+        (relu, params),
+        (params, relu),
+        (graph.return_node(), relu),
+        (branch, inner),
+    ):
+        with pytest.raises(RuntimeError):
+            moved.moveBefore(place)
+    with pytest.raises(RuntimeError):
+        graph.setInsertPoint(params)
+    assert str(graph) == before
+    graph.setInsertPoint(branch.blocks()[0])
+    branch.output().replaceAllUsesWith(relu.output())
+    branch.destroy()
+    graph.insertConstant(3)  # the block that it would have gone into is not there any more
+    assert [node.kind() for node in graph.nodes()] == ["aten::relu", "prim::Constant"]
+
+
+def test_a_graph_is_no_part_of_itself() -> None:
+    text = "graph(%x : Tensor):\n  %1 : Tensor = aten::relu(%x)\n  return (%1)\n"
+    outer, inner = Graph.parse(text), Graph.parse(text)
+    put = lib.uh_node_set_graph
+    number_of(put(outer._handle, outer.nodes()[0]._id, b"Subgraph", inner._handle))
+    for held in (inner, outer):
+        with pytest.raises(RuntimeError, match="its own graph"):
+            number_of(put(inner._handle, inner.nodes()[0]._id, b"Subgraph", held._handle))

@@ -1,0 +1,21 @@
+// Handles of graphs, as the files of the JIT's C ABI read them.
+#pragma once
+
+#include "base/error.h"
+#include "capi/underhood_jit.h"
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+inline Graph& graph_of(uh_graph handle) {
+  check(handle != 0, "graph: the handle is 0");
+  return *reinterpret_cast<Graph*>(handle);
+}
+
+inline Node* node_of(uh_graph handle, int64_t id) {
+  Node* node = graph_of(handle).node(id);
+  check(node != nullptr, "graph: node ", id, " is not there (any more)");
+  return node;
+}
+
+}  // namespace uh::jit
