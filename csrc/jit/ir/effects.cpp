@@ -183,15 +183,21 @@ std::vector<Value*> written_inputs(const Node& node) {
 }
 
 bool commutes(const Node& node) {
-  static const Names names = {"aten::add",         "aten::mul",        "aten::eq",
-                              "aten::ne",          "aten::maximum",    "aten::minimum",
-                              "aten::logical_and", "aten::logical_or", "aten::logical_xor",
-                              "aten::bitwise_and", "aten::bitwise_or", "aten::bitwise_xor",
-                              "aten::__and__",     "aten::__or__",     "aten::__xor__"};
+  // Not maximum and minimum: of 0.0 and -0.0 they take one by its place.
+  static const Names names = {"aten::add",         "aten::mul",         "aten::eq",
+                              "aten::ne",          "aten::logical_and", "aten::logical_or",
+                              "aten::logical_xor", "aten::bitwise_and", "aten::bitwise_or",
+                              "aten::bitwise_xor", "aten::__and__",     "aten::__or__",
+                              "aten::__xor__"};
   if (node.inputs().size() < 2 || names.count(node.kind().text()) == 0) return false;
   const Type &a = *node.input(0)->type(), &b = *node.input(1)->type();
   if (is_number(a) && is_number(b)) return same_type(a, b);  // add.int_float has its order
   if (!a.is(TypeKind::kTensor) || !b.is(TypeKind::kTensor) || !same_layout(a, b)) return false;
+  // A complex product joins one of its two partial products with their sum: which, places decide.
+  const auto real = [](const Type& t) {
+    return t.facts().dtype != DType::kUndefined && !is_complex(t.facts().dtype);
+  };
+  if (node.is("aten::mul") && !(real(a) && real(b))) return false;
   const Value* alpha = node.input("alpha");
   return !alpha || is_constant(alpha, int64_t{1});
 }

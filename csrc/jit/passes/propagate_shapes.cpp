@@ -60,6 +60,12 @@ class Propagation {
 
  private:
   using Types = std::vector<TypeRef>;
+  // What is known of a list's elements. How many there are may have been read off the sizes that
+  // were put in for those that nobody knows: then it is not said.
+  struct Elements {
+    Types types;
+    bool counted;
+  };
 
   TypeRef type(const Value* value) const {
     const auto it = types_.find(value);
@@ -82,13 +88,13 @@ class Propagation {
   void result(const Node& node, size_t i, const IValue& made, bool exact);
   TypeRef type_of_result(const Node& node, const Tensor& made, bool exact) const;
   // Types of a list's elements, as long as nobody can have written to it.
-  const Types* elements(const Value& list) const {
+  const Elements* elements(const Value& list) const {
     const auto it = lists_.find(&list);
     return it == lists_.end() ? nullptr : &it->second;
   }
 
   std::unordered_map<const Value*, TypeRef> types_;
-  std::unordered_map<const Value*, Types> lists_;
+  std::unordered_map<const Value*, Elements> lists_;
   bool gradients_known_ = true;
   bool strided_ = true, typed_ = true;  // of the call that is looked at
   Device device_ = Device::kUndefined;
@@ -125,15 +131,15 @@ void Propagation::visit(const Node& node) {
     const bool tensors = std::all_of(node.inputs().begin(), node.inputs().end(),
                                      [](Value* v) { return v->type()->is(TypeKind::kTensor); });
     if (!tensors || node.inputs().empty() || !only_read(*node.output())) return;
-    Types& types = lists_[node.output()];
-    types.clear();
+    Types types;
     for (const Value* input : node.inputs()) types.push_back(type(input));
+    lists_[node.output()] = {std::move(types), true};
     return;
   }
   if (node.is("prim::ListUnpack")) {
-    const Types* types = elements(*node.input(0));
-    for (size_t i = 0; types && i < node.outputs().size() && i < types->size(); ++i)
-      learn(node.output(i), (*types)[i]);
+    const Elements* items = elements(*node.input(0));
+    for (size_t i = 0; items && i < node.outputs().size() && i < items->types.size(); ++i)
+      learn(node.output(i), items->types[i]);
     return;
   }
   if (node.op()) visit_call(node);
@@ -212,9 +218,9 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
                                                                   : std::nullopt;
     return *constant;
   }
-  if (const Types* types = elements(input)) {
+  if (const Elements* items = elements(input)) {
     std::vector<Tensor> list;
-    for (const TypeRef& each : *types) {
+    for (const TypeRef& each : items->types) {
       list.push_back(tensor(each));
       if (!list.back()) return std::nullopt;
     }
@@ -243,8 +249,8 @@ TypeRef Propagation::type_of_result(const Node& node, const Tensor& made, bool e
     const bool none = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
       const TypeRef t = type(input);
       if (t->is(TypeKind::kTensor)) return t->facts().requires_grad == false;
-      const Types* types = elements(*input);
-      return types ? std::all_of(types->begin(), types->end(),
+      const Elements* items = elements(*input);
+      return items ? std::all_of(items->types.begin(), items->types.end(),
                                  [](const TypeRef& e) { return e->facts().requires_grad == false; })
                    : !t->is(TypeKind::kList) || !t->element()->is(TypeKind::kTensor);
     });
@@ -262,9 +268,9 @@ void Propagation::result(const Node& node, size_t i, const IValue& made, bool ex
   std::vector<Tensor> tensors;
   if (const auto* list = made.get_if<std::vector<Tensor>>()) tensors = *list;
   if (tensors.empty() || !only_read(*output)) return;
-  Types& types = lists_[output];
-  types.clear();
+  Types types;
   for (const Tensor& t : tensors) types.push_back(type_of_result(node, t, exact));
+  lists_[output] = {std::move(types), exact};
 }
 
 // Runs the Meta kernel; false where it cannot be run, or refuses.
@@ -334,9 +340,9 @@ void Propagation::visit_call(const Node& node) {
   if (node.inputs().size() != node.op()->schema().arguments.size()) return;
   const bool exact = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
     const TypeRef t = type(input);
-    if (const Types* types = elements(*input))
-      return std::all_of(types->begin(), types->end(),
-                         [](const TypeRef& e) { return complete(e->facts()); });
+    if (const Elements* items = elements(*input))
+      return items->counted && std::all_of(items->types.begin(), items->types.end(),
+                                           [](const TypeRef& e) { return complete(e->facts()); });
     return !t->is(TypeKind::kTensor) || complete(t->facts());
   });
   if (exact && call_meta(node, true)) return;

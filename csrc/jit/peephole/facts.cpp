@@ -1,6 +1,4 @@
 // Questions about tensors that their types answer: sizes, dtypes, devices.
-#include <numeric>
-
 #include "jit/builtins/builtin.h"
 #include "jit/peephole/rules.h"
 
@@ -60,8 +58,9 @@ bool numel(Peephole& p, Node* node) {
   if (!asked_about(p, node)) return false;
   const auto sizes = known_sizes(node->input(0));
   if (!sizes) return false;
-  const int64_t n =
-      std::accumulate(sizes->begin(), sizes->end(), int64_t{1}, std::multiplies<int64_t>());
+  int64_t n = 1;
+  for (const int64_t size : *sizes)
+    if (__builtin_mul_overflow(n, size, &n)) return false;  // no such tensor: a text claims it
   return answer(p, node, n, "x.numel() -> what is known");
 }
 

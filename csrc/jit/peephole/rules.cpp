@@ -31,11 +31,16 @@ void Peephole::clean(Node* node, const std::vector<Node*>& concerned) {
   }
 }
 
+// What lies between two switches of the recording of gradients is recorded, or not: x is no
+// `x.t().t()` of a region without gradients.
+bool Peephole::may_be_recorded_otherwise(const Node* node) const {
+  return alias_.switches_gradients() && holds_memory(*node->output()->type());
+}
+
 bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*> concerned,
                     std::string because, Where where) {
   const Value* output = node->output();
-  // x is no `x.t().t()` of a region without gradients.
-  if (alias_.switches_gradients() && holds_memory(*output->type())) return false;
+  if (may_be_recorded_otherwise(node)) return false;
   if (alias_.makes_memory(node)) {
     if (!alias_.may_become_one(with, output)) return false;
     // What lies between was memory of its own, and is not what it was computed to be any more.
@@ -97,6 +102,7 @@ bool Peephole::constant(Node* node, IValue value, const char* rule, std::vector<
 
 bool Peephole::instead(Node* node, const char* rule, std::vector<Node*> concerned, const Make& make,
                        std::string because, Where where) {
+  if (may_be_recorded_otherwise(node)) return false;
   Value* output = node->output();
   Rewrite r(graph_, rule, all_of(node, concerned), where);
   if (!because.empty()) r.because(std::move(because));
@@ -111,6 +117,7 @@ bool Peephole::instead(Node* node, const char* rule, std::vector<Node*> concerne
 
 bool Peephole::reach_through(Node* node, size_t i, Value* value, const char* rule,
                              std::vector<Node*> concerned, std::string because, Where where) {
+  if (may_be_recorded_otherwise(node)) return false;
   for (const Node* between : concerned)
     for (const Value* output : between->outputs())
       if (alias_.is_reshaped(output)) return false;

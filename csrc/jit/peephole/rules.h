@@ -45,7 +45,8 @@ class Peephole {
   // A constant stands for it. A list only where nobody writes to it or gets hold of it; no tensor.
   bool constant(Node* node, IValue value, const char* rule, std::vector<Node*> concerned = {},
                 std::string because = "", Where where = Where::current());
-  // What `make` inserts before the node stands for it; it gets and gives Values.
+  // What `make` inserts before the node stands for it; it gets and gives Values. Whether what it
+  // reads is written on the way is for the rule to ask.
   using Make = std::function<Value*(Graph& graph)>;
   bool instead(Node* node, const char* rule, std::vector<Node*> concerned, const Make& make,
                std::string because = "", Where where = Where::current());
@@ -61,6 +62,7 @@ class Peephole {
   std::optional<std::vector<int64_t>> ints(const Value* value) const;
 
  private:
+  bool may_be_recorded_otherwise(const Node* node) const;
   void clean(Node* node, const std::vector<Node*>& concerned);
 
   Graph& graph_;

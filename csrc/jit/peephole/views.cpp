@@ -100,9 +100,9 @@ bool permute_twice(Peephole& p, Node* node) {
   for (const int64_t d : *last) both.push_back((*first)[static_cast<size_t>(d)]);
   if (is_in_order(both))
     return p.same(node, inner->input(0), "x.permute(p).permute(back) -> x", {inner});
-  if (p.alias().is_reshaped(inner->output())) return false;
   const OperatorInfo* op = node->op();
   Value* x = inner->input(0);
+  if (p.alias().is_reshaped(x) || p.alias().is_reshaped(inner->output())) return false;
   return p.instead(node, "x.permute(p).permute(q) -> x.permute(p[q])", {inner}, [&](Graph& graph) {
     Value* dims =
         graph.insert_constant(make_container<List>(std::vector<IValue>(both.begin(), both.end())));
@@ -139,6 +139,8 @@ bool view_of_reshape(Peephole& p, Node* node) {
 bool view_as_it_is(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
   Value* x = node->input(0);
+  // Where the recording of gradients is off, the view has none and x may.
+  if (p.alias().switches_gradients()) return false;
   // x.view(x.size())
   Node* size = made_by(node->input(1), {"aten::size"});
   if (size && size->inputs().size() == 1 && size->input(0) == x &&
