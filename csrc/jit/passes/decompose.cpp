@@ -5,9 +5,11 @@
 // and layer_norm walk a row while it lies in the cache.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "generated/ops/copy.h"
 #include "jit/group/fusible.h"
+#include "jit/ir/alias.h"
 #include "jit/pass.h"
 
 namespace uh::jit {
@@ -16,6 +18,20 @@ namespace {
 // activation.cpp has the same numbers: PyTorch's.
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
+
+// Whether a value is the same whenever it is read; looked into when it is first asked.
+class Unwritten {
+ public:
+  explicit Unwritten(const Graph& graph) : graph_(graph) {}
+  bool holds(const Value* value) {
+    if (!info_) info_ = std::make_unique<AliasInfo>(graph_);
+    return !info_->is_written(value);
+  }
+
+ private:
+  const Graph& graph_;
+  std::unique_ptr<AliasInfo> info_;
+};
 
 // The one result stands for the node's, with what was known of it.
 void replace(Node* node, Value* made) {
@@ -43,7 +59,7 @@ std::optional<double> number(const Node& node, std::string_view argument) {
   return found && !found->is_complex() ? std::optional(found->to_double()) : std::nullopt;
 }
 
-bool selu(Node* node) {
+bool selu(Node* node, Unwritten&) {
   Graph& graph = node->graph();
   Rewrite r(graph, "selu(x) -> elu(x, alpha, scale, 1)", {node});
   graph.set_insert_point(node);
@@ -54,7 +70,7 @@ bool selu(Node* node) {
   return true;
 }
 
-bool celu(Node* node) {
+bool celu(Node* node, Unwritten&) {
   const auto alpha = number(*node, "alpha");
   if (!alpha || *alpha == 0) return false;
   Graph& graph = node->graph();
@@ -67,7 +83,7 @@ bool celu(Node* node) {
 }
 
 // The weight's one element, or one per channel.
-bool prelu(Node* node) {
+bool prelu(Node* node, Unwritten&) {
   const Type& x = *node->input(0)->type();
   const Type& w = *node->input(1)->type();
   const auto a = kind_of(x), b = kind_of(w);
@@ -93,7 +109,7 @@ bool prelu(Node* node) {
   return true;
 }
 
-bool l1_loss(Node* node) {
+bool l1_loss(Node* node, Unwritten&) {
   const auto* reduction = constant<int64_t>(*node, "reduction");
   if (!reduction || *reduction < 0 || *reduction > 2) return false;
   Graph& graph = node->graph();
@@ -113,7 +129,7 @@ bool l1_loss(Node* node) {
 }
 
 // A conversion that is known to be one makes a new tensor: _to_copy.
-bool to(Node* node) {
+bool to(Node* node, Unwritten&) {
   const Value* wanted = node->input("dtype");
   const IValue* held = wanted ? constant_of(*wanted) : nullptr;
   const auto dtype = held ? dtype_of(*held) : std::nullopt;
@@ -133,7 +149,7 @@ bool to(Node* node) {
   return true;
 }
 
-bool dropout(Node* node) {
+bool dropout(Node* node, Unwritten&) {
   const bool* train = constant<bool>(*node, "train");
   const auto p = number(*node, "p");
   if (!p || *p < 0 || *p > 1 || !(*p == 0 || (train && !*train))) return false;
@@ -143,7 +159,7 @@ bool dropout(Node* node) {
 }
 
 // Gradients are summed to the sizes of what they belong to, which most of them have already.
-bool sum_to_size(Node* node) {
+bool sum_to_size(Node* node, Unwritten&) {
   const auto& sizes = node->input(0)->type()->facts().sizes;
   const IValue* wanted = constant_of(*node->input(1));
   if (!sizes || !wanted) return false;
@@ -189,7 +205,7 @@ int64_t channels_made_by(const Node& node, int64_t rank) {
 
 // In evaluation with constant statistics: what the kernel computes, in its order, so that what
 // comes next joins it in one walk.
-bool batch_norm(Node* node) {
+bool batch_norm(Node* node, Unwritten& unwritten) {
   const bool* training = constant<bool>(*node, "training");
   const auto eps = number(*node, "eps");
   const auto kind = kind_of(*node->input(0)->type());
@@ -204,6 +220,8 @@ bool batch_norm(Node* node) {
   auto mean = channels_of(*node->input("running_mean"), n, kind->dtype, 0);
   auto variance = channels_of(*node->input("running_var"), n, kind->dtype, 1);
   if (!scale || !shift || !mean || !variance) return false;
+  for (const char* argument : {"weight", "bias", "running_mean", "running_var"})
+    if (!unwritten.holds(node->input(argument))) return false;
   if (constant_of(*node->input("running_mean"))->is_none() ||
       constant_of(*node->input("running_var"))->is_none())
     return false;
@@ -229,7 +247,7 @@ bool batch_norm(Node* node) {
 
 struct Rule {
   std::string_view kind;
-  bool (*apply)(Node* node);
+  bool (*apply)(Node* node, Unwritten& unwritten);
 };
 constexpr Rule kRules[] = {
     {"aten::selu", selu},
@@ -242,19 +260,22 @@ constexpr Rule kRules[] = {
     {"aten::batch_norm", batch_norm},
 };
 
-void decompose_in(Block& block) {
+void decompose_in(Block& block, Unwritten& unwritten) {
   for (Node* node : block.nodes()) {
-    for (Block* inner : node->blocks()) decompose_in(*inner);
+    for (Block* inner : node->blocks()) decompose_in(*inner, unwritten);
     if (!node->op() || node->outputs().size() != 1) continue;
     for (const Rule& rule : kRules) {
       if (node->kind().text() != rule.kind) continue;
-      rule.apply(node);
+      rule.apply(node, unwritten);
       break;
     }
   }
 }
 
-void run(Graph& graph) { decompose_in(*graph.block()); }
+void run(Graph& graph) {
+  Unwritten unwritten(graph);
+  decompose_in(*graph.block(), unwritten);
+}
 
 }  // namespace
 

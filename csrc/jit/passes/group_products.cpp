@@ -40,7 +40,7 @@ void use_linear(Node* node, const AliasInfo& info) {
   if (!w || !x || w->size() != 2 || x->size() < 2 || !floating(weight)) return;
   if (!floating(node->input(0)) || kind_of(*weight->type()) != kind_of(*node->input(0)->type()))
     return;
-  if (info.is_written(weight)) return;
+  if (info.reads_written(turned)) return;
   Graph& graph = node->graph();
   Rewrite r(graph, "x @ w.t() -> linear(x, w)", {node, turned});
   graph.set_insert_point(node);
@@ -83,11 +83,11 @@ void use_bias(Node* node, const AliasInfo& info) {
   }
 }
 
-// A constant tensor that no gradient is wanted for; null where it is none.
-const Tensor* frozen(const Value* value) {
+// A constant tensor that no gradient is wanted for and that nobody writes; null where it is none.
+const Tensor* frozen(const Value* value, const AliasInfo& info) {
   const IValue* held = value->constant();
   const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
-  return t && *t && !t->keys().has(Key::kAutograd) ? t : nullptr;
+  return t && *t && !t->keys().has(Key::kAutograd) && !info.is_written(value) ? t : nullptr;
 }
 
 struct Product {
@@ -95,11 +95,11 @@ struct Product {
   Tensor weight, bias;  // no bias: empty
 };
 
-std::optional<Product> large_product(Node* node) {
+std::optional<Product> large_product(Node* node, const AliasInfo& info) {
   if (!node->is("aten::linear")) return std::nullopt;
-  const Tensor* w = frozen(node->input(1));
+  const Tensor* w = frozen(node->input(1), info);
   const IValue* none = constant_of(*node->input(2));
-  const Tensor* b = frozen(node->input(2));
+  const Tensor* b = frozen(node->input(2), info);
   if (!w || w->ndim() != 2 || w->numel() < kLargeWeight || !is_floating(w->dtype()))
     return std::nullopt;
   if (!b && !(none && none->is_none())) return std::nullopt;
@@ -150,7 +150,7 @@ void join_in(Block& block, const AliasInfo& info) {
   std::vector<std::vector<Product>> groups;
   for (Node* node : block.nodes()) {
     for (Block* inner : node->blocks()) join_in(*inner, info);
-    auto product = large_product(node);
+    auto product = large_product(node, info);
     if (!product) continue;
     const auto fits = [&](const std::vector<Product>& group) {
       const Product& first = group[0];
