@@ -253,6 +253,10 @@ Tensor SafetensorsReader::tensor(size_t which) {
     Layout layout{entry.sizes, contiguous_strides(entry.sizes), 0};
     made = Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), entry.dtype));
   }
+  // Another writer's True may be any byte but 0; what computes with bools takes them for 0 and 1.
+  if (entry.dtype == DType::kBool)
+    for (std::byte* at = made.data(); at != made.data() + count; ++at)
+      if (*at > std::byte{1}) *at = std::byte{1};
   record_write(made);
   return made;
 }

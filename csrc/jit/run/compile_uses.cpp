@@ -12,6 +12,9 @@ bool can_inline(const Node* node) {
          !node->is("prim::Return");
 }
 
+// The compiler goes down a chain of inlined nodes by recursion: a longer one is several statements.
+constexpr int kDeepestChain = 100;
+
 // Constants are pushed where they are used: they stand nowhere.
 const Node* before(const Node* node) {
   node = node->prev();
@@ -31,14 +34,15 @@ Uses::Uses(const Graph& graph) {
 }
 
 // Goes from the node's last operand to its first while each is the node before.
-const Node* Uses::inline_before(const Node* node) {
+const Node* Uses::inline_before(const Node* node, int depth) {
   const Node* at = before(node);
+  if (depth == kDeepestChain) return at;
   if (!given_back(*node).empty()) return at;  // an operand that is written is pushed twice
   for (size_t i = node->inputs().size(); i-- > 0;) {
     const Value* value = node->input(i);
     if (value->node() != at || !can_inline(at) || value->uses().size() != 1) continue;
     into_[at] = node;
-    at = inline_before(at);
+    at = inline_before(at, depth + 1);
   }
   return at;
 }

@@ -24,7 +24,7 @@ class Uses {
   bool used_within(const Node* node, const Value* value) const;
 
  private:
-  const Node* inline_before(const Node* node);
+  const Node* inline_before(const Node* node, int depth = 0);
   void find_inlined(const Block& block);
   void find_last(const Block& block);
   const Node* statement_of(const Node* node) const;

@@ -42,6 +42,7 @@ class GraphReader {
       groups_.erase(it);
       cursor_.expect("=");
       cursor_.expect("graph");
+      within_group_ = true;
       node->set_attribute("Subgraph", Attribute{{}, graph(), {}, {}});
     }
     if (!cursor_.done()) cursor_.wrong("'with' or the end of the text");
@@ -174,6 +175,7 @@ class GraphReader {
     if (kind.find("::") == std::string::npos || kind == "prim::Param" || kind == "prim::Return")
       cursor_.refuse(at_kind, message("'", kind, "' is no kind of a node"));
     const std::string_view group = group_kind(kind);
+    if (within_group_ && !group.empty()) cursor_.refuse(at_kind, "a group holds no group");
     Node* node = graph_->create(Symbol(group.empty() ? std::string_view(kind) : group), {}, 0);
     node->append_to(block);
     const std::vector<size_t> places = attributes(*node);
@@ -324,6 +326,7 @@ class GraphReader {
   Cursor& cursor_;
   const std::vector<IValue>* constants_;
   Graph* graph_ = nullptr;
+  bool within_group_ = false;  // else graphs nest as deep as the text is long
   std::unordered_map<std::string, Value*> values_;
   std::unordered_map<std::string, Node*> groups_;
   std::unordered_map<std::string, Ref<Source>> sources_;

@@ -163,6 +163,15 @@ def test_a_file_without_alignment_is_copied(tmp_path: Path) -> None:
         assert tensor_of(archive, "a").tolist() == [5]
 
 
+def test_bools_of_other_writers_are_zero_or_one(tmp_path: Path) -> None:
+    header = b'{"a":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4]}}'
+    (tmp_path / "a").write_bytes(len(header).to_bytes(8, "little") + header + b"\0\1\2\xff")
+    with opened(tmp_path / "a") as archive:
+        bools = tensor_of(archive, "a")
+        assert bools.view(engine.uint8).tolist() == [0, 1, 1, 1]
+        assert bools.sum().item() == 3
+
+
 @pytest.mark.parametrize("name", ["missing", "folder", "empty", "pickle"])
 def test_what_is_no_such_file_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()

@@ -68,6 +68,22 @@ def test_a_wrong_graph_is_refused_with_the_place(line: str, message: str) -> Non
     assert message in str(error.value)
 
 
+def nested_groups(n: int) -> str:
+    text = "graph(%x : Tensor):\n  %1 : Tensor = prim::FusionGroup_0(%x)\n  return (%1)\n"
+    for i in range(n):
+        kind = f"prim::FusionGroup_{i + 1}" if i + 1 < n else "aten::relu"
+        text += f"with prim::FusionGroup_{i} = graph(%x : Tensor):\n"
+        text += f"  %1 : Tensor = {kind}(%x)\n  return (%1)\n"
+    return text
+
+
+def test_a_group_within_a_group_is_refused() -> None:
+    assert "FusionGroup_0" in str(Graph.parse(nested_groups(1)))
+    for n in (2, 50_000):  # what follows each into the next would need a stack as deep
+        with pytest.raises(RuntimeError, match="a group holds no group"):
+            Graph.parse(nested_groups(n))
+
+
 def read(text: str) -> tuple[str, str]:
     """What is written of it, or why it is refused."""
     try:

@@ -245,3 +245,34 @@ def test_a_loop_whose_first_condition_is_made_outside_of_it():
     scripted = jit.script(nested_while)
     for a, b in ((0, 0), (2, 1), (-1, -5)):
         assert scripted(a, b) == nested_while(a, b)
+
+
+def test_a_long_row_of_operators_needs_no_deep_stack():
+    lines = [f"  %{i + 1} : Tensor = aten::neg(%{i})\n" for i in range(30_000)]
+    graph = jit.Graph.parse(f"graph(%0 : Tensor):\n{''.join(lines)}  return (%30000)\n")
+    assert graph.run(engine.ones(2)).tolist() == [1, 1]
+
+
+def unbound(x):
+    return engine.stack(x.unbind(0)).size(0)
+
+
+def without_gradients_between(x):
+    with engine.no_grad():
+        y = x.view([4]).to(engine.float64)
+        z = x.view(x.size())
+    return y.to(engine.float16), y.view([2, 2]), z
+
+
+def test_specialised_code_knows_no_more_than_what_is_said():
+    scripted = jit.script(unbound)
+    assert [scripted(engine.ones(n)) for n in (5, 5, 5, 5, 3, 1)] == [5, 5, 5, 5, 3, 1]
+
+
+def test_what_is_computed_without_gradients_has_none_afterwards():
+    x = engine.ones(2, 2, requires_grad=True)
+    scripted = jit.script(without_gradients_between)
+    wanted = [(one.requires_grad, one.grad_fn is None) for one in without_gradients_between(x)]
+    for _ in range(4):
+        found = scripted(x)
+        assert [(one.requires_grad, one.grad_fn is None) for one in found] == wanted
