@@ -40,9 +40,7 @@ void verify_once(const Graph& graph) {
   verify(graph);
   t_verified = {graph.id(), graph.version()};
 }
-}  // namespace
 
-namespace {
 // The graph that this thread told last, as it then was.
 struct Told {
   int64_t graph = 0, version = 0;

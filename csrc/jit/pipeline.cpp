@@ -62,18 +62,6 @@ class Run {
  public:
   Run(Graph& graph, int64_t function) : graph_(graph), function_(function), users_(user_passes()) {}
 
-  // General code takes any input: nothing is promised.
-  int64_t forget_inputs() {
-    PassRun run("forget_inputs", graph_, function_, index_++);
-    for (Value* input : graph_.inputs()) {
-      const TypeRef plain = without_facts(input->type());
-      if (same_type(*plain, *input->type())) continue;
-      Rewrite r(graph_, "general code takes any tensor", {graph_.block()->param_node()});
-      input->set_type(plain);
-    }
-    return told("forget_inputs", run.end());
-  }
-
   int64_t phase(const Phase& phase) {
     int64_t all = 0;
     for (int round = 0; round < phase.most_rounds; ++round) {

@@ -103,8 +103,8 @@ class FusedProgram {
   int add_conversion(int id, DType dtype);  // a new one
   int add(Step step, TermKind made);
 
-  // Finds the live steps, makes units of them and gives their results registers. Called once, by
-  // build().
+  // Finds the live steps, makes units of them and gives their results registers. Called once, when
+  // all steps and outputs are there.
   void plan();
   std::vector<Unit> units;         // in the order in which they run
   std::vector<int64_t> registers;  // bytes per element

@@ -62,9 +62,9 @@ std::optional<std::vector<TermKind>> promised_kinds(const Graph& subgraph) {
 fused::ProgramRef compile_group(const Graph& subgraph, const std::vector<TermKind>& kinds) {
   std::unordered_map<const Value*, Term> terms;
   std::unordered_map<const Value*, const Node*> reductions;
-  // Less than what a Builder refuses: it throws.
-  const size_t given = subgraph.inputs().size();
-  if (kinds.size() > 24 || given - kinds.size() > 24 || subgraph.outputs().size() > 12)
+  const size_t numbers_given = subgraph.inputs().size() - kinds.size();
+  if (kinds.size() > kMostGroupInputs || numbers_given > kMostGroupInputs ||
+      subgraph.outputs().size() > kMostGroupOutputs)
     return nullptr;
   Builder builder;
   size_t tensors = 0;

@@ -19,8 +19,8 @@ namespace {
 
 using Nodes = std::vector<Node*>;
 
-// Within what a FusedProgram holds: steps (with conversions), tensors that it reads and makes.
-constexpr size_t kMostNodes = 96, kMostInputs = 24, kMostOutputs = 12;
+// Within what a FusedProgram holds: steps, with conversions.
+constexpr size_t kMostNodes = 96;
 
 // Values from outside of the node that it or a node within reads.
 void collect_inputs(const Node& node, std::vector<Value*>& all) {
@@ -142,7 +142,8 @@ size_t fitting(const Nodes& nodes) {
     const TypeRef type = assumed(value->type());
     const auto number = number_kind(*type);
     const auto kind = kind_of(*type);
-    if ((!number && !kind) || (number ? ++numbers : ++tensors) > kMostInputs) return std::nullopt;
+    if ((!number && !kind) || (number ? ++numbers : ++tensors) > kMostGroupInputs)
+      return std::nullopt;
     return terms[value] = number ? builder.number(*number) : builder.input(*kind);
   };
   size_t n = 0;
@@ -167,7 +168,7 @@ size_t fitting(const Nodes& nodes) {
                          [&](const Use& use) { return inside.count(use.node) == 0; });
     });
   };
-  while (n > 0 && outputs() > static_cast<ptrdiff_t>(kMostOutputs)) inside.erase(nodes[--n]);
+  while (n > 0 && outputs() > static_cast<ptrdiff_t>(kMostGroupOutputs)) inside.erase(nodes[--n]);
   return n;
 }
 
@@ -293,7 +294,7 @@ class Stretch {
       outputs +=
           std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !inside(use.node); });
     }
-    return inputs.size() > kMostInputs || outputs > kMostOutputs;
+    return inputs.size() > kMostGroupInputs || outputs > kMostGroupOutputs;
   }
 
   const Nodes nodes_;

@@ -11,6 +11,7 @@
 
 #include "jit/group/fusible.h"
 #include "jit/ir/alias.h"
+#include "jit/ir/constants.h"
 #include "jit/pass.h"
 
 namespace uh::jit {
@@ -48,11 +49,8 @@ bool never_raises(const Node& node) {
 }
 
 bool surely_begins(const Node& loop) {
-  const IValue* most = loop.input(0)->constant();
-  const IValue* begins = loop.input(1)->constant();
-  const int64_t* n = most ? most->get_if<int64_t>() : nullptr;
-  const bool* yes = begins ? begins->get_if<bool>() : nullptr;
-  return n && *n > 0 && yes && *yes;
+  const std::optional<int64_t> rounds = constant_int(loop.input(0));
+  return rounds && *rounds > 0 && constant_bool(loop.input(1)) == true;
 }
 
 class Hoist {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "jit/ir/constants.h"
 #include "jit/pass.h"
 
 namespace uh::jit {
@@ -16,11 +17,6 @@ namespace {
 constexpr int64_t kMostNodes = 256;        // of all copies together
 constexpr int64_t kMostRounds = 64;        // that vanish
 constexpr int64_t kMostPartialNodes = 64;  // of the body of a loop that stays
-
-const bool* constant_bool(const Value* value) {
-  const IValue* held = value->constant();
-  return held ? held->get_if<bool>() : nullptr;
-}
 
 int64_t count_nodes(const Block& block) {
   int64_t n = 0;
@@ -33,13 +29,12 @@ int64_t count_nodes(const Block& block) {
 
 // How often it runs; -1 where that is not known.
 int64_t rounds_of(const Node& loop) {
-  const bool* begins = constant_bool(loop.input(1));
-  if (begins && !*begins) return 0;
-  const IValue* most = loop.input(0)->constant();
-  const int64_t* n = most ? most->get_if<int64_t>() : nullptr;
+  const std::optional<bool> begins = constant_bool(loop.input(1));
+  if (begins == false) return 0;
+  const std::optional<int64_t> n = constant_int(loop.input(0));
   if (!n) return -1;
   if (*n <= 0) return 0;
-  const bool* goes_on = constant_bool(loop.block(0)->returns()[0]);
+  const std::optional<bool> goes_on = constant_bool(loop.block(0)->returns()[0]);
   if (!begins || !goes_on) return -1;
   return *goes_on ? *n : 1;
 }

@@ -44,16 +44,17 @@ std::vector<bool> operands_of(const OperatorInfo& op) {
   return found;
 }
 
-double real(std::string_view text) {
-  double value = 0;
+template <class T>
+T read_number(std::string_view text) {
+  T value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
 IValue number(std::string_view text, const Type& type) {
   const bool whole = text.find_first_of(".e") == std::string_view::npos;
-  if (type.is(TypeKind::kFloat) || !whole) return real(text);
-  return static_cast<int64_t>(real(text));
+  if (type.is(TypeKind::kFloat) || !whole) return read_number<double>(text);
+  return read_number<int64_t>(text);
 }
 
 // The value that a default's text means, for a parameter of this type.

@@ -85,7 +85,6 @@ Slot ScalarLowering::slot(const Value* value) {
   return slots_[value] = fresh(type);
 }
 
-Slot ScalarLowering::as_int(Slot s) { return s; }
 Slot ScalarLowering::as_float(Slot s) {
   if (type(s) == ScalarType::kFloat) return s;
   if (const auto value = known(s)) return real(static_cast<double>(*value));

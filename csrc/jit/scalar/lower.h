@@ -38,7 +38,6 @@ class ScalarLowering {
   ScalarType type(Slot s) const { return program_->types[s]; }
   std::optional<int64_t> known(Slot s) const;
   Slot as_float(Slot s);
-  Slot as_int(Slot s);  // of a bool, which is a number already
 
   // ---- instructions
   Label label();
@@ -54,7 +53,6 @@ class ScalarLowering {
   // ---- control flow (lower.cpp)
   void block(const Block& block);
   void branches(const Node& node);
-  void trips(const Node& node);
   void branch(const Value* condition, Label yes, Label no, bool yes_is_next);
   bool compare(const Node& node, Label yes, Label no, bool yes_is_next);
   bool defers(const Node& node);

@@ -11,6 +11,9 @@ namespace uh::jit {
 using NativeEntry = int64_t (*)(int64_t* slots, const ScalarProgram* program);
 inline constexpr int64_t kNativeDone = -1;
 inline constexpr int64_t kNativePending = -2;
+// Between two questions whether to stop, of loops of either machine: some ten thousandths of a
+// second.
+inline constexpr int32_t kScalarTripsBetweenPolls = 1 << 16;
 
 // Called by machine code: 0, or 1 when an exception waits.
 extern "C" int64_t uh_scalar_site(const ScalarProgram* program, int64_t* slots, int64_t site,

@@ -1,5 +1,5 @@
 // Which parts of a graph become ScalarPrograms: outermost loops, and whole graphs, in which every
-// Value is an int, a float or a bool.
+// Value is an int, a float or a bool (what only says why a program raises may be anything).
 #pragma once
 
 #include <optional>

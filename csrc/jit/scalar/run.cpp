@@ -169,7 +169,6 @@ void ScalarProgram::run_native(int64_t* slots) const {
 }
 
 void ScalarProgram::run_portable(int64_t* s) const {
-  constexpr uint32_t kTripsBetweenPolls = 1 << 16;
   uint32_t trips = 0;
   const ScalarInstruction* first = instructions.data();
   const auto f = [&](Slot slot) { return std::bit_cast<double>(s[slot]); };
@@ -244,7 +243,7 @@ void ScalarProgram::run_portable(int64_t* s) const {
       case ScalarOp::kIfNotLtF: go_if(!(f(i->a) < f(i->b))); break;
       case ScalarOp::kIfNotLeF: go_if(!(f(i->a) <= f(i->b))); break;
       case ScalarOp::kPoll:
-        if (++trips % kTripsBetweenPolls == 0) poll_interrupt();
+        if (++trips % kScalarTripsBetweenPolls == 0) poll_interrupt();
         break;
       case ScalarOp::kTrap:
         call_site(static_cast<size_t>(i->x), s, 0);

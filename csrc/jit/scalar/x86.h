@@ -23,7 +23,6 @@ inline constexpr int kScratch = 15, kMask = 14;  // vector registers
 inline constexpr int kVectors = 14;
 inline constexpr uint8_t kLost[] = {rsi, rdi, r8, r9, r10, r11};  // by calls
 inline constexpr uint8_t kKept[] = {r12, r13, r14, r15};
-inline constexpr int32_t kTripsBetweenPolls = 1 << 16;
 
 class Emitter {
  public:
@@ -192,7 +191,7 @@ class Emitter {
     later_.push_back([this, slow, back, at = at_] {
       a_.place(slow);
       each_lost(at, -1, [&](Slot s) { save(s); });
-      a_.load(rbp, int64_t{kTripsBetweenPolls});
+      a_.load(rbp, int64_t{kScalarTripsBetweenPolls});
       a_.call(reinterpret_cast<const void*>(&uh_scalar_poll));
       a_.test(rax, rax);
       a_.jump_if(kNotEqual, pending_);
@@ -206,7 +205,7 @@ class Emitter {
   void prologue() {
     for (const int reg : {rbx, rbp, r12, r13, r14, r15, rsi}) a_.push(reg);  // [rsp]: the program
     a_.load(rbx, Place::general(rdi));
-    a_.load(rbp, int64_t{kTripsBetweenPolls});
+    a_.load(rbp, int64_t{kScalarTripsBetweenPolls});
     for (const auto& port : p_.inputs) restore(port.slot);
   }
   void epilogue() {
