@@ -305,6 +305,12 @@ PLAYGROUND = (
         True,
     ),
     Key(
+        "more",
+        "ctrl+n",
+        "more events",
+        "Let a line that is paused, because it recorded too many events, go on to twice as many.",
+    ),
+    Key(
         "restart",
         "ctrl+r",
         "restart",

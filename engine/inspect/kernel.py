@@ -7,6 +7,7 @@ Requests and replies are JSON, one per line. A request is {"id": n, "code": text
     {"id": n, "kind": "incomplete"}                 the text needs more lines; nothing was run
     {"id": n, "kind": "result", "text": repr}       the value of a last expression that is not None
     {"id": n, "kind": "error", "text": traceback}   an exception (also KeyboardInterrupt)
+    {"id": n, "kind": "interrupted"}                SIGINT was heard; whether it ends is up to the code
     {"id": n, "kind": "done"}                       always the last one
 
 What the code prints goes to stdout and stderr, which the other side has on pipes. Whatever happens
@@ -24,6 +25,7 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -42,7 +44,9 @@ def is_incomplete(text: str) -> bool:
 class Kernel:
     """One namespace, one request at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, heard: Callable[[], None]) -> None:
+        """`heard` is called when the user's code is interrupted."""
+        self._heard = heard
         main = ModuleType("__main__")
         main.__dict__["__builtins__"] = sys.modules["builtins"]
         sys.modules["__main__"] = main
@@ -53,6 +57,7 @@ class Kernel:
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """SIGINT: stops the user's code; between requests there is nothing to stop."""
         if self.running:
+            self._heard()
             raise KeyboardInterrupt
 
     def answer(self, code: str) -> list[dict[str, str]]:
@@ -125,8 +130,6 @@ def main(arguments: list[str] | None = None) -> None:
         os.set_inheritable(fd, False)
     sys.argv[:] = [""]
     sys.path.insert(0, "")
-    kernel = Kernel()
-    signal.signal(signal.SIGINT, kernel.interrupt)
     running = producer.start(Ring(options.ring), ["<playground>"])
     code = 0
     with (
@@ -138,6 +141,9 @@ def main(arguments: list[str] | None = None) -> None:
             replies.write(json.dumps({"id": number, **message}) + "\n")
             replies.flush()
 
+        request: dict[str, Any] = {"id": 0}
+        kernel = Kernel(lambda: reply(request["id"], {"kind": "interrupted"}))
+        signal.signal(signal.SIGINT, kernel.interrupt)
         reply(0, {"kind": "ready"})
         for line in requests:
             request = json.loads(line)

@@ -19,15 +19,19 @@ from pathlib import Path
 from engine.inspect.recorder import check_free, new_ring, new_trace_path, spawn_writer, trace_meta
 from engine.inspect.ring import DEFAULT_VALUES_BUDGET
 
+LINE_EVENTS = 500_000
+"""How many events a line may record before it is paused: what is recorded has to be folded, too."""
 _PIPEFUL = 1 << 16
 _MOST_READS = 64
+_AGAIN = 0.1  # seconds after which a line that has not heard an interruption is interrupted again
 
 
 @dataclass(frozen=True)
 class Reply:
     """Something the kernel said.
 
-    kind: ready, stdout, stderr, result, error, incomplete, done, or died (text says how).
+    kind: ready, stdout, stderr, result, error, incomplete, done, paused (text says why), or died (text
+    says how).
     """
 
     request: int
@@ -36,11 +40,24 @@ class Reply:
 
 
 class Session:
-    """One kernel at a time; `restart()` begins again with a fresh kernel and a fresh trace."""
+    """One kernel at a time; `restart()` begins again with a fresh kernel and a fresh trace.
+
+    A line that has recorded `line_events` events is paused: its process stands still, whatever it is
+    doing, until `go_on()`, which doubles that number, or `interrupt()`.
+    """
 
     def __init__(
-        self, path: str | Path | None = None, *, budget: int = DEFAULT_VALUES_BUDGET
+        self,
+        path: str | Path | None = None,
+        *,
+        budget: int = DEFAULT_VALUES_BUDGET,
+        line_events: int = LINE_EVENTS,
     ) -> None:
+        self.line_events = line_events
+        self.paused = False
+        self._line_from = 0  # how many events there were before the line that runs
+        self._stood_at = 0  # how many events there were when it was paused
+        self._unheard = 0.0  # when the line was interrupted, if it has not heard it yet
         self._wanted = Path(path) if path else None
         self._budget = budget
         self._requests = 0
@@ -55,6 +72,7 @@ class Session:
         self.exit_code = None
         self._unanswered.clear()
         self._partial = self._outgoing = b""
+        self.paused, self._unheard = False, 0.0
         ring = new_ring(values=True, budget=self._budget, lines=True)
         requests, self._to_kernel = os.pipe()
         self._from_kernel, replies = os.pipe()
@@ -71,10 +89,13 @@ class Session:
             )
             meta = trace_meta(["<playground>"], self._budget)
             self._writer = spawn_writer(ring, self.path, self._kernel.pid, meta)
+        except BaseException:
+            ring.close()
+            raise
         finally:
             os.close(requests)
             os.close(replies)
-            ring.close()
+        self._ring = ring
         assert self._kernel.stdout
         assert self._kernel.stderr
         decoder = codecs.getincrementaldecoder("utf-8")
@@ -99,10 +120,17 @@ class Session:
         if not self.alive:
             return 0
         self._requests += 1
+        if not self.busy:
+            self._line_from = self._ring["head"]
         self._outgoing += json.dumps({"id": self._requests, "code": code}).encode() + b"\n"
         self._unanswered.append(self._requests)
         self._write_frames()
         return self._requests
+
+    @property
+    def recorded(self) -> int:
+        """How many events the line that runs, or ran last, has recorded so far."""
+        return self._ring["head"] - self._line_from if self.alive else 0
 
     def _write_frames(self) -> None:
         """Writes what the pipe has room for; `poll` writes the rest."""
@@ -120,6 +148,9 @@ class Session:
         code = self._kernel.poll()
         self._writer.poll()  # taken note of, a dead writer is gone: the kernel need not wait for it
         frames = self._read_frames()
+        if any(reply.kind == "interrupted" for reply in frames):
+            self._unheard = 0.0
+        frames = [reply for reply in frames if reply.kind != "interrupted"]
         done = [reply.request for reply in frames if reply.kind == "done"]
         # Printed before it was answered: the kernel flushes both streams before it says "done".
         replies = self._read_output(everything=bool(done) or code is not None) + frames
@@ -127,7 +158,38 @@ class Session:
         if code is not None:
             replies.append(Reply(0, "died", _how_it_ended(code)))
             self._clean_up(128 - code if code < 0 else code)
-        return replies
+            return replies
+        return replies + self._watch()
+
+    def _watch(self) -> list[Reply]:
+        """Looks after the line that runs: whether it heard that it is to stop, and how much it records."""
+        if not self.busy:
+            self.paused, self._unheard = False, 0.0
+            return []
+        if self._unheard and time.monotonic() - self._unheard > _AGAIN:
+            # The first signal came between a line and its long sleep: the sleep ends with the second.
+            self._signal()
+        if self.recorded < self.line_events:
+            return []
+        if self.paused:
+            if self._ring["head"] > self._stood_at:  # somebody else let it go on
+                self._stand_still()
+            return []
+        self._stand_still()
+        self.paused = True
+        said = f"paused: the line has recorded {self.recorded:,} events of {self.line_events:,}"
+        return [Reply(self._unanswered[0], "paused", said)]
+
+    def _stand_still(self) -> None:
+        self._kernel.send_signal(signal.SIGSTOP)
+        self._stood_at = self._ring["head"]
+
+    def go_on(self) -> None:
+        """Lets a line that is paused go on; it, and those to come, may record twice as many events."""
+        if self.paused and self.alive:
+            self.line_events *= 2
+            self.paused = False
+            self._kernel.send_signal(signal.SIGCONT)
 
     def wait(self, seconds: float = 10.0) -> list[Reply]:
         """Polls until everything sent is answered, the kernel has ended, or the time is over."""
@@ -139,9 +201,16 @@ class Session:
         return replies
 
     def interrupt(self) -> None:
-        """Asks the running code to stop, as ctrl+c does."""
-        if self.alive and self._kernel.poll() is None:
-            self._kernel.send_signal(signal.SIGINT)
+        """Asks the running code to stop, as ctrl+c does; `poll` asks again until it has heard it."""
+        if self.alive and self.busy and self._kernel.poll() is None:
+            self._signal()
+
+    def _signal(self) -> None:
+        self._unheard = time.monotonic()
+        self._kernel.send_signal(signal.SIGINT)
+        if self.paused:
+            self.paused, self._line_from = False, self._ring["head"]
+            self._kernel.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """Ends the kernel at once, whatever it is doing; the next `poll` says that it died."""
@@ -184,7 +253,9 @@ class Session:
     def _clean_up(self, exit_code: int) -> None:
         self.exit_code = exit_code
         self._unanswered.clear()
+        self.paused = False
         self._writer.communicate()
+        self._ring.close()
         assert self._kernel.stdout
         assert self._kernel.stderr
         self._kernel.stdout.close()

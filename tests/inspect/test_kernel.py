@@ -95,6 +95,60 @@ def test_an_endless_loop_is_interrupted(session: Session) -> None:
     assert ask(session, "'still here'") == [("result", "'still here'")]
 
 
+def test_an_interruption_right_before_a_long_sleep_is_heard(session: Session) -> None:
+    """What arrives between a line and its sleep is only looked at after the sleep: it is sent again."""
+    code = "import os, signal, time\nclass Sleeps:\n    def __index__(self):\n"
+    code += "        return 3600\n"
+    session.send(code + "print('on', flush=True); time.sleep(3600)\n")
+    until_said(session, "on\n")
+    session.interrupt()
+    assert [r.kind for r in session.wait(300)] == ["error", "done"]
+
+
+def test_an_interruption_is_repeated_until_it_is_heard(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(session, "1")
+    lost = []
+    send = session._kernel.send_signal
+    monkeypatch.setattr(session._kernel, "send_signal", lost.append)
+    session.send("while True: pass\n")
+    session.interrupt()
+    assert len(lost) == 1
+    monkeypatch.setattr(session._kernel, "send_signal", send)
+    assert last(session.wait(300)).kind == "done"  # nobody interrupts it again but the session
+
+
+def test_a_line_is_paused_at_its_budget_of_events(tmp_path: Path) -> None:
+    session = Session(tmp_path / "t.uht", line_events=2000)
+    try:
+        ask(session, "import engine")
+        session.send("while True: t = engine.zeros(1)\n")
+        replies: list[Reply] = []
+        deadline = time.monotonic() + 60
+        while not session.paused:
+            assert time.monotonic() < deadline
+            replies += session.poll()
+        assert last(replies).kind == "paused"
+        assert "events of 2,000" in last(replies).text
+        counts = [session.recorded]
+        while len(set(counts[-20:])) > 1 or len(counts) < 20:  # it stands still
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+            assert session.poll() == []
+            counts.append(session.recorded)
+        session.go_on()
+        assert session.line_events == 4000
+        while not session.paused:
+            assert time.monotonic() < deadline
+            session.poll()
+        session.interrupt()
+        assert [r.kind for r in session.wait(300)] == ["error", "done"]
+        assert ask(session, "1 + 1") == [("result", "2")]
+    finally:
+        session.close()
+
+
 @pytest.mark.parametrize(
     ("code", "exit_code"),
     [

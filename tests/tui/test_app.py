@@ -12,6 +12,7 @@ from tests.tui.waiting import exploring, loaded, screen_text, until, until_shown
 from tui.app import Underhood
 from tui.keys import GROUPS
 from tui.screens.explore import ExploreScreen
+from tui.screens.playground import PlaygroundScreen
 from tui.screens.viewer import Viewer
 from tui.widgets.canvas import Canvas
 
@@ -276,3 +277,25 @@ async def test_escape_from_the_first_screen_leads_home(tmp_path: Path) -> None:
         await until_shown(pilot, "Playground")
         await pilot.press("escape")
         assert not pilot.app.is_running or pilot.app.return_code == 0
+
+
+async def test_a_line_that_records_too_much_is_paused_and_goes_on_when_told_to(home: Path) -> None:
+    app = Underhood("playground")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, PlaygroundScreen)
+        await until(pilot, lambda: screen.session is not None and not screen.session.busy)
+        screen.session.line_events = 300
+        await until(pilot, lambda: screen.query_one(Viewer).stage is not None)
+        screen.session.send("while True: t = torch.ones(1)\n")
+        await until_shown(pilot, "paused at")
+        await until_shown(pilot, "ctrl+n lets it go on, up to 600; ctrl+c ends it")
+        await until_shown(pilot, "of 300 events")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: screen.session.line_events == 600)
+        await until_shown(pilot, "of 600 events")
+        await pilot.press("ctrl+c")
+        await until_shown(pilot, "KeyboardInterrupt")
+        assert not screen.session.paused
+        await pilot.press("ctrl+n")
+        await until_shown(pilot, "no line is paused")

@@ -21,9 +21,11 @@ def follow(
     stage: Callable[[], Stage | None],
     take: Callable[[Stage, History], None],
     seconds: float,
+    still: Callable[[], bool] = lambda: False,
 ) -> None:
     """Start looking for what was recorded since, every so many seconds while the screen lives. What
-    came is handed to `take` in the screen's thread."""
+    came is handed to `take` in the screen's thread. `still`: whether the program does nothing now; what
+    it did is looked at without delay then."""
 
     def look() -> None:
         worker = get_current_worker()
@@ -39,7 +41,7 @@ def follow(
         while not worker.is_cancelled:
             time.sleep(seconds)
             seen, begun = stage(), time.monotonic()
-            if seen is None or begun < due or not screen.is_attached:
+            if seen is None or (begun < due and not still()) or not screen.is_attached:
                 continue
             fresh = seen.history.grown()
             if fresh is not None:

@@ -21,7 +21,7 @@ from tui.screens.explore import title_words
 from tui.screens.growing import follow
 from tui.screens.viewer import Viewer
 from tui.settings import LineMemory
-from tui.widgets.bar import Bar
+from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ STYLES = {
     "stderr": "error",
     "error": "error",
     "died": "warn",
+    "paused": "warn",
 }
 WELCOME = "Try: x = torch.arange(6).view(2, 3)   then: y = x.t()   then: y[0, 0] = 7"
 FIRST = "import engine as torch"
@@ -95,7 +96,9 @@ class PlaygroundScreen(BaseScreen):
         self.query_one(Viewer).waiting("starting Python ...")
         self.call_after_refresh(self.run_worker, self._start, thread=True, exclusive=True)
         self.set_interval(POLL_SECONDS, self._listen)
-        follow(self, lambda: self.query_one(Viewer).stage, self._grow, POLL_SECONDS)
+        follow(
+            self, lambda: self.query_one(Viewer).stage, self._grow, POLL_SECONDS, self._stands_still
+        )
 
     # The session
 
@@ -134,12 +137,16 @@ class PlaygroundScreen(BaseScreen):
         for reply in self.session.poll():
             self._hear(reply)
         self._feed()
+        self._show_title()
         if self.query_one(Viewer).stage is None:
             self._open(self.query_one(Viewer))
 
     def _hear(self, reply: Reply) -> None:
         if reply.kind in STYLES:
             self._say(reply.kind, reply.text)
+        if reply.kind == "paused" and self.session is not None:
+            more = f"ctrl+n lets it go on, up to {2 * self.session.line_events:,}; ctrl+c ends it"
+            self._say("paused", more)
         if reply.kind == "died":
             self._say("stdout", "ctrl+r starts a new one; what was recorded stays above")
         if reply.kind == "incomplete":
@@ -149,6 +156,11 @@ class PlaygroundScreen(BaseScreen):
                 self.typed.clear()
             self._sign("..." if self.more else ">>>")
             self.more = False
+
+    def _stands_still(self) -> bool:
+        """Whether no line runs, or the one that does is paused."""
+        session = self.session
+        return session is not None and (session.paused or not session.busy)
 
     def _grow(self, stage: Stage, history: History) -> None:
         """New events: show them, and what was named last."""
@@ -236,6 +248,14 @@ class PlaygroundScreen(BaseScreen):
             self.session.interrupt()
             self._say("stdout", f"interrupted ({self.interrupts} of 3; the third ends the process)")
 
+    def action_more(self) -> None:
+        """ctrl+n: let a line that is paused at its budget of events go on."""
+        if self.session is None or not self.session.paused:
+            self._say("stdout", "no line is paused: one is when it has recorded too many events")
+            return
+        self.session.go_on()
+        self._say("stdout", f"goes on: a line may record {self.session.line_events:,} events now")
+
     def action_restart(self) -> None:
         """A fresh Python and a fresh recording."""
         old, self.session = self.session, None
@@ -270,9 +290,13 @@ class PlaygroundScreen(BaseScreen):
         self._show_talk()
 
     def _show_title(self) -> None:
-        self.query_one("#title", Bar).say(
-            title_words(self.query_one(Viewer).stage, "playground", "live")
-        )
+        words = title_words(self.query_one(Viewer).stage, "playground", "live")
+        session = self.session
+        if session is not None and session.busy:
+            state = "paused at" if session.paused else "running,"
+            count = f"{session.recorded:,} of {session.line_events:,} events"
+            words[1:1] = [Word(f" {state} {count} ", "warn")]
+        self.query_one("#title", Bar).say(words)
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""
