@@ -24,6 +24,7 @@ class Describer {
       w_.member("elements", launch->elements).member("tile", launch->tile);
       w_.member("tiles", launch->tiles).member("threads", launch->threads);
       w_.member("gathered", launch->gathered).member("l1_bytes", launch->l1_bytes);
+      w_.member("ns", launch->ns);
       w_.end_object();
     }
     return w_.end_object().take();

@@ -1,5 +1,6 @@
 // run(): from inputs to outputs. The plain case first: row-major tensors of one shape.
 #include <algorithm>
+#include <chrono>
 
 #include "base/parallel.h"
 #include "jit/fused/walk.h"
@@ -98,6 +99,28 @@ bool matches(const FusedProgram& program, std::span<const Tensor> inputs) {
   return true;
 }
 
+namespace {
+
+// Counts the time of a launch that somebody wants to know.
+class Timed {
+ public:
+  explicit Timed(Launch* launch) : launch_(launch) {
+    if (launch_) began_ = Clock::now();
+  }
+  ~Timed() {
+    if (launch_) launch_->ns = std::chrono::nanoseconds(Clock::now() - began_).count();
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Launch* launch_;
+  Clock::time_point began_;
+};
+
+}  // namespace
+
 void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
          std::span<const Scalar> numbers, Launch* launch) {
   if (!matches(program, inputs)) broken_promise(program, inputs);
@@ -106,6 +129,7 @@ void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<
   check(numbers.size() == program.given.size(), "FusedProgram: ", program.given.size(),
         " numbers are needed, got ", numbers.size());
   if (outputs.empty()) return;
+  const Timed timed(launch);
   const bool plain = !inputs.empty() && program.all_inputs_used && !program.reduces();
   if (!plain || !all_alike(inputs)) return run_around(program, inputs, outputs, numbers, launch);
   const TensorImpl& first = *inputs[0].impl();

@@ -106,6 +106,7 @@ struct Launch {
   int64_t threads = 1;
   int64_t gathered = 0;  // inputs whose tiles are copied together, as they do not lie in order
   int64_t l1_bytes = 0;  // of registers and gathered tiles
+  int64_t ns = 0;        // from the call of run() to its end
 };
 
 // Whether these are the dtypes and kinds of inputs that the program was built for.

@@ -242,8 +242,8 @@ class Fused:
         told = int(kinds.searchsorted(moment))
         for at in range(moment - 1, max(-1, moment - _LOOKED_BACK), -1):
             if events["thread"][at] == events["thread"][moment]:
-                if told and int(kinds[told - 1]) == at:
-                    return -1
+                if told and int(kinds[told - 1]) == at:  # the kernel was told: that says it, too
+                    return int(self._jit.json(at).get("launch", {}).get("ns", -1))
                 return int(events["t"][moment]) - int(events["t"][at])
         return -1
 
