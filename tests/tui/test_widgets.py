@@ -101,6 +101,20 @@ def test_a_line_of_code_is_folded_and_never_cut() -> None:
     assert whole.replace(" ", "") == code.replace(" ", "")
 
 
+def test_a_line_of_code_is_folded_between_names() -> None:
+    from tui.widgets.prose import fold
+
+    code = "reasons = [history.text(int(m)) for m in history.bail_outs.since]"
+    spans = [Span(code[:40]), Span(code[40:], "op")]
+    texts = ["".join(span.text for span in line) for line in fold(spans, 50)]
+    assert texts == ["reasons = [history.text(int(m)) for m in ", "      history.bail_outs.since]"]
+    assert ["".join(span.text for span in line) for line in fold([Span("x" * 9)], 8)] == [
+        "xxxxxxxx",
+        "      x",
+    ]
+    assert fold([], 8) == [[]]
+
+
 TABLE = """
 | kind | made of | what it does |
 |---|---|---|

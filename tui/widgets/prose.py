@@ -18,6 +18,7 @@ INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
 RULE = re.compile(r"^\|[:| ]*-[-:| ]*\|$")  # between the head of a table and its rows
 FOLDED = 6  # cells that a folded line is set in
+BREAKS = " ,([{"  # behind these a line is folded, rather than within a name
 Piece = tuple[str, str]  # text without a line break, style
 
 
@@ -154,20 +155,33 @@ def _entry(head: list[str], row: list[str], width: int, glyphs: Glyphs) -> list[
 
 
 def fold(spans: list[Span], width: int) -> list[list[Span]]:
-    """A line that must keep its spaces, such as code or output, cut where it reaches the edge; what
-    goes on below is set in a little."""
+    """A line that must keep its spaces, such as code or output, cut at the edge: behind a space, a comma
+    or a bracket if one is near, so that names stay whole. What goes on below is set in a little."""
     lines: list[list[Span]] = [[]]
-    used = 0
-    for span in spans:
-        rest = span
-        while used + cells(rest.text) > width > FOLDED:
-            lines[-1].append(replace(rest, text=rest.text[: width - used]))
-            rest = replace(rest, text=rest.text[width - used :])
+    for at, end in _cuts("".join(span.text for span in spans), width):
+        if at:
             lines.append([Span(" " * FOLDED)])
-            used = FOLDED
-        lines[-1].append(rest)
-        used += cells(rest.text)
+        begin = 0
+        for span in spans:
+            part = span.text[max(0, at - begin) : max(0, end - begin)]
+            if part:
+                lines[-1].append(replace(span, text=part))
+            begin += len(span.text)
     return lines
+
+
+def _cuts(text: str, width: int) -> Iterator[tuple[int, int]]:
+    """From where to where the lines of a folded text go."""
+    at, room = 0, width
+    while width > FOLDED and cells(text[at:]) > room:
+        end = at + room
+        while cells(text[at:end]) > room:
+            end -= 1
+        near = [n for n in range(at + room // 2, end + 1) if text[n - 1] in BREAKS]
+        end = near[-1] if near else max(end, at + 1)
+        yield at, end
+        at, room = end, width - FOLDED
+    yield at, len(text)
 
 
 def pieces(text: str, base: str = "") -> list[Piece]:
