@@ -1,6 +1,7 @@
 #include "jit/fused/block.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "jit/fused/expression.h"
@@ -161,6 +162,11 @@ class Emitter {
     const auto both = static_cast<size_t>(as_.first_number());
     if (both != 0) std::memset(constants(both), 0xFF, both / 2);
   }
+  // The table of keep_nan(): its bits, as those of a number of the block.
+  Source nan_stays() {
+    return number(doubles_ ? std::bit_cast<double>(int64_t{VectorAssembler::kNanStays})
+                           : double{std::bit_cast<float>(VectorAssembler::kNanStays)});
+  }
   Source source(int id) { return is_number(id) ? number(at(id).number) : Source{reg(id)}; }
 
   // ---- registers
@@ -250,6 +256,7 @@ class Emitter {
         const bool swapped = register_of(n.a) < 0;
         return two(n, i, swapped ? n.b : n.a, swapped ? n.a : n.b);
       }
+      case Do::kLimit: return two(n, i, n.a, n.b);
       case Do::kSub:
       case Do::kDiv:
         if (register_of(n.a) >= 0) return two(n, i, n.a, n.b);
@@ -258,6 +265,9 @@ class Emitter {
         if (register_of(n.c) < 0)
           return over_first(i, n.c, [&](int to) { as_.blend(to, reg(n.a), source(n.b), to); });
         return choose(n, i);
+      case Do::kKeepNan:
+        if (is_number(n.b)) throw NoBlock();
+        return over_first(i, n.a, [&](int to) { as_.keep_nan(to, reg(n.b), nan_stays()); });
       case Do::kCopySign: return with_sign(n, i);
       case Do::kAbs: return without_sign(n, i);
       default: return one(n, i);
@@ -298,8 +308,14 @@ class Emitter {
   }
   int with_sign(const Node& n, size_t i) {
     if (is_number(n.b)) throw NoBlock();
-    const int to = take_value(), sign = take_value();
+    const int to = take_value();
     put(to, -0.0);
+    if (as_.wide()) {
+      as_.choose_bits(to, reg(n.b), source(n.a));
+      release(i);
+      return to;
+    }
+    const int sign = take_value();
     as_.bit_and(sign, to, {reg(n.b)});
     as_.bit_clear(to, to, source(n.a));
     as_.bit_or(to, to, {sign});
@@ -313,7 +329,7 @@ class Emitter {
     const Source right = source(b);
     release(i);
     const int to = take_value();
-    arithmetic(n.what, to, left, right);
+    n.what == Do::kLimit ? as_.limit(to, left, right, n.how) : arithmetic(n.what, to, left, right);
     return to;
   }
   int choose(const Node& n, size_t i) {
@@ -403,6 +419,7 @@ std::unique_ptr<Block> compile_block(const FusedProgram& program, std::span<cons
   try {
     Expression expression(program, doubles);
     for (const int id : steps) expression.add(step(id));
+    expression.finish(isa() == Isa::kV4);
     Block draft{.reads = {}, .writes = block->writes, .constants = {}, .code = {}};
     Emitter first(expression, doubles, draft);  // finds out how many registers are left
     first.emit();

@@ -261,4 +261,31 @@ void Expression::add(const Step& step) {
   values_[static_cast<size_t>(step.result)] = here[static_cast<size_t>(reader.root())];
 }
 
+// Nodes are changed where they are; who is read by nobody any more is not written.
+void Expression::finish(bool wide) {
+  constexpr uint8_t kSignOfA = 2, kNoSign = 10, kNotAtMost = 22;  // as the instructions say it
+  const auto at = [&](int id) -> const Node& { return nodes_[static_cast<size_t>(id)]; };
+  const auto asks = [&](const Node& n, uint8_t how) {
+    return n.what == Do::kCompare && n.how == how;
+  };
+  const auto asks_nan = [&](const Node& n) { return asks(n, 4) && n.a == n.b; };
+  for (Node& n : nodes_) {
+    // a > b || a is a NaN, as relu says it
+    if (n.what == Do::kOr && asks(at(n.a), 30) && asks_nan(at(n.b)) && at(n.a).a == at(n.b).a &&
+        at(at(n.b).a).what != Do::kConstant) {
+      n = {.what = Do::kCompare, .a = at(n.a).a, .b = at(n.a).b, .how = kNotAtMost};
+    }
+    if (!wide) continue;
+    // at_most(|x|, limit), copysign(of that, x) and keep_nan of vector_math.h. A limit is positive,
+    // and what becomes of a NaN before it is kept does not matter.
+    if (n.what == Do::kAtMost && at(n.a).what == Do::kAbs) {
+      n = {.what = Do::kLimit, .a = at(n.a).a, .b = n.b, .how = kNoSign};
+    } else if (n.what == Do::kCopySign && at(n.a).what == Do::kLimit && at(n.a).a == n.b) {
+      n = {.what = Do::kLimit, .a = n.b, .b = at(n.a).b, .how = kSignOfA};
+    } else if (n.what == Do::kChoose && asks(at(n.a), 0) && at(n.a).a == n.c && at(n.a).b == n.c) {
+      n = {.what = Do::kKeepNan, .a = n.b, .b = n.c};
+    }
+  }
+}
+
 }  // namespace uh::jit::fused

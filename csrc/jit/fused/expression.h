@@ -35,6 +35,9 @@ enum class Do : uint8_t {
   kAnd,
   kOr,
   kChoose,  // a ? b : c
+  // What AVX-512 has an instruction for: see Expression::finish().
+  kLimit,    // the smaller one of |a| and |b|, how: with which sign
+  kKeepNan,  // b where that is a NaN, else a
 };
 
 struct Node {
@@ -56,6 +59,9 @@ class Expression {
   Expression(const FusedProgram& program, bool doubles);
 
   void add(const Step& step);
+  // After the last step: what several nodes say and the machine does in one instruction becomes one
+  // node. `wide`: AVX-512.
+  void finish(bool wide);
   // The node that an item of the program is; -1 where it is none.
   int of_item(int id) const { return values_[static_cast<size_t>(id)]; }
   const std::vector<Node>& nodes() const { return nodes_; }

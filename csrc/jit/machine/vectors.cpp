@@ -52,7 +52,7 @@ void VectorAssembler::masks(uint8_t opcode, int to, int a, int b) {
 
 void VectorAssembler::load_vector(int to) {
   if (wide_) {
-    evex(k0F, packed(), to, 0, rax, 1, kZeroing);
+    rest_ ? evex(k0F, packed(), to, 0, rax, 1, kZeroing) : evex(k0F, packed(), to, 0, rax);
     element(0x10, to);
   } else if (rest_) {
     vex(k0F38, 1, false, to, kRest, rax);
@@ -65,7 +65,7 @@ void VectorAssembler::load_vector(int to) {
 
 void VectorAssembler::store_vector(int from) {
   if (wide_) {
-    evex(k0F, packed(), from, 0, rax, 1);
+    evex(k0F, packed(), from, 0, rax, rest_ ? 1 : 0);
     element(0x11, from);
   } else if (rest_) {
     vex(k0F38, 1, false, from, kRest, rax);
@@ -87,7 +87,6 @@ void VectorAssembler::begin() {
   op_bytes({0xF3, 0x0F, 0x1E, 0xFA});  // endbr64
   load(rcx, Place::general(rdx));
   load(rdx, int64_t{0});
-  if (wide_) op_bytes({0xC5, 0xF4, 0x46, 0xC9});  // kxnorw k1, k1, k1
 }
 
 // At the last elements: k1 has as many bits as there are; of AVX2, a part of the vectors of ones

@@ -69,6 +69,24 @@ class VectorAssembler : public Assembler {
   // to = mask ? yes : no
   void blend(int to, int mask, Source yes, int no);
 
+  // ---- AVX-512 only
+  // to = bit by bit, where `to` is set b, else c
+  void choose_bits(int to, int b, Source c) {
+    three(k0F3A, 1, 0x25, to, b, c);
+    byte(0xCA);
+  }
+  // to = the smaller one of |a| and |b|, with a's sign (how: 2) or none (10); of a NaN and b: b
+  void limit(int to, int a, Source b, uint8_t how) {
+    three(k0F3A, 1, 0x50, to, a, b);
+    byte(how);
+  }
+  // to = a where that is a NaN, else to; `table` is kNanStays
+  static constexpr int32_t kNanStays = 0x11;  // an answer per kind of a: the first two are NaNs
+  void keep_nan(int to, int a, Source table) {
+    three(k0F3A, 1, 0x54, to, a, table);
+    byte(0);
+  }
+
   // ---- memory
   void pointer(int32_t index) { load(rax, Place::memory(8 * index, rdi)); }
   void load_vector(int to);     // the elements at [rax + rdx] that there are
@@ -81,29 +99,6 @@ class VectorAssembler : public Assembler {
   void begin();
   template <class Body>
   void each_vector(const Body& body) {
-    wide_ ? masked_loop(body) : two_parts(body);
-    op_bytes({0xC5, 0xF8, 0x77, 0xC3});  // vzeroupper; ret
-    finish();
-  }
-
- private:
-  enum Map : uint8_t { k0F = 1, k0F38 = 2, k0F3A = 3 };
-  static constexpr int kRest = 15;  // AVX2: which elements are left, in the second part
-
-  template <class Body>
-  void masked_loop(const Body& body) {
-    const Label again = label(), whole = label();
-    place(again);
-    arithmetic(kCompare, Place::general(rcx), lanes());
-    jump_if(kNotBelow, whole);
-    mask_rest();
-    place(whole);
-    body();
-    next_vector();
-    jump_if(kAbove, again);
-  }
-  template <class Body>
-  void two_parts(const Body& body) {
     const Label again = label(), rest = label(), end = label();
     arithmetic(kCompare, Place::general(rcx), lanes());
     jump_if(kBelow, rest);
@@ -120,7 +115,14 @@ class VectorAssembler : public Assembler {
     rest_ = true;
     body();
     place(end);
+    op_bytes({0xC5, 0xF8, 0x77, 0xC3});  // vzeroupper; ret
+    finish();
   }
+
+ private:
+  enum Map : uint8_t { k0F = 1, k0F38 = 2, k0F3A = 3 };
+  static constexpr int kRest = 15;  // AVX2: which elements are left, in the second part
+
   void mask_rest();
   void next_vector();
 
