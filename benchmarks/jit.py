@@ -1,8 +1,9 @@
-"""Fused groups beside eager, torch.jit and jax.jit: `python benchmarks/jit.py [--jax PYTHON]`.
+"""Fused groups beside eager, torch.jit and jax.jit: `python benchmarks/jit.py [--jax PYTHON] [--threads N]`.
 
-One line per function and size: our time, then our time / theirs on one thread. PyTorch is timed in turn with
-us in one process; jax may live in an environment of its own (it brings its own NumPy), whose Python `--jax`
-names, and is timed by this file run there, in turn with us round by round. The bounds are those of the issue.
+One line per function and size: our time, then our time / theirs, all on one core or on N. PyTorch is timed in
+turn with us in one process; jax may live in an environment of its own (it brings its own NumPy), whose Python
+`--jax` names, and is timed by this file run there, in turn with us round by round. Nobody may leave the N
+cores: jax takes every one that it is let, whatever it is told. The bounds are those of the issue.
 """
 
 from __future__ import annotations
@@ -107,13 +108,12 @@ class Jax:
     """jax in a process of its own, asked for one time after the other."""
 
     def __init__(self, python: str) -> None:
-        flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
         self.process = subprocess.Popen(
             [python, __file__, "--serve-jax"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+            env={**os.environ, "JAX_PLATFORMS": "cpu"},
         )
 
     def seconds(self, name: str, n: int) -> float:
@@ -164,6 +164,7 @@ def main() -> int:
     parser.add_argument(
         "--jax", metavar="PYTHON", help="a Python that has jax, if this one has not"
     )
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="how many cores")
     parser.add_argument("--serve-jax", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve_jax:
@@ -171,10 +172,14 @@ def main() -> int:
     unknown = set(options.names) - set(FUNCTIONS)
     if unknown:
         parser.error(f"there is no {', '.join(sorted(unknown))}")
-    importlib.import_module("engine").set_num_threads(1)
+    cores = sorted(os.sched_getaffinity(0))
+    if not 1 <= options.threads <= len(cores):
+        parser.error(f"--threads {options.threads}: there are {len(cores)} cores")
+    os.sched_setaffinity(0, cores[: options.threads])
+    importlib.import_module("engine").set_num_threads(options.threads)
     torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
     if torch:
-        torch.set_num_threads(1)
+        torch.set_num_threads(options.threads)
     python = options.jax or (sys.executable if importlib.util.find_spec("jax") else None)
     jax = Jax(python) if python else None
     for name in options.names or FUNCTIONS:
