@@ -235,6 +235,10 @@ class Links:
         """What a Value was made from, at once."""
         return frozenset(self._from.get(value, ()))
 
+    def became(self, value: int) -> frozenset[int]:
+        """What was made from a Value, at once."""
+        return frozenset(self._to.get(value, ()))
+
     @staticmethod
     def _closure(seeds: set[int], step: dict[int, set[int]]) -> set[int]:
         seen, rest = set(seeds), list(seeds)

@@ -76,7 +76,8 @@ class _Story:
         self.jit, self.links, self.moment = jit, jit.links, moment
         film = film_of(jit, graph)
         self.own = film.keys
-        self.names = _Names(jit, film, film.names(place_at(film, moment)))
+        place = place_at(film, moment)
+        self.names, self.lines = _Names(jit, film, film.names(place)), film.lines(place)
 
     def value(self, value: int) -> tuple[str, ...]:
         node = self.links.node_of.get(value)
@@ -101,7 +102,7 @@ class _Story:
         if end is None or end.moment > self.moment:
             later = f" It will go in {self._pass(end.run)}." if end is not None else ""
             return (came + later,)
-        return (came, self._gone(end))
+        return (came, self._gone(node, end))
 
     def _came(self, birth: Any) -> str:
         if birth.moment > self.moment:
@@ -110,7 +111,7 @@ class _Story:
             return f"there from the start ({birth.rule})."
         return f'made in {self._pass(birth.run)} by the rule "{birth.rule}".'
 
-    def _gone(self, end: Any) -> str:
+    def _gone(self, node: int, end: Any) -> str:
         """Why a node vanished: pass, rule, reason and what stands for it."""
         fact = self.jit.rewrite_at(end.moment)
         where = ""
@@ -122,7 +123,26 @@ class _Story:
         if end.became:
             names = self.names.of(frozenset(end.became))
             return f"{said} {names} {'stands' if len(end.became) == 1 else 'stand'} for it since."
+        inside = self._inside(node, end)
+        if inside:
+            (group, copies), *_ = inside.items()
+            does = "does" if len(copies) == 1 else "do"
+            return f"{said} {self.names.of(frozenset(copies))} in {group} {does} its work since."
         return f"{said} Nothing stands for it: nobody used it any more."
+
+    def _inside(self, node: int, end: Any) -> dict[str, list[int]]:
+        """What was made from a node by the rewrite that took it away, by the groups that hold it."""
+        mine = self.links.values_of.get(node, ())
+        made = {copy for value in mine for copy in self.links.became(value)}
+        found: dict[str, list[int]] = {}
+        group = ""
+        for line in self.lines.values():
+            group = line.kind if line.sort == "with" else group
+            birth = self.links.births.get(line.node)
+            if group and birth is not None and birth.moment == end.moment:
+                copies = [value.id for value in line.outputs if value.id in made]
+                found.setdefault(group, []).extend(copies)
+        return {group: copies for group, copies in found.items() if copies}
 
     def _pass(self, run: int) -> str:
         row = self.jit.tables.runs.last("id", run, 1 << 61)

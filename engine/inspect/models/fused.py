@@ -15,6 +15,7 @@ from engine.inspect.models._fused_tree import (
     lines_of,
 )
 from engine.inspect.models._jit_lines import Part, number_of_line, parts_of
+from engine.inspect.models._jit_film import film_of
 from engine.inspect.models._jit_passes import title_of
 from engine.inspect.models._jit_rule import short_path
 from engine.inspect.models._jit_source import SourceRow, Sources, functions_of
@@ -181,9 +182,9 @@ class _View:
         values = self.jit.links.values_of.get(self.kernel.node, ())
         return int(values[0]) if values else 0
 
-    def _host(self) -> Any:
-        """The graph that holds the group."""
-        return self.jit.graph_at(self.kernel.host, self.moment) if self.kernel.host else None
+    def _host(self) -> str:
+        """What the graph that holds the group is called."""
+        return film_of(self.jit, self.kernel.host).name if self.kernel.host else ""
 
     def _groups(self) -> tuple[GroupRow, ...]:
         found = []

@@ -423,3 +423,21 @@ def test_a_film_says_which_states_it_lost_and_goes_on_with_the_next_snapshot(mon
     ]  # fmt: skip
     assert film.lines(hole) == {}
     assert list(film.lines(after).items()) == list(whole.lines(after).items())
+
+
+def test_what_went_into_a_group_is_told_where_it_is_now():
+    history = recorded(GROUPS)
+    graph = graphs(history)[-1]
+    fuse = run_of(history, "fuse", graph)
+    gone = [
+        row for row in at(history, fuse.until).rows
+        if row.change == "removed" and "aten::tanh" in row.text
+    ]  # fmt: skip
+    assert gone
+    story = at(history, fuse.until, gone[0].number).story
+    said = re.search(r"(%\S+) in (prim::FusionGroup_\d+) does its work since\.$", story[1])
+    assert said
+    name, group = said.groups()
+    rows = [row.text for row in at(history, fuse.until).rows if row.change not in GONE]
+    inside = rows[next(i for i, text in enumerate(rows) if text.startswith(f"with {group} ")) :]
+    assert any(text.startswith(f"{name} : ") and "aten::tanh" in text for text in inside)
