@@ -19,6 +19,7 @@ import declarations
 import events
 import fused
 import model
+import overloads
 import pointwise
 import python_ops
 import saved
@@ -55,6 +56,7 @@ def main() -> int:
         out / "underhood_ops.h": capi.ops_h(ops),
         out / "fused_table.cpp": fused.table_cpp(ops, args.source / "ops" / "kernel"),
         out / "saved_table.cpp": saved.table_cpp(ops),
+        out / "overload_table.cpp": overloads.table_cpp(ops),
     }
     for number, signatures in enumerate(cpp_ops.signatures(ops)):
         kept[out / f"signatures_{number}.cpp"] = cpp_ops.signatures_cpp(signatures)

@@ -73,6 +73,7 @@ class Argument:
     keyword_only: bool = False
     written: bool = False
     viewed: bool = False
+    length: str = ""  # of int[2]: "2", where one number may stand for both
 
     @property
     def cpp(self) -> str:
@@ -129,6 +130,9 @@ class Operator:
     node: str = ""  # the name of its Node, where PyTorch's is not made from the operator's
     differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
     made: tuple[Result, ...] = ()  # the results of the functional form
+    # PyTorch's overloads, where this is several of them in one; and what arguments are that one lacks.
+    overloads: tuple[str, ...] = ()
+    given: tuple[tuple[str, int], ...] = ()
     suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
 
     @property
@@ -199,6 +203,7 @@ def _aliased(type_: str, mark: str) -> str:
 
 def _argument_text(a: Argument) -> str:
     type_ = "Tensor" if a.type == "Operand" else a.type
+    type_ = type_.replace("[]", f"[{a.length}]")
     mark = "(a!)" if a.written else "(a)" if a.viewed else ""
     return f"{_aliased(type_, mark)} {a.name}" + (f"={a.default}" if a.default is not None else "")
 
@@ -257,6 +262,7 @@ def parse_schema(
                 keyword_only,
                 written=alias.endswith("!)"),
                 viewed=alias != "" and "!" not in alias,
+                length="".join(re.findall(r"\[(\d+)\]", m["rest"])),
             )
         )
     if sum(a.type in ("Operand", "Tensor") for a in arguments) == 1:
@@ -302,6 +308,7 @@ _KEYS |= {
 }
 _KEYS |= {"numbers", "check", "promoting", "loop"}
 _KEYS |= {"gradient", "decompose", "node", "differentiable"}
+_KEYS |= {"overloads", "given"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -358,6 +365,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         node=entry.get("node", ""),
         differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
         made=results,
+        overloads=tuple(entry.get("overloads", ())),
+        given=tuple(entry.get("given", {}).items()),
     )
     if is_pointwise:
         expr = str(entry["expr"])
@@ -407,6 +416,7 @@ def _inplace(op: Operator) -> Operator:
         kernels={},
         base=op.cpp_name,
         aliases=tuple(f"{alias}_" for alias in op.aliases),
+        overloads=(),
     )
 
 
@@ -425,6 +435,7 @@ def _out(op: Operator) -> Operator:
         kernels={},
         base=op.cpp_name,
         aliases=(),
+        overloads=(),
     )
 
 

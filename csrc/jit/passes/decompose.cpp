@@ -195,8 +195,10 @@ std::optional<std::vector<double>> channels_of(const Value& value, int64_t chann
 // The channels that a convolution or linear with constant weights makes, and with them that its
 // result lies in memory as batch_norm's would; 0 where that is not known.
 int64_t channels_made_by(const Node& node, int64_t rank) {
-  const bool convolves =
-      node.is("aten::conv1d") || node.is("aten::conv2d") || node.is("aten::conv3d");
+  const bool* transposed = constant<bool>(node, "transposed");
+  const bool convolves = node.is("aten::conv1d") || node.is("aten::conv2d") ||
+                         node.is("aten::conv3d") ||
+                         (node.is("aten::_convolution") && transposed && !*transposed);
   if (!convolves && !(node.is("aten::linear") && rank == 2)) return 0;
   const IValue* weight = constant_of(*node.input(1));
   const Tensor* t = weight ? weight->get_if<Tensor>() : nullptr;

@@ -44,9 +44,10 @@ std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
 // they ask of sizes is not to be guessed.
 bool keeps_kind(const Node& node) {
   static constexpr std::string_view kKinds[] = {
-      "aten::conv1d",     "aten::conv2d",     "aten::conv3d",     "aten::batch_norm",
-      "aten::layer_norm", "aten::group_norm", "aten::max_pool1d", "aten::max_pool2d",
-      "aten::max_pool3d", "aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d"};
+      "aten::conv1d",     "aten::conv2d",     "aten::conv3d",     "aten::_convolution",
+      "aten::batch_norm", "aten::layer_norm", "aten::group_norm", "aten::max_pool1d",
+      "aten::max_pool2d", "aten::max_pool3d", "aten::avg_pool1d", "aten::avg_pool2d",
+      "aten::avg_pool3d"};
   return std::find(std::begin(kKinds), std::end(kKinds), node.kind().text()) != std::end(kKinds);
 }
 

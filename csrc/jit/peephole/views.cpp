@@ -167,11 +167,19 @@ bool expand_of_expand(Peephole& p, Node* node) {
                          "b names every size");
 }
 
+// The dimensions that a squeeze names; nothing where it names none, or they are not known.
+std::optional<Ints> squeezed(Peephole& p, const Node* node) {
+  const Value* dim = node->input("dim");
+  if (!dim) return std::nullopt;
+  const std::optional<int64_t> one = constant_int(dim);
+  return one ? Ints{*one} : p.ints(dim);
+}
+
 bool squeeze_of_unsqueeze(Peephole& p, Node* node) {
   Node* inner = made_by(node->input(0), {"aten::unsqueeze"});
   if (!inner) return false;
   const std::optional<int64_t> added = constant_int(inner->input(1));
-  const std::optional<Ints> removed = p.ints(node->input(1));
+  const std::optional<Ints> removed = squeezed(p, node);
   return added && removed && *removed == Ints{*added} &&
          p.same(node, inner->input(0), "x.unsqueeze(d).squeeze(d) -> x", {inner});
 }
@@ -181,7 +189,7 @@ bool unsqueeze_of_squeeze(Peephole& p, Node* node) {
   if (!inner) return false;
   Value* x = inner->input(0);
   const std::optional<int64_t> added = constant_int(node->input(1));
-  const std::optional<Ints> removed = p.ints(inner->input(1)), sizes = known_sizes(x);
+  const std::optional<Ints> removed = squeezed(p, inner), sizes = known_sizes(x);
   if (!added || !removed || !sizes || *removed != Ints{*added}) return false;
   const int64_t rank = static_cast<int64_t>(sizes->size());
   const int64_t d = *added < 0 ? *added + rank : *added;
@@ -190,8 +198,9 @@ bool unsqueeze_of_squeeze(Peephole& p, Node* node) {
 }
 
 bool squeeze_of_nothing(Peephole& p, Node* node) {
-  const std::optional<Ints> dims = p.ints(node->input(1)), sizes = known_sizes(node->input(0));
-  if (!sizes || (!dims && !is_constant_none(node->input(1)))) return false;
+  const std::optional<Ints> dims = squeezed(p, node), sizes = known_sizes(node->input(0));
+  const Value* dim = node->input("dim");
+  if (!sizes || (!dims && dim && !is_constant_none(dim))) return false;
   const int64_t rank = static_cast<int64_t>(sizes->size());
   Ints looked_at;
   if (dims) {
@@ -214,10 +223,15 @@ bool slice_of_all(Peephole& p, Node* node) {
          constant_int(node->input("step")) == 1 && p.same(node, node->input(0), "x[:] -> x");
 }
 
+// Row-major: PyTorch's code of that memory format is 0.
+bool asks_for_rows(const Node& contiguous) {
+  return is_constant_none(contiguous.input(1)) || constant_int(contiguous.input(1)) == 0;
+}
+
 bool contiguous_of_contiguous(Peephole& p, Node* node) {
   Node* inner = made_by(node->input(0), {"aten::contiguous"});
-  const bool plain = is_constant_none(node->input(1));
-  if (inner && plain && is_constant_none(inner->input(1)))
+  const bool plain = asks_for_rows(*node);
+  if (inner && plain && asks_for_rows(*inner))
     return p.same_object(node, inner->output(), "x.contiguous().contiguous() -> x.contiguous()");
   return plain && is_row_major(node->input(0)) &&
          p.same_object(node, node->input(0), "x.contiguous() -> x", {}, "x is row-major");

@@ -7,6 +7,7 @@
 #include "dispatch/dispatcher.h"
 #include "jit/builtins/builtin.h"
 #include "jit/resolve/match.h"
+#include "jit/resolve/overload.h"
 #include "jit/resolve/signature.h"
 
 namespace uh::jit {
@@ -111,13 +112,22 @@ std::string_view other_name(std::string_view name) {
   return it == kNames.end() ? std::string_view() : it->second;
 }
 
+// The dispatcher's operators of a name; PyTorch's overloads of those that are several in one.
+std::vector<const OperatorInfo*> operators_of(const std::string& name) {
+  const auto& overloads = overloads_named(name);
+  std::vector<const OperatorInfo*> found(overloads.begin(), overloads.end());
+  for (const OperatorInfo* op : index().named(name))
+    if (overloads_of(*op).empty()) found.push_back(op);
+  return found;
+}
+
 std::vector<const OperatorInfo*> all_of(const std::string& name) {
-  std::vector<const OperatorInfo*> found = index().named(name);
+  std::vector<const OperatorInfo*> found = operators_of(name);
   const auto& builtins = builtins_named(name);
   found.insert(found.end(), builtins.begin(), builtins.end());
   const std::string other(other_name(name));
   if (other.empty()) return found;
-  for (const OperatorInfo* op : index().named(other)) found.push_back(op);
+  for (const OperatorInfo* op : operators_of(other)) found.push_back(op);
   for (const Builtin* builtin : builtins_named(other)) found.push_back(builtin);
   return found;
 }
@@ -165,6 +175,13 @@ std::vector<const OperatorInfo*> operators_named(std::string_view name) {
   if (!found.empty() || dot == std::string::npos) return found;
   for (const OperatorInfo* op : all_of(full.substr(0, dot)))
     if (op->schema().overload == std::string_view(full).substr(dot + 1)) found.push_back(op);
+  return found;
+}
+
+std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind) {
+  std::vector<const OperatorInfo*> found = operators_named(kind);
+  for (const OperatorInfo* op : index().named(std::string(kind)))
+    if (!overloads_of(*op).empty()) found.push_back(op);
   return found;
 }
 
@@ -222,7 +239,7 @@ Value* result_of(Node* call) {
 const OperatorInfo* find_overload(std::string_view kind, const std::vector<TypeRef>& given,
                                   size_t outputs, std::string* why) {
   std::string tried;
-  for (const OperatorInfo* op : operators_named(kind)) {
+  for (const OperatorInfo* op : operators_in_texts(kind)) {
     std::string problem = check_arguments(*op, given);
     const Signature& signature = signature_of(*op);
     if (problem.empty() && outputs != signature.results.size() && !signature.variadic)

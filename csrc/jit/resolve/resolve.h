@@ -25,6 +25,10 @@ struct NamedValue {
 // "aten::add.Tensor". Empty when there is none.
 std::vector<const OperatorInfo*> operators_named(std::string_view name);
 
+// The same and, behind PyTorch's overloads, the engine's whole operators: passes call those, and so
+// did graphs that were saved before there were overloads.
+std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind);
+
 // Inserts the call. A method's `self` is the first of `args`. Throws a RuntimeError that lists
 // every candidate with why it does not fit.
 Node* emit_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,

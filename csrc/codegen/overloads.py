@@ -1,0 +1,27 @@
+"""generated/overload_table.cpp: PyTorch's overloads of operators that are declared as one here.
+
+The engine has `sum(self, dim=None, keepdim=False, *, dtype=None)` where PyTorch has `sum` and
+`sum.dim_IntList`: graphs are made of PyTorch's (csrc/jit/resolve/overload.h).
+"""
+
+from __future__ import annotations
+
+from model import Operator
+
+HEAD = "// Generated from csrc/ops yaml by csrc/codegen/overloads.py. Do not edit.\n"
+
+
+def rows(op: Operator) -> list[str]:
+    """One per overload: the operator, the schema, and what stands for arguments that it lacks."""
+    given = ", ".join(f'{{"{name}", {value}}}' for name, value in op.given)
+    return [f'    {{"{op.full_name}", "{text}", {{{given}}}}},' for text in op.overloads]
+
+
+def table_cpp(ops: list[Operator]) -> str:
+    """overload_table() of csrc/jit/resolve/overload.h, those of one operator in a row."""
+    lines = [HEAD, '#include "jit/resolve/overload.h"\n', "namespace uh::jit {\n"]
+    lines.append("const std::vector<OverloadRow>& overload_table() {")
+    lines.append("  static const auto* table = new std::vector<OverloadRow>{")
+    lines += [row for op in ops for row in rows(op)]
+    lines.append("  };\n  return *table;\n}\n\n}  // namespace uh::jit\n")
+    return "\n".join(lines)
