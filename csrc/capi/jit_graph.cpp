@@ -300,7 +300,7 @@ int uh_node_outline(uh_graph self, int64_t node, const char* name) {
     Graph& graph = graph_of(self);
     Node* outlined = node_of(self, node);
     check(outlined->blocks().size() == 1, "graph: a node of one block can be outlined");
-    graph.set_insert_point(graph.block());
+    if (graph.insert_point()->owner() == outlined->block(0)) graph.set_insert_point(graph.block());
     take_in(*outlined);
     Attribute attribute;
     attribute.graph = graph.split_off(outlined);

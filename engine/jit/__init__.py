@@ -26,6 +26,7 @@ from engine.jit.frontend.marks import (
     unused,
 )
 from engine.jit.function import ScriptFunction
+from engine.jit.futures import Future, fork, wait
 from engine.jit.graph import Block, Graph, Node, Use, Value
 from engine.jit.interrupt import listen as _listen
 from engine.jit.module import ScriptModule
@@ -39,6 +40,7 @@ __all__ = [
     "Block",
     "Error",
     "Final",
+    "Future",
     "Graph",
     "Node",
     "ScriptFunction",
@@ -49,6 +51,7 @@ __all__ = [
     "Value",
     "annotate",
     "export",
+    "fork",
     "freeze",
     "ignore",
     "is_scripting",
@@ -66,6 +69,7 @@ __all__ = [
     "trace_module",
     "unregister_pass",
     "unused",
+    "wait",
 ]
 
 # As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.

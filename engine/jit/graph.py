@@ -1,44 +1,24 @@
 """Graphs from Python: reading, printing, and changing them in passes of one's own.
 
-`Graph`, `Node`, `Block` and `Value` have the names of `torch._C.Graph` and so on. They name what is in
-the native graph by its number: one that was destroyed is an error that says so. What is read comes from
-a snapshot that is made anew when the graph has changed.
+`Graph` and its parts (parts.py) have the names of `torch._C.Graph` and so on. What is read comes from a
+snapshot that is made anew when the graph has changed.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine.jit.answers import number_of, text_of
+from engine.jit.parts import Block, Node, Use, Value
 from engine.jit.values import Native, to_python
 
-
-def text_of(pointer: Any) -> str:
-    """A text that C returned. Raises: the last error where there is none."""
-    if pointer == ffi.NULL:
-        raise_last()
-    return ffi.string(pointer).decode("utf-8", "replace")
-
-
-def number_of(result: int) -> int:
-    """A number that C returned. Raises: the last error where it is -1."""
-    if result < 0:
-        raise_last()
-    return result
-
-
-@dataclass(frozen=True)
-class Use:
-    """One place where a Value is an input."""
-
-    user: Node
-    offset: int
+__all__ = ["Block", "Graph", "Node", "Use", "Value", "number_of", "text_of"]
 
 
 class Graph:
@@ -57,6 +37,7 @@ class Graph:
             raise_last()
         self._version = -1
         self._rewriting = False
+        self._insert_point: Node | None = None
         self._owner: Any = None  # the module whose methods it calls: a class does not keep them
 
     def __del__(self) -> None:
@@ -166,14 +147,15 @@ class Graph:
 
     def all_nodes(self) -> Iterator[Node]:
         """Every node in order, also inside of blocks."""
-        for node in self.nodes():
-            yield node
-            for block in node.blocks():
-                yield from block.all_nodes()
+        yield from self.block().all_nodes()
 
     def return_node(self) -> Node:
         """The node whose inputs are the graph's outputs."""
-        return self.block().return_node()
+        return self.block().returnNode()
+
+    def param_node(self) -> Node:
+        """The node whose outputs are the graph's inputs."""
+        return self.block().paramNode()
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind, or None."""
@@ -181,8 +163,7 @@ class Graph:
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
         """All nodes of a kind."""
-        nodes = self.all_nodes() if recurse else self.nodes()
-        return [node for node in nodes if node.kind() == kind]
+        return self.block().findAllNodes(kind, recurse)
 
     # Changing
 
@@ -218,12 +199,53 @@ class Graph:
         """The graph returns this Value, too."""
         number_of(lib.uh_graph_add_output(self._handle, value._id))
 
+    def eraseOutput(self, i: int) -> None:
+        """The graph returns one Value less."""
+        block = self.block()
+        number_of(lib.uh_block_drop_return(self._handle, block._id, i))
+
+    def eraseInput(self, i: int) -> None:
+        """One input less. Raises: RuntimeError while it is used."""
+        self.param_node().eraseOutput(i)
+
+    def insertNode(self, node: Node) -> Node:
+        """Moves a node to the insertion point, where one of `create` stands already."""
+        node.moveBefore(self.insertPoint())
+        return node
+
+    def appendNode(self, node: Node) -> Node:
+        """Moves a node to the end."""
+        node.moveBefore(self.return_node())
+        return node
+
+    def prependNode(self, node: Node) -> Node:
+        """Moves a node to the beginning."""
+        first = self.nodes()[0]
+        if first != node:
+            node.moveBefore(first)
+        return node
+
+    def insertPoint(self) -> Node:
+        """The node that new nodes go before: the return node while it is the end."""
+        return self._insert_point or self.return_node()
+
+    @contextmanager
+    def insert_point_guard(self, where: Node | Block) -> Iterator[None]:
+        """New nodes go there within `with`."""
+        before = self.insertPoint()
+        self.setInsertPoint(where)
+        try:
+            yield
+        finally:
+            self.setInsertPoint(before)
+
     def setInsertPoint(self, where: Node | Block) -> None:
         """New nodes go before this node, or to the end of this block."""
         set_point = (
             lib.uh_graph_insert_before if isinstance(where, Node) else lib.uh_graph_insert_at_end
         )
         number_of(set_point(self._handle, where._id))
+        self._insert_point = where if isinstance(where, Node) else where.returnNode()
 
     def create(self, kind: str, inputs: Sequence[Value] = (), outputs: int = 1) -> Node:
         """A new node at the insertion point; its outputs are Tensors until told."""
@@ -244,6 +266,44 @@ class Graph:
         )
         return Node(self, number_of(made))
 
+    def insert(self, name: str, args: Sequence[Value | Any]) -> Value:
+        """What a call of an operator gives: `call` by PyTorch's name and form."""
+        return self.call(name, *args).output()
+
+    def insertGraph(self, other: Graph, inputs: Sequence[Value]) -> list[Value]:
+        """Copies another graph's nodes to the insertion point: what stands for its outputs.
+
+        Raises: ValueError for another number of inputs.
+        """
+        mine = other.inputs()
+        if len(mine) != len(inputs):
+            raise ValueError(f"insertGraph: it has {len(mine)} inputs, and is given {len(inputs)}")
+        stands = dict(zip(mine, inputs, strict=True))
+        for node in other.nodes():
+            copied = self.createClone(node, stands.__getitem__)
+            stands.update(zip(node.outputs(), copied.outputs(), strict=True))
+        return [stands[one] for one in other.outputs()]
+
+    def createClone(self, node: Node, value_map: Callable[[Value], Value]) -> Node:
+        """A copy of a node at the insertion point, with other inputs.
+
+        Raises: RuntimeError for a node with blocks or a graph as an attribute.
+        """
+        if node.blocks() or len(node.attributeNames()) != len(node.attributes()):
+            raise RuntimeError(f"createClone: {node.kind()} has blocks or graphs of its own")
+        if node.kind() == "prim::Constant":
+            constant = node.output().toIValue() if node.attributes() else None
+            return self.insertConstant(constant).node()
+        inputs = [value_map(one) for one in node.inputs()]
+        made = (
+            self.call(_full_name(node), *inputs)
+            if node.schema()
+            else self.create(node.kind(), inputs, node.outputsSize()).copyAttributes(node)
+        )
+        for mine, its in zip(made.outputs(), node.outputs(), strict=True):
+            mine.copyMetadata(its)
+        return made
+
     def insertConstant(self, value: Any) -> Value:
         """A constant at the insertion point."""
         native = Native([value])
@@ -253,243 +313,11 @@ class Graph:
         return one if isinstance(one, Value) else self.insertConstant(one)
 
 
+def _full_name(node: Node) -> str:
+    """The operator with its overload: "aten::add.Tensor"."""
+    schema = node.schema()
+    space = node.kind().partition("::")[0]
+    return f"{space}::{schema.partition('(')[0]}"
+
+
 setattr(Graph, "str", Graph.text)  # noqa: B010  (PyTorch's name, which in the class would hide str)
-
-
-class _Part:
-    """What is named by a number within a graph."""
-
-    __slots__ = ("_graph", "_id")
-    _table = ""
-
-    def __init__(self, graph: Graph, number: int) -> None:
-        self._graph, self._id = graph, number
-
-    def _data(self) -> dict[str, Any]:
-        self._graph._read()
-        found: dict[str, Any] | None = getattr(self._graph, self._table).get(self._id)
-        if found is None:
-            what = type(self).__name__.lower()
-            raise RuntimeError(f"graph: {what} {self._id} is not there (any more)")
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._id == self._id
-
-    def __hash__(self) -> int:
-        return hash(self._id)
-
-
-class Value(_Part):
-    """What a node makes, or a block begins with."""
-
-    __slots__ = ()
-    _table = "_values"
-
-    def debugName(self) -> str:
-        """What the text says behind %."""
-        return str(self._data()["name"])
-
-    def type(self) -> str:
-        """The text of its type: "Tensor", "Float(2, 3)", "int[]"."""
-        return str(self._data()["type"])
-
-    def node(self) -> Node:
-        """The node that makes it."""
-        return Node(self._graph, self._data()["node"])
-
-    def offset(self) -> int:
-        """Which of the node's outputs it is."""
-        return int(self._data()["offset"])
-
-    def uses(self) -> list[Use]:
-        """Where it is an input."""
-        self._data()
-        return [Use(Node(self._graph, n), i) for n, i in self._graph._uses.get(self._id, [])]
-
-    def origins(self) -> list[int]:
-        """The numbers of the Values that it was made from, in this graph or one before it."""
-        return list(self._data()["origins"])
-
-    def unique(self) -> int:
-        """Its number: no other Value of the process has it."""
-        return self._id
-
-    def toIValue(self) -> Any:
-        """The value of a constant; None for what is none (and for None)."""
-        slot = ffi.new("uh_value *")
-        found = number_of(lib.uh_value_constant(self._graph._handle, self._id, slot))
-        return to_python(slot) if found else None
-
-    def setType(self, type: str) -> Value:
-        """Gives it another type, by its text."""
-        number_of(lib.uh_value_set_type(self._graph._handle, self._id, type.encode()))
-        return self
-
-    def setDebugName(self, name: str) -> Value:
-        """Gives it a name, made unique within the graph."""
-        number_of(lib.uh_value_set_name(self._graph._handle, self._id, name.encode()))
-        return self
-
-    def replaceAllUsesWith(self, other: Value) -> None:
-        """Every use becomes one of `other`."""
-        number_of(lib.uh_value_replace(self._graph._handle, self._id, other._id))
-
-    def replaceAllUsesAfterNodeWith(self, node: Node, other: Value) -> None:
-        """Every use behind `node` becomes one of `other`."""
-        number_of(lib.uh_value_replace_after(self._graph._handle, self._id, node._id, other._id))
-
-    def __repr__(self) -> str:
-        return f"%{self.debugName()} : {self.type()}"
-
-
-class Node(_Part):
-    """One operation."""
-
-    __slots__ = ()
-    _table = "_nodes"
-
-    def kind(self) -> str:
-        """Such as "aten::add" or "prim::If"."""
-        return str(self._data()["kind"])
-
-    def schema(self) -> str:
-        """The operator's schema; "" for what is none."""
-        return str(self._data().get("schema", ""))
-
-    def inputs(self) -> list[Value]:
-        """The inputs, in order."""
-        return [Value(self._graph, i) for i in self._data()["inputs"]]
-
-    def outputs(self) -> list[Value]:
-        """The outputs, in order."""
-        return [Value(self._graph, value["id"]) for value in self._data()["outputs"]]
-
-    def input(self, i: int = 0) -> Value:
-        """One input."""
-        return self.inputs()[i]
-
-    def output(self, i: int = 0) -> Value:
-        """One output."""
-        return self.outputs()[i]
-
-    def blocks(self) -> list[Block]:
-        """The blocks of an If or Loop."""
-        return [Block(self._graph, block["id"]) for block in self._data()["blocks"]]
-
-    def owningBlock(self) -> Block:
-        """The block that it stands in."""
-        return Block(self._graph, self._data()["block"])
-
-    def attributes(self) -> dict[str, str]:
-        """The attributes as the graph's text writes them."""
-        return dict(self._data()["attributes"])
-
-    def hasAttribute(self, name: str) -> bool:
-        """Whether it has an attribute of that name."""
-        return name in self._data()["attributes"]
-
-    def sourceRange(self) -> str:
-        """ "file:line:column" of the source that it comes from; "" when there is none."""
-        span = self._data()["span"]
-        return f"{span[0]}:{span[1]}:{span[2]}" if span else ""
-
-    def moveBefore(self, other: Node) -> None:
-        """Moves it before another node."""
-        number_of(lib.uh_node_move(self._graph._handle, self._id, other._id))
-
-    def replaceInput(self, i: int, value: Value) -> None:
-        """Another Value as an input."""
-        number_of(lib.uh_node_set_input(self._graph._handle, self._id, i, value._id))
-
-    def addInput(self, value: Value) -> Value:
-        """One more input, as the last."""
-        at = len(self._data()["inputs"])
-        number_of(lib.uh_node_insert_input(self._graph._handle, self._id, at, value._id))
-        return value
-
-    def removeInput(self, i: int) -> None:
-        """One input less."""
-        number_of(lib.uh_node_drop_input(self._graph._handle, self._id, i))
-
-    def addOutput(self, type: str = "Tensor") -> Value:
-        """One more output."""
-        made = lib.uh_node_add_output(self._graph._handle, self._id, type.encode())
-        return Value(self._graph, number_of(made))
-
-    def addBlock(self) -> Block:
-        """One more block."""
-        return Block(self._graph, number_of(lib.uh_node_add_block(self._graph._handle, self._id)))
-
-    def setAttribute(self, name: str, value: Any) -> Node:
-        """Sets an attribute to a number, text, list, tensor... or a Graph."""
-        if isinstance(value, Graph):
-            done = lib.uh_node_set_graph(
-                self._graph._handle, self._id, name.encode(), value._handle
-            )
-        else:
-            native = Native([value])
-            done = lib.uh_node_set_attribute(
-                self._graph._handle, self._id, name.encode(), native.array
-            )
-        number_of(done)
-        return self
-
-    def removeAttribute(self, name: str) -> Node:
-        """Drops an attribute, if it is there."""
-        number_of(lib.uh_node_drop_attribute(self._graph._handle, self._id, name.encode()))
-        return self
-
-    def destroy(self) -> None:
-        """Takes it out of the graph. Raises: RuntimeError while an output is used."""
-        number_of(lib.uh_node_destroy(self._graph._handle, self._id))
-
-    def __repr__(self) -> str:
-        outputs = ", ".join(map(repr, self.outputs()))
-        inputs = ", ".join(f"%{value.debugName()}" for value in self.inputs())
-        attributes = ", ".join(f"{k}={v}" for k, v in self.attributes().items())
-        return f"{outputs} = {self.kind()}{f'[{attributes}]' if attributes else ''}({inputs})"
-
-
-class Block(_Part):
-    """A sequence of nodes: a graph's, or one of an If or Loop."""
-
-    __slots__ = ()
-    _table = "_blocks"
-
-    def inputs(self) -> list[Value]:
-        """Its parameters."""
-        return [Value(self._graph, value["id"]) for value in self._data()["params"]]
-
-    def outputs(self) -> list[Value]:
-        """What it returns."""
-        return [Value(self._graph, i) for i in self._data()["returns"]]
-
-    def nodes(self) -> list[Node]:
-        """Its nodes, in order, without those of blocks inside."""
-        return [Node(self._graph, node["id"]) for node in self._data()["nodes"]]
-
-    def all_nodes(self) -> Iterator[Node]:
-        """Its nodes in order, also inside of blocks."""
-        for node in self.nodes():
-            yield node
-            for block in node.blocks():
-                yield from block.all_nodes()
-
-    def return_node(self) -> Node:
-        """The node whose inputs it returns."""
-        return Node(self._graph, self._data()["return"])
-
-    def owningNode(self) -> Node | None:
-        """The If or Loop around it; None for a graph's own."""
-        owner = self._data()["owner"]
-        return None if owner is None else Node(self._graph, owner)
-
-    def addInput(self, name: str = "", type: str = "Tensor") -> Value:
-        """One more parameter."""
-        made = lib.uh_block_add_param(self._graph._handle, self._id, name.encode(), type.encode())
-        return Value(self._graph, number_of(made))
-
-    def registerOutput(self, value: Value) -> None:
-        """One more Value that it returns."""
-        number_of(lib.uh_block_add_return(self._graph._handle, self._id, value._id))

@@ -149,6 +149,7 @@ class Code final : public RefCounted {
   std::vector<InputGuard> guards_;
   std::vector<Ref<ScalarProgram>> programs_;
   std::vector<Ref<FusionGroup>> groups_;
+  std::vector<Ref<RefCounted>> forks_;  // whose operators it calls
   size_t register_count_ = 0, input_count_ = 0, output_count_ = 0;
   size_t bail_out_ = 0;   // pc of BAIL_OUT
   bool watched_ = false;  // compiled without scalar programs

@@ -13,6 +13,7 @@
 #include "jit/resolve/signature.h"
 #include "jit/run/code.h"
 #include "jit/run/compile_uses.h"
+#include "jit/run/fork.h"
 #include "jit/run/host_function.h"
 #include "jit/scalar/region.h"
 #include "jit/text/print.h"
@@ -358,6 +359,13 @@ class Compiler {
     } else if (kind == "prim::FusionGroup") {
       code_->groups_.push_back(fusion_group_of(*node));
       emit(Opcode::kFused, code_->groups_.size() - 1, n);
+    } else if (kind == "prim::fork") {
+      const Attribute* sub = node->attribute("Subgraph");
+      check(sub && sub->graph, "compile: prim::fork without a subgraph");
+      Ref<Fork> fork = make_ref<Fork>(sub->graph, node->output()->type());
+      const Code::Operator called{&fork->op(), nullptr, true, false};
+      code_->forks_.push_back(std::move(fork));
+      emit(Opcode::kOp, index_of(code_->operators_, called), n, nullptr);
     } else if (kind == "prim::Uninitialized") {
       // Nobody reads it, but it is handed on: to loops of machine code, which want a number.
       const Type& type = *node->output()->type();

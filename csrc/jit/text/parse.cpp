@@ -38,11 +38,11 @@ class GraphReader {
       const std::string name(cursor_.word("the name of a subgraph", ":"));
       const auto it = groups_.find(name);
       if (it == groups_.end()) cursor_.refuse(from, message("no node is a ", name));
-      Node* node = it->second;
+      Node* node = it->second.node;
+      depth_ = it->second.depth + 1;
       groups_.erase(it);
       cursor_.expect("=");
       cursor_.expect("graph");
-      within_group_ = true;
       node->set_attribute("Subgraph", Attribute{{}, graph(), {}, {}});
     }
     if (!cursor_.done()) cursor_.wrong("'with' or the end of the text");
@@ -175,14 +175,18 @@ class GraphReader {
     if (kind.find("::") == std::string::npos || kind == "prim::Param" || kind == "prim::Return")
       cursor_.refuse(at_kind, message("'", kind, "' is no kind of a node"));
     const std::string_view group = group_kind(kind);
-    if (within_group_ && !group.empty()) cursor_.refuse(at_kind, "a group holds no group");
+    if (depth_ > 0 && group == "prim::FusionGroup")
+      cursor_.refuse(at_kind, "a group holds no group");
+    if (depth_ == kMostNested && !group.empty())
+      cursor_.refuse(at_kind, "subgraphs are nested too deeply");
     Node* node = graph_->create(Symbol(group.empty() ? std::string_view(kind) : group), {}, 0);
     node->append_to(block);
     const std::vector<size_t> places = attributes(*node);
     for (Value* value : uses()) node->add_input(value);
-    if (!group.empty() && !groups_.emplace(kind, node).second)
+    if (!group.empty() && !groups_.emplace(kind, Group{node, depth_}).second)
       cursor_.refuse(at_kind, message("there are two nodes ", kind));
     if (group.empty()) resolve(*node, at_kind, outputs.size());
+    scope_of(*node);
     comment(node);
     while (block_follows()) inner_block(*node);
     for (Declared& output : outputs) {
@@ -222,7 +226,7 @@ class GraphReader {
       return;
     }
     if (is_kind(kind)) return;
-    for (const OperatorInfo* op : operators_named(kind)) {
+    for (const OperatorInfo* op : operators_in_texts(kind)) {
       if (outputs != 0 || signature_of(*op).given_back.empty()) continue;
       if (!check_arguments(*op, given).empty()) continue;
       node.set_op(op);
@@ -288,6 +292,20 @@ class GraphReader {
     }
   }
 
+  // ", scope: __module.block/__module.block.linear", up to the comment or the end of the line.
+  void scope_of(Node& node) {
+    if (!cursor_.eat(',')) return;
+    cursor_.expect("scope");
+    cursor_.expect(":");
+    cursor_.peek();
+    const size_t from = cursor_.at();
+    for (char c = cursor_.raw(); c > ' ' && c != '#'; c = cursor_.raw())
+      cursor_.go(cursor_.at() + 1);
+    const std::string_view scope = cursor_.since(from);
+    if (scope.empty()) cursor_.wrong("the modules of a scope");
+    node.set_scope(std::string(scope));
+  }
+
   // "# file.py:12:4": the span of the node. Any other comment says nothing.
   void comment(Node* node = nullptr) {
     if (!cursor_.eat('#')) return;
@@ -326,9 +344,14 @@ class GraphReader {
   Cursor& cursor_;
   const std::vector<IValue>* constants_;
   Graph* graph_ = nullptr;
-  bool within_group_ = false;  // else graphs nest as deep as the text is long
+  static constexpr int kMostNested = 50;
+  int depth_ = 0;  // of the graph that is being read: of one that a node of it holds, one more
   std::unordered_map<std::string, Value*> values_;
-  std::unordered_map<std::string, Node*> groups_;
+  struct Group {
+    Node* node;
+    int depth;
+  };
+  std::unordered_map<std::string, Group> groups_;
   std::unordered_map<std::string, Ref<Source>> sources_;
 };
 

@@ -56,6 +56,7 @@ from engine.jit.frontend import (  # noqa: F401  (each registers what it compile
     calls,
     contexts,
     expressions,
+    forks,
     indexing,
     loops,
     statements,

@@ -1,0 +1,43 @@
+#include "jit/builtins/futures.h"
+
+#include <exception>
+
+#include "jit/builtins/define.h"
+
+namespace uh::jit {
+namespace {
+
+struct Ending final : RefCounted {
+  std::exception_ptr error;
+};
+
+}  // namespace
+
+IValue begun(Ref<RefCounted> type, const std::function<IValue()>& call) {
+  Ref<Ending> ending = make_ref<Ending>();
+  Ending& how = *ending;
+  IValue future = make_container<Object>(std::move(type), Ref<RefCounted>(std::move(ending)), 1);
+  try {
+    future.object()->slots[0] = call();
+  } catch (const Error&) {
+    how.error = std::current_exception();
+  }
+  future.object()->written();
+  return future;
+}
+
+const IValue& waited(const IValue& future) {
+  const Object* object = future.object();
+  const auto* how = object ? dynamic_cast<const Ending*>(object->methods.get()) : nullptr;
+  if (!how) wrong_argument(future, "Future");
+  if (how->error) std::rethrow_exception(how->error);
+  return object->slots[0];
+}
+
+void define_futures() {
+  // It raises what the call raised: not to be dropped, nor done where there was no wait.
+  define("wait(Future(t) self) -> t", boxed<[](const IValue& self) { return waited(self); }>,
+         kEffect);
+}
+
+}  // namespace uh::jit

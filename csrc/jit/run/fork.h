@@ -1,0 +1,41 @@
+// Fork: what a prim::fork node runs: its subgraph, as a function of its own.
+//
+// What: calling its operator begins the subgraph and gives a Future (builtins/futures.h).
+// Invariant: what the subgraph raises does not leave the node: it waits in the future. If violated:
+// an error comes where a program does not expect it, before wait().
+#pragma once
+
+#include "dispatch/operator.h"
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+class Function;
+
+class Fork final : public RefCounted {
+ public:
+  Fork(GraphRef subgraph, TypeRef future);
+  ~Fork() override;
+
+  // What the interpreter calls, with a stack of nothing but the arguments.
+  OperatorInfo& op() { return op_; }
+
+ private:
+  class Op final : public OperatorInfo {
+   public:
+    explicit Op(Fork& owner) : OperatorInfo("fork(...) -> Any"), owner_(owner) {
+      set_name_space("prim");
+    }
+    void call_boxed(Stack& stack) override { owner_.run(stack); }
+
+   private:
+    Fork& owner_;
+  };
+  void run(Stack& stack) const;
+
+  Op op_;
+  const Ref<Function> function_;
+  const TypeRef future_;
+};
+
+}  // namespace uh::jit

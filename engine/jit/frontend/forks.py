@@ -1,0 +1,63 @@
+"""`jit.fork` and `jit.wait` in compiled code: prim::fork with what it begins as a graph, aten::wait."""
+
+from __future__ import annotations
+
+import ast
+
+from engine._native import lib
+from engine.jit import futures
+from engine.jit.answers import number_of
+from engine.jit.frontend.builtins import rule
+from engine.jit.frontend.calls import call
+from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.types import Type, future_of
+from engine.jit.frontend.values import Expression
+
+
+class _Evaluated(ast.expr):
+    """An expression of the program that was compiled before, in another block."""
+
+    def __init__(self, found: Expression) -> None:
+        super().__init__()
+        self.found = found
+
+
+@compiles(_Evaluated)
+def _evaluated(c: Context, tree: _Evaluated, hint: Type | None) -> Expression:
+    return tree.found
+
+
+def _before(c: Context, tree: ast.expr) -> ast.expr:
+    """An argument, known outside of the call; a list or dictionary gets its type in the call."""
+    if isinstance(tree, (ast.List, ast.Dict, ast.Starred)):
+        return tree
+    return ast.copy_location(_Evaluated(expression(c, tree)), tree)
+
+
+@rule(futures.fork)
+def _fork(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    if not tree.args or isinstance(tree.args[0], ast.Starred):
+        refuse(
+            c.source, tree, "fork of nothing isn't supported", "jit.fork(function, arguments...)"
+        )
+    callee = expression(c, tree.args[0])
+    args = [_before(c, one) for one in tree.args[1:]]
+    options = [ast.keyword(one.arg, _before(c, one.value)) for one in tree.keywords]
+    inner = ast.copy_location(ast.Call(tree.args[0], args, options), tree)
+    node = c.builder.node(tree, "prim::fork", (), ())
+    block = node.add_block()
+    with c.builder.inside(block):
+        made = c.as_value(tree, call(c, inner, callee))
+        c.builder.returns(block, [made])
+    future = node.add_output(future_of(made.type))
+    number_of(lib.uh_node_outline(c.builder.handle, node.id, b"Subgraph"))
+    return future
+
+
+@rule(futures.wait)
+def _wait(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+    if len(tree.args) != 1 or tree.keywords:
+        refuse(c.source, tree, "wait of several futures isn't supported", "wait for each")
+    return c.builder.call(tree, "aten::wait", [value(c, tree.args[0])])

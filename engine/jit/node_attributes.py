@@ -1,0 +1,39 @@
+"""Attributes of nodes: what a graph's text writes of them, as values."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from engine.tensor import Tensor
+
+# PyTorch asks a node for an attribute by letters for its kind, and sets it by the same with a _.
+LETTERS: dict[str, Any] = {
+    "i": int,
+    "f": float,
+    "s": str,
+    "t": Tensor,
+    "is": (list, tuple),
+    "fs": (list, tuple),
+    "ss": (list, tuple),
+    "ts": (list, tuple),
+    "ival": object,
+}
+
+
+def letter_of(value: Any) -> str:
+    """ "i", "f", "s" or "t"; "ival" for anything else."""
+    return next((one for one in "ifst" if isinstance(value, LETTERS[one])), "ival")
+
+
+def value_of(text: str) -> Any:
+    """The value that a graph's text writes so: numbers, texts and lists; any other text itself.
+
+    >>> value_of('"forward"'), value_of("[1, 2]"), value_of("2.")
+    ('forward', [1, 2], 2.0)
+    """
+    try:
+        return ast.literal_eval(re.sub(r"(?<=\d\.)(?=[\],\s]|$)", "0", text))
+    except (ValueError, SyntaxError):
+        return text
