@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from lessons._runner.process import run_program
 from lessons._runner.runner import Runner
 
 LISTING = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CPP = re.compile(r"^```cpp\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def step_of(name: str, title: str) -> Step:
@@ -42,7 +44,7 @@ def after(name: str, title: str, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     program = folder / "program.py"
     program.write_text(step_of(name, title).code, encoding="utf-8")
     monkeypatch.chdir(folder)
-    return runpy.run_path(str(program))
+    return runpy.run_path(str(program), run_name="program")
 
 
 def test_every_look_at_what_runs_is_tried_here() -> None:
@@ -139,6 +141,28 @@ def test_the_c_program_says_what_python_says(tmp_path: Path) -> None:
     assert python.split()[1:] == native.split()[1:]
     assert "refused" in torn
     assert "libpython" not in outcome.stdout
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+def test_the_cpp_program_says_what_python_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # no C compiler: that program has its own test
+    title = "Without Python"
+    names = after("27_saving_and_running_without_python", title, tmp_path, monkeypatch)
+    monkeypatch.undo()
+    (source,) = CPP.findall(step_of("27_saving_and_running_without_python", title).text)
+    (tmp_path / "main.cpp").write_text(source, encoding="utf-8")
+    library = names["library"]
+    flags = [f"-I{names['headers']}", f"-L{library}", "-lunderhood", f"-Wl,-rpath,{library}"]
+    build = ["g++", "-std=c++20", "main.cpp", "-o", "main", *flags]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    said = subprocess.run(
+        ["./main", "net.safetensors"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
+    engine = names["engine"]
+    wanted = names["net"](engine.tensor([[1.0, 2.0, 3.0]]))[0].tolist()
+    assert [float(word) for word in said.split()] == pytest.approx(wanted, abs=1e-6)
 
 
 def test_without_a_compiler_the_step_says_so(
