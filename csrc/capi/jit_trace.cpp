@@ -30,6 +30,15 @@ int uh_jit_trace_record(const char* full_name, const uh_value* args, int64_t n, 
     Tracing::current().record(full_name, arguments, take(result));
   });
 }
+int uh_jit_trace_enter(uh_box module) {
+  return done([&] {
+    check(module != 0, "trace: the module is 0");
+    Tracing::current().enter(Ref<Container>::share(reinterpret_cast<Container*>(module)));
+  });
+}
+int uh_jit_trace_leave(void) {
+  return done([&] { Tracing::current().leave(); });
+}
 int uh_jit_trace_pause(int paused) {
   return done([&] {
     Tracing::current();  // there is one

@@ -21,6 +21,10 @@ void uh_jit_trace_forget_arguments(void);
 int uh_jit_trace_names(const char* const* names, const uh_handle* tensors, int64_t n);
 /* A builtin (`aten::to.dtype`) that made `result` of these; it is not run. */
 int uh_jit_trace_record(const char* full_name, const uh_value* args, int64_t n, uh_handle result);
+/* What is recorded between them is what this module does, which is within that of
+ * uh_jit_trace_self: a method of its own, when the trace has ended. */
+int uh_jit_trace_enter(uh_box module);
+int uh_jit_trace_leave(void);
 /* While it is paused, what this thread's operators do is not recorded. */
 int uh_jit_trace_pause(int paused);
 /* cdef end */

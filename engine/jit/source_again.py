@@ -39,7 +39,7 @@ class _Writer:
         self.inline: set[int] = set()  # nodes
         self._scan(block)
         self.texts: dict[int, str] = {}  # how a value is written
-        self.waiting: set[int] = set()  # values that are written where they are used
+        self.waiting: dict[int, None] = {}  # values that are written where they are used, in order
         self.tensors: dict[Any, int] = {}  # constants, in the order of their first use
         self.taken: set[str] = set()
         self.numbers: dict[str, int] = {}  # stem -> the next number to try
@@ -54,7 +54,7 @@ class _Writer:
                 self.made_by[one["id"]] = node
             for value in node["inputs"]:
                 self.uses.setdefault(value, []).append((node, block))
-            for inner in node["blocks"]:
+            for inner in _inside(node):
                 self._read(inner)
         for value in block["returns"]:
             self.uses.setdefault(value, []).append((_RETURN, block))
@@ -85,13 +85,13 @@ class _Writer:
 
         inputs(block["returns"], before(len(nodes)))
         for node in reversed(nodes):
-            for inner in node["blocks"]:
+            for inner in _inside(node):
                 self._scan(inner)
             if node["id"] not in self.inline:
                 inputs(node["inputs"], before(places[node["id"]]))
 
     def _may_be_inline(self, node: Data) -> bool:
-        if len(node["outputs"]) != 1 or node["blocks"] or node["kind"] == "prim::isinstance":
+        if len(node["outputs"]) != 1 or node["kind"] == "prim::isinstance" or _inside(node):
             return False
         (value,) = node["outputs"]
         uses = self.uses.get(value["id"], [])
@@ -137,7 +137,7 @@ class _Writer:
             self._constant(node)
         self._nodes(self.block, 1)
         self._split(self.block["returns"], 1)
-        results = [self.texts[value] for value in self.block["returns"]]
+        results = [self._used(value) for value in self.block["returns"]]
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
         self._say(1, f"return {result}")
         types = [annotation(self.types[value]) for value in self.block["returns"]]
@@ -152,7 +152,7 @@ class _Writer:
         """All constants, in the order of their first use."""
         for node in block["nodes"]:
             yield from self._constants_of(node["inputs"], seen)
-            for inner in node["blocks"]:
+            for inner in _inside(node):
                 yield from self._constants(inner, seen)
         yield from self._constants_of(block["returns"], seen)
 
@@ -180,16 +180,18 @@ class _Writer:
                 self._if(node, level)
             elif node["kind"] == "prim::Loop":
                 self._loop(node, level)
+            elif node["kind"] == "prim::fork":
+                self._fork(node, level)
             elif not _constant_like(node):
                 self._plain(node, level)
 
     def _plain(self, node: Data, level: int) -> None:
         self._split(node["inputs"], level)
-        text = expression(node, [self.texts[value] for value in node["inputs"]], self.types)
+        text = expression(node, [self._used(value) for value in node["inputs"]], self.types)
         outputs = node["outputs"]
         if node["id"] in self.inline:
             self.texts[outputs[0]["id"]] = text
-            self.waiting.add(outputs[0]["id"])
+            self.waiting[outputs[0]["id"]] = None
         elif not outputs:
             self._say(level, text)
         else:
@@ -198,23 +200,36 @@ class _Writer:
             self._say(level, f"{names}{', ' if unpacks else ' '}= {text}")
 
     def _split(self, values: Sequence[int], level: int) -> None:
-        """Lines for the values up to the last one that is too long to stand within a line."""
-        waiting = [value for value in values if value in self.waiting]
-        long = [len(self.texts[value]) + 2 * level >= _LONG for value in waiting]
-        for value, _ in zip(waiting, range(_last(long) + 1), strict=False):
-            text = self.texts[value]
-            self.waiting.discard(value)
-            named = next(o for o in self.made_by[value]["outputs"] if o["id"] == value)
-            self._say(level, f"{self._name(named)} = {text}")
+        """Lines for the values up to the last one that is too long to stand within a line, and for
+        what waits since before it: things keep their order."""
+        long = [
+            value
+            for value in values
+            if value in self.waiting and len(self.texts[value]) + 2 * level >= _LONG
+        ]
+        order = {value: place for place, value in enumerate(self.waiting)}
+        last = max((order[value] for value in long), default=-1)
+        for value in list(self.waiting)[: last + 1]:
+            self._line_for(value, level)
+
+    def _line_for(self, value: int, level: int) -> None:
+        text = self._used(value)
+        named = next(o for o in self.made_by[value]["outputs"] if o["id"] == value)
+        self._say(level, f"{self._name(named)} = {text}")
+
+    def _used(self, value: int) -> str:
+        """The text of a value, which is written now."""
+        self.waiting.pop(value, None)
+        return self.texts[value]
 
     def _assign(self, level: int, names: Sequence[str], values: Sequence[int]) -> None:
         if names:
-            texts = ", ".join(self.texts[value] for value in values)
+            texts = ", ".join(map(self._used, values))
             self._say(level, f"{', '.join(names)} = {texts}")
 
     def _if(self, node: Data, level: int) -> None:
         self._split(node["inputs"], level)
-        condition = self.texts[node["inputs"][0]]
+        condition = self._used(node["inputs"][0])
         outputs = node["outputs"]
         names = [self._name(one) for one in outputs]
         for word, block in zip((f"if {condition}:", "else:"), node["blocks"], strict=True):
@@ -229,6 +244,20 @@ class _Writer:
                 self._assign(level + 1, names, block["returns"])
             if len(self.lines) == there:
                 self._say(level + 1, "pass")
+
+    def _fork(self, node: Data, level: int) -> None:
+        """What a call that is begun does stands in a function within."""
+        for value in node["inputs"]:
+            if value in self.waiting:
+                self._line_for(value, level)
+        (block,) = _inside(node)
+        self._share(block["params"], [self._used(one) for one in node["inputs"]])
+        function = self._name({"id": -1, "name": "__forked_function"})
+        self._say(level, f"def {function}():")
+        self._nodes(block, level + 1)
+        self._split(block["returns"], level + 1)
+        self._say(level + 1, f"return {self._used(block['returns'][0])}")
+        self._say(level, f"{self._name(node['outputs'][0])} = fork({function})")
 
     def _differs(self, value: int, wanted: Data) -> bool:
         given = annotation(self.types[value])
@@ -249,12 +278,12 @@ class _Writer:
         for name, value, output in zip(names, carried, node["outputs"], strict=True):
             differs = annotation(self.types[value]) != annotation(output["type"])
             of = f": {annotation(output['type'])}" if differs else ""
-            self._say(level, f"{name}{of} = {self.texts[value]}")
-        endless = self.texts[count] == _ENDLESS
+            self._say(level, f"{name}{of} = {self._used(value)}")
+        endless = self._used(count) == _ENDLESS
         always = self.texts[start] == "True" and self._is_true(condition)
         if endless and not always:
             going = self._name({"id": -1, "name": ""})
-            self._say(level, f"{going} = {self.texts[start]}")
+            self._say(level, f"{going} = {self._used(start)}")
             self._say(level, f"while {going}:")
             names, returned = [going, *names], [condition, *returned]
         else:
@@ -270,10 +299,13 @@ class _Writer:
             self._say(level + 1, "pass")
 
 
+def _inside(node: Data) -> list[Data]:
+    """The blocks of a node; of a fork that of what it begins."""
+    if node["kind"] == "prim::fork":
+        return [node["graphs"]["Subgraph"]["block"]]
+    blocks: list[Data] = node["blocks"]
+    return blocks
+
+
 def _constant_like(node: Data) -> bool:
     return node["kind"] in ("prim::Constant", "prim::Uninitialized")
-
-
-def _last(flags: Sequence[bool]) -> int:
-    """The place of the last True; -1."""
-    return max((i for i, one in enumerate(flags) if one), default=-1)

@@ -20,6 +20,7 @@ from engine.jit.trace_tensors import paused, record_call
 from engine.tensor import Tensor
 
 _LAYERS = "engine.nn.modules"  # of our own modules, those that users read
+_NAMING = "engine.nn.functional"  # and those whose parameters give names to what they get
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 _READ = (
@@ -128,9 +129,21 @@ class Frames:
         if by_user and frame.f_code in _CONSTANTS:
             if not isinstance(frame.f_locals["data"], Tensor):
                 return _Constant(frame.f_code is _code(creation.tensor))
-        elif by_user or str(frame.f_globals.get("__name__", "")).startswith("engine._generated"):
+            return None
+        module = str(frame.f_globals.get("__name__", ""))
+        if by_user or module.startswith("engine._generated"):
             self._give(frame, by_user)
+        if module.startswith(_NAMING):
+            self._tell_names(frame)
+            return self._in_functional
         return None
+
+    def _in_functional(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            self._tell_names(frame)
+        elif event == "return":
+            self._event(frame, event, argument)
+        return self._in_functional
 
     def _at(self, frame: FrameType) -> None:
         file = frame.f_code.co_filename
@@ -138,6 +151,9 @@ class Frames:
             text = "".join(linecache.getlines(file))
             self._sources[file] = lib.uh_source_new(file.encode(), 1, text.encode())
         lib.uh_jit_trace_span(self._sources[file], frame.f_lineno, 0, frame.f_lineno, 0)
+        self._tell_names(frame)
+
+    def _tell_names(self, frame: FrameType) -> None:
         named = [
             (name.encode(), value._h)
             for name, value in frame.f_locals.items()

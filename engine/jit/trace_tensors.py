@@ -32,7 +32,7 @@ _tracing = 0
 _before: dict[str, Any] = {}
 
 
-def _here() -> bool:
+def recording() -> bool:
     """Whether this thread records what it does."""
     return getattr(_live, "depth", 0) == 1
 
@@ -40,7 +40,7 @@ def _here() -> bool:
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
     """Within it nothing is recorded."""
-    if not _here():
+    if not recording():
         yield
         return
     lib.uh_jit_trace_pause(1)
@@ -97,19 +97,19 @@ def _sizes_of(tensor: Tensor) -> Size:
 
 
 def _shape(self: Tensor) -> Any:
-    if _here() and _wants_tensors(sys._getframe(1)):
+    if recording() and _wants_tensors(sys._getframe(1)):
         return _sizes_of(self)
     return _before["shape"].fget(self)
 
 
 def _size(self: Tensor, dim: int | None = None) -> Any:
-    if _here() and _wants_tensors(sys._getframe(1)):
+    if recording() and _wants_tensors(sys._getframe(1)):
         return _sizes_of(self) if dim is None else _size_of(self, b"size", dim)
     return _before["size"](self, dim)
 
 
 def _numel(self: Tensor) -> Any:
-    if _here() and _wants_tensors(sys._getframe(1)):
+    if recording() and _wants_tensors(sys._getframe(1)):
         return _size_of(self, b"numel")
     return _before["numel"](self)
 
@@ -119,7 +119,7 @@ def _numel(self: Tensor) -> Any:
 
 def _to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     made: Tensor
-    if not _here():
+    if not recording():
         made = _before["to"](self, *args, **options)
         return made
     kind, place, copy, order = casts.parse_to(args, options)
@@ -144,7 +144,7 @@ def _record_to(
 def _cast(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
         made: Tensor
-        if not _here() or memory_format is not preserve_format:
+        if not recording() or memory_format is not preserve_format:
             made = _before[name](self, memory_format)
             return made
         with paused():
@@ -157,7 +157,7 @@ def _cast(name: str) -> Callable[..., Tensor]:
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     made: Tensor
-    if not _here():
+    if not recording():
         made = _before["type_as"](self, other)
         return made
     with paused():
@@ -170,7 +170,7 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _getitem(self: Tensor, index: Any) -> Tensor:
-    if _here():
+    if recording():
         items = _items(index)
         if items is not None and _needed(items) <= self.dim():
             view, advanced = _picked(self, items)
@@ -180,7 +180,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
-    items = _items(index) if _here() else None
+    items = _items(index) if recording() else None
     if items is None or _needed(items) > self.dim():
         _before["__setitem__"](self, index, value)
         return
@@ -308,4 +308,4 @@ def _remove() -> None:
         setattr(Tensor, name, method)
 
 
-__all__ = ["followed", "paused", "record_call"]
+__all__ = ["followed", "paused", "record_call", "recording"]

@@ -16,6 +16,13 @@ from engine.nn import Module
 from engine.tensor import Tensor
 
 
+class TracedModule(ScriptModule):
+    """What a trace makes of a module, and of each one below it."""
+
+    def _get_name(self) -> str:
+        return self.original_name
+
+
 def trace_module(
     module: Module,
     inputs: dict[str, Any],
@@ -23,27 +30,30 @@ def trace_module(
     tolerance: float,
     strict: bool = True,
 ) -> ScriptModule:
-    """A ScriptModule whose methods are the traces; submodules keep their tensors, without methods,
-    and those that were compiled before keep these too."""
-    box, native = _object(module, {})
+    """A ScriptModule whose methods are the traces.
+
+    What was called of submodules are methods of theirs: forward, forward1, ... Those that were
+    compiled before keep what they have.
+    """
+    tree = _Tree(module)
     signatures: dict[str, inspect.Signature] = {}
     examples: dict[str, tuple[Any, ...]] = {}
+    told = tree.methods()
     for name, given in inputs.items():
         args = (given,) if isinstance(given, Tensor) else tuple(given)
         method = module if name == "forward" else getattr(module, name)
         names = _parameter_names(getattr(module, name), len(args))
-        graph, _ = record(_named(method, names), args, name, box.handle, strict)
+        graph, _ = record(_named(method, names), args, name, tree.box, tree.objects, strict)
         try:
             function = NativeFunction.of(name, graph)
         finally:
             lib.uh_graph_release(graph)
-        native.add_method(name, function)
+        tree.native.add_method(name, function)
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signatures[name] = inspect.Signature([inspect.Parameter(one, kind) for one in names])
         examples[name] = args
-        code = getattr(type(module).forward, "__code__", None)
-        function.tell("trace", code.co_filename if code else "", {"name": class_name(module)})
-    made = ScriptModule(box, signatures)
+        told = tree.tell(told)
+    made = tree.script_module(signatures)
     if check_trace:
         for name, args in examples.items():
             check(getattr(made, name), getattr(module, name), args, tolerance)
@@ -63,32 +73,76 @@ def _named(method: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
     return call
 
 
-def _object(module: Module, made: dict[int, Any]) -> tuple[ObjectBox, NativeClass]:
-    """An object with the module's tensors and, below it, those of its submodules."""
-    if id(module) in made:
-        found: tuple[ObjectBox, NativeClass] = made[id(module)]
+class _Tree:
+    """A module's object, with its tensors, and the trees of its submodules.
+
+    A module that is registered twice has two objects, as in PyTorch, of the same tensors.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.children: dict[str, _Tree] = {}
+        if isinstance(module, ScriptModule):
+            self.box: ObjectBox = module._script_object
+            self.native = NativeClass.of(self.box)
+            return
+        slots = [Slot("training", "bool")]
+        values: dict[str, Any] = {"training": module.training}
+        for name, parameter in module._parameters.items():
+            slots.append(Slot(name, "Tensor" if parameter is not None else "NoneType", "parameter"))
+            values[name] = parameter
+        for name, buffer in module._buffers.items():
+            slots.append(Slot(name, "Tensor" if buffer is not None else "NoneType", "buffer"))
+            values[name] = buffer
+        for name, child in module._modules.items():
+            if child is None:
+                continue
+            below = self.children[name] = _Tree(child)
+            slots.append(Slot(name, below.native.describe()["name"], "module"))
+            values[name] = _Held(below.box)
+        self.native = NativeClass.new(class_name(module), slots)
+        self.box = self.native.instance(values)
+
+    @property
+    def objects(self) -> dict[int, ObjectBox]:
+        """The object of each module below: of the place where it was found last, as in PyTorch."""
+        found: dict[int, ObjectBox] = {}
+        here = set()
+        for below in self.children.values():
+            if id(below.module) in here or isinstance(below.module, ScriptModule):
+                continue
+            here.add(id(below.module))
+            found[id(below.module)] = below.box
+            found.update(below.objects)
         return found
-    if isinstance(module, ScriptModule):
-        own: ObjectBox = module._script_object
-        made[id(module)] = own, NativeClass.of(own)
-        return made[id(module)]
-    slots = [Slot("training", "bool")]
-    values: dict[str, Any] = {"training": module.training}
-    for name, parameter in module._parameters.items():
-        slots.append(Slot(name, "Tensor" if parameter is not None else "NoneType", "parameter"))
-        values[name] = parameter
-    for name, buffer in module._buffers.items():
-        slots.append(Slot(name, "Tensor" if buffer is not None else "NoneType", "buffer"))
-        values[name] = buffer
-    for name, child in module._modules.items():
-        if child is None:
-            continue
-        box, native = _object(child, made)
-        slots.append(Slot(name, native.describe()["name"], "module"))
-        values[name] = _Held(box)
-    native = NativeClass.new(class_name(module), slots)
-    made[id(module)] = native.instance(values), native
-    return made[id(module)]
+
+    def methods(self) -> set[tuple[str, str]]:
+        """(class, method) of all that is here and below."""
+        described = self.native.describe()
+        found = {(described["name"], name) for name in described["methods"]}
+        return found.union(*(below.methods() for below in self.children.values()))
+
+    def tell(self, told: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Says to a recording where the methods come from that are not told of yet."""
+        described = self.native.describe()
+        code = getattr(type(self.module).forward, "__code__", None)
+        for name in described["methods"]:
+            function = self.native.method(name)
+            if (described["name"], name) in told or function is None:
+                continue
+            facts = {"name": class_name(self.module)}
+            function.tell("trace", code.co_filename if code else "", facts)
+            told = told | {(described["name"], name)}
+        for below in self.children.values():
+            told = below.tell(told)
+        return told
+
+    def script_module(self, signatures: dict[str, inspect.Signature]) -> ScriptModule:
+        """What Python has of it."""
+        if isinstance(self.module, ScriptModule):
+            return self.module
+        children = {name: below.script_module({}) for name, below in self.children.items()}
+        return TracedModule(self.box, signatures, children)
 
 
 class _Held:

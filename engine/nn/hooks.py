@@ -212,6 +212,12 @@ def _after(module: Any, only_always: bool) -> Iterator[tuple[int, Hook, bool, st
                 yield number, hook, number in with_kwargs, name
 
 
+def forward_of(module: Any) -> Callable[..., Any]:
+    """What a call runs between the hooks. A trace has another one here, to know whose nodes come."""
+    forward: Callable[..., Any] = module.forward
+    return forward
+
+
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`module(*args, **kwargs)` where some register has an entry.
 
@@ -226,7 +232,7 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch = backward_hooks.watch(module)
         if watch is not None:
             args = watch.enter(args)
-        result = module.forward(*args, **kwargs)
+        result = forward_of(module)(*args, **kwargs)
         for number, hook, keywords, _ in _after(module, only_always=False):
             done.add(number)
             made = hook(module, args, kwargs, result) if keywords else hook(module, args, result)

@@ -153,6 +153,7 @@ Node* Graph::create(Symbol kind, const std::vector<Value*>& inputs, size_t outpu
     edit->text = kind.text();
   }
   node->span_ = span_;
+  node->scope_ = scope_;
   if (!node->span_ && rewrite_) node->span_ = rewrite_->span();
   log_span(*node);
   for (Value* input : inputs) node->add_input(input);
@@ -186,6 +187,7 @@ Node* Graph::clone(const Node* from, const ValueMap& value, bool origins) {
     edit->text = from->kind_.text();
   }
   node->span_ = from->span_;
+  node->scope_ = from->scope_;
   log_span(*node);
   if (from->op_) node->set_op(from->op_);
   for (Value* input : from->inputs_) node->add_input(value(input));
@@ -254,6 +256,43 @@ std::vector<Value*> Graph::inline_graph(const Graph& from, const std::vector<Val
   return outputs;
 }
 
+// A node without blocks, with what it makes: the same objects, found here from now on.
+void Graph::take_over(Graph& from, Node* node) {
+  nodes_[node->id_] = std::move(from.nodes_.at(node->id_));
+  from.nodes_.erase(node->id_);
+  node->graph_ = this;
+  if (std::exchange(node->held_, nullptr)) node->tell_held();
+  for (Value* value : node->outputs_) {
+    values_[value->id_] = std::move(from.values_.at(value->id_));
+    from.values_.erase(value->id_);
+    from.names_.erase(value->name_);
+    names_[value->name_] = value;
+  }
+}
+
+GraphRef Graph::split_off(Node* node) {
+  check_kind(node->blocks_.size() == 1, ErrorKind::kInternal, "graph: ", node->kind_.text(),
+             " has ", node->blocks_.size(), " blocks");
+  Block* block = node->blocks_[0];
+  GraphRef made = make_ref<Graph>();
+  made->free_block(made->block_);
+  for (Node* each = block->param_;; each = each->next_) {
+    check_kind(each->blocks_.empty(), ErrorKind::kInternal, "graph: ", each->kind_.text(),
+               " has blocks of its own");
+    made->take_over(*this, each);
+    if (each == block->return_) break;
+  }
+  made->blocks_[block->id_] = std::move(blocks_.at(block->id_));
+  blocks_.erase(block->id_);
+  node->blocks_.clear();
+  block->graph_ = made.get();
+  block->owner_ = nullptr;
+  made->block_ = block;
+  made->insert_point_ = block->return_;
+  ++version_;
+  return made;
+}
+
 Node* Graph::node(int64_t id) const {
   const auto it = nodes_.find(id);
   return it == nodes_.end() ? nullptr : it->second.get();
@@ -284,13 +323,32 @@ void Graph::each_node(const std::function<void(Node*)>& visit) const {
   visit_block(*block_, visit);
 }
 
-void Graph::renumber() {
-  std::vector<Value*> order(inputs());
-  each_node([&](Node* node) {
-    order.insert(order.end(), node->outputs_.begin(), node->outputs_.end());
+namespace {
+std::vector<Value*> in_order(const Graph& graph) {
+  std::vector<Value*> order(graph.inputs());
+  graph.each_node([&](Node* node) {
+    order.insert(order.end(), node->outputs().begin(), node->outputs().end());
     for (const Block* block : node->blocks())
       order.insert(order.end(), block->params().begin(), block->params().end());
   });
+  return order;
+}
+}  // namespace
+
+void Graph::renumber_unnamed() {
+  const std::vector<Value*> order = in_order(*this);
+  for (const Value* value : order)
+    if (!value->named_) names_.erase(value->name_);
+  next_number_ = 0;
+  for (Value* value : order) {
+    const std::string number = std::to_string(next_number_++);
+    if (!value->named_) names_[value->name_ = number] = value;
+  }
+  ++version_;
+}
+
+void Graph::renumber() {
+  const std::vector<Value*> order = in_order(*this);
   std::unordered_map<const Value*, std::string> before;
   for (Value* value : order) before[value] = value->name_;
   names_.clear();

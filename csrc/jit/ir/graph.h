@@ -62,6 +62,7 @@ struct Span {
   Ref<Source> source;
   int line = 0, column = 0, end_line = 0, end_column = 0;
   Ref<CallSite> caller = {};  // of a node that was inlined: where the call stood
+  bool shown = true;          // in texts; what a trace adds has a place, and PyTorch writes none
 
   explicit operator bool() const { return static_cast<bool>(source); }
   std::string text() const;  // "model.py:12:8"
@@ -160,6 +161,10 @@ class Node {
   bool is_before(const Node* other) const;  // both in one graph, also in different blocks
   const Span& span() const { return span_; }
   void set_span(Span span) { span_ = std::move(span); }
+  // The modules that were called when a trace met it, "__module.block/__module.block.linear"; "" of
+  // nodes that no trace made.
+  const std::string& scope() const { return scope_; }
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
 
   const std::map<std::string, Attribute>& attributes() const { return attributes_; }
   const Attribute* attribute(std::string_view name) const;  // null when there is none
@@ -213,6 +218,7 @@ class Node {
   std::unique_ptr<HeldTensors> held_;  // goes after the constants that it tells of
   std::map<std::string, Attribute> attributes_;
   Span span_;
+  std::string scope_;
   Block* owner_ = nullptr;
   Node* next_ = nullptr;
   Node* prev_ = nullptr;
@@ -318,6 +324,8 @@ class Graph final : public RefCounted {
   // What new nodes without a span get.
   void set_span(Span span) { span_ = std::move(span); }
   const Span& span() const { return span_; }
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
+  const std::string& scope() const { return scope_; }
 
   // A copy with numbers of its own, each Value with the copied one as its origin.
   GraphRef copy() const;
@@ -327,6 +335,10 @@ class Graph final : public RefCounted {
   // Copies the nodes of `from` before the insertion point, with `inputs` for its inputs; returns
   // what stands for its outputs.
   std::vector<Value*> inline_graph(const Graph& from, const std::vector<Value*>& inputs);
+
+  // The block of a node becomes a graph of its own, with the same nodes and values; nothing outside
+  // is used inside, or the other way round. The node is left without it.
+  GraphRef split_off(Node* node);
 
   Node* node(int64_t id) const;  // null when there is none (any more)
   Value* value(int64_t id) const;
@@ -339,6 +351,8 @@ class Graph final : public RefCounted {
   Value* value_named(std::string_view name) const;
   // Names and numbers as a graph has them that was built in the order of the text.
   void renumber();
+  // Only the numbers, of values without names.
+  void renumber_unnamed();
 
   std::string text(bool with_source = true) const;  // print.cpp
 
@@ -354,6 +368,7 @@ class Graph final : public RefCounted {
   Node* new_node(Symbol kind);
   Value* new_value(Node* node, TypeRef type);
   void free_block(Block* block);
+  void take_over(Graph& from, Node* node);
   void edited(EditKind kind, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0);
   void give_origins(Value* value);
   void log_span(const Node& node);
@@ -374,6 +389,7 @@ class Graph final : public RefCounted {
   Block* block_ = nullptr;
   Node* insert_point_ = nullptr;
   Span span_;
+  std::string scope_;
   Rewrite* rewrite_ = nullptr;
 };
 

@@ -1,11 +1,14 @@
 #include "jit/trace/trace.h"
 
+#include <cctype>
 #include <memory>
 
 #include "dispatch/dispatcher.h"
+#include "generated/ops/convolution.h"
 #include "generated/ops/creation.h"
 #include "jit/builtins/builtin.h"
 #include "jit/function.h"
+#include "jit/resolve/overload.h"
 #include "jit/resolve/resolve.h"
 #include "jit/resolve/signature.h"
 #include "ops/copy/copy.h"
@@ -51,6 +54,60 @@ bool is_number(const Tensor& tensor, const Scalar& number) {
 bool is_one(const IValue& value) {
   const Scalar number = from_value<Scalar>(value);
   return !number.is_complex() && number.to_double() == 1;
+}
+
+// An operator with its arguments, as PyTorch's Python would have called it.
+struct Told {
+  const OperatorInfo* op;
+  Stack arguments;
+};
+
+// x.var(1) is var.dim where nothing is said of the correction.
+std::optional<Told> without_correction(const OperatorInfo& op, const Stack& arguments) {
+  if (op.schema().overload != "correction" || arguments[1].is_none() || !arguments[2].is_none())
+    return std::nullopt;
+  const OperatorInfo* plain = Dispatcher::instance().find(op.schema().name + ".dim");
+  if (!plain) return std::nullopt;
+  return Told{plain, {arguments[0], arguments[1], true, arguments[3]}};
+}
+
+// All of conv1d to conv_transpose3d are one operator in traces.
+std::optional<Told> as_convolution(const OperatorInfo& op, const Stack& arguments) {
+  const Schema& schema = op.schema();
+  const bool transposed = schema.name.starts_with("conv_transpose");
+  if (!transposed && schema.name != "conv1d" && schema.name != "conv2d" && schema.name != "conv3d")
+    return std::nullopt;
+  const size_t n = static_cast<size_t>(schema.name[schema.name.size() - 2] - '0');
+  const auto* input = arguments[0].get_if<Tensor>();
+  if (!input || input->ndim() != static_cast<int64_t>(n) + 2) return std::nullopt;
+  const auto argument = [&](std::string_view name) -> IValue {
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      if (schema.arguments[i].name != name) continue;
+      const Dims* dims = arguments[i].get_if<Dims>();
+      return dims && dims->size() == 1 ? IValue(Dims(n, (*dims)[0])) : arguments[i];
+    }
+    return Dims(n, 0);  // the output_padding of what is not transposed
+  };
+  if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
+  for (const Overload* one : overloads_of(ops::convolution_op)) {
+    if (one->schema().name != "_convolution") continue;
+    const Stack given = {
+        arguments[0],        arguments[1],         arguments[2], argument("stride"),
+        argument("padding"), argument("dilation"), transposed,   argument("output_padding"),
+        argument("groups")};
+    return Told{one, *one->told(given, input->device())};
+  }
+  return std::nullopt;
+}
+
+Told as_told(const OperatorInfo& op, const Stack& arguments, const Stack& results) {
+  if (auto found = without_correction(op, arguments)) return *std::move(found);
+  if (auto found = as_convolution(op, arguments)) return *std::move(found);
+  const Tensor* made = results.empty() ? nullptr : results[0].get_if<Tensor>();
+  for (const Overload* one : overloads_of(op))
+    if (auto given = one->told(arguments, made ? made->device() : Device::kCPU))
+      return {one, *std::move(given)};
+  return {&op, arguments};
 }
 
 // While something runs that is one node of this thread's trace; it may itself trace.
@@ -117,6 +174,7 @@ Value* Tracing::number_from(const Tensor& tensor, std::string_view type) {
   Node* at = graph_->insert_point();
   if (!from->is_param()) graph_->set_insert_point(from->node()->next());
   Value* number = emit_value(*graph_, kind, {from});
+  without_place(number->node());
   graph_->set_insert_point(at);
   return number;
 }
@@ -129,6 +187,8 @@ const Tracing::Given* Tracing::given(std::string_view name, int64_t index) const
 
 Value* Tracing::argument(const OperatorInfo& op, size_t i, const IValue& value) {
   const Argument& argument = op.schema().arguments[i];
+  // One number stands for both of int[2]; PyTorch's Python says it twice.
+  const auto n = as_in_python_ ? static_cast<size_t>(signature_of(op).parameters[i].fixed_size) : 0;
   if (value.get_if<Tensor>() || value.is_none()) return value_of(value);
   if (!given_.empty() && !argument.type.starts_with("Tensor")) {
     if (const auto* dims = value.get_if<Dims>()) {
@@ -140,17 +200,20 @@ Value* Tracing::argument(const OperatorInfo& op, size_t i, const IValue& value) 
                             ? number_from(one->tensor, "int")
                             : graph_->insert_constant(IValue((*dims)[k])));
       }
+      if (parts.size() == 1) parts.resize(std::max<size_t>(1, n), parts[0]);
       return build("prim::ListConstruct", parts, type_of(value));
     }
-    if (const Given* one = given(argument.name, -1);
-        one && is_number(one->tensor, from_value<Scalar>(value)))
+    const Given* one = given(argument.name, -1);
+    if (!one) one = given(argument.name, 0);  // of a list of one, which is a number there
+    if (one && is_number(one->tensor, from_value<Scalar>(value)))
       return number_from(one->tensor, argument.type);
   }
   if (as_in_python_ && makes_numbers_tensors(op.schema()) &&
       signature_of(op).parameters[i].takes_number) {
     if (Tensor tensor = as_tensor(value)) return graph_->insert_constant(IValue(tensor));
   }
-  Value* made = value_of(value);
+  const Dims* dims = value.get_if<Dims>();
+  Value* made = value_of(dims && dims->size() == 1 && n > 1 ? Dims(n, (*dims)[0]) : value);
   if (as_in_python_ && argument.type.starts_with("Tensor?[") && made->type()->is(TypeKind::kList))
     made->set_type(list_of(optional_of(tensor_type())));
   return made;
@@ -177,7 +240,10 @@ void Tracing::add_results(Node* node, const OperatorInfo& op, const Stack& argum
   }
 }
 
-void Tracing::record(const OperatorInfo& op, const Stack& arguments, const Stack& results) {
+void Tracing::record(const OperatorInfo& called, const Stack& given, const Stack& results) {
+  const Told told = as_in_python_ ? as_told(called, given, results) : Told{&called, given};
+  const OperatorInfo& op = *told.op;
+  const Stack& arguments = told.arguments;
   std::vector<Value*> inputs;
   for (size_t i = 0; i < arguments.size(); ++i) inputs.push_back(argument(op, i, arguments[i]));
   given_.clear();
@@ -190,7 +256,8 @@ void Tracing::record(const OperatorInfo& op, const Stack& arguments, const Stack
   graph_->insert(node);
   add_results(node, op, arguments, results);
   if (events::on()) {
-    events::emit(events::Kind::kTRACED, graph_->id(), node->id(), last_call(), op.recorded_name());
+    events::emit(events::Kind::kTRACED, graph_->id(), node->id(), last_call(),
+                 called.recorded_name());
   }
 }
 
@@ -216,6 +283,7 @@ Tensor Tracing::size_of(const Tensor& tensor, std::string_view name, int64_t dim
   if (!all) inputs.push_back(graph_->insert_constant(IValue(dim)));
   Value* number = emit_value(*graph_, all ? "aten::numel" : "aten::size", inputs);
   Value* made = emit_value(*graph_, "prim::NumToTensor", {number});
+  without_place(made->node());
   made->set_type(tensor_type({DType::kInt64, Dims{}, Dims{}, std::nullopt, Device::kCPU}));
   Tensor result = ops::full(Dims{}, Scalar(found), DType::kInt64);
   know(result, made);
@@ -275,28 +343,41 @@ GraphRef Tracing::end(const IValue& result) {
   t_state.included = t_state.included - Key::kTracer;
   self->names_.clear();  // what a result is called does not matter
   self->graph_->add_output(self->value_of(result));
+  if (self->scopes_.self) make_methods(*self->graph_, self->scopes_);
   if (self->as_in_python_) remove_dead_of_trace(*self->graph_);
+  if (self->scopes_.self) self->graph_->renumber_unnamed();
   return self->graph_;
 }
 
 Value* Tracing::object_value(const Object* object) {
-  std::vector<const Object*> path;
-  for (; objects_.count(object) == 0; object = owners_.at(object).first) {
-    path.push_back(object);
-    check(owners_.count(object) != 0, "Tried to trace ", text_of_object(*object),
-          " but it is not part of the active trace. Modules that are called during a trace must "
-          "be registered as submodules of the thing being traced.");
-  }
-  Value* value = objects_.at(object);
-  for (auto it = path.rbegin(); it != path.rend(); ++it) {
-    const std::string& name = owners_.at(*it).second;
-    Node* node = graph_->insert(graph_->create("prim::GetAttr", {value}, 0));
-    node->set_attribute("name", IValue(name));
-    value = node->add_output(TypeRef::share(static_cast<Type*>((*it)->type.get())));
-    take_name(value, name);
-    objects_[*it] = value;
-  }
-  return value;
+  Value*& value = objects_[object];
+  if (value) return value;
+  const auto it = scopes_.modules.find(object);
+  check(it != scopes_.modules.end(), "Tried to trace ", text_of_object(*object),
+        " but it is not part of the active trace. Modules that are called during a trace must be "
+        "registered as submodules of the thing being traced.");
+  return value = stand_in(it->second, it->second.type);
+}
+
+void Tracing::enter(const IValue& module) {
+  const Object* object = module.object();
+  check_kind(object != nullptr, ErrorKind::kType, "trace: the module is a ", module.type_name());
+  Node* call = graph_->create("prim::TracedModuleForward", {object_value(object)}, 0);
+  graph_->insert(call)->add_block();
+  scopes_.calls.emplace(call, object);
+  entered_.push_back(call);
+  graph_->set_insert_point(call->block(0));
+  std::string path = scopes_.path(object);
+  for (char& c : path)  // modules may have any name
+    if (c != '.' && !std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  graph_->set_scope(graph_->scope() + (graph_->scope().empty() ? "" : "/") + path);
+}
+
+void Tracing::leave() {
+  check_kind(!entered_.empty(), ErrorKind::kInternal, "trace: no module was entered");
+  graph_->set_insert_point(entered_.back()->owner());
+  graph_->set_scope(entered_.back()->scope());
+  entered_.pop_back();
 }
 
 }  // namespace uh::jit

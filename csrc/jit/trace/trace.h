@@ -6,14 +6,15 @@
 // that Python asks for (size_of) are tensors without dimensions meanwhile, so that what is computed
 // from them stays in the graph; where one becomes an int argument of an operator, the caller says
 // which (give_argument), and the graph has aten::Int there.
-// Invariant: `values_` holds a reference on every tensor it knows, so that no address is used
-// twice. A write in place gives its tensor a new Value.
+// A submodule that is called has its nodes in a block of its own (enter, leave), and at the end in
+// a method of its own: scopes.h. Invariant: `values_` holds a reference on every tensor it knows,
+// so that no address is used twice. A write in place gives its tensor a new Value.
 #pragma once
 
 #include <unordered_map>
 #include <vector>
 
-#include "jit/ir/graph.h"
+#include "jit/trace/scopes.h"
 #include "tensor/held.h"
 
 namespace uh::jit {
@@ -36,7 +37,10 @@ class Tracing {
   Value* add_input(std::string_view name, const IValue& value);
   // A module: its tensors are read by attribute where they are first used, also of submodules.
   Value* add_self(const IValue& module);
-  // Ends the trace; the graph returns this.
+  // What is recorded until leave() is what this module does, which lies within that of add_self.
+  void enter(const IValue& module);
+  void leave();
+  // Ends the trace; the graph returns this. Modules that were entered have their methods then.
   GraphRef end(const IValue& result);
 
   Graph& graph() const { return *graph_; }
@@ -61,7 +65,9 @@ class Tracing {
   void know(const Tensor& tensor, Value* value);
   void know_parts(const IValue& value, Value* whole);
   Value* object_value(const Object* object);
+  void find_places(const Object* module);
   Value* attribute_of(const TensorImpl* impl);
+  Value* stand_in(const Place& place, TypeRef type);
   Value* used(const TensorImpl* impl, Value* value);
   Value* build(Symbol kind, const std::vector<Value*>& parts, TypeRef type);
   Value* argument(const OperatorInfo& op, size_t i, const IValue& value);
@@ -77,12 +83,6 @@ class Tracing {
   // Another description of memory that is known, made by no operator: autograd gives a Node its own
   // result back that way. The one that was told last; null when there is none.
   const Known* same_memory(const Tensor& tensor) const;
-  // Where a tensor lies within the module: the object's Value comes from the path.
-  struct Place {
-    const Object* owner;
-    std::string attribute;
-    TypeRef type;
-  };
   struct Given {
     std::string name;
     int64_t index;
@@ -95,8 +95,9 @@ class Tracing {
   std::unique_ptr<HeldTensors> held_;  // goes after the tensors that it tells of
   std::unordered_map<const TensorImpl*, Known> values_;
   int64_t told_ = 0;
+  Scopes scopes_;
+  std::vector<Node*> entered_;
   std::unordered_map<const TensorImpl*, Place> places_;
-  std::unordered_map<const Object*, std::pair<const Object*, std::string>> owners_;
   std::unordered_map<const Object*, Value*> objects_;
   std::vector<Given> given_;
   std::unordered_map<const TensorImpl*, std::string> names_;

@@ -99,7 +99,7 @@ def batch_norm(
     if training:
         _check_batch(input.shape, input.shape)
     return ops.batch_norm(
-        input, weight, bias, running_mean, running_var, training, momentum, eps, False
+        input, weight, bias, running_mean, running_var, training, momentum, eps, True
     )
 
 

@@ -1,0 +1,49 @@
+// Scopes: which nodes of a trace belong to which module, and how they become its methods.
+//
+// What: while a submodule runs, nodes go into the block of a prim::TracedModuleForward; Values are
+// used wherever they are known, also across blocks. make_methods turns that into PyTorch's graphs:
+// each block is a method of its own, and where it stood there is a prim::CallMethod.
+// Invariant: afterwards a graph uses only what is its own. What a block used from outside is an
+// input of the method, what was used of it outside is its result; parameters are read by attribute
+// where the module has them, and are inputs where it has not.
+// If violated: the verifier refuses the graph before it runs.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+// Where a module or tensor lies within the module that is traced.
+struct Place {
+  const Object* owner;
+  std::string attribute;
+  TypeRef type;  // of the attribute
+};
+
+struct Scopes {
+  const Object* self = nullptr;  // the module that is traced
+  std::unordered_map<const Object*, Place> modules;
+  // Values that stand for modules and tensors of modules until the end: made by nodes without
+  // inputs, at the beginning.
+  std::unordered_map<const Value*, Place> attributes;
+  // Tensors that lie in several places, as often as they were found again: PyTorch looks at these
+  // first, which the order of its graphs shows.
+  std::vector<Value*> found_again;
+  // Of each prim::TracedModuleForward its module.
+  std::unordered_map<const Node*, const Object*> calls;
+
+  // "__module.block.linear".
+  std::string path(const Object* module) const;
+};
+
+// Makes the methods of all that was called, and leaves calls in `graph`.
+void make_methods(Graph& graph, const Scopes& scopes);
+
+// No place of this node is in texts: PyTorch has none for what nobody wrote.
+Node* without_place(Node* node);
+
+}  // namespace uh::jit
