@@ -203,13 +203,15 @@ class Trace:
         )
 
     def _read_tables(self, database: sqlite3.Connection) -> None:
+        """Raises: _Damage where a number is none."""
         for key, value in database.execute("SELECT key, value FROM meta"):
             self.meta[str(key)] = str(value)
         newest = max(self._strings, default=0)
         query = "SELECT id, text FROM strings WHERE id > ?"
-        self._strings.update((int(i), str(text)) for i, text in database.execute(query, (newest,)))
+        for number, text in database.execute(query, (newest,)):
+            self._strings[_numbered(number, "string")] = str(text)
         for file, path, text in database.execute("SELECT file, path, text FROM sources"):
-            self._sources[int(file)] = (str(path), str(text or ""))
+            self._sources[_numbered(file, "source")] = (str(path), str(text or ""))
 
     def _check_next(self, first: object, count: object, events: object, blobs: object) -> None:
         if first != self._end:
@@ -248,6 +250,12 @@ class Trace:
 
 class _Damage(Exception):
     """A segment that is not what it should be."""
+
+
+def _numbered(number: object, what: str) -> int:
+    if not isinstance(number, int):
+        raise _Damage(f"a {what} has the number {number!r}")
+    return number
 
 
 def _check_file(file: Path) -> None:

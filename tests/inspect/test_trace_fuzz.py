@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,12 +13,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.inspect.events import RECORD
+from engine.inspect.events import HAS_BLOB, RECORD
 from engine.inspect.history import History
+from engine.inspect.history.jit_forms import EDITS
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace, TraceError
@@ -37,15 +41,42 @@ w = engine.ones(3, requires_grad=True)
 loss = (w * w + w.exp()).sum()
 loss.backward()
 """
+COMPILED = """
+import engine
+
+@engine.jit.script
+def helper(x):
+    return x.t().t() * 2
+
+@engine.jit.script
+def looped(x, n: int, words: dict[str, int]):
+    y = engine.tanh(helper(x)) + 1
+    for i in range(n):
+        if i % 2 == 0:
+            y = y.relu() * y
+        else:
+            words["odd"] = i
+    assert n > 0, "n must be positive"
+    return y.sum(), words
+
+for _ in range(4):
+    looped(engine.ones(2, 3), 2, {"a": 1})
+try:
+    looped(engine.ones(3, 2, 2)[0], 0, {})
+except engine.jit.Error as error:
+    print(error)
+"""
+"""Every sort of event of the JIT: graphs, rewrites, code, steps, a fused group, a bail-out."""
+PROGRAMS = {"plain": PROGRAM, "compiled": COMPILED}
 LONGEST = 60.0  # seconds for one file; a hang would be far more
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of a finished trace of PROGRAM."""
+@pytest.fixture(scope="module", params=PROGRAMS)
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a finished trace of a program."""
     folder = tmp_path_factory.mktemp("fuzz")
     script = folder / "program.py"
-    script.write_text(PROGRAM)
+    script.write_text(PROGRAMS[request.param])
     code = (
         "import sys; from engine.inspect.recorder import record_program; "
         "sys.exit(record_program(sys.argv[1:2], sys.argv[2]))"
@@ -68,7 +99,10 @@ def look(path: Path, moments: int = 3) -> int:
     chooser = random.Random(0)
     for moment in (chooser.randrange(history.end) for _ in range(moments if history.end else 0)):
         tensor, node = chooser.randrange(4), chooser.randrange(4)
-        selection = Selection(tensor=tensor, storage=chooser.randrange(3), byte=4, node=node)
+        value = chooser.choice((0, chooser.randrange(400), -chooser.randrange(1 << 26)))
+        selection = Selection(
+            tensor=tensor, storage=chooser.randrange(3), byte=4, node=node, value=value
+        )
         for project in VIEWS.values():
             to_json(project(history, moment, selection))
         assert history.event(moment).sentence
@@ -138,9 +172,40 @@ def lie(records: np.ndarray, chooser: random.Random) -> None:
         records[name][at] = value
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int) -> None:
-    """Sizes, ids, holders and positions that cannot be: shown as they are told, never a crash."""
+def told_otherwise(value: Any, chooser: random.Random, often: float) -> Any:
+    """A JSON text that lacks some names, has some things of another sort."""
+    if isinstance(value, dict):
+        return {
+            name: told_otherwise(one, chooser, often)
+            for name, one in value.items()
+            if chooser.random() > often / 2
+        }
+    if isinstance(value, list):
+        kept = [one for one in value if chooser.random() > often / 2]
+        return [told_otherwise(one, chooser, often) for one in kept]
+    lies = (None, -1, 1 << 40, "x", 7, [], {})
+    return chooser.choice(lies) if chooser.random() < often else value
+
+
+def lie_in_texts(records: np.ndarray, blobs: bytes, chooser: random.Random) -> bytes:
+    """The blobs, with some of the JSON in them told otherwise."""
+    out = bytearray()
+    for at in np.flatnonzero(records["flags"] & HAS_BLOB).tolist():
+        start = int(records["e"][at])
+        text = blobs[start + 8 : start + 8 + int.from_bytes(blobs[start : start + 8], "little")]
+        if text.startswith(b"{") and chooser.random() < 0.3:
+            often = chooser.choice((0.01, 0.1))
+            text = json.dumps(told_otherwise(json.loads(text), chooser, often)).encode()
+        records["e"][at] = len(out)
+        out += len(text).to_bytes(8, "little") + text + bytes(-len(text) % 8)
+    return bytes(out)
+
+
+@pytest.mark.parametrize("texts", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int, texts: bool) -> None:
+    """Sizes, ids, holders and positions that cannot be, graphs that are none: shown as they are told or
+    as not there, never a crash."""
     path = tmp_path / "lies.uht"
     path.write_bytes(recorded)
     chooser = random.Random(seed)
@@ -149,10 +214,12 @@ def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int) -> None:
         for first, count, events, blobs in rows:
             planes = np.frombuffer(zlib.decompress(events), np.uint8).reshape(64, count)
             records = np.ascontiguousarray(planes.T).view(RECORD).reshape(count)
-            lie(records, chooser)
+            unpacked = zlib.decompress(blobs) if blobs else b""
+            kept = bytearray(lie_in_texts(records, unpacked, chooser) if texts else unpacked)
+            if not texts or chooser.random() < 0.5:
+                lie(records, chooser)
             told = np.ascontiguousarray(records.view(np.uint8).reshape(count, 64).T)
-            kept = bytearray(zlib.decompress(blobs)) if blobs else bytearray()
-            for _ in range(chooser.randint(0, 8) if kept else 0):
+            for _ in range(chooser.randint(0, 8) if kept and not texts else 0):
                 kept[chooser.randrange(len(kept))] ^= 1 << chooser.randrange(8)
             database.execute(
                 "UPDATE segments SET events = ?, blobs = ? WHERE first = ?",
@@ -160,3 +227,20 @@ def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int) -> None:
             )
         database.commit()
     look(path, 12)
+
+
+def test_a_number_in_the_tables_of_the_file_that_is_none(recorded: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "none.uht"
+    path.write_bytes(recorded)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE sources")
+        database.execute("CREATE TABLE sources(file, path TEXT, text TEXT)")
+        database.execute("INSERT INTO sources VALUES (NULL, 'program.py', '')")
+        database.commit()
+    assert "a source has the number None" in Trace.open(path).warning
+
+
+def test_the_kinds_of_edits_are_those_that_the_engine_records() -> None:
+    text = (Path(__file__).parents[2] / "csrc/jit/ir/snapshot.cpp").read_text()
+    names = text.partition("kEditNames[] = {")[2].partition("}")[0]
+    assert set(re.findall(r'"(\w+)"', names)) == EDITS

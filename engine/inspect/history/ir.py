@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.inspect.history.jit_forms import graph_in
+
 Json = dict[str, Any]
 
 
@@ -178,8 +180,8 @@ class IrGraph:
         self.values[a]["name"] = text
 
     def _set_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, words: str) -> None:
-        if words.startswith('{"graph":'):  # a graph is told as its snapshot
-            self.nodes[a].setdefault("graphs", {})[text] = json.loads(words)
+        if held := graph_in(words):
+            self.nodes[a].setdefault("graphs", {})[text] = held
         else:
             self.nodes[a]["attributes"][text] = words
 
@@ -257,7 +259,8 @@ class IrGraph:
         )
 
     def _used(self, ids: list[int]) -> tuple[tuple[int, str], ...]:
-        return tuple((number, self.values[number]["name"]) for number in ids)
+        known = self.values  # a damaged graph reads what it does not have: told by number
+        return tuple((n, known[n]["name"] if n in known else str(n)) for n in ids)
 
     def _end(self, sort: str, depth: int, block: Json) -> IrLine:
         used = self._used(block["returns"])

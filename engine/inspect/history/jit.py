@@ -6,15 +6,15 @@ Value backwards to lines of source and forwards to instructions, through copies,
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
-from engine.inspect.events import FOREVER
+from engine.inspect.events import FOREVER, kind_of
 from engine.inspect.history.ir import IrGraph, Json
+from engine.inspect.history.jit_forms import ANY, FORMS, read
 from engine.inspect.history.jit_fused import Fused
 from engine.inspect.history.jit_links import Links
 from engine.inspect.history.jit_places import TreeNode, tree_of
@@ -123,11 +123,8 @@ class Jit:
 
     def json(self, moment: int) -> Json:
         """The JSON that an event carries; {} where it was not kept whole."""
-        try:
-            found = json.loads(self.history.text(moment))
-        except ValueError:
-            return {}
-        return found if isinstance(found, dict) else {}
+        kind = kind_of(int(self.history.tables.events["kind"][moment])).name
+        return read(self.history.text(moment), FORMS.get(kind, ANY))
 
     # Functions and graphs
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.inspect.history.fold import all_stays
 from engine.inspect.history.ir import Json, Place
+from engine.inspect.history.jit_forms import graph_in
 from engine.inspect.history.jit_places import LINE, TOKEN, Extent, inside, what_is
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ class Links:
                 self.kind_of[a] = text
             elif kind == "set_name":
                 self.name_of[a] = text
-            elif kind == "set_attribute" and words.startswith('{"graph":'):
-                self._block(json.loads(words)["block"])
+            elif kind == "set_attribute" and (held := graph_in(words)):
+                self._block(held["block"])
             elif kind == "add_output":
                 self.node_of[b] = a
                 self.name_of[b] = words

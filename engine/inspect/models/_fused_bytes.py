@@ -7,6 +7,7 @@ from itertools import zip_longest
 from math import prod
 from typing import Any
 
+from engine.inspect.history.ir import Json
 from engine.inspect.history.jit_fused import Kernel, Launch, itemsize
 
 Sizes = tuple[int, ...]
@@ -46,7 +47,7 @@ class _Count:
             name = at_rest.get(value["id"], "")
             if not name.startswith("in"):
                 continue
-            told = kernel.program["inputs"][int(name[2:])]
+            told = self._input(name)
             self.width[value["id"]] = itemsize(told["dtype"])
             self.shapes[value["id"]] = self._sizes(history, tensor, bool(told["zero_dim"]))
         for value, tensor, output in zip(
@@ -56,6 +57,14 @@ class _Count:
             if "reduce" in output:
                 self.shapes[value] = self._sizes(history, tensor, True)
 
+    def _input(self, name: str) -> Json:
+        """What the program says of `in0`; of one that it does not have (the trace is damaged) a guess."""
+        told, place = self.kernel.program["inputs"], int(name[2:])
+        if place < len(told):
+            return dict(told[place])
+        self.exact = False
+        return {"dtype": "float32", "zero_dim": False, "used": True}
+
     def _sizes(self, history: Any, tensor: int, zero_dim: bool) -> Sizes:
         fact = history.described(tensor, self.launch.moment) if tensor else None
         if fact is not None:
@@ -64,7 +73,7 @@ class _Count:
         return () if zero_dim else (self.launch.elements,)
 
     def bytes(self) -> Bytes:
-        program, eager = self.kernel.program, 0
+        eager = 0
         steps, match = self.kernel.steps, self.kernel.match
         for step, values in match.values.items():
             for value in values:
@@ -82,7 +91,7 @@ class _Count:
         used = {
             value
             for name, value in match.leaves.items()
-            if name.startswith("in") and program["inputs"][int(name[2:])]["used"]
+            if name.startswith("in") and self._input(name)["used"]
         }
         read_bytes = sum(self._bytes(value) for value in used)
         written = sum(self._bytes(value) for value in dict.fromkeys(self.block["returns"]))

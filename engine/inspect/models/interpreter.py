@@ -192,8 +192,9 @@ class _Frame:
         if self.code is None:
             return ()
         steps = self.jit.tables.steps
-        here = rows[steps.since[rows] > self.began]
-        runs = bincount(steps.pc[here], minlength=len(self.code.instructions))
+        ran = steps.pc[rows[steps.since[rows] > self.began]]
+        size = len(self.code.instructions)
+        runs = bincount(ran[(ran >= 0) & (ran < size)], minlength=size)  # a damaged trace lies
         return tuple(
             InstructionRow(
                 number, one["text"], one["op"], Place(*one["span"]) if one["span"] else None,
@@ -202,6 +203,11 @@ class _Frame:
             )
             for number, one in enumerate(self.code.instructions)
         )  # fmt: skip
+
+    def _at(self, pc: int) -> dict[str, Any] | None:
+        """The instruction; None before the first, and where a damaged trace tells of one more."""
+        listed = self.code.instructions if self.code is not None else ()
+        return listed[pc] if 0 <= pc < len(listed) else None
 
     def _made(self, instruction: dict[str, Any]) -> frozenset[int]:
         """The Value that an instruction moves, or those that its node makes."""
@@ -220,24 +226,24 @@ class _Frame:
         """Where the frame goes on: the instruction of its next recorded step; -1 in other code."""
         steps = self.jit.tables.steps
         mine = steps.where("frame", self.number)
-        bailed = len(rows) and self.code and self.code.instructions[pc]["op"] == "BAIL_OUT"
+        ran = self._at(pc)
+        bailed = ran is not None and ran["op"] == "BAIL_OUT"
         return int(steps.pc[mine[len(rows)]]) if len(rows) < len(mine) and not bailed else -1
 
     def _place(self, pc: int) -> tuple[Place | None, Any]:
         """Where an instruction comes from, and the function that this is in."""
-        if self.code is None or not 0 <= pc < len(self.code.instructions):
+        instruction = self._at(pc)
+        if instruction is None or not instruction["span"]:
             return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))
-        span = self.code.instructions[pc]["span"]
-        if not span:
-            return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))
-        place = Place(*span)
+        place = Place(*instruction["span"])
         held = (f for f in self.jit.functions(self.moment) if self._holds(f, place))
         return place, next(held, None)
 
     def _source(self, function: Any, place: Place | None, next_pc: int) -> tuple[SourceLine, ...]:
         if function is None:
             return ()
-        then = self.code.instructions[next_pc]["span"] if self.code and next_pc >= 0 else None
+        follows = self._at(next_pc)
+        then = follows["span"] if follows is not None else None
         coming = then[1] if then and then[0] == function.file else 0
         places = self.jit.links.own_places(self.family) if self.family else frozenset()
         lit = {one.line for one in places if one.file == function.file}
@@ -273,9 +279,9 @@ class _Frame:
     def _slot(self, number: int, value: dict[str, Any], pc: int, fresh: bool) -> SlotRow:
         tensor = int(value.get("tensor", 0))
         made, name = 0, ""
-        if self.code is not None and 0 <= pc < len(self.code.instructions):
-            made = int(self.code.instructions[pc]["value"])
-            _, _, name = self.code.instructions[pc]["text"].partition("(%")
+        if (instruction := self._at(pc)) is not None:
+            made = int(instruction["value"])
+            _, _, name = instruction["text"].partition("(%")
         fact = self.history.described(tensor, self.moment) if tensor else None
         return SlotRow(
             number, self._text(value), "Tensor" if tensor else str(value.get("type", "")), tensor,
