@@ -379,7 +379,15 @@ int uh_trace_thread(void) {
   return 0;
 }
 
+void uh_trace_resume(void) {
+  if (!uh_recording() || t_stack.recording != g_recording) return;  // it was not traced before
+  PyGILState_STATE gil = PyGILState_Ensure();
+  PyEval_SetTrace(trace, NULL);
+  PyGILState_Release(gil);
+}
+
 void uh_trace_end(void) {
+  t_stack.recording = 0;
   PyGILState_STATE gil = PyGILState_Ensure();
   PyEval_SetTrace(NULL, NULL);
   PyGILState_Release(gil);

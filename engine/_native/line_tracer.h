@@ -11,6 +11,7 @@
 /* cdef begin */
 int uh_trace_begin(uintptr_t tensor_type, uintptr_t file_of);
 int uh_trace_thread(void);
+void uh_trace_resume(void);
 void uh_trace_end(void);
 /* cdef end */
 
@@ -18,4 +19,5 @@ void uh_trace_end(void);
 // `file_of`
 //                  a callable str -> int, the file's string id, or 0 when it is not the user's own
 // uh_trace_thread  traces the calling thread from here on
+// uh_trace_resume  goes on with it after a sys.settrace of somebody else, in the same frame
 // uh_trace_end     stops in the calling thread; other threads stop at their next event

@@ -89,6 +89,10 @@ def is_shown(frame: FrameType) -> bool:
     return is_users(frame) or str(frame.f_globals.get("__name__", "")).startswith(_LAYERS)
 
 
+def _gives_names(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(_NAMING)
+
+
 class Frames:
     """Follows the frames of this thread while it is entered."""
 
@@ -102,6 +106,8 @@ class Frames:
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(self._before)
+        if self._before is None:  # a recorder's tracer is none to Python, and would be gone now
+            lib.uh_trace_resume()
         for handle in self._sources.values():
             lib.uh_source_release(handle)
 
@@ -109,14 +115,21 @@ class Frames:
         if event == "call":
             return self._called(frame)
         if event == "return":
-            back = frame.f_back
-            while back is not None and not is_shown(back):
-                back = back.f_back
-            if back is not None:
-                self._at(back)
+            self._back_in(frame.f_back)
         elif event == "line":
             self._at(frame)
         return self._event
+
+    def _back_in(self, frame: FrameType | None) -> None:
+        """At the line of the innermost frame that is shown; of one that gives names, with these."""
+        naming = None
+        while frame is not None and not is_shown(frame):
+            naming = naming or (frame if _gives_names(frame) else None)
+            frame = frame.f_back
+        if frame is not None:
+            self._at(frame)
+        if naming is not None:
+            self._tell_names(naming)
 
     def _called(self, frame: FrameType) -> Any:
         if is_shown(frame):
@@ -130,10 +143,9 @@ class Frames:
             if not isinstance(frame.f_locals["data"], Tensor):
                 return _Constant(frame.f_code is _code(creation.tensor))
             return None
-        module = str(frame.f_globals.get("__name__", ""))
-        if by_user or module.startswith("engine._generated"):
+        if by_user or str(frame.f_globals.get("__name__", "")).startswith("engine._generated"):
             self._give(frame, by_user)
-        if module.startswith(_NAMING):
+        if _gives_names(frame):
             self._tell_names(frame)
             return self._in_functional
         return None
@@ -142,7 +154,7 @@ class Frames:
         if event == "line":
             self._tell_names(frame)
         elif event == "return":
-            self._event(frame, event, argument)
+            self._back_in(frame.f_back)
         return self._in_functional
 
     def _at(self, frame: FrameType) -> None:

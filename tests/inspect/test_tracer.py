@@ -386,3 +386,24 @@ def test_a_running_module_is_followed_however_many_globals_come_and_go(
         """)
     assert told.bound("last") == ["0", "0"]  # when it came, and once more as the module ended
     assert len(told.bound("turn")) > 300
+
+
+def test_lines_go_on_after_a_function_was_traced_by_the_jit(
+    trace_of: Callable[[str], Told],
+) -> None:
+    told = trace_of("""
+        import engine
+        def f(x):
+            return x + 1
+        def compiled():
+            made = engine.jit.trace(f, engine.ones(2))
+            return made
+        made = compiled()
+        after = made(engine.ones(2))
+        end = 0
+        """)
+    assert ("LINE", 8) in told.events
+    assert told.bound("after")
+    frames = [event[0] for event in told.events if event[0] in ("PUSH", "POP")]
+    assert frames.count("PUSH") == frames.count("POP")
+    assert [event for event in told.events if event[0] == "LINE"][-1] == ("LINE", 9)
