@@ -265,6 +265,8 @@ def page(stage: Stage) -> str:
         lit = [row for row in model.code if row.lit]
         if lit:
             parts += ["# Instructions", "", "```", *(f"{r.pc:>4} {r.text}" for r in lit), "```", ""]
+    if model.refused:
+        parts += ["# The compiler refused what came", "", "```", *model.refused, "```", ""]
     if model.failed:
         parts += ["# A pass failed", "", "```", *model.failed.splitlines(), "```", ""]
     here = model.rewrite

@@ -190,6 +190,42 @@ def test_a_trace_without_the_jit_says_what_to_do():
 # Keys
 
 
+REFUSES = """
+import engine
+
+def opens(x):
+    with open("a") as file:
+        return x
+
+def tried():
+    try:
+        engine.jit.script(opens)
+    except RuntimeError as error:
+        said = str(error)
+
+tried()
+good = engine.jit.trace(lambda x: x + 1, engine.ones(2))
+tried()
+"""
+
+
+def test_what_the_compiler_refused_is_shown_with_its_line_and_caret():
+    history = recorded(REFUSES)
+    raised = [m for m in history.tables.exceptions.since.tolist() if "HERE" in history.text(m)]
+    functions = history.jit.tables.functions.since.tolist()
+    first = next(m for m in raised if m < functions[0])
+    alone = stage_at(REFUSES, first)
+    drawn = picture(alone, 80, 20).text()
+    assert "The compiler refused what came to it" in drawn
+    caret = next(line for line in drawn.splitlines() if "<--- HERE" in line)
+    assert drawn.splitlines()[drawn.splitlines().index(caret) - 1].strip().startswith("with open")
+    between = stage_at(REFUSES, functions[0] + 1)
+    assert between.model("jit").refused == ()
+    later = stage_at(REFUSES, history.end - 1)
+    assert "The compiler refused what came next." in picture(later, 118, 34).text()
+    assert "<--- HERE" in jit.page(later)
+
+
 def test_t_goes_round_all_panes_and_f_and_u_toggle():
     stage = peephole()
     seen = [jit.change(stage, "form").rpartition(" ")[2] for _ in PANES]

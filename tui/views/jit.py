@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.inspect.models import jit as models
+from engine.inspect.models._jit_refused import HERE
 from engine.inspect.models.jit import JitModel
 from tui.render import Picture
 from tui.render.boxes import Grid
@@ -81,9 +82,10 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
     width, height = max(40, context.width), max(12, context.height)
     grid = Grid(width, height, context.glyphs)
     if model.why:
-        for y, line in enumerate(wrap(model.why, width - 4), 1):
-            if y < height:
-                grid.put(2, y, line, "dim")
+        why = [(line, "dim") for line in wrap(model.why, width - 4)]
+        lines = [*why, ("", ""), *refusal(model.refused, width - 4)]
+        for y, (line, style) in enumerate(lines[: height - 1], 1):
+            grid.put(2, y, line, style, room=width - 3)
         return grid.picture()
     _title(grid, model, context)
     about = _about(model, width)
@@ -198,6 +200,11 @@ def _title(grid: Grid, model: JitModel, context: DrawContext) -> None:
 def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
     """(text, style) of the lines at the bottom: an error, the rewrite, and what is selected."""
     lines: list[tuple[str, str]] = []
+    if model.refused:
+        head, *rest = model.refused
+        said = f"The compiler refused what came next. {head} {rest[0] if rest else ''}"
+        lines += [(line, "error") for line in wrap(said, width - 2)]
+        lines += refusal(tuple(rest[1:]), width - 2)
     if model.failed:
         lines += [(line, "error") for line in wrap(f"The pass failed: {model.failed}", width - 2)]
     here = model.rewrite
@@ -215,6 +222,18 @@ def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
     return lines or [
         ("Select a line, a node or a Value: all that it came from and became lights up.", "dim")
     ]
+
+
+def refusal(lines: tuple[str, ...], width: int) -> list[tuple[str, str]]:
+    """(text, style) of an error of the front end: the source as it is, words over several lines."""
+    made: list[tuple[str, str]] = []
+    for line in lines:
+        if line.startswith("  "):  # source: what does not fit is cut
+            made.append((line, "error" if HERE in line else "text"))
+        else:
+            style = "good" if line.startswith("Instead") else "title"
+            made += [(part, style) for part in wrap(line, width)]
+    return made
 
 
 def _about_lines(

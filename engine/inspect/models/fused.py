@@ -14,8 +14,8 @@ from engine.inspect.models._fused_tree import (
     last_tile,
     lines_of,
 )
-from engine.inspect.models._jit_lines import Part, number_of_line, parts_of
 from engine.inspect.models._jit_film import film_of
+from engine.inspect.models._jit_lines import Part, number_of_line, parts_of
 from engine.inspect.models._jit_passes import title_of
 from engine.inspect.models._jit_rule import short_path
 from engine.inspect.models._jit_source import SourceRow, Sources, functions_of

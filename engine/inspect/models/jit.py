@@ -22,6 +22,7 @@ from engine.inspect.models._jit_passes import (
     title_of,
     with_graph,
 )
+from engine.inspect.models._jit_refused import refused
 from engine.inspect.models._jit_rule import RuleText, rule_text, short_path
 from engine.inspect.models._jit_source import SourceRow, Sources, TokenRow, TreeRow, functions_of
 from engine.inspect.models._jit_story import story_of
@@ -109,6 +110,7 @@ class JitModel:
     selected: int = 0
     story: tuple[str, ...] = ()  # what became of what is selected, and why
     failed: str = ""
+    refused: tuple[str, ...] = ()  # an error of the front end: nothing was compiled since
     warnings: tuple[str, ...] = ()
 
 
@@ -118,6 +120,7 @@ NOTHING = (
     "engine.jit.trace(f, inputs), then call it."
 )
 
+REFUSED = "The compiler refused what came to it:"
 NOT_YET = (
     "The compiler has not begun: it comes later in this recording. The full stop goes to the first "
     "pass that changed something."
@@ -127,11 +130,11 @@ NOT_YET = (
 def project(history: Any, moment: int, selection: Any) -> JitModel:
     """What the compiler has made of the function that it worked on last, as of this moment."""
     jit = history.jit
-    if not jit.tables.any:
-        return JitModel(moment, NOTHING)
     focus = focus_at(jit, moment)
     if not focus.function and not focus.graph:
-        return JitModel(moment, NOT_YET)
+        lines = refused(history, moment)
+        why = REFUSED if lines else NOT_YET if jit.tables.any else NOTHING
+        return JitModel(moment, why, refused=lines)
     return _View(jit, focus, moment, selection.value).model()
 
 
@@ -204,6 +207,7 @@ class _View:
             selected=self.selected,
             story=story_of(self.jit, self.selected, self.focus.graph, self.moment),
             failed=self._failed(),
+            refused=refused(self.jit.history, self.moment),
             warnings=self._warnings(),
         )
 

@@ -1,0 +1,31 @@
+"""What the compiler refused: the error with its source line and caret, as it was raised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+HERE = "<--- HERE"  # what only an error of the front end points with
+FEW = 50  # exceptions before a moment that are looked through
+
+
+def refused(history: Any, moment: int) -> tuple[str, ...]:
+    """The lines of the last error of the compiler's front end, if nothing came to the compiler since."""
+    table, jit = history.tables.exceptions, history.jit
+    last = max(
+        (
+            int(one.since[one.begun(moment) - 1])
+            for one in (jit.tables.functions, jit.tables.graphs, jit.tables.frames)
+            if one.begun(moment)
+        ),
+        default=-1,
+    )
+    begun = table.begun(moment)
+    for row in range(begun - 1, max(-1, begun - 1 - FEW), -1):
+        since = int(table.since[row])
+        if since < last:
+            break
+        text = history.text(since)
+        if HERE in text:
+            name = history.string(int(table.type[row]))
+            return (f"{name}, raised at event {since:,}:", *text.strip("\n").split("\n"))
+    return ()
