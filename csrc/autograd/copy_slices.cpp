@@ -1,9 +1,14 @@
 #include "autograd/copy_slices.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "autograd/meta.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
+#include "generated/ops/view_backward.h"
 
 namespace uh::autograd {
 namespace {
@@ -34,6 +39,21 @@ Layout relative(const Layout& view, DType dtype, const Layout& base, DType base_
   return moved;
 }
 
+// Whether each element surely has a place of its own: every dimension steps over all inner ones.
+bool apart(const Layout& layout) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < layout.sizes.size(); ++d) {
+    if (layout.sizes[d] != 1) dims.emplace_back(layout.strides[d], layout.sizes[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return false;
+    reach += stride * (size - 1);
+  }
+  return true;
+}
+
 // AsStridedBackward0: the gradient of a view, put into zeros of the base's shape.
 class ViewNode final : public Node {
  public:
@@ -48,14 +68,38 @@ class ViewNode final : public Node {
     Gradients result(1);
     const Tensor& gradient = gradients[0];
     if (!gradient || !needs(0)) return result;
-    Tensor whole = empty_strided(base_.sizes, base_.strides, base_dtype_, gradient.device());
-    ops::zero_(whole);
-    ops::copy_(part(whole, base_dtype_, view_, view_dtype_), gradient, false);
-    result[0] = whole;
+    result[0] = apart(view_) ? placed(gradient) : summed(gradient);
     return result;
   }
 
  private:
+  Tensor placed(const Tensor& gradient) const {
+    Tensor whole = empty_strided(base_.sizes, base_.strides, base_dtype_, gradient.device());
+    ops::zero_(whole);
+    ops::copy_(part(whole, base_dtype_, view_, view_dtype_), gradient, false);
+    return whole;
+  }
+
+  // Elements of the view that are one element of the base (expand, unfold) are added up.
+  Tensor summed(const Tensor& gradient) const {
+    const auto in = [&](const Layout& base) {
+      return ops::as_strided_backward(gradient, base.sizes, base.strides, 0, view_.sizes,
+                                      view_.strides, view_.offset);
+    };
+    if (base_dtype_ == view_dtype_) return in(base_);
+    Layout base = base_;
+    if (is_complex(base_dtype_)) {
+      for (int64_t& stride : base.strides) stride *= 2;
+      base.sizes.push_back(2);
+      base.strides.push_back(1);
+      return ops::view_as_complex(in(base));
+    }
+    base.sizes.resize(base.sizes.size() - 1);
+    base.strides.resize(base.strides.size() - 1);
+    for (int64_t& stride : base.strides) stride /= 2;
+    return ops::view_as_real(in(base));
+  }
+
   Layout base_, view_;
   DType base_dtype_, view_dtype_;
 };

@@ -122,3 +122,28 @@ def test_dropout_in_place() -> None:
     assert x.grad is not None
     assert engine.allclose(x.grad * x, kept)
     assert set(x.grad.reshape(-1).tolist()) == {0.0, 2.0}
+
+
+# Views in which one element of the base is several.
+REPEATING: dict[str, Callable[[Tensor], Tensor]] = {
+    "expand": lambda b: b.expand(2, 5, 4),
+    "unfold": lambda b: b.unfold(1, 2, 1),
+    "windows": lambda b: b.as_strided((4, 4), (2, 1)),
+    "complex": lambda b: engine.view_as_complex(b.view(5, 2, 2)).expand(3, 5, 2).real,
+}
+
+
+@pytest.mark.parametrize("view", REPEATING)
+def test_the_base_of_a_view_that_repeats_is_written(view: str) -> None:
+    def written(x: Tensor) -> Tensor:
+        b = x * 1
+        seen = REPEATING[view](b)
+        b.mul_(x)  # what is seen has another history from now on
+        return seen
+
+    x, _ = leaves()
+    weights = engine.arange(float(written(x).numel()), dtype=x.dtype).reshape(written(x).shape)
+    (found,) = engine.autograd.grad((written(x) * weights).sum(), x)
+    (wanted,) = engine.autograd.grad((REPEATING[view](x * x) * weights).sum(), x)
+    assert engine.allclose(found, wanted)
+    assert engine.autograd.gradgradcheck(written, (x,))
