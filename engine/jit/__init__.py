@@ -21,6 +21,7 @@ from engine.jit.frontend.marks import (
     annotate,
     export,
     ignore,
+    interface,
     is_instance,
     is_scripting,
     unused,
@@ -30,7 +31,21 @@ from engine.jit.futures import Future, fork, wait
 from engine.jit.graph import Block, Graph, Node, Use, Value
 from engine.jit.interrupt import listen as _listen
 from engine.jit.module import ScriptModule
+from engine.jit.script_methods import script_method
+from engine.jit.settings import (
+    enable_onednn_fusion,
+    export_opnames,
+    fuser,
+    last_executed_optimized_graph,
+    onednn_fusion_enabled,
+    optimize_for_inference,
+    optimized_execution,
+    run_frozen_optimizations,
+    set_fusion_strategy,
+)
 from engine.jit.tracing import TracerWarning, TracingCheckError
+from engine.jit.type_text import Schema, Type
+from engine.jit.units import CompilationUnit
 from engine.jit.user_passes import passes, pipeline, register_pass, run_pass, unregister_pass
 from engine.nn import Module
 from engine.tensor import Tensor
@@ -38,33 +53,48 @@ from engine.tensor import Tensor
 __all__ = [
     "Attribute",
     "Block",
+    "CompilationUnit",
     "Error",
     "Final",
     "Future",
     "Graph",
     "Node",
+    "RecursiveScriptModule",
+    "Schema",
     "ScriptFunction",
     "ScriptModule",
     "TracerWarning",
     "TracingCheckError",
+    "Type",
     "Use",
     "Value",
     "annotate",
+    "enable_onednn_fusion",
     "export",
+    "export_opnames",
     "fork",
     "freeze",
+    "fuser",
     "ignore",
+    "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
+    "last_executed_optimized_graph",
     "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "optimized_execution",
     "passes",
     "pipeline",
     "register_pass",
+    "run_frozen_optimizations",
     "run_pass",
     "save",
     "script",
     "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
     "trace",
     "trace_module",
     "unregister_pass",
@@ -75,6 +105,7 @@ __all__ = [
 # As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.
 _ENABLED = os.environ.get("PYTORCH_JIT", "1") != "0"
 _listen()
+RecursiveScriptModule = ScriptModule  # PyTorch's name for what `script` makes of a module
 
 
 def __getattr__(name: str) -> Any:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 import keyword
+import pickle
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.jit.graph import Graph, number_of, text_of
+from engine.jit.answers import number_of, text_of
+from engine.jit.graph import Graph
+from engine.jit.type_text import Schema
 from engine.jit.values import NamedResults, Native, to_python
 from engine.tensor import wrap
 
@@ -62,9 +65,12 @@ class NativeFunction:
         return text_of(lib.uh_function_name(self.handle))
 
     @property
-    def schema(self) -> str:
+    def schema(self) -> Schema:
         """Such as "f(Tensor x, int n=2) -> Tensor"."""
-        return text_of(lib.uh_function_schema(self.handle))
+        return Schema(text_of(lib.uh_function_schema(self.handle)))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise pickle.PickleError("a function of the core cannot be pickled")
 
     def signature(self, skip: int = 0) -> inspect.Signature:
         """What Python may call it with; the first `skip` parameters left out."""
@@ -197,7 +203,7 @@ class ScriptFunction:
         return f"__torch__.{self.name}"
 
     @property
-    def schema(self) -> str:
+    def schema(self) -> Schema:
         """Parameters and result with their types."""
         return self._native.schema
 
@@ -228,11 +234,20 @@ class ScriptFunction:
 
         return python_of(self._native, getattr(self._compiled, "display_name", self.name))
 
-    def save(self, f: Any) -> None:
+    def save(self, f: Any, _extra_files: dict[str, str] | None = None) -> None:
         """Writes it to one file: see `jit.save`."""
         from engine.jit.saving import save
 
-        save(self, f)
+        save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict[str, str] | None = None) -> bytes:
+        """What `save` writes, as bytes."""
+        from engine.jit.saving import to_bytes
+
+        return to_bytes(self, _extra_files)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise pickle.PickleError("ScriptFunction cannot be pickled; write it with jit.save")
 
     def __repr__(self) -> str:
         return f"<engine.jit.ScriptFunction {self.schema}>"

@@ -44,6 +44,9 @@ class Graph:
         if lib is not None:  # while Python ends, modules are cleared first
             lib.uh_graph_release(getattr(self, "_handle", 0))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        return self.copy()
+
     @classmethod
     def parse(cls, text: str) -> Graph:
         """The graph that a text describes. Raises: RuntimeError with the line and column."""

@@ -66,8 +66,13 @@ def to_python(handle: int) -> Any:
     """What a box that is an object stands for in Python; the box is taken over."""
     from engine.jit.frontend.values import CLASSES
 
+    of = text_of(lib.uh_box_type(handle))
+    if of.startswith("Future["):
+        from engine.jit.futures import from_program
+
+        return from_program(handle)
     box = ObjectBox(handle)
-    found: Any = CLASSES.get(text_of(lib.uh_box_type(handle)))
+    found: Any = CLASSES.get(of)
     if found is None:
         return _from_file(box)
     return _instance(found, box) if found.plain else box

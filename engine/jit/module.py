@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine._native import lib
+from engine.jit.answers import number_of
 from engine.jit.function import NativeFunction
-from engine.jit.graph import Graph, number_of
+from engine.jit.graph import Graph
 from engine.jit.objects import NativeClass, ObjectBox
+from engine.jit.script_methods import Compiling
+from engine.jit.type_text import Schema
 from engine.nn import Module
 from engine.nn.parameter import Parameter
 from engine.tensor import Tensor
 
 _OWN = frozenset(("_script_object", "_script_class", "_signatures"))
+_CONTAINERS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
+
+
+class ConstMap:
+    """The tensors that `code_with_constants` calls c0, c1..."""
+
+    def __init__(self, constants: dict[str, Tensor]) -> None:
+        self.const_mapping = constants
+
+    def __getattr__(self, name: str) -> Tensor:
+        try:
+            return self.const_mapping[name]
+        except KeyError:
+            raise AttributeError(f"there is no constant {name}") from None
 
 
 class ScriptMethod:
@@ -39,7 +58,17 @@ class ScriptMethod:
         return self._function.call(self._bound(args, kwargs))
 
     @property
-    def schema(self) -> str:
+    def name(self) -> str:
+        """The method's name."""
+        return self.__name__
+
+    @property
+    def owner(self) -> ScriptModule:
+        """The module that it belongs to."""
+        return self._owner
+
+    @property
+    def schema(self) -> Schema:
         """Parameters and result with their types."""
         return self._function.schema
 
@@ -62,6 +91,14 @@ class ScriptMethod:
 
         return python_of(self._function, self.__name__)
 
+    @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """`code`, and the tensors that it calls CONSTANTS.c0 and so on."""
+        from engine.jit.source_again import python_with_constants
+
+        code, constants = python_with_constants(self._function, self.__name__)
+        return code, ConstMap(constants)
+
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that runs for inputs like these: optimised, and specialised once it has run."""
         return self._function.graph_for(self._bound(args, kwargs)).of(self._owner)
@@ -71,26 +108,31 @@ class ScriptMethod:
         return self._function.instructions(self._bound(args, kwargs))
 
 
-class ScriptModule(Module):
+class ScriptModule(Module, metaclass=Compiling):
     """What `jit.script(module)`, `jit.trace(module, inputs)` and `jit.load(file)` return.
 
     Attributes are read from and written to the compiled object; `forward` and what was exported run
-    compiled. Everything else of a Module (parameters, state_dict, to, train) is as ever.
+    compiled. Everything else of a Module (parameters, state_dict, to, train) is as ever. A class of
+    one's own may derive from it: its methods with `jit.script_method` are compiled.
     """
 
     def __init__(
         self,
-        box: ObjectBox,
+        box: ObjectBox | None = None,
         signatures: dict[str, inspect.Signature] | None = None,
         children: dict[str, ScriptModule] | None = None,
+        loaded: dict[int, tuple[Tensor, Parameter]] | None = None,
     ) -> None:
         super().__init__()
+        if box is None:  # of a class that derives from this one: what it says is compiled after it
+            return
         described = NativeClass.of(box).describe()
         self.__dict__.update(
             _script_object=box, _script_class=described["name"], _signatures=signatures or {}
         )
+        loaded = {} if loaded is None else loaded  # what was made of tensors: tied ones stay one
         for attribute in described["attributes"]:
-            self._take(attribute, children or {})
+            self._take(attribute, children or {}, loaded)
         self.__dict__["_methods"] = {}
         native = NativeClass.of(box)
         for name in described["methods"]:
@@ -99,19 +141,27 @@ class ScriptModule(Module):
                 self._signatures.setdefault(name, function.signature(skip=1))
                 self.__dict__["_methods"][name] = ScriptMethod(name, function, self)
 
-    def _take(self, attribute: dict[str, Any], children: dict[str, ScriptModule]) -> None:
+    def _take(
+        self,
+        attribute: dict[str, Any],
+        children: dict[str, ScriptModule],
+        loaded: dict[int, tuple[Tensor, Parameter]],
+    ) -> None:
         name, value = attribute["name"], self._script_object.get(attribute["name"])
         if name == "training":
             self.__dict__["training"] = value
         elif attribute["kind"] == 1:
             if isinstance(value, Tensor) and not isinstance(value, Parameter):  # from a file
-                value = Parameter(value, requires_grad=value.requires_grad)
+                if value._h not in loaded:
+                    made = Parameter(value, requires_grad=value.requires_grad)
+                    loaded[value._h] = value, made
+                value = loaded[value._h][1]
                 self._script_object.set(name, value)
             self._parameters[name] = value
         elif attribute["kind"] == 2:
             self._buffers[name] = value
         elif isinstance(value, ObjectBox):
-            self._modules[name] = children.get(name) or ScriptModule(value)
+            self._modules[name] = children.get(name) or ScriptModule(value, loaded=loaded)
 
     # Attributes
 
@@ -143,6 +193,78 @@ class ScriptModule(Module):
             slots.set(name, value)
         if known[name]["kind"] or isinstance(value, Module) or name == "training":
             super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        box = self.__dict__.get("_script_object")
+        described = NativeClass.of(box).describe() if box is not None else {"attributes": ()}
+        if name in {one["name"] for one in described["attributes"]}:
+            raise RuntimeError("cannot delete methods or parameters of a script module")
+        super().__delattr__(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Only before it is compiled. Raises: RuntimeError: compiled code would not know it."""
+        if "_script_object" in self.__dict__:
+            raise RuntimeError(
+                f"{self.original_name}: a compiled module gets no submodule '{name}' any more; add it "
+                "to the module before jit.script"
+            )
+        super().add_module(name, module)
+
+    # Copies
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptModule:
+        """A module of the same class with tensors of its own."""
+        if id(self) in memo:
+            found: ScriptModule = memo[id(self)]
+            return found
+        return self._copied(lambda one: copy.deepcopy(one, memo), memo)
+
+    def __copy__(self) -> ScriptModule:
+        """A module of the same class with the same tensors."""
+        return self._copied(lambda one: one, {})
+
+    def copy(self) -> ScriptModule:
+        """A module of the same class with the same tensors."""
+        return copy.copy(self)
+
+    def _copied(self, copied: Callable[[Any], Any], memo: dict[int, Any]) -> ScriptModule:
+        native = NativeClass.of(self._script_object)
+        names = [attribute["name"] for attribute in native.describe()["attributes"]]
+        values = {name: copied(getattr(self, name)) for name in names}
+        children = {name: one for name, one in values.items() if isinstance(one, ScriptModule)}
+        made = ScriptModule(native.instance(values), dict(self._signatures), children)
+        made.__class__ = type(self)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise RuntimeError(
+            f"{self.original_name}: a compiled module is not pickled; write it with jit.save"
+        )
+
+    # What holds modules is gone through as before it was compiled
+
+    def _items(self) -> dict[str, Any]:
+        if self.original_name not in _CONTAINERS:
+            raise TypeError(f"{self.original_name} holds no modules to go through")
+        return self._modules
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        items = self._items()
+        return iter(items if self.original_name == "ModuleDict" else items.values())
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._items()
+
+    def __getitem__(self, key: Any) -> Any:
+        items = self._items()
+        return items[key] if self.original_name == "ModuleDict" else list(items.values())[key]
 
     def train(self, mode: bool = True) -> ScriptModule:
         """Sets `training` here and below, in the compiled objects too."""
@@ -188,6 +310,11 @@ class ScriptModule(Module):
         """The graph of forward as Python source again."""
         return self._method("forward").code
 
+    @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """`code`, and the tensors that it calls CONSTANTS.c0 and so on."""
+        return self._method("forward").code_with_constants
+
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that runs for inputs like these: optimised, and specialised once it has run."""
         return self._method("forward").graph_for(*args, **kwargs)
@@ -201,6 +328,12 @@ class ScriptModule(Module):
         from engine.jit.saving import save
 
         save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict[str, str] | None = None) -> bytes:
+        """What `save` writes, as bytes."""
+        from engine.jit.saving import to_bytes
+
+        return to_bytes(self, _extra_files)
 
     def _get_name(self) -> str:
         return "RecursiveScriptModule"

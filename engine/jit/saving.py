@@ -6,6 +6,7 @@ plain attributes are JSON in its metadata. Reading parses and checks all of it, 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -14,8 +15,8 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine.jit.answers import number_of, text_of
 from engine.jit.function import ScriptFunction
-from engine.jit.graph import number_of, text_of
 from engine.jit.module import ScriptModule
 from engine.jit.values import ObjectBox
 from engine.nn import Module
@@ -44,6 +45,13 @@ def save(m: Any, f: Any, extra_files: dict[str, str] | None = None) -> None:
             shutil.copyfileobj(file, f)
 
 
+def to_bytes(m: Any, extra_files: dict[str, str] | None = None) -> bytes:
+    """What `save` writes."""
+    buffer = io.BytesIO()
+    save(m, buffer, extra_files)
+    return buffer.getvalue()
+
+
 def _write(box: ObjectBox, path: str, extra: dict[str, str]) -> None:
     texts = [text for pair in extra.items() for text in pair]
     kept = [ffi.new("char[]", _plain(text).encode()) for text in texts]
@@ -57,7 +65,7 @@ def _plain(text: Any) -> str:
 def load(f: Any, map_location: Any = None, extra_files: dict[str, Any] | None = None) -> Any:
     """What `save` wrote, as a ScriptModule; its tensors are the pages of the mapped file.
 
-    f: a path, or an object with `read`. extra_files: its keys are filled with the texts of the file.
+    f: a path, or an object with `read`. extra_files: its keys get what the file has of them, as bytes.
     Raises: RuntimeError for a file that is damaged or holds no model, with what is wrong.
     """
     from engine.dtypes import as_device
@@ -76,10 +84,13 @@ def _read(path: str, map_location: Any, extra_files: dict[str, Any] | None) -> S
     name = os.fsencode(path)
     if not os.path.exists(path):
         raise ValueError(f"The provided filename {path} does not exist")
+    if os.path.isdir(path):
+        raise ValueError(f"The provided filename {path} is a directory")
     module = ScriptModule(ObjectBox(lib.uh_jit_load(name)))
     if extra_files is not None:
         texts = json.loads(text_of(lib.uh_jit_extra(name)))
-        extra_files.update({key: text for key, text in texts.items() if key in extra_files})
+        wanted = {key: text.encode() for key, text in texts.items() if key in extra_files}
+        extra_files.update(wanted)
     return module if map_location is None else module.to(map_location)
 
 

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.jit.function import NativeFunction
+from engine.jit.parts import Value
 from engine.jit.source_expressions import annotation, constant, expression
+from engine.tensor import Tensor
 
 Data = dict[str, Any]  # a block, node or value of the snapshot: see csrc/jit/ir/snapshot.h
 _LONG = 40  # columns, with the indentation, from which on an expression gets a line of its own
@@ -24,8 +26,16 @@ _RETURN = "return"  # stands for the end of a block among the uses of a value
 
 def python_of(function: NativeFunction, name: str) -> str:
     """The source of a function that does what the graph of `function` does."""
-    snapshot = function.graph.snapshot()
-    return _Writer(snapshot["block"]).function(name, function.signature())
+    return python_with_constants(function, name)[0]
+
+
+def python_with_constants(function: NativeFunction, name: str) -> tuple[str, dict[str, Tensor]]:
+    """The same, and the tensors that it calls CONSTANTS.c0 and so on, by name."""
+    graph = function.graph
+    writer = _Writer(graph.snapshot()["block"])
+    text = writer.function(name, function.signature())
+    held = {f"c{i}": Value(graph, value).toIValue() for value, i in writer.held.items()}
+    return text, held
 
 
 class _Writer:
@@ -41,6 +51,7 @@ class _Writer:
         self.texts: dict[int, str] = {}  # how a value is written
         self.waiting: dict[int, None] = {}  # values that are written where they are used, in order
         self.tensors: dict[Any, int] = {}  # constants, in the order of their first use
+        self.held: dict[int, int] = {}  # the same: value -> number
         self.taken: set[str] = set()
         self.numbers: dict[str, int] = {}  # stem -> the next number to try
         self.lines: list[str] = []
@@ -168,7 +179,10 @@ class _Writer:
         text = expression(node, [], self.types)
         if node["kind"] == "prim::Constant" and annotation(value["type"]) == "Tensor":
             known = text if text != "CONSTANT" else value["id"]  # a large one is none of the others
-            text = f"CONSTANTS.c{self.tensors.setdefault(known, len(self.tensors))}"
+            number = self.tensors.setdefault(known, len(self.tensors))
+            if number not in self.held.values():
+                self.held[value["id"]] = number
+            text = f"CONSTANTS.c{number}"
         if node["kind"] == "prim::Uninitialized" or len(text) + 2 >= _LONG:
             self._say(1, f"{self._name(value)} = {text}")
         else:

@@ -140,6 +140,9 @@ class ObjectBox:
         if lib.uh_object_set(self.handle, name.encode(), native.array) != 0:
             raise_last()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("an object of the core is not copied; a ScriptModule is")
+
     def __del__(self) -> None:
         if lib is not None:
             lib.uh_box_release(getattr(self, "handle", 0))

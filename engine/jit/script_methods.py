@@ -1,0 +1,61 @@
+"""Classes that derive from ScriptModule: their objects are compiled once their __init__ has run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.nn import Module
+
+
+class script_method:
+    """Marks a method of a class that derives from `jit.ScriptModule`: it is compiled.
+
+    >>> import engine
+    >>> class Twice(engine.jit.ScriptModule):
+    ...     @engine.jit.script_method
+    ...     def forward(self, x):
+    ...         return x + x
+    >>> Twice()(engine.ones(2))
+    tensor([2., 2.])
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.__doc__ = fn.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__ = name
+
+    def __get__(self, obj: Any, kind: type | None = None) -> Any:
+        return self if obj is None else obj._method(self.__name__)
+
+
+class Compiling(type):
+    """The class of ScriptModule and of what derives from it."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        own = [one for one in cls.__mro__ if isinstance(one, Compiling)]
+        return _compiled(cls, own[:-1], made) if len(own) > 1 else made  # the last is ScriptModule
+
+
+def _compiled(cls: type, own: list[Any], written: Any) -> Any:
+    """The compiled module that stands for an object whose __init__ has run."""
+    from engine.jit import compiling, frontend
+    from engine.jit.frontend.marks import export
+
+    # The compiler is shown the module as if its class derived from Module.
+    members: dict[str, Any] = {}
+    for one in reversed(own):
+        members |= vars(one)
+    for name, member in members.items():
+        if isinstance(member, script_method):
+            members[name] = member.fn if name == "forward" else export(member.fn)
+    for name in ("__dict__", "__weakref__", "__classcell__"):
+        members.pop(name, None)
+    plain = object.__new__(type(cls.__name__, (Module,), members))
+    plain.__dict__.update(written.__dict__)
+    made = compiling.script_module(frontend.compile_module(plain))
+    made.__class__ = cls
+    return made

@@ -1,0 +1,154 @@
+"""What PyTorch lets programs set about its JIT, and questions about compiled code.
+
+The engine has one executor and one fuser. What chooses among PyTorch's is checked and kept, so that
+programs that set it run; what would ask for something that is not there says so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from engine.jit.function import ScriptFunction
+from engine.jit.graph import Graph
+from engine.jit.module import ScriptModule
+from engine.jit.type_text import Schema
+from engine.nn import Module
+
+_FUSERS = ("fuser0", "fuser1", "fuser2", "fuser3")
+_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """Within `with`, calls run optimised: as they always do.
+
+    Raises: RuntimeError for False: what is optimised gives the same results here, and
+    `fn.graph.run(*inputs)` runs a graph as it was compiled.
+    """
+    if not should_optimize:
+        raise RuntimeError(
+            "jit.optimized_execution(False): calls of compiled code are always optimised, and give "
+            "the same results; fn.graph.run(*inputs) runs a graph as it was compiled"
+        )
+    yield
+
+
+@contextmanager
+def fuser(name: str) -> Iterator[None]:
+    """Within `with`, one of PyTorch's fusers ("fuser0" to "fuser3"): here all of them are the
+    engine's. Raises: ValueError for any other name."""
+    if name not in _FUSERS:
+        raise ValueError(
+            f"unrecognized fuser option (name: {name}); there are {', '.join(_FUSERS)}"
+        )
+    yield
+
+
+def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Sets how often PyTorch specialises for sizes, and returns what it was before.
+
+    The engine's fused code holds for all sizes, so nothing is specialised for them.
+    Raises: ValueError for another word than "STATIC" and "DYNAMIC".
+    """
+    global _strategy
+    for kind, depth in strategy:
+        if kind not in ("STATIC", "DYNAMIC"):
+            raise ValueError(f"FusionBehavior only supported 'STATIC' or 'DYNAMIC', got: {kind}")
+        if not isinstance(depth, int):
+            raise ValueError(f"set_fusion_strategy: the depth of {kind} is an int, not {depth!r}")
+    before, _strategy = _strategy, [(str(kind), int(depth)) for kind, depth in strategy]
+    return before
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Turns fusion by oneDNN on or off: it is not part of the engine, whose own fuser is always on."""
+    if enabled:
+        warnings.warn(
+            "jit.enable_onednn_fusion: there is no oneDNN here; the engine's own fuser is on",
+            stacklevel=2,
+        )
+
+
+def onednn_fusion_enabled() -> bool:
+    """Whether oneDNN fuses: never."""
+    return False
+
+
+def last_executed_optimized_graph() -> NoReturn:
+    """Not kept: calls of several threads would overwrite it. Raises: NotImplementedError."""
+    raise NotImplementedError(
+        "jit.last_executed_optimized_graph: it is not kept; ask the function, with inputs like those: "
+        "fn.graph_for(*inputs)"
+    )
+
+
+def optimize_for_inference(
+    mod: ScriptModule, other_methods: list[str] | None = None
+) -> ScriptModule:
+    """A frozen module, whose convolutions and normalisations are joined where it runs.
+
+    other_methods: what else is to stay callable besides forward.
+    Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode.
+    """
+    from engine.jit.saving import freeze
+
+    if not isinstance(mod, ScriptModule):
+        raise ValueError(
+            "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or "
+            f"torch.jit.trace to script your {type(mod).__name__}."
+        )
+    return freeze(mod, other_methods or [], True)
+
+
+def run_frozen_optimizations(
+    mod: ScriptModule, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
+) -> None:
+    """Optimises a frozen module: which happens at its first call anyhow, so nothing is left to do.
+
+    Raises: ValueError for anything but a ScriptModule.
+    """
+    if not isinstance(mod, ScriptModule):
+        raise ValueError(
+            f"run_frozen_optimizations: expected a ScriptModule, got {type(mod).__name__}"
+        )
+
+
+def export_opnames(m: ScriptModule | ScriptFunction) -> list[str]:
+    """The operators that a module or function calls, with their overloads, in order: "aten::add.Tensor".
+
+    Raises: TypeError for what is not compiled.
+    """
+    if isinstance(m, ScriptFunction):
+        return sorted(_names_in(m.inlined_graph))
+    if not isinstance(m, ScriptModule):
+        what = "a module; script or trace it first" if isinstance(m, Module) else type(m).__name__
+        raise TypeError(
+            f"jit.export_opnames: expected a ScriptModule or ScriptFunction, got {what}"
+        )
+    found: set[str] = set()
+    for one in m.modules():
+        if isinstance(one, ScriptModule):
+            for method in one.__dict__["_methods"].values():
+                found |= _names_in(method.inlined_graph)
+    return sorted(found)
+
+
+def _names_in(graph: Graph) -> set[str]:
+    return {_full_name(node) for node in _nodes(graph.snapshot()["block"]) if node.get("schema")}
+
+
+def _nodes(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All nodes, also of what forks begin."""
+    for node in block["nodes"]:
+        yield node
+        graphs = [one["block"] for one in node.get("graphs", {}).values()]
+        for inner in (*node["blocks"], *graphs):
+            yield from _nodes(inner)
+
+
+def _full_name(node: dict[str, Any]) -> str:
+    overload = Schema(node["schema"]).overload_name
+    return f"{node['kind']}.{overload}" if overload else str(node["kind"])
