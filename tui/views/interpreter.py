@@ -240,17 +240,20 @@ def _frames(
 ) -> int:
     if top + 1 >= bottom:
         return top
-    grid.put(x, top, "frames", "head")
-    y = top + 1
-    for frame in model.frames[-max(1, bottom - top - 2) :]:
-        if y >= bottom:
-            break
+    glyphs = context.glyphs
+    shown = model.frames[-max(1, bottom - top - 1) :]  # the innermost
+    at = grid.put(x, top, "frames", "head")
+    if len(shown) < len(model.frames):
+        grid.put(at + 1, top, f"{glyphs.arrow_up}{len(model.frames) - len(shown)}", "dim")
+    for y, frame in enumerate(shown, top + 1):
         target = Target("event", event=frame.since)
-        mark = context.glyphs.here if frame.current else " "
-        text = f"{mark} {frame.function} {context.glyphs.dot} frame {frame.frame}, pc {frame.pc}"
-        grid.put(x + 2, y, fit(text, right - x - 3, context.glyphs.ellipsis), "text", target)
-        y += 1
-    return y
+        mark = glyphs.here if frame.current else " "
+        text = f" {glyphs.dot} frame {frame.frame}, pc {frame.pc}"
+        name = fit(
+            frame.function, min(cells(frame.function), right - x - 5 - cells(text)), glyphs.ellipsis
+        )
+        grid.put(x + 2, y, f"{mark} {name}{text}", "text", target, max(0, right - x - 3))
+    return top + 1 + len(shown)
 
 
 def _notes(
