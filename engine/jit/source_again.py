@@ -201,7 +201,10 @@ class _Writer:
 
     def _plain(self, node: Data, level: int) -> None:
         self._split(node["inputs"], level)
-        text = expression(node, [self._used(value) for value in node["inputs"]], self.types)
+        made = {value: self.made_by[value] for value in node["inputs"] if value in self.made_by}
+        built = {value for value, one in made.items() if one["kind"] == "prim::ListConstruct"}
+        args = [self._used(value) for value in node["inputs"]]
+        text = expression(node, args, self.types, built)
         outputs = node["outputs"]
         if node["id"] in self.inline:
             self.texts[outputs[0]["id"]] = text

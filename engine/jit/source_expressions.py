@@ -6,6 +6,7 @@ import ast
 import enum
 import functools
 import re
+from collections.abc import Container
 from typing import Any
 
 from engine._native import lib
@@ -13,6 +14,7 @@ from engine.jit.graph import text_of
 
 _CALLS = {
     "aten::Bool": "bool",
+    "aten::backward": "torch.autograd.backward",
     "aten::Int": "int",
     "aten::Float": "float",
     "aten::Complex": "complex",
@@ -51,8 +53,14 @@ def constant(value: Any) -> str:
     return str(value)
 
 
-def expression(node: dict[str, Any], args: list[str], types: dict[int, str]) -> str:
-    """The text of a node whose inputs are written as `args`."""
+def expression(
+    node: dict[str, Any], args: list[str], types: dict[int, str], built: Container[int] = ()
+) -> str:
+    """The text of a node whose inputs are written as `args`.
+
+    built: inputs that are lists of the program's own. These are written, also where they are equal
+    to what the operator has where nothing is said.
+    """
     kind = node["kind"]
     attribute = node["attributes"].get("name", "").strip('"')
     output = node["outputs"][0]["type"] if node["outputs"] else ""
@@ -92,6 +100,8 @@ def expression(node: dict[str, Any], args: list[str], types: dict[int, str]) -> 
         case "prim::RaiseException":
             said = args[:1] if args[1:] == ["None"] else args
             return f"ops.prim.RaiseException({', '.join(said)})"
+        case "aten::FloatImplicit" | "aten::IntImplicit" | "aten::ComplexImplicit":
+            return f"annotate({annotation(output)}, {args[0]})"
         case "prim::CreateObject":
             return f"{output}.__new__({output})"
         case "prim::EnumName" | "prim::EnumValue":
@@ -101,10 +111,10 @@ def expression(node: dict[str, Any], args: list[str], types: dict[int, str]) -> 
         case "prim::isinstance":
             return f"isinstance({args[0]}, {_asked(node['attributes'])})"
     if kind in _CALLS:
-        return f"{_CALLS[kind]}({', '.join(args)})"
+        return f"{_CALLS[kind]}({', '.join(_needed(node, args, built))})"
     space, _, name = kind.partition("::")
     where = "torch" if space == "aten" else f"ops.{space}"
-    return f"{where}.{name}({', '.join(_needed(node, args))})"
+    return f"{where}.{name}({', '.join(_needed(node, args, built))})"
 
 
 def _asked(attributes: dict[str, str]) -> str:
@@ -150,23 +160,24 @@ def _arguments(schema: str) -> tuple[tuple[str, str | None, bool], ...]:
     return tuple(found)
 
 
-def _needed(node: dict[str, Any], args: list[str]) -> list[str]:
+def _needed(node: dict[str, Any], args: list[str], built: Container[int]) -> list[str]:
     """The arguments up to the last one that is not as declared."""
     if "schema" not in node:
         return args
     declared = _arguments(node["schema"])
     if len(declared) != len(args):
         return args
-    said = list(zip(args, declared, strict=True))
-    while said and said[-1][1][1] is not None and _same(said[-1][0], said[-1][1][1]):
-        said.pop()
+    n = len(args)
+    while n > 0 and node["inputs"][n - 1] not in built and _same(args[n - 1], declared[n - 1][1]):
+        n -= 1
+    said = zip(args[:n], declared[:n], strict=True)
     return [f"{name}={text}" if only else text for text, (name, _, only) in said]
 
 
-def _same(text: str, default: str) -> bool:
+def _same(text: str, default: str | None) -> bool:
     """Whether a written constant is what the schema says; [1, 1] is int[2]=1."""
-    if text == default:
-        return True
+    if default is None or text == default:
+        return text == default
     try:
         one, other = ast.literal_eval(text), ast.literal_eval(default)
     except (ValueError, SyntaxError):

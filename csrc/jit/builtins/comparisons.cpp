@@ -5,6 +5,7 @@
 #include "generated/ops/comparison.h"
 #include "jit/builtins/define.h"
 #include "jit/builtins/tensors.h"
+#include "jit/function.h"
 #include "jit/ir/type.h"
 
 namespace uh::jit {
@@ -130,6 +131,19 @@ void define_best(const std::string& name) {
   }
 }
 
+// By the __lt__ of their class.
+bool less_objects(const IValue& a, const IValue& b) {
+  const TypeRef type = type_of(a);
+  const Ref<Function> compare = type->is(TypeKind::kClass)
+                                    ? static_cast<const ClassType&>(*type).method("__lt__")
+                                    : Ref<Function>();
+  check_kind(static_cast<bool>(compare), ErrorKind::kType,
+             "'<' not supported between instances of '", type->annotation(), "'");
+  Stack stack{a, b};
+  compare->call(stack);
+  return from_value<bool>(stack.back());
+}
+
 bool less_items(const std::vector<IValue>& a, const std::vector<IValue>& b) {
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (equal(a[i], b[i])) continue;
@@ -150,6 +164,7 @@ bool less(const IValue& a, const IValue& b) {
   if (a.tuple() && b.tuple()) return less_items(a.tuple()->items, b.tuple()->items);
   if (const auto* t = a.get_if<Tensor>())
     return less(number_value(*t), number_value(from_value<Tensor>(b)));
+  if (a.object()) return less_objects(a, b);
   const auto p = from_value<Scalar>(a), q = from_value<Scalar>(b);
   if (p.is_float() || q.is_float()) return p.to_double() < q.to_double();
   return p.to_int() < q.to_int();

@@ -1,5 +1,6 @@
 // int(), float(), bool(), complex(), str(), ord(), chr(), hex()... and tensors as numbers.
 #include <charconv>
+#include <cmath>
 
 #include "autograd/meta.h"
 #include "jit/builtins/characters.h"
@@ -188,7 +189,23 @@ IValue number_value(const Tensor& t) {
   return std::move(stack.back());
 }
 
+namespace {
+// Python's hash() of what may be a key: an int is its own.
+Int hash_of(const IValue& value) {
+  if (const auto* i = value.get_if<Int>()) return *i;
+  if (const auto* b = value.get_if<bool>()) return *b;
+  if (const auto* d = value.get_if<double>())
+    return *d == std::floor(*d) && std::abs(*d) < 9e15 ? static_cast<Int>(*d)
+                                                       : static_cast<Int>(std::hash<double>()(*d));
+  if (const auto* s = value.get_if<std::string>())
+    return static_cast<Int>(std::hash<std::string>()(*s));
+  fail(ErrorKind::kType, "unhashable type: '", value.type_name(), "'");
+}
+
+}  // namespace
+
 void define_conversions() {
+  define("hash.generic(t value) -> int", boxed<[](const IValue& value) { return hash_of(value); }>);
   define("Int.bool(bool a) -> int", boxed<[](bool a) { return Int{a}; }>);
   define("Int.float(float a) -> int", boxed<[](double a) { return python::to_int(a); }>);
   define("Int.int(int a) -> int", boxed<[](Int a) { return a; }>);

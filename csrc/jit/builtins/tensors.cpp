@@ -2,6 +2,7 @@
 // kernels, and as attributes (prim::dtype).
 #include "jit/builtins/tensors.h"
 
+#include "autograd/engine.h"
 #include "autograd/meta.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
@@ -96,10 +97,24 @@ void define_gradients() {
          }>);
   define("prim::data(Tensor(a) a) -> Tensor(a)",
          boxed<[](const Tensor& t) { return ops::detach(t); }>);
+  // Another one after each backward().
   define("prim::grad(Tensor a) -> Tensor(*)", boxed<[](const Tensor& t) {
            const auto* meta = autograd::maybe_meta(t.impl());
            return meta && meta->grad ? IValue(meta->grad) : IValue();
-         }>);
+         }>,
+         kEffect);
+  define(
+      "backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, bool "
+      "create_graph=False) -> ()",
+      boxed<[](const Tensor& t, const IValue& gradient, std::optional<bool> keep, bool create) {
+        const Tensor given =
+            gradient.is_none() ? autograd::implicit_gradient(t) : from_value<Tensor>(gradient);
+        autograd::RunOptions options;
+        options.keep_graph = keep.value_or(create);
+        options.create_graph = create;
+        autograd::run_backward(std::vector<Tensor>{t}, std::vector<Tensor>{given}, {}, options);
+      }>,
+      kEffect);
 }
 
 // ---- another dtype or device: itself where nothing changes and no copy is asked for
@@ -235,8 +250,10 @@ void define_made_of_numbers() {
          }>);
   define("as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
          as_tensor);
-  constexpr auto number =
-      &boxed<[](const IValue& v) { return tensor_of(v, DType::kUndefined, Device::kUndefined); }>;
+  // Of Python's own width, whatever the default dtype: a float of it is that float again.
+  constexpr auto number = &boxed<[](const IValue& v) {
+    return tensor_of(v, from_value<Scalar>(v).dtype(DType::kFloat64), Device::kUndefined);
+  }>;
   define("prim::NumToTensor.Scalar(Scalar a) -> Tensor", number);
   define("prim::NumToTensor.bool(bool a) -> Tensor", number);
 }

@@ -5,15 +5,15 @@
 // the graph takes and returns stays as it is.
 #include <set>
 
-#include "jit/ir/constants.h"
 #include "jit/pass.h"
+#include "jit/passes/take_apart.h"
 
 namespace uh::jit {
 namespace {
 
-class Lowering {
+class Lowering : public TakeApart {
  public:
-  explicit Lowering(Graph& graph) : graph_(graph) {}
+  using TakeApart::TakeApart;
 
   bool visit(Block* block) {
     bool changed = false;
@@ -29,68 +29,10 @@ class Lowering {
   }
 
  private:
-  static Node* built(const Value* value) {
-    return value->node()->is("prim::TupleConstruct") ? value->node() : nullptr;
-  }
-
-  static void drop_unused(Node* construct) {
-    if (!construct->output()->has_uses()) construct->destroy();
-  }
-
-  static void drop_unused(Node* const (&constructs)[2]) {
+  static void drop_both(Node* const (&constructs)[2]) {
     const bool once = constructs[0] == constructs[1];
     if (constructs[0]) drop_unused(constructs[0]);
     if (constructs[1] && !once) drop_unused(constructs[1]);
-  }
-
-  // TupleUnpack, TupleIndex and TupleSlice of a TupleConstruct; true when the node is gone.
-  bool take_apart(Node* node) {
-    if (node->is("prim::TupleUnpack")) return unpack(node);
-    if (node->is("prim::TupleIndex")) return index(node);
-    return node->is("prim::TupleSlice") && slice(node);
-  }
-
-  bool unpack(Node* node) {
-    Node* tuple = built(node->input(0));
-    if (!tuple) return false;
-    Rewrite r(graph_, "a, b = (x, y) -> x, y", {node, tuple});
-    for (size_t i = 0; i < node->outputs().size(); ++i)
-      node->output(i)->replace_uses_with(tuple->input(i));
-    node->destroy();
-    drop_unused(tuple);
-    return true;
-  }
-
-  bool index(Node* node) {
-    Node* tuple = built(node->input(0));
-    const std::optional<int64_t> i = constant_int(node->input(1));
-    if (!tuple || !i) return false;
-    const int64_t n = static_cast<int64_t>(tuple->inputs().size());
-    if (*i < -n || *i >= n) return false;
-    Rewrite r(graph_, "(x, y)[0] -> x", {node, tuple});
-    node->output()->replace_uses_with(tuple->input(static_cast<size_t>(*i < 0 ? *i + n : *i)));
-    node->destroy();
-    drop_unused(tuple);
-    return true;
-  }
-
-  bool slice(Node* node) {
-    Node* tuple = built(node->input(0));
-    const Attribute* beg = node->attribute("beg");
-    const Attribute* end = node->attribute("end");
-    const int64_t* from = beg ? beg->value.get_if<int64_t>() : nullptr;
-    const int64_t* to = end ? end->value.get_if<int64_t>() : nullptr;
-    if (!tuple || !from || !to) return false;
-    const int64_t n = static_cast<int64_t>(tuple->inputs().size());
-    if (*from < 0 || *to < *from || *to > n) return false;
-    Rewrite r(graph_, "(x, y, z)[1:] -> (y, z)", {node, tuple});
-    const std::vector<Value*> parts(tuple->inputs().begin() + *from, tuple->inputs().begin() + *to);
-    Node* part = graph_.create("prim::TupleConstruct", parts, 0)->insert_before(node);
-    part->add_output(node->output()->type());
-    node->output()->replace_uses_with(part->output());
-    node->destroy();
-    drop_unused(tuple);
-    return true;
   }
 
   // Whether a value may be one that nobody has made: what a block hands out on the ways that do
@@ -163,7 +105,7 @@ class Lowering {
       for (size_t k = 0; k < n; ++k) parts.push_back(node->add_output(output->type()->inner()[k]));
       if (output->has_uses()) output->replace_uses_with(build(parts, output, node->next()));
       node->drop_output(i);
-      drop_unused(tuples);
+      drop_both(tuples);
     }
     return changed;
   }
@@ -195,12 +137,10 @@ class Lowering {
       body->drop_return(i + 1);
       body->drop_param(i + 1);
       node->drop_output(i);
-      drop_unused(tuples);
+      drop_both(tuples);
     }
     return changed;
   }
-
-  Graph& graph_;
 };
 
 void run(Graph& graph) {

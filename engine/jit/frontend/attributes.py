@@ -37,13 +37,17 @@ _METHODS = {
     ),
 }
 # What gives Python objects.
-_OUTSIDE = frozenset(("numpy", "tolist", "backward", "register_hook", "data_ptr", "grad_fn"))
+_OUTSIDE = frozenset(("numpy", "tolist", "register_hook", "data_ptr", "grad_fn"))
 METHODS = {kind: frozenset(names.split()) for kind, names in _METHODS.items()}
 
 
 @compiles(ast.Attribute)
 def _attribute(c: Context, tree: ast.Attribute, hint: Type | None) -> Expression:
-    owner = expression(c, tree.value)
+    return attribute_of(c, tree, expression(c, tree.value))
+
+
+def attribute_of(c: Context, tree: ast.Attribute, owner: Expression) -> Expression:
+    """`owner.name`, of an owner that is compiled already."""
     if isinstance(owner, Known) and isinstance(owner.object, Enum) and not c.inside_engine:
         owner = c.as_value(tree.value, owner)
     if isinstance(owner, Known):

@@ -13,7 +13,7 @@ from engine.dtypes import device
 from engine.jit.frontend import marks
 from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.attributes import METHODS
-from engine.jit.frontend.calls import RULES, call_operator, cast
+from engine.jit.frontend.calls import RULES, call_operator, cast, refuse_key
 from engine.jit.frontend.conditions import CALLS, Condition, is_instance
 from engine.jit.frontend.dispatch import expression, value
 from engine.jit.frontend.environment import Context
@@ -125,7 +125,11 @@ def _print(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 @rule(min, max)
 def _extreme(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
-    name = "prim::" + (tree.func.id if isinstance(tree.func, ast.Name) else "min")
+    word = tree.func.id if isinstance(tree.func, ast.Name) else "min"
+    name = f"prim::{word}"
+    refuse_key(c, tree, word)
+    if any(isinstance(one, ast.Starred) for one in tree.args):
+        refuse(c.source, tree, f"{word}(*xs) isn't supported", f"{word}(xs), of the list itself")
     args = [value(c, one) for one in tree.args]
     if len(args) == 1:
         return c.builder.call(tree, name, args)
@@ -169,6 +173,7 @@ _PLAIN = (all, any, bin, chr, divmod, hash, hex, oct, ord, pow, round, sorted, s
 
 def _plain(name: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
     def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+        refuse_key(c, tree, name)
         return call_operator(c, tree, f"aten::{name}", Arguments.of(c, tree))
 
     return compile_call
@@ -227,6 +232,10 @@ def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 def _dict(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
     if tree.args:
         return c.builder.call(tree, "aten::dict", [value(c, tree.args[0])])
+    if any(one.arg is None for one in tree.keywords):
+        refuse(
+            c.source, tree, "dict(**options) isn't supported", "copy it: d.copy(), then d.update(e)"
+        )
     if tree.keywords:
         pairs = [(c.builder.constant(tree, one.arg), value(c, one.value)) for one in tree.keywords]
         item = pairs[0][1].type

@@ -174,6 +174,8 @@ _TENSOR_CASTS = {
 def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
     """A method of a value: an operator or builtin of that name."""
     owner, name = callee.owner, callee.name
+    if name == "sort" and owner.type.kind == "List":
+        refuse_key(c, tree, name)
     if (made := class_of_value(owner)) is not None:
         return made.call(c, tree, owner, name, Arguments.of(c, tree))
     if owner.type.kind == "str" and name == "format":
@@ -198,6 +200,19 @@ def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
             except CompileError:
                 pass  # what is told is that no operator fits
         raise
+
+
+def refuse_key(c: Context, tree: ast.Call, name: str) -> None:
+    """`sorted(xs, key=f)` and the like."""
+    for one in tree.keywords:
+        if one.arg == "key":
+            refuse(
+                c.source,
+                one.value,
+                f"{name}(key=...) isn't supported",
+                "order a list of tuples, (what decides, the element), or give the class of the "
+                "elements an __lt__",
+            )
 
 
 def _hint_arguments(arguments: Arguments, owner: Type) -> None:

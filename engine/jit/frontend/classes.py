@@ -56,7 +56,9 @@ class ScriptClass:
         for name, found in list(vars(self.python).items()):
             if isinstance(found, property):
                 self._property(None, None, name, found)
-            elif inspect.isfunction(found) and not marks.mark_of(found) and _has_source(found):
+            elif inspect.isfunction(found) and not (
+                marks.mark_of(found) or records.is_written(found)
+            ):  # what a dataclass wrote is compiled when a program calls it
                 self.method(None, None, name)
 
     # ---- attributes
@@ -311,6 +313,11 @@ def _has_source(fn: Callable[..., Any]) -> bool:
 def _why_not(python: type) -> str:
     from engine.nn.module import Module
 
+    if marks.mark_of(python) == "interface":
+        return (
+            "an interface is the type of a submodule alone. Instead: annotate the attribute in the "
+            "class of the module, and call it as self.child(x)"
+        )
     if issubclass(python, Module):
         return (
             "a Module is no type of an argument. Instead: hold it as an attribute of the Module that "

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.autograd import grad_mode
+from engine.jit.frontend.classes import known_class
 from engine.jit.frontend.control import Step, run
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import FALLS, Context, Exit
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.statements import assign_target
 from engine.jit.frontend.types import BOOL
-from engine.jit.frontend.values import Known, Value
+from engine.jit.frontend.values import Expression, Known, Value, operated
 
 Leave = Callable[[ast.AST], None]
 
@@ -38,9 +39,10 @@ def steps_of(c: Context, tree: ast.With) -> list[Step]:
 
 def _entering(c: Context, item: ast.withitem) -> Step:
     def step() -> Exit:
-        c.opened = (*c.opened, _entered(c, item.context_expr))
+        leave, given = _entered(c, item.context_expr)
+        c.opened = (*c.opened, leave)
         if item.optional_vars is not None:
-            assign_target(c, item.optional_vars, Known(None, True))
+            assign_target(c, item.optional_vars, given)
         return FALLS
 
     return step
@@ -81,16 +83,18 @@ def modes_of(fn: Any) -> list[Any]:
     return found
 
 
-def _entered(c: Context, tree: ast.expr) -> Leave:
-    """Enters a context; how it is left."""
+def _entered(c: Context, tree: ast.expr) -> tuple[Leave, Expression]:
+    """Enters a context; how it is left, and what `as` names."""
     callee = expression(c, tree.func) if isinstance(tree, ast.Call) else None
     kind = callee.object if isinstance(callee, Known) else None
+    if callee is None or (isinstance(kind, type) and known_class(kind) is not None):
+        return _entered_object(c, tree)
     if not isinstance(tree, ast.Call) or kind not in _MODES:
         refuse(
             c.source,
             tree,
             "with statements of other things than engine.no_grad(), enable_grad(), "
-            "set_grad_enabled(mode) and inference_mode() aren't supported",
+            "set_grad_enabled(mode), inference_mode() and objects of scripted classes aren't supported",
             "put `with` around the call of this function",
         )
     args = [*tree.args, *[one.value for one in tree.keywords]]
@@ -100,7 +104,22 @@ def _entered(c: Context, tree: ast.expr) -> Leave:
     mode = value(c, args[0]) if args else None
     if mode is not None and mode.type != BOOL:
         raise c.fail(tree, f"{kind.__name__}() takes a bool, not a value of type {mode.type}")
-    return _switched(c, tree, kind, mode)
+    return _switched(c, tree, kind, mode), Known(None, True)
+
+
+def _entered_object(c: Context, tree: ast.expr) -> tuple[Leave, Expression]:
+    """`with x as y`, of a class that has `__enter__` and `__exit__`; an error that leaves the body
+    ends the program, and `__exit__` is not called."""
+    owner = value(c, tree)
+    given = operated(c, tree, owner, "__enter__")
+    if given is None:
+        raise c.fail(tree, f"a value of type {owner.type} is no context for `with`")
+
+    def leave(at: ast.AST) -> None:
+        nothing = c.builder.constant(at, None)
+        operated(c, at, owner, "__exit__", [nothing] * 3)
+
+    return leave, given
 
 
 def _switched(c: Context, tree: ast.AST, kind: type, mode: Value | bool | None) -> Leave:

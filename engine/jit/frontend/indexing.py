@@ -295,5 +295,9 @@ def delete_item(c: Context, tree: ast.Subscript) -> None:
         operated(c, tree, found, "__delitem__", [value(c, tree.slice)])
         return
     if found.type.kind not in ("List", "Dict") or isinstance(tree.slice, ast.Slice):
-        raise c.fail(tree, f"del of a part of a value of type {found.type} is not supported")
+        raise c.fail(
+            tree,
+            f"del of a part of a value of type {found.type} is not supported",
+            "Instead: keep what stays: xs = xs[:a] + xs[b:]" if found.type.kind == "List" else "",
+        )
     c.builder.call(tree, "aten::Delete", [found, value(c, tree.slice)])

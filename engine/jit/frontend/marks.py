@@ -15,6 +15,7 @@ __all__ = [
     "annotate",
     "export",
     "ignore",
+    "interface",
     "is_instance",
     "is_scripting",
     "unused",
@@ -83,6 +84,16 @@ def is_instance(obj: Any, target_type: Any) -> bool:
 def is_scripting() -> bool:
     """True in compiled code, False in Python."""
     return False
+
+
+def interface(python: type) -> type:
+    """Marks a class that says which methods a submodule has: `child: Scorer` in the class of a module.
+
+    Compiled code calls the methods of the module that is there. Raises, when the module is compiled:
+    RuntimeError for a submodule that lacks one of them.
+    """
+    setattr(python, _NAME, "interface")
+    return python
 
 
 class Attribute:

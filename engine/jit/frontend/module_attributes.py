@@ -13,6 +13,7 @@ from engine.dtypes import dtype as dtype_class
 from engine.jit.frontend import marks
 from engine.jit.frontend.classes import known_class
 from engine.jit.frontend.enums import enum_type
+from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.operators import in_engine
 from engine.jit.frontend.types import (
     ANY,
@@ -123,6 +124,9 @@ def _annotations(module: Module) -> tuple[dict[str, Type], set[str]]:
             continue
         for name, note in inspect.get_annotations(kind).items():
             found = _evaluated(note, kind)
+            if marks.mark_of(found) == "interface":
+                _check_interface(module, name, found)
+                continue
             if found is typing.Final or typing.get_origin(found) is typing.Final:
                 final.add(name)
                 continue
@@ -131,6 +135,26 @@ def _annotations(module: Module) -> tuple[dict[str, Type], set[str]]:
             except TypeError:
                 types.pop(name, None)  # of no type of the language: the value tells
     return types, final
+
+
+def _check_interface(module: Module, name: str, wanted: type) -> None:
+    """Whether a submodule has the methods of the interface that its annotation names."""
+    given = getattr(module, name, None)
+    for method, declared in vars(wanted).items():
+        if not inspect.isfunction(declared) or method.startswith("__"):
+            continue
+        found = getattr(type(given), method, None)
+        names = list(inspect.signature(declared).parameters)
+        word = f"{type(module).__name__}.{name} is a {type(given).__name__}"
+        if found is None or found is Module.forward:
+            raise CompileError(
+                f"{word}, which has no method '{method}' of the interface {wanted.__name__}"
+            )
+        if list(inspect.signature(found).parameters) != names:
+            raise CompileError(
+                f"{word}, whose method '{method}' takes other parameters than the interface "
+                f"{wanted.__name__} says: {', '.join(names)}"
+            )
 
 
 def _evaluated(note: Any, kind: type) -> Any:

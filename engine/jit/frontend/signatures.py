@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import typing
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,7 @@ _WORDS = {
 class _Names(dict[str, Any]):
     """What annotations are evaluated with."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Mapping[str, Any]) -> None:
         super().__init__()
         self.surroundings = surroundings
 
@@ -89,7 +90,7 @@ class _Names(dict[str, Any]):
         raise NameError(name, name=name)
 
 
-def annotation_type(source: Source, surroundings: Surroundings, tree: ast.expr) -> Type:
+def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.expr) -> Type:
     """The type that an annotation names. Raises: CompileError."""
     inner = tree
     if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
@@ -140,7 +141,7 @@ def signature(
             type = TENSOR
         else:
             try:
-                type = annotation_type(source, surroundings, one.annotation)
+                type = _annotated(fn, one.arg, source, surroundings, one.annotation)
             except CompileError:
                 if not operators.in_engine(fn):
                     raise
@@ -153,13 +154,29 @@ def signature(
         found.append(Parameter(one.arg, type, default if has else MISSING, has, only, open_type))
     if returns is None and tree.returns is not None:
         try:
-            returns = annotation_type(source, surroundings, tree.returns)
+            returns = _annotated(fn, "return", source, surroundings, tree.returns)
         except CompileError:
             if not operators.in_engine(fn):
                 raise
         if returns is not None and operators.in_engine(fn) and returns.kind == "Any":
             returns = None
     return tuple(found), returns
+
+
+def _annotated(
+    fn: Callable[..., Any],
+    name: str,
+    source: Source,
+    surroundings: Mapping[str, Any],
+    tree: ast.expr,
+) -> Type:
+    """The type of a parameter. A class that only an annotation names is none of the surroundings: the
+    function knows it still."""
+    known = getattr(fn, "__annotations__", {}).get(name)
+    if isinstance(known, type) and isinstance(tree, ast.Name) and tree.id not in surroundings:
+        around: Any = surroundings
+        surroundings = ChainMap({tree.id: known}, around)
+    return annotation_type(source, surroundings, tree)
 
 
 def _comment_signature(

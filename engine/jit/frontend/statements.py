@@ -6,6 +6,7 @@ import ast
 
 from engine.jit.frontend import hints
 from engine.jit.frontend.arguments import Arguments
+from engine.jit.frontend.attributes import attribute_of
 from engine.jit.frontend.calls import exception_of
 from engine.jit.frontend.conditions import condition
 from engine.jit.frontend.control import decided
@@ -35,6 +36,15 @@ _IN_PLACE = {
     ast.BitAnd: "aten::bitwise_and_",
     ast.BitOr: "aten::bitwise_or_",
     ast.BitXor: "aten::bitwise_xor_",
+}
+
+
+# What a Tensor of one element is where a function declares that it returns a number.
+_IMPLICIT = {
+    "float": "aten::FloatImplicit",
+    "int": "aten::IntImplicit",
+    "complex": "aten::ComplexImplicit",
+    "Scalar": "aten::ScalarImplicit",
 }
 
 
@@ -206,7 +216,16 @@ def _check_count(c: Context, tree: ast.AST, there: int, wanted: int) -> None:
 def _set_attribute(
     c: Context, target: ast.Attribute, given: Value, declared: Type | None = None
 ) -> None:
-    owner = expression(c, target.value)
+    _set_attribute_of(c, target, expression(c, target.value), given, declared)
+
+
+def _set_attribute_of(
+    c: Context,
+    target: ast.Attribute,
+    owner: Expression,
+    given: Value,
+    declared: Type | None = None,
+) -> None:
     if not isinstance(owner, Submodule):
         found = c.as_value(target.value, owner)
         made = class_of_value(found)
@@ -224,25 +243,29 @@ def _augmented(c: Context, tree: ast.AugAssign) -> Exit:
     if isinstance(target, ast.Subscript):
         _augmented_item(c, tree, target)
         return FALLS
+    if isinstance(target, ast.Attribute):
+        _augmented_attribute(c, tree, target)
+        return FALLS
     before = value(c, _loaded(target))
     given = value(c, tree.value, before.type if before.type.kind == "List" else None)
-    after = _changed(c, tree, before, given)
-    if isinstance(target, ast.Attribute):
-        if before.type != TENSOR:
-            _set_attribute(c, target, after)
-    else:
-        assign_target(c, target, after)
+    assign_target(c, target, _changed(c, tree, before, given))
     return FALLS
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """The target of an assignment as an expression."""
-    return ast.copy_location(
-        ast.Attribute(target.value, target.attr, ast.Load())
-        if isinstance(target, ast.Attribute)
-        else ast.Name(target.id if isinstance(target, ast.Name) else "", ast.Load()),
-        target,
-    )
+    """The name that an assignment sets, as an expression."""
+    name = target.id if isinstance(target, ast.Name) else ""
+    return ast.copy_location(ast.Name(name, ast.Load()), target)
+
+
+def _augmented_attribute(c: Context, tree: ast.AugAssign, target: ast.Attribute) -> None:
+    """`f().x += 1`: what stands before the dot runs once."""
+    owner = expression(c, target.value)
+    before = c.as_value(target, attribute_of(c, target, owner))
+    given = value(c, tree.value, before.type if before.type.kind == "List" else None)
+    after = _changed(c, tree, before, given)
+    if before.type != TENSOR:
+        _set_attribute_of(c, target, owner, after)
 
 
 def _changed(c: Context, tree: ast.AugAssign, before: Value, given: Value) -> Value:
@@ -305,6 +328,8 @@ def _return(c: Context, tree: ast.Return) -> Exit:
     found = c.builder.constant(tree, None) if tree.value is None else value(c, tree.value, hint)
     if hint is not None:
         found = c.fitted(tree, found, hint)
+        if found.type == TENSOR and hint.kind in _IMPLICIT:
+            found = c.builder.call(tree, _IMPLICIT[hint.kind], [found])
         if hint == ANY and found.type != ANY:  # so that all results have one type
             found = c.builder.prim(tree, "prim::unchecked_cast", [found], ANY)
     check_return(c, tree, found)

@@ -10,6 +10,8 @@ import re
 CONSTANT = re.compile(r"\s*(%[\w.]+) : [^=]*= prim::Constant(\[(?:value|name)=(.*)\])?\(\)$")
 NOTHING = re.compile(r"\s*(%[\w.]+) : [^=]* = prim::Uninitialized\(\)$")
 NODE = re.compile(r"(\s*)((?:%[\w.]+ : .*?)?) = (.*)$")
+# Where classes stand: the programs of PyTorch lie elsewhere.
+MODULE = re.compile(r"\b(?:of_torch_\w+|tests\.engine\.jit\.programs\.\w+)\.")
 # Constants are folded on both sides before graphs are compared.
 PASSES = ("constant_propagation", "constant_conditions", "dce")
 
@@ -32,7 +34,7 @@ class _Names:
 def canonical(text):
     """The canonical text of a graph's text."""
     names, out = _Names(), []
-    for full in text.splitlines():
+    for full in MODULE.sub("", text).splitlines():
         line = re.sub(r" #.*", "", full)
         if found := CONSTANT.match(line):
             names.known[found[1]] = found[3] or "None"

@@ -6,7 +6,9 @@ import re
 import pytest
 
 from engine import jit
-from tests.engine.jit.programs.mistakes import MISTAKES
+from tests.engine.jit.programs import mistakes, mistakes_of_classes
+
+MISTAKES = [*mistakes.MISTAKES, *mistakes_of_classes.MISTAKES]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,23 @@ class Stack:
         return sum
 
 
+class Watch:
+    """A context: `with` enters and leaves it."""
+
+    def __init__(self, n: int):
+        self.n = n
+
+    def __enter__(self) -> int:
+        self.n += 1
+        return self.n
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.n += 10
+
+    def __lt__(self, other: "Watch") -> bool:
+        return self.n < other.n
+
+
 class Shape(NamedTuple):
     name: str
     sides: int = 4
@@ -206,6 +223,47 @@ def gradients(x: Tensor) -> Tensor:
     for i in range(3):
         p.b = p.b * 2
     return p.total().sum()
+
+
+def entered(n: int) -> Tuple[int, int]:
+    w = Watch(n)
+    with w as k:
+        n = n + k
+        if n > 100:
+            return n, w.n
+    return n, w.n
+
+
+def sorted_objects(xs: List[int]) -> List[int]:
+    ws = [Watch(x) for x in xs]
+    ws.sort()
+    return [w.n for w in ws]
+
+
+def written_once(xs: List[Pair]) -> int:
+    xs.pop().a += 5
+    xs[0].a *= 2
+    return len(xs) + xs[0].a
+
+
+def same_object(x: Tensor) -> Tuple[int, bool]:
+    a = Pair(1, x)
+    b = a
+    b.a = 9
+    listed = [a, b]
+    listed[0].a += 1
+    return a.a, a is b
+
+
+def in_loops(n: int, x: Tensor) -> int:
+    best = Pair(0, x)
+    for i in range(n):
+        p = Pair(i * i % 5, x)
+        if best < p:
+            best = p
+    while best.a < 20:
+        best.a += 7
+    return best.a
 
 
 def members(c: Color) -> Tuple[str, int, bool, Color]:
@@ -309,6 +367,30 @@ def handed_on(x: Any, n: int) -> Any:
     return x
 
 
+def asserted(x: Union[int, str]) -> int:
+    assert isinstance(x, int), "not an int"
+    return x + 1
+
+
+def left_early(x: Union[int, str]) -> int:
+    if not isinstance(x, int):
+        return -1
+    return x + 1
+
+
+def tensor_or_list(x: Union[Tensor, List[Tensor]]) -> Tensor:
+    if isinstance(x, Tensor):
+        return x + 1
+    return x[0]
+
+
+def dict_or_list(x: Union[Dict[str, int], List[int]]) -> int:
+    if jit.isinstance(x, Dict[str, int]):
+        return x["a"]
+    else:
+        return x[0]
+
+
 def objects_or_not(x: Union[Pair, int]) -> int:
     if isinstance(x, Pair):
         return x.a
@@ -341,6 +423,11 @@ CASES = [
     (optional_of, [(None, X), (Pair(1, X), X)]),
     (stacks, [(X,)]),
     (gradients, [(X,)]),
+    (entered, [(1,), (100,)]),
+    (sorted_objects, [([3, 1, 2],)]),
+    (written_once, [([Pair(2, X), Pair(3, X)],)]),
+    (same_object, [(X,)]),
+    (in_loops, [(6, X)]),
     (members, [(Color.RED,), (Color.BLUE,)]),
     (through_members, [()]),
     (compared, [(Color.RED, Word.YES), (Color.GREEN, Word.YES), (Color.BLUE, Word.NO)]),
@@ -354,6 +441,10 @@ CASES = [
     (optional_instance, [(None, 2), (3, 4)]),
     (anything, [(3,), ("ab",), ([1, 2],), ({"a": 9},), ((4, "x"),), (X,), (2.5,)]),
     (handed_on, [("a", 0), ([1], 2)]),
+    (asserted, [(1,)]),
+    (left_early, [(1,), ("a",)]),
+    (tensor_or_list, [(X,), ([X, X],)]),
+    (dict_or_list, [({"a": 4},), ([5],)]),
     (objects_or_not, [(Pair(4, X),), (5,)]),
     (shapes, [(Shape("a", 3),), (Shape("b", 2, X),)]),
     (list_of_shapes, [(2,)]),
