@@ -27,7 +27,7 @@ namespace {
 // Whether all inputs are row-major and of one shape.
 bool all_alike(std::span<const Tensor> inputs) {
   const TensorImpl& first = *inputs[0].impl();
-  if (!first.is_contiguous()) return false;
+  if (!first.is_contiguous() || first.numel() == 0) return false;  // of nothing any strides are
   return std::all_of(inputs.begin() + 1, inputs.end(), [&](const Tensor& t) {
     return t.is_contiguous() && t.sizes() == first.sizes();
   });
@@ -62,6 +62,7 @@ void walk_around(const FusedProgram& program, const std::vector<Shape>& shapes,
   program.reduces() ? run_reduced(walk, sizes, outputs) : go(walk);
 }
 
+// Note [Outputs of several shapes].
 void run_around(const FusedProgram& program, std::span<const Tensor> inputs,
                 std::span<Tensor> outputs, std::span<const Scalar> numbers, Launch* launch) {
   const std::vector<Shape> shapes = layouts(program, inputs);

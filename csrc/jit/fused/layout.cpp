@@ -17,8 +17,10 @@ bool row_major(const Shape& shape) {
   return true;
 }
 
-// Strides of a result: row-major where all operands are, else in the order they suggest.
+// Strides of a result: row-major where all operands are or nothing is in it, else in the order they
+// suggest.
 Dims strides_of(const Dims& sizes, const std::vector<const Shape*>& operands) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return contiguous_strides(sizes);
   const bool flat = std::all_of(operands.begin(), operands.end(),
                                 [&](const Shape* s) { return s->sizes == sizes && row_major(*s); });
   if (flat) return contiguous_strides(sizes);

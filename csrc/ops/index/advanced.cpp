@@ -1,5 +1,7 @@
 #include "ops/index/advanced.h"
 
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "ops/copy/copy.h"
 #include "ops/index/mask.h"
@@ -41,6 +43,32 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
   }
   found.resize(self.sizes().size());
   return found;
+}
+
+bool single(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
+
+// A mask without dimensions is one of a dimension of its own, which self then has there, too.
+Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices) {
+  Layout layout{{}, {}, self.offset()};
+  std::vector<Tensor> masks;
+  size_t taken = 0;  // dimensions of self
+  const auto keep = [&](int64_t count) {
+    for (; count > 0 && taken < self.sizes().size(); --count, ++taken) {
+      layout.sizes.push_back(self.sizes()[taken]);
+      layout.strides.push_back(self.strides()[taken]);
+    }
+  };
+  for (const Tensor& t : indices) {
+    masks.push_back(single(t) ? alias(t, {{1}, {1}, t.offset()}) : t);
+    if (single(t)) {
+      layout.sizes.push_back(1);
+      layout.strides.push_back(1);
+    } else {
+      keep(t && is_mask(t) ? t.ndim() : 1);
+    }
+  }
+  keep(self.ndim());
+  return resolve_indices(alias(self, std::move(layout)), masks);
 }
 
 Dims broadcast_indices(const std::vector<Tensor>& indices) {
@@ -192,6 +220,7 @@ Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
 }
 
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices) {
+  if (std::any_of(indices.begin(), indices.end(), single)) return resolve_singles(self, indices);
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
   Advanced a = plan_indices(self, per_dim);
   const size_t indexed = a.index_strides.size();

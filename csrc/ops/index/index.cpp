@@ -56,6 +56,9 @@ Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices) {
 }
 
 Tensor index_meta(const Tensor& self, std::vector<Tensor> indices) {
+  check_kind(static_cast<int64_t>(indices.size()) <= std::max<int64_t>(self.ndim(), 1),
+             ErrorKind::kIndex, "too many indices for tensor of dimension ", self.ndim(), ": got ",
+             indices.size());
   for (const Tensor& t : indices) {
     check_kind(!t || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8),
                ErrorKind::kNotImplemented,
@@ -70,9 +73,6 @@ Tensor index_meta(const Tensor& self, std::vector<Tensor> indices) {
 }  // namespace
 
 Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
-  check_kind(static_cast<int64_t>(indices.size()) <= std::max<int64_t>(self.ndim(), 1),
-             ErrorKind::kIndex, "too many indices for tensor of dimension ", self.ndim(), ": got ",
-             indices.size());
   if (self.is_meta()) return index_meta(self, indices);
   for (const Tensor& t : indices) {
     if (t) check_values_known(t, "index");

@@ -1,0 +1,162 @@
+"""What a call of a program did, as facts that can be compared: results, writes, memory, gradients, errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+# Each starts a new case for guards: dtypes, shapes, strides, gradients, one memory for both.
+CASES = ("plain", "trained", "turned", "whole", "empty", "odd", "one", "overlapping", "plain")
+
+
+def arguments(lib: Any, case: str) -> list[Any]:
+    """x and y of a case (of either library), and the numbers that go with them."""
+    rows = [[0.5, -1.25, 2.0, 0.75], [-0.5, 1.5, -2.0, 0.25], [1.0, -0.75, 0.125, 3.0]]
+    odd = [
+        [math.nan, -0.0, 0.0, math.inf],
+        [-math.inf, 1.5, -0.0, 0.25],
+        [1.0, math.nan, 0.125, 1e30],
+    ]
+    x = lib.tensor(odd if case == "odd" else rows)
+    y = lib.tensor([[v * 0.5 - 0.25 for v in row] for row in rows])
+    n, s, p, w = 2, 0.5, True, "k"
+    if case == "trained":
+        x, y = x.requires_grad_(), y.requires_grad_()
+    elif case == "turned":
+        x, y, n, p = x.t().contiguous().t().double(), y[0], 5, False
+    elif case == "whole":
+        x, y, n, s, w = (x * 4).to(lib.int64), lib.tensor(1.5), -3, -2.25, "ab"
+    elif case == "empty":
+        x, y, n, w = lib.zeros(0, 4), y[:1], 0, ""
+    elif case == "odd":
+        n, p = 3, False
+    elif case == "one":
+        y = x
+    elif case == "overlapping":
+        base = lib.arange(24.0).reshape(6, 4) - 11
+        x, y, n, s = base[:3], base[1:4], 1, 4.0
+    return [x, y, n, s, p, w]
+
+
+@dataclass
+class Outcome:
+    """What was seen of one call."""
+
+    error: Exception | None = None
+    parts: list[Any] = field(default_factory=list)  # results and inputs, flattened
+    memory: list[int] = field(default_factory=list)  # which of the tensors are one storage
+    versions: list[int] = field(default_factory=list)
+    gradients: list[Any] = field(default_factory=list)
+
+
+def flat(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [part for key, one in value.items() for part in (key, *flat(one))]
+    if isinstance(value, (list, tuple)):
+        return [len(value), *(part for one in value for part in flat(one))]
+    return [value]
+
+
+def outcome(lib: Any, fn: Callable[..., Any], args: list[Any], twice: bool = False) -> Outcome:
+    """Calls `fn`, and goes back through what it gives; `twice`: through the gradients as well."""
+    leaves = [one for one in args[:2] if one.requires_grad]
+    mode = lib.is_grad_enabled()
+    try:
+        parts = [*flat(fn(*args)), *args]
+    except Exception as error:
+        return Outcome(error)
+    finally:
+        lib.set_grad_enabled(mode)
+    tensors = [one for one in parts if isinstance(one, lib.Tensor)]
+    places = [one.untyped_storage().data_ptr() if one.numel() else 0 for one in tensors]
+    found = Outcome(
+        parts=[told(lib, one) for one in parts],
+        memory=[places.index(place) for place in places],
+        versions=[one._version for one in tensors],
+    )
+    if leaves:
+        found.gradients = gradients(lib, tensors, leaves, twice)
+    return found
+
+
+def gradients(lib: Any, tensors: list[Any], leaves: list[Any], twice: bool) -> list[Any]:
+    """Of a weighted sum of everything that has some; the error where there is none to be had."""
+    try:
+        parts = [
+            (one * (0.5 + i * 0.25)).sum().double()
+            for i, one in enumerate(tensors)
+            if one.requires_grad
+        ]
+        if not parts:
+            return []
+        total = lib.stack(parts).sum()
+        first = lib.autograd.grad(total, leaves, create_graph=twice, allow_unused=True)
+        shown = [told(lib, one) for one in first]
+        again = [one.square().sum() for one in first if one is not None and one.requires_grad]
+        if again:
+            second = lib.autograd.grad(lib.stack(again).sum(), leaves, allow_unused=True)
+            shown += [told(lib, one) for one in second]
+    except RuntimeError as error:
+        return [type(error).__name__]
+    return shown
+
+
+def told(lib: Any, value: Any) -> Any:
+    if not isinstance(value, lib.Tensor):
+        return value
+    about = (
+        str(value.dtype).split(".")[-1],
+        tuple(value.shape),
+        tuple(value.stride()),
+        value.requires_grad,
+    )
+    return (about, value.detach().reshape(-1).tolist())
+
+
+def difference(found: Outcome, wanted: Outcome, tolerance: float = 0.0) -> str:
+    """The first thing that is not the same; nothing where all is."""
+    if found.error is not None or wanted.error is not None:
+        return _of_errors(found.error, wanted.error)
+    for what in ("parts", "memory", "gradients"):
+        ours, theirs = getattr(found, what), getattr(wanted, what)
+        if len(ours) != len(theirs):
+            return f"{what}: {ours} is not {theirs}"
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            if not _same(a, b, tolerance):
+                return f"{what}[{i}]: {a} is not {b}"
+    return ""
+
+
+def _of_errors(found: Exception | None, wanted: Exception | None) -> str:
+    """What compiled code raises Python raises, too; what nobody would have read it need not compute."""
+    if wanted is None:
+        return f"{found!r} was raised"
+    meant = isinstance(wanted, AssertionError) or "stopped at" in str(wanted)
+    if found is None:
+        return f"{wanted!r} was not raised" if meant else ""
+    if meant and _last_line(wanted) not in _last_line(found):
+        return f"{found!r} is not {wanted!r}"
+    return ""
+
+
+def _last_line(error: Exception) -> str:
+    """What was said: compiled code tells before where that was."""
+    return str(error).rstrip("\n").split("\n")[-1]
+
+
+def _same(a: Any, b: Any, tolerance: float) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return a[0] == b[0] and all(_near(x, y, tolerance) for x, y in zip(a[1], b[1], strict=True))
+    return _near(a, b, tolerance)
+
+
+def _near(x: Any, y: Any, tolerance: float) -> bool:
+    if not isinstance(x, float) or not isinstance(y, (int, float)):
+        return bool(x == y)
+    if math.isnan(x) or math.isnan(y):
+        return math.isnan(x) and math.isnan(y)
+    if not tolerance:
+        return x == y and math.copysign(1, x) == math.copysign(1, y)
+    return math.isclose(x, y, rel_tol=tolerance, abs_tol=tolerance)

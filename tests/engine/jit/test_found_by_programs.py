@@ -1,0 +1,76 @@
+"""What random programs found, each as small as it became."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+import engine
+from engine import Tensor, jit
+
+
+@jit.script
+def chosen(x: Tensor, mask: Tensor) -> Tensor:
+    return x[mask]
+
+
+@jit.script
+def filled(x: Tensor, mask: Tensor, values: Tensor) -> Tensor:
+    x[mask] = values
+    return x
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_mask_without_dimensions(flag: bool) -> None:
+    x, mask = engine.arange(6.0).reshape(2, 3), engine.tensor(flag)
+    found = chosen(x, mask)
+    assert found.shape == ((1, 2, 3) if flag else (0, 2, 3))
+    assert found.tolist() == x[mask].tolist()
+    wanted, values = x.clone(), engine.tensor([7.0, 8.0, 9.0])
+    wanted[mask] = values
+    assert filled(x.clone(), mask, values).tolist() == wanted.tolist()
+
+
+def test_a_mask_without_dimensions_among_others() -> None:
+    x, yes = engine.arange(24.0).reshape(2, 3, 4), engine.tensor(True)
+    rows, place = engine.tensor([True, False, True]), engine.tensor([0, 1])
+    for indices in ([None, yes], [yes, None, rows], [place, yes, place], [None, None, yes, place]):
+        found = engine.ops.aten.index(x, indices)
+        keys = tuple(slice(None) if one is None else one for one in indices)
+        assert found.shape == x[keys].shape, indices
+        assert found.tolist() == x[keys].tolist(), indices
+
+
+def test_gradients_go_through_a_mask_without_dimensions() -> None:
+    x = engine.arange(6.0).reshape(2, 3).requires_grad_()
+    (gradient,) = engine.autograd.grad((chosen(x, engine.tensor(True)) * x).sum(), x)
+    assert gradient.tolist() == (x * 2).tolist()
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0,), (2, 0, 3)])
+def test_the_strides_of_nothing(shape: tuple[int, ...]) -> None:
+    @jit.script
+    def chain(x: Tensor, y: Tensor) -> Tensor:
+        return (x * 2 + y).tanh() * 3
+
+    # Strides that a slice leaves: nothing is there, so they say nothing.
+    x = engine.as_strided(engine.zeros(64), shape, tuple(range(4, 4 + len(shape))))
+    for y in (x, engine.zeros(1), engine.zeros(shape)):
+        wanted = ((x * 2 + y).tanh() * 3).stride()
+        assert [chain(x, y).stride() for _ in range(4)] == [wanted] * 4
+
+
+def test_what_is_none_may_become_something() -> None:
+    @jit.script
+    def f(x: Tensor, o: Optional[Tensor], p: bool) -> tuple[Tensor, Optional[Tensor]]:  # noqa: UP045
+        if o is None:
+            x = x + 1
+            if p:
+                o = x
+        return x, o
+
+    x = engine.ones(2)
+    assert f(x, None, False)[1] is None
+    assert f(x, None, True)[1] is not None
+    assert f(x, x, True)[0].tolist() == [1, 1]
