@@ -77,9 +77,6 @@ bool remainder(Peephole& p, Node* node) {
 }
 
 bool pow(Peephole& p, Node* node) {
-  if (is_int(node->output()))
-    return of_kind(node, TypeKind::kInt) && constant_int(node->input(1)) == 1 &&
-           p.same(node, node->input(0), "i ** 1 -> i");
   return of_floats(node) && number(node->input(1)) == 1.0 &&
          p.same(node, node->input(0), "f ** 1 -> f");
 }
