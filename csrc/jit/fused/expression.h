@@ -25,7 +25,7 @@ enum class Do : uint8_t {
   kAbs,
   kNeg,
   kRound,      // how: as the instruction says
-  kMulAdd,     // a * b + c, rounded once
+  kMulAdd,     // a * b + c, rounded once: Note [Joined products]
   kNegMulAdd,  // c - a * b
   kMulSub,     // a * b - c
   kShiftLeft,  // the bits of a, by how

@@ -106,7 +106,7 @@ class FusedProgram {
   // Finds the live steps, makes units of them and gives their results registers. Called once, when
   // all steps and outputs are there.
   void plan();
-  std::vector<Unit> units;         // in the order in which they run
+  std::vector<Unit> units;         // in the order in which they run: Note [Phases]
   std::vector<int64_t> registers;  // bytes per element
   size_t live_steps = 0;
   bool all_inputs_used = false;

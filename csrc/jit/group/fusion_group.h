@@ -5,7 +5,7 @@
 // FusedProgram (fused/program.h) for the dtypes that come; where none can be made, and where a
 // trace or a tensor of another device is to see every operator, the Subgraph's nodes run one by
 // one. Invariant: both ways give the same tensors, and gradients that eager gives
-// (group_gradient.h).
+// (Note [Gradients of groups]).
 #pragma once
 
 #include <atomic>

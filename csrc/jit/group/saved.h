@@ -1,9 +1,9 @@
 // What the Nodes of eager calls save for their gradients.
 //
-// What: a backward pass fails where a saved tensor was written to after the call. Who groups calls,
-// or makes new tensors instead of writing, asks here which writes such a failure depends on.
-// Invariant: true where it is not known. If violated: compiled code gives a gradient where eager
-// raises an error.
+// What: a backward pass fails where a saved tensor was written to after the call. Who groups calls
+// (Note [Groups and writes]), or makes new tensors instead of writing, asks here which writes such
+// a failure depends on. Invariant: true where it is not known. If violated: compiled code gives a
+// gradient where eager raises an error.
 #pragma once
 
 #include <cstdint>

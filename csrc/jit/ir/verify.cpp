@@ -1,6 +1,7 @@
 #include "jit/ir/verify.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -64,12 +65,25 @@ class Verifier {
       const Value* input = node.input(i);
       if (known_.count(input) == 0)
         wrong(node, "%" + input->name() + " is used where it is not made yet");
-      const auto& uses = input->uses();
-      const bool listed =
-          std::find(uses.begin(), uses.end(), Use{const_cast<Node*>(&node), i}) != uses.end();
-      require(listed, node, "an input does not list its use");
+      require(lists(input, {const_cast<Node*>(&node), i}), node, "an input does not list its use");
       ++seen_uses_[input];
     }
+  }
+
+  // Of a constant that every node uses the list is long: it is sorted when it is first asked.
+  bool lists(const Value* value, const Use& use) {
+    constexpr size_t kShort = 16;
+    const auto before = [](const Use& a, const Use& b) {
+      return std::less<const Node*>()(a.node, b.node) || (a.node == b.node && a.index < b.index);
+    };
+    const std::vector<Use>& uses = value->uses();
+    if (uses.size() <= kShort) return std::find(uses.begin(), uses.end(), use) != uses.end();
+    std::vector<Use>& sorted = sorted_[value];
+    if (sorted.empty()) {
+      sorted = uses;
+      std::sort(sorted.begin(), sorted.end(), before);
+    }
+    return std::binary_search(sorted.begin(), sorted.end(), use, before);
   }
 
   void inside(const Node& node) {
@@ -107,6 +121,7 @@ class Verifier {
   const bool calls_;
   std::unordered_set<const Value*> known_;
   std::unordered_map<const Value*, size_t> seen_uses_;
+  std::unordered_map<const Value*, std::vector<Use>> sorted_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <unordered_set>
 
 #include "jit/builtins/builtin.h"
 #include "jit/scalar/region.h"
@@ -114,9 +115,10 @@ void ScalarLowering::move(Slot to, Slot from) {
 
 int32_t ScalarLowering::site(const Node& node) {
   ScalarSite made{&node, {}};
+  std::unordered_set<const Value*> seen;
   const auto capture = [&](const Node& at, const auto& self) -> void {
     for (const Value* value : at.inputs()) {
-      if (value->node()->is("prim::Constant")) continue;
+      if (value->node()->is("prim::Constant") || !seen.insert(value).second) continue;
       if (scalar_type(*value->type())) {
         made.captured.emplace_back(value, slot(value));
       } else {
@@ -202,6 +204,62 @@ bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
   return look(condition, look);
 }
 
+// What a loop begins with, in the places in which it is carried; the outputs lie there in the end.
+std::vector<Slot> ScalarLowering::begin_carrying(const Node& loop) {
+  const auto& params = loop.block(0)->params();
+  std::vector<Slot> carried;
+  for (size_t k = 1; k < params.size(); ++k) {
+    carried.push_back(slot(params[k]));
+    move(carried.back(), slot(loop.input(k + 1)));
+    slots_[loop.output(k - 1)] = carried.back();
+  }
+  return carried;
+}
+
+// What a trip returns goes to the places of what it was given, all at once: what another carried
+// place holds is kept aside first. The condition of the next trip looks at what was put in place:
+// returned are the slots as they were.
+ScalarLowering::Slots ScalarLowering::carry_on(const Block& body,
+                                               const std::vector<Slot>& carried) {
+  std::vector<std::pair<Slot, Slot>> moves;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    Slot from = slot(body.returns()[k + 1]);
+    const bool other =
+        from != carried[k] && std::find(carried.begin(), carried.end(), from) != carried.end();
+    if (other) {
+      const Slot aside = fresh(type(from));
+      move(aside, from);
+      from = aside;
+    }
+    moves.emplace_back(carried[k], from);
+  }
+  for (const auto& [to, from] : moves) move(to, from);
+  Slots before;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    const Value* value = body.returns()[k + 1];
+    if (value->node()->is("prim::Constant")) continue;
+    const auto it = slots_.find(value);
+    if (it == slots_.end() || before.count(value)) continue;
+    before[value] = it->second;
+    it->second = carried[k];
+  }
+  return before;
+}
+
+// A condition as a bool in a slot of its own.
+Slot ScalarLowering::truth_of(const Value* condition) {
+  const Slot made = fresh(ScalarType::kBool);
+  const Label yes = label(), no = label(), both = label();
+  branch(condition, yes, no, true);
+  place(yes);
+  move(made, constant(ScalarType::kBool, 1));
+  jump(both);
+  place(no);
+  move(made, constant(ScalarType::kBool, 0));
+  place(both);
+  return made;
+}
+
 // Tested before the first trip and behind each: one jump per trip.
 void ScalarLowering::loop(const Node& node) {
   const Block& inner = *node.block(0);
@@ -211,12 +269,7 @@ void ScalarLowering::loop(const Node& node) {
   const bool counted = known(most) != kEndless;
   const bool counts = counted || params[0]->has_uses();
 
-  std::vector<Slot> carried;
-  for (size_t k = 1; k < params.size(); ++k) {
-    carried.push_back(slot(params[k]));
-    move(carried.back(), slot(node.input(k + 1)));
-    slots_[node.output(k - 1)] = carried.back();
-  }
+  const std::vector<Slot> carried = begin_carrying(node);
   const Slot index = counts ? slot(params[0]) : 0;
   if (counts) move(index, whole(0));
   // A condition may be made of what can fail: it is always evaluated, the count comes behind it.
@@ -233,44 +286,9 @@ void ScalarLowering::loop(const Node& node) {
   const Value* condition = inner.returns()[0];
   const IValue* always = condition->constant();
   const bool endless = always && from_value<bool>(*always);
-  Slot made = 0;
   const bool early = !endless && uses_changed(condition, node);
-  if (early) {
-    made = fresh(ScalarType::kBool);
-    const Label yes = label(), no = label(), both = label();
-    branch(condition, yes, no, true);
-    place(yes);
-    move(made, constant(ScalarType::kBool, 1));
-    jump(both);
-    place(no);
-    move(made, constant(ScalarType::kBool, 0));
-    place(both);
-  }
-
-  // All at once: what another carried place holds is kept aside first.
-  std::vector<std::pair<Slot, Slot>> moves;
-  for (size_t k = 1; k < params.size(); ++k) {
-    Slot from = slot(inner.returns()[k]);
-    const bool other = from != carried[k - 1] &&
-                       (std::find(carried.begin(), carried.end(), from) != carried.end());
-    if (other) {
-      const Slot aside = fresh(type(from));
-      move(aside, from);
-      from = aside;
-    }
-    moves.emplace_back(carried[k - 1], from);
-  }
-  for (const auto& [to, from] : moves) move(to, from);
-  // The condition of the next trip looks at what was put in place.
-  std::unordered_map<const Value*, Slot> before;
-  for (size_t k = 1; k < params.size(); ++k) {
-    const Value* value = inner.returns()[k];
-    if (value->node()->is("prim::Constant")) continue;
-    const auto it = slots_.find(value);
-    if (it == slots_.end() || before.count(value)) continue;
-    before[value] = it->second;
-    it->second = carried[k - 1];
-  }
+  const Slot made = early ? truth_of(condition) : 0;
+  const Slots before = carry_on(inner, carried);
   emit(ScalarOp::kPoll, 0);
   if (counts) emit(ScalarOp::kAddI, index, index, whole(1));
   if (counted) {

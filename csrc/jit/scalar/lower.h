@@ -28,6 +28,7 @@ class ScalarLowering {
 
  private:
   using Label = int32_t;
+  using Slots = std::unordered_map<const Value*, Slot>;
 
   // ---- slots
   Slot slot(const Value* value);
@@ -53,6 +54,9 @@ class ScalarLowering {
   // ---- control flow (lower.cpp)
   void block(const Block& block);
   void branches(const Node& node);
+  std::vector<Slot> begin_carrying(const Node& loop);
+  Slots carry_on(const Block& body, const std::vector<Slot>& carried);
+  Slot truth_of(const Value* condition);
   void branch(const Value* condition, Label yes, Label no, bool yes_is_next);
   bool compare(const Node& node, Label yes, Label no, bool yes_is_next);
   bool defers(const Node& node);
@@ -81,7 +85,7 @@ class ScalarLowering {
   };
 
   Ref<ScalarProgram> program_;
-  std::unordered_map<const Value*, Slot> slots_;
+  Slots slots_;
   std::unordered_map<const Node*, bool> deferred_;
   std::vector<int32_t> labels_;  // where each is
   std::vector<Trap> traps_;      // written behind everything else

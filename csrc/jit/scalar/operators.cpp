@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "jit/builtins/builtin.h"
 #include "jit/builtins/numbers.h"
@@ -60,14 +61,21 @@ bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 }  // namespace
 
 bool is_cold(const Node& node) {
-  const Builtin* builtin = as_builtin(node.op());
-  if (!builtin || !builtin->is_pure() || node.outputs().size() != 1) return false;
-  if (scalar_type(*node.output()->type())) return false;
-  const auto& uses = node.output()->uses();
-  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-    return use.node->owner() == node.owner() &&
-           (use.node->is("prim::RaiseException") || is_cold(*use.node));
-  });
+  std::vector<const Node*> rest{&node};
+  std::unordered_set<const Node*> seen{&node};  // s + s leads to where it goes in two ways
+  while (!rest.empty()) {
+    const Node& at = *rest.back();
+    rest.pop_back();
+    const Builtin* builtin = as_builtin(at.op());
+    if (!builtin || !builtin->is_pure() || at.outputs().size() != 1) return false;
+    if (scalar_type(*at.output()->type())) return false;
+    for (const Use& use : at.output()->uses()) {
+      if (use.node->owner() != node.owner()) return false;
+      if (!use.node->is("prim::RaiseException") && seen.insert(use.node).second)
+        rest.push_back(use.node);
+    }
+  }
+  return true;
 }
 
 void ScalarLowering::operation(const Node& node) {

@@ -96,6 +96,7 @@ std::string ScalarProgram::text() const {
 
 void ScalarProgram::call_site(size_t which, int64_t* slots, Slot dst) const {
   const ScalarSite& at = sites[which];
+  std::unordered_map<const Value*, IValue> made;  // parts of a message, each once
   const auto value_of = [&](const Value* value, const auto& self) -> IValue {
     if (value->node()->is("prim::Constant")) {
       const IValue* held = value->constant();
@@ -103,10 +104,11 @@ void ScalarProgram::call_site(size_t which, int64_t* slots, Slot dst) const {
     }
     for (const auto& [captured, slot] : at.captured)
       if (captured == value) return boxed_slot(slots[slot], types[slot]);
+    if (const auto it = made.find(value); it != made.end()) return it->second;
     Stack stack;
     for (const Value* input : value->node()->inputs()) stack.push_back(self(input, self));
     as_builtin(value->node()->op())->call(stack, stack.size());
-    return std::move(stack.back());
+    return made[value] = std::move(stack.back());
   };
   Stack stack;
   for (const Value* input : at.node->inputs()) stack.push_back(value_of(input, value_of));

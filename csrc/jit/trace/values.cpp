@@ -36,9 +36,18 @@ void take_name(Value* value, const std::string& name) {
   for (char& c : full)  // modules may have any name
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   if (Value* before = graph.value_named(full); before && before != value) {
-    int count = 1;
-    while (graph.value_named(full + "." + std::to_string(count))) count += 2;
-    before->set_name(full + "." + std::to_string(count));
+    // The first odd number that is free; all below are taken, so it is looked for by halves.
+    const auto numbered = [&](int64_t k) { return full + "." + std::to_string(2 * k + 1); };
+    int64_t taken = -1, free = 0;
+    for (int64_t step = 1; graph.value_named(numbered(free)); step *= 2) {
+      taken = free;
+      free += step;
+    }
+    while (free - taken > 1) {
+      const int64_t middle = taken + (free - taken) / 2;
+      (graph.value_named(numbered(middle)) ? taken : free) = middle;
+    }
+    before->set_name(numbered(free));
   }
   value->set_name(full);
 }

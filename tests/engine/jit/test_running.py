@@ -276,3 +276,47 @@ def test_what_is_computed_without_gradients_has_none_afterwards():
     for _ in range(4):
         found = scripted(x)
         assert [(one.requires_grad, one.grad_fn is None) for one in found] == wanted
+
+
+def refuses_negative(n: int) -> int:
+    if n < 0:
+        s = str(n)
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        s = (s + s)[:9]
+        raise ValueError(s)
+    return n + 1
+
+
+def test_a_message_that_is_made_of_itself_is_made_once():
+    scripted = jit.script(refuses_negative)  # in two ways from each to the next: a million in all
+    assert scripted(3) == 4
+    with pytest.raises(RuntimeError, match="-12-12-12"):
+        scripted(-12)
+
+
+def test_a_float_that_becomes_a_tensor_is_the_same_float_again():
+    graph = jit.Graph.parse(
+        "graph(%0 : float):\n"
+        "  %1 : Tensor = prim::NumToTensor(%0)\n"
+        "  %2 : float = aten::Float(%1)\n"
+        "  return (%2)\n"
+    )
+    assert graph.run(0.1) == 0.1
