@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import keyword
 import pickle
@@ -76,6 +77,7 @@ class NativeFunction:
         """What Python may call it with; the first `skip` parameters left out."""
         value = ffi.new("uh_value *")
         found = []
+        taken: set[str] = set()
         for i, one in enumerate(self.graph.inputs()):
             default: Any = inspect.Parameter.empty
             if number_of(lib.uh_function_default(self.handle, i, value)):
@@ -83,6 +85,10 @@ class NativeFunction:
             name = one.debugName().partition(".")[0]  # "x.1" of the graph is the parameter x
             if not name.isidentifier() or keyword.iskeyword(name):
                 name = f"argument_{i}"
+            stem, others = name, itertools.count()
+            while name in taken:  # "x.1" and "x.3": what a trace was given from outside
+                name = f"{stem}{next(others)}"
+            taken.add(name)
             kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
             found.append(inspect.Parameter(name, kind, default=default))
         return inspect.Signature(found[skip:])

@@ -142,7 +142,9 @@ class _Tree:
         if isinstance(self.module, ScriptModule):
             return self.module
         children = {name: below.script_module({}) for name, below in self.children.items()}
-        return TracedModule(self.box, signatures, children)
+        made = ScriptModule(self.box, signatures, children)
+        made.__class__ = TracedModule  # a call of that class would compile it
+        return made
 
 
 class _Held:

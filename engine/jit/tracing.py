@@ -8,7 +8,7 @@ followed: what is computed from `x.shape` is in the graph (trace_tensors.py).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine._native import lib
@@ -17,8 +17,9 @@ from engine.jit.frontend.functions import unique_name
 from engine.jit.function import NativeFunction, ScriptFunction
 from engine.jit.graph import number_of
 from engine.jit.trace_frames import Frames, TracerWarning, warn_at_user
+from engine.jit.trace_scopes import scopes
 from engine.jit.trace_tensors import followed
-from engine.jit.values import Native
+from engine.jit.values import Native, ObjectBox
 from engine.tensor import Tensor
 
 
@@ -93,10 +94,14 @@ def record(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
     name: str,
-    module: int = 0,
+    module: ObjectBox | None = None,
+    submodules: Mapping[int, ObjectBox] | None = None,
     strict: bool = True,
 ) -> tuple[int, Any]:
     """Runs `fn(*args)` while this thread traces: the graph (a reference), and what `fn` returned.
+
+    module: what `self` is in the graph. submodules: the objects of modules by their `id`; what is
+    called of these has a method then.
 
     Raises: what `fn` raises, and RuntimeError within another trace, or for inputs and results that
     are not made of tensors.
@@ -105,12 +110,12 @@ def record(
     if lib.uh_jit_trace_begin(name.encode()) != 0:
         raise_last()
     try:
-        if module:
-            number_of(lib.uh_jit_trace_self(module))
+        if module is not None:
+            number_of(lib.uh_jit_trace_self(module.handle))
         for parameter, value in zip(_parameter_names(fn, len(args)), args, strict=True):
             native = Native([value])
             number_of(lib.uh_jit_trace_input(parameter.encode(), native.array))
-        with followed(), Frames():
+        with followed(), scopes(submodules or {}), Frames():
             result = fn(*args)
         _check_result(result, strict)
         native = Native([result])

@@ -54,7 +54,7 @@ class ModelReader {
     const Json::Array& objects = model.at("objects").as_array();
     check(!objects.empty(), "load: the model has no object");
     make_objects(objects);
-    keep_plain_classes();
+    keep_classes();
     return objects_[0];
   }
 
@@ -97,10 +97,10 @@ class ModelReader {
   }
 
   // Note [Who owns methods] in ir/type.h: nobody else has those of classes without objects.
-  void keep_plain_classes() {
+  void keep_classes() {
     const Ref<Methods> root = static_cast<ClassType&>(*objects_[0].object()->type).methods();
     for (const Ref<Methods>& methods : methods_)
-      if (methods->type().is_plain()) root->keeps.push_back(methods);
+      if (methods.get() != root.get()) root->keeps.push_back(methods);
   }
 
   ClassType& class_named(const std::string& name) {
@@ -226,8 +226,12 @@ class ModelReader {
       return values;
     };
     if (const Json* name = json.find("tensor")) {
-      Tensor t = file_.tensor(name->as_string());
-      if (json.at("requires_grad").as_bool()) autograd::set_requires_grad(t, true);
+      const bool trains = json.at("requires_grad").as_bool();
+      Tensor& t = tensors_[{name->as_string(), trains}];
+      if (!t) {
+        t = file_.tensor(name->as_string());
+        if (trains) autograd::set_requires_grad(t, true);
+      }
       return t;
     }
     if (const Json* of = json.find("enum")) {
@@ -272,6 +276,7 @@ class ModelReader {
   }
 
   SafetensorsReader& file_;
+  std::map<std::pair<std::string, bool>, Tensor> tensors_;  // tied weights stay one tensor
   std::vector<IValue> constants_;
   std::map<std::string, TypeRef, std::less<>> aliases_;
   std::vector<Ref<Methods>> methods_;  // of these classes, until there are objects
