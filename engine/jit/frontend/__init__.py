@@ -39,13 +39,22 @@ Refusals are `NotSupportedError`s, what is wrong a `CompileError`; both are Runt
 file, the line, carets under the expression, and often what to write instead.
 
 The language is PyTorch's, and beyond it: `reversed`, formats in f-strings, conditions and several
-generators in comprehensions, keyword-only parameters, `super()` in modules, `inference_mode`. Not of it,
-and refused with what to write instead: classes other than modules and named tuples, Enums as types
-(their members are constants), Unions other than Optional, `isinstance` of Any. `programs/` of the tests
-has a function for each thing, `programs/mistakes.py` what people are told.
+generators in comprehensions, keyword-only parameters, `super()` in modules, `inference_mode`, `|` in
+annotations, lists of objects sorted by their `__lt__`. `programs/` of the tests has a function for each
+thing, `programs/mistakes.py` and `mistakes_of_classes.py` what people are told.
+
+    classes     compiled where a program names them, or by `@jit.script` (which a class needs that a
+                Module holds an object of): attributes that `__init__` sets, methods, `__add__` to
+                `__contains__`, properties, static methods, `with` (an error does not call `__exit__`),
+                dataclasses. No inheritance, no class attributes, no defaults that a function makes.
+                Objects are copied between Python and compiled code, attribute by attribute.
+    Enums       of ints, floats or texts: members, `.name`, `.value`, `==`, `is`, `for one in Color`
+    Union, Any  narrowed by `isinstance` and `jit.isinstance`, also of `List[int]`; `x is None`
+    interfaces  `@jit.interface`: which methods a submodule has. Its class is what is called: a Module
+                is compiled for the submodules that it has, and graphs name those.
 
 Reading order: `source`, `types`, `values`, `builder`, `environment`, `dispatch`, `expressions`,
-`control`, `loops`, `contexts`, `calls`, `functions`, `modules`.
+`control`, `loops`, `contexts`, `calls`, `signatures`, `functions`, `classes`, `enums`, `modules`.
 """
 
 from __future__ import annotations
