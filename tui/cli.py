@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 VIEWS = tuple(
@@ -151,7 +152,13 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="W",
         help="columns (default: the terminal's, or 100)",
     )
-    show_.add_argument("--form", default="", metavar="F", help="of a graph: boxes, rows or list")
+    show_.add_argument(
+        "--form",
+        default="",
+        metavar="F",
+        help="of a graph: boxes, rows or list; of the JIT view what stands beside the graph: source, "
+        "tree, tokens, passes, before, drawn, rule, code, functions or nothing",
+    )
     show_.add_argument(
         "--fold", default="", metavar="HOW", help="of a graph: nothing, repeats, lines or modules"
     )
@@ -160,22 +167,30 @@ def make_parser() -> argparse.ArgumentParser:
     )
     show_.add_argument("--ascii", action="store_true", help="draw with plain ASCII only")
 
-    export_ = command("export", export, "write the autograd graph as DOT, SVG, PNG or PDF")
+    export_ = command(
+        "export", export, "write a graph, a view's picture or the events for other programs"
+    )
     export_.add_argument("trace", nargs="?", help="a .uht file (by default the newest recording)")
     export_.add_argument(
         "-o",
         "--output",
         default="graph.dot",
         metavar="FILE",
-        help="its suffix says the format: .dot, .gv, or by graphviz .svg, .png, .pdf",
+        help="its suffix says the format. Of a graph (autograd, or --view jit): .dot, .gv, and by "
+        "graphviz .png, .pdf, without --view also .svg; of a view, with --view: .svg, .html, .txt, "
+        ".json; of all events: .json for Perfetto and Chrome, .csv",
     )
+    export_.add_argument("--view", choices=VIEWS, default="", help="which view is written")
     export_.add_argument(
         "--at", default="end", metavar="N", help="event number, `end` or `line:12`"
     )
     export_.add_argument("--select", default="", metavar="WHAT", help="node=5, tensor=3, name=x")
+    export_.add_argument("--form", default="", metavar="F", help="as for show")
     export_.add_argument(
         "--fold", default="", metavar="HOW", help="nothing, repeats, lines or modules"
     )
+    export_.add_argument("--width", type=int, default=120, metavar="W", help="columns of a picture")
+    export_.add_argument("--height", type=int, default=40, metavar="H", help="and its rows")
 
     learn_ = command("learn", learn, "take the lessons (all, or one by name)")
     learn_.add_argument("lesson", nargs="?", default="", help="a lesson's name or number")
@@ -322,17 +337,26 @@ def export(options: argparse.Namespace) -> int:
     """`underhood export`."""
     from engine.inspect.trace import TraceError
     from tui import graphs
-    from tui.export import ExportError, write_graph
+    from tui.export import ExportError, write_events, write_graph, write_view
     from tui.stage import open_stage
 
+    path = Path(options.output)
     try:
         stage = open_stage(
-            chosen_trace(options.trace), options.at, graphs.VIEW, select=options.select
+            chosen_trace(options.trace),
+            options.at,
+            options.view or graphs.VIEW,
+            select=options.select,
         )
         if options.fold and options.fold not in graphs.FOLDS:
             raise ExportError(graphs.next_fold(stage, options.fold))
         graphs.next_fold(stage, options.fold or "nothing")
-        print(write_graph(stage, Path(options.output)))
+        stage.look = replace(stage.look, form=options.form)
+        if options.view:
+            print(write_view(stage, path, options.width, options.height))
+        else:
+            whole = path.suffix.lower() in (".json", ".csv")
+            print(write_events(stage, path) if whole else write_graph(stage, path))
     except (TraceError, ValueError, ExportError, OSError) as error:
         raise Failure(str(error)) from None
     return 0

@@ -425,14 +425,9 @@ class Viewer(Vertical):
         """Write the graph as DOT and, where graphviz can, as SVG."""
         if self.stage is None:
             return
-        from tui.export import ExportError, write_graph
+        from tui.export import graph_files
 
-        said = []
-        for suffix in (".dot", ".svg"):
-            try:
-                said.append(write_graph(self.stage, Path.cwd() / f"underhood-graph{suffix}"))
-            except (ExportError, OSError) as error:
-                said.append(str(error))
+        said = graph_files(self.stage, Path.cwd())
         self.app.notify("\n".join(said), title="Graph", markup=False)
 
     def action_command(self) -> None:

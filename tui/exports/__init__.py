@@ -1,0 +1,1 @@
+"""What a recording becomes for other programs: one file per format."""

@@ -1,0 +1,85 @@
+"""A recording as a timeline for Perfetto and Chrome (JSON), and its events as a table (CSV)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+FIELDS = "abcde"
+
+
+def as_chrome_trace(history: Any) -> str:
+    """Frames, operators, passes, the interpreter and backward passes as nested spans of each thread,
+    in the Trace Event Format; lines, rewrites and errors as instants."""
+    events = [*_spans(history), *_instants(history)]
+    events.sort(key=lambda event: event["ts"])
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=0)
+
+
+def as_csv(history: Any) -> str:
+    """One row per event: its number, nanoseconds since the first, thread, kind, fields, and it in words."""
+    made = StringIO()
+    table = csv.writer(made)
+    table.writerow(["event", "ns", "thread", "kind", *FIELDS, "sentence"])
+    began = int(history.tables.events["t"][0]) if history.end else 0
+    for number in range(history.end):
+        event = history.event(number)
+        row = history.tables.events[number]
+        fields = [int(row[field]) for field in FIELDS]
+        table.writerow(
+            [number, int(row["t"]) - began, int(row["thread"]), event.kind, *fields, event.sentence]
+        )
+    return made.getvalue()
+
+
+def _spans(history: Any) -> Iterator[dict[str, Any]]:
+    tables, jit, string = history.tables, history.jit, history.string
+    backward = history.autograd.tables.runs
+    sorts = (
+        ("frame", tables.frames, lambda row: string(int(tables.frames.function[row]))),
+        ("operator", tables.calls, lambda row: string(int(tables.calls.op[row]))),
+        ("pass", jit.tables.runs, lambda row: f"pass {string(int(jit.tables.runs.name[row]))}"),
+        ("interpreter", jit.tables.frames, lambda row: _function(jit, row)),
+        ("backward", backward, lambda row: f"backward pass {int(backward.id[row])}"),
+    )
+    last = history.end - 1
+    for sort, table, name in sorts:
+        for row, (since, until) in enumerate(zip(table.since, table.until, strict=True)):
+            begun, ended = _time(history, int(since)), _time(history, min(int(until), last))
+            yield _event(history, int(since), sort, name(row)) | {"ph": "X", "dur": ended - begun}
+
+
+def _function(jit: Any, row: int) -> str:
+    fact = jit.function(int(jit.tables.frames.function[row]))
+    code = jit.code(int(jit.tables.frames.code[row]))
+    return str(fact.name if fact is not None else code.name if code is not None else "?")
+
+
+def _instants(history: Any) -> Iterator[dict[str, Any]]:
+    tables, jit = history.tables, history.jit
+    moments = [
+        *(("line", int(since)) for since in tables.lines.since),
+        *(("rewrite", int(since)) for since in jit.tables.rewrites.since),
+        *(("fused kernel", int(since)) for since in jit.tables.launches.since),
+        *(("bail-out", int(since)) for since in jit.tables.bail_outs.since),
+        *(("exception", int(since)) for since in tables.exceptions.since),
+    ]
+    for sort, moment in moments:
+        yield _event(history, moment, sort, history.event(moment).sentence) | {"ph": "i", "s": "t"}
+
+
+def _event(history: Any, moment: int, sort: str, name: str) -> dict[str, Any]:
+    thread = int(history.tables.events["thread"][moment])
+    about = {"event": moment}
+    return {
+        "name": name, "cat": sort, "ts": _time(history, moment), "pid": 1, "tid": thread, "args": about,
+    }  # fmt: skip
+
+
+def _time(history: Any, moment: int) -> float:
+    """Microseconds since the first event."""
+    times = history.tables.events["t"]
+    return float(int(times[moment]) - int(times[0])) / 1000
