@@ -1,6 +1,6 @@
 """Compares what a learner typed with what the engine answered.
 
-Typed text is parsed, never run: numbers (also `4 * 6`), tuples and lists in any bracket or none,
+Typed text is parsed, never run: numbers (also `4 * 6` and `9 / 3`), tuples and lists in any bracket or none,
 yes and no in several spellings, words without regard to case or quotes.
 """
 
@@ -96,6 +96,8 @@ def _value(node: ast.expr) -> Any:
             return _number(left) - _number(right)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return _number(left) * _number(right)
+        case ast.BinOp(left=left, op=ast.Div(), right=right) if below := _number(right):
+            return _number(left) / below
     raise ValueError("not a plain value")
 
 
