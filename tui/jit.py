@@ -193,6 +193,63 @@ def follow(stage: Stage, number: int) -> str:
     return f"it was made here: {birth.rule}; Backspace returns"
 
 
+def is_asked(stage: Stage) -> bool:
+    """Whether `w` and `o` ask about a Value of a graph, and not about a tensor."""
+    chosen = stage.selection
+    if stage.view == running.INTERPRETER:
+        return bool(chosen.value) and not chosen.tensor
+    return bool(chosen.value) and stage.view in (VIEW, running.FUSED)
+
+
+def who_made(stage: Stage) -> str:
+    """To the phase or the rewrite that made the selected Value; again: to what it was made from."""
+    from engine.inspect.history.jit_places import what_is
+
+    links = stage.history.jit.links
+    sort, value, _, _ = what_is(stage.selection.value)
+    if sort == "node":
+        value = next(iter(links.values_of.get(value, ())), 0)
+    birth = links.births.get(links.node_of.get(value, -1)) if sort in ("value", "node") else None
+    if birth is None:
+        return "select a Value or a line of the graph: a place in the source was written by you"
+    again = ""
+    if birth.moment == stage.moment and stage.view == VIEW:
+        origins = {
+            one: links.births.get(links.node_of.get(one, -1)) for one in links.origins(value)
+        }
+        known = {one: at for one, at in origins.items() if at is not None}
+        if not known:
+            places = links.sources(value)
+            where = f" but {places[0].file.rpartition('/')[2]}:{places[0].line}" if places else ""
+            return f"%{links.name_of.get(value, value)} was made from nothing{where}"
+        value = max(known, key=lambda one: known[one].moment)
+        birth = known[value]
+        again = f"it was made from %{links.name_of.get(value, value)}, and that: "
+    stage.remember()
+    stage.move(birth.moment)
+    stage.show_view(VIEW)
+    stage.select(Target("value", value=value))
+    how = f'by the rule "{birth.rule}"' if birth.run else f"with its graph ({birth.rule})"
+    return f"{again}made {how}; w again for what it was made from, Backspace returns"
+
+
+def who_reads(stage: Stage) -> str:
+    """Every line of the graph that reads the selected Value now."""
+    number = stage.selection.value
+    rows = [row for row in stage.model(VIEW).rows if row.change not in ("gone", "removed", "left")]
+    mine = next((row for row in rows if row.number == number or number in row.made), None)
+    values = set(mine.made) if mine is not None and mine.number == number else {number}
+    name = next((part.text for row in rows for part in row.parts if part.value in values), "it")
+    readers = [row for row in rows if values & set(row.used)]
+    if mine is None:
+        return "it is not in this graph now; Enter goes to where it was"
+    if not readers:
+        return f"nobody reads {name}"
+    said = "; ".join(row.text[:40] for row in readers[:3])
+    more = f"; and {len(readers) - 3} more" if len(readers) > 3 else ""
+    return f"{name} is read by {many(len(readers), 'line')}: {said}{more}"
+
+
 def search(stage: Stage, text: str, direction: int) -> str | None:
     """To the next line of this graph that has the text, else to the pass or graph that has it.
 

@@ -106,14 +106,14 @@ EXPLORE = (
         "who_wrote",
         "w",
         "who wrote",
-        "Go to the event that last wrote the selected cell or tensor.",
+        "Go to the event that last wrote the selected cell or tensor; of a Value of the JIT to what made it.",
         True,
     ),
     Key(
         "who_owns",
         "o",
         "owners",
-        "Show every holder of the selected tensor; they add up to its use count.",
+        "Show every holder of the selected tensor; they add up to its use count. Of a Value: who reads it.",
         True,
     ),
     Key(

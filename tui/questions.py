@@ -13,11 +13,15 @@ from engine.inspect.history.facts import Holder
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.layout import Extent
 from engine.inspect.models._words import writer
+from tui import jit
 from tui.stage import Stage
 
 
 def who_wrote(stage: Stage) -> str:
-    """To the last write of the selected cell or tensor; again: to the one before that."""
+    """To the last write of the selected cell or tensor; again: to the one before that. Of a Value of the
+    JIT: to what made it; again: to what that was made from."""
+    if jit.is_asked(stage):
+        return jit.who_made(stage)
     history = stage.history
     storage, place = pointed_at(stage)
     if not storage:
@@ -51,7 +55,10 @@ def pointed_at(stage: Stage) -> tuple[int, Extent | None]:
 
 
 def who_owns(stage: Stage) -> str:
-    """To the object view, where every holder is named; the sum is the answer."""
+    """To the object view, where every holder is named; the sum is the answer. Of a Value of the JIT: who
+    reads it."""
+    if jit.is_asked(stage):
+        return jit.who_reads(stage)
     history, chosen, moment = stage.history, stage.selection, stage.moment
     if not chosen.tensor and not chosen.storage:
         return "select a name, a tensor or a storage first"

@@ -10,6 +10,7 @@ import pytest
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_jit_model import BRANCHES, BROKEN, GONE, graphs, run_of
 from tui import jit
+from tui.questions import who_owns, who_wrote
 from tui.render import ASCII, UNICODE, Picture, Target
 from tui.render.theme import STYLES
 from tui.stage import Stage
@@ -393,3 +394,38 @@ def test_what_is_lit_outside_of_a_window_is_counted():
     shown = sum(line.startswith("▌") for line in text.splitlines())
     hidden = int(heading.partition("▌")[2].split()[0]) if "▌" in heading else 0
     assert hidden + shown == lit
+
+
+def test_w_goes_to_what_made_a_value_and_on_to_what_that_was_made_from():
+    stage = peephole()
+    rows = stage.model("jit").rows
+    made = next(row for row in rows if "aten::mul" in row.text and row.change == "")
+    stage.select(Target("value", value=made.number))
+    links, start = stage.history.jit.links, stage.moment
+    said = who_wrote(stage)
+    assert "made with its graph" in said
+    assert "w again" in said
+    assert stage.moment == links.births[links.node_of[made.number]].moment < start
+    before = stage.selection.value
+    while "again" in (said := who_wrote(stage)):
+        assert stage.selection.value in links.origins(before)
+        before = stage.selection.value
+    assert re.search(r"was made from nothing but program\.py:\d+$", said)
+    for _ in range(20):
+        stage.back()
+    assert stage.moment == start
+
+
+def test_o_names_who_reads_a_value():
+    stage = peephole()
+    rows = [row for row in stage.model("jit").rows if row.change not in GONE]
+    made = next(row for row in rows if "aten::mul" in row.text)
+    stage.select(Target("value", value=made.number))
+    said = who_owns(stage)
+    readers = [row for row in rows if made.number in row.used]
+    assert readers
+    assert f"is read by {len(readers)} line" in said
+    assert readers[0].text[:40] in said
+    last = next(row for row in rows if row.text.startswith("return"))
+    stage.select(Target("value", value=last.number))
+    assert who_owns(stage).startswith("nobody reads")
