@@ -7,6 +7,8 @@
 
 #include "jit/builtins/builtin.h"
 #include "jit/ir/alias.h"
+#include "jit/ir/constants.h"
+#include "jit/ir/facts.h"
 
 namespace uh::jit {
 namespace {
@@ -54,12 +56,6 @@ bool random_always(std::string_view name) {
   return names.count(name) != 0;
 }
 
-bool is_constant(const Value* value, const auto& wanted) {
-  const IValue* constant = value ? value->constant() : nullptr;
-  const auto* held = constant ? constant->get_if<std::decay_t<decltype(wanted)>>() : nullptr;
-  return held && *held == wanted;
-}
-
 // Of operators that drop elements at random while training; off where that is known.
 bool drops(const Node& node) {
   const Value* dropout = node.input("dropout_p");
@@ -69,9 +65,9 @@ bool drops(const Node& node) {
   const bool dropping =
       name.find("dropout") != std::string::npos && name != "native_dropout_backward";
   if (!dropping && !dropout) return false;
-  if (is_constant(train, false)) return false;
+  if (constant_bool(train) == false) return false;
   const Value* p = dropping ? node.input("p") : dropout;
-  return !is_constant(p, 0.0) && !is_constant(p, int64_t{0});
+  return constant_float(p) != 0.0 && constant_int(p) != 0;
 }
 
 bool random_itself(const Node& node) {
@@ -96,22 +92,11 @@ bool any_inside(const Node& node, bool (*holds)(const Node&)) {
 
 bool writes_itself(const Node& node) { return !written_inputs(node).empty(); }
 
-bool is_number(const Type& type) {
-  return type.is(TypeKind::kInt) || type.is(TypeKind::kFloat) || type.is(TypeKind::kBool) ||
-         type.is(TypeKind::kComplex) || type.is(TypeKind::kNumber);
-}
-
 // Where two tensors are laid out in different orders, the result is laid out as the first.
 bool same_layout(const Type& a, const Type& b) {
   const TensorFacts &x = a.facts(), &y = b.facts();
-  const auto known = [](const std::optional<Dims>& dims) {
-    return dims && std::all_of(dims->begin(), dims->end(), [](int64_t n) { return n >= 0; });
-  };
-  const auto equal = [](const Dims& p, const Dims& q) {
-    return std::equal(p.begin(), p.end(), q.begin(), q.end());
-  };
-  return known(x.sizes) && known(y.sizes) && known(x.strides) && known(y.strides) &&
-         equal(*x.sizes, *y.sizes) && equal(*x.strides, *y.strides);
+  return all_known(x.sizes) && all_known(x.strides) && all_known(y.sizes) && all_known(y.strides) &&
+         *x.sizes == *y.sizes && *x.strides == *y.strides;
 }
 
 }  // namespace
@@ -169,7 +154,7 @@ std::vector<Value*> written_inputs(const Node& node) {
     if (schema.arguments[i].written) all.push_back(node.input(i));
   const Value* training = node.input("training");
   if (!training) training = node.input("use_input_stats");
-  if (training && schema.name.ends_with("_norm") && !is_constant(training, false)) {
+  if (training && schema.name.ends_with("_norm") && constant_bool(training) != false) {
     for (const std::string_view name : {"running_mean", "running_var"}) {
       Value* statistic = node.input(name);
       if (statistic && !statistic->type()->is(TypeKind::kNone)) all.push_back(statistic);
@@ -200,7 +185,7 @@ bool commutes(const Node& node) {
   };
   if (node.is("aten::mul") && !(real(a) && real(b))) return false;
   const Value* alpha = node.input("alpha");
-  return !alpha || is_constant(alpha, int64_t{1});
+  return !alpha || constant_int(alpha) == 1;
 }
 
 }  // namespace uh::jit

@@ -12,6 +12,7 @@
 #include "jit/group/fusion_group.h"
 #include "jit/group/saved.h"
 #include "jit/ir/alias.h"
+#include "jit/ir/facts.h"
 #include "jit/pass.h"
 
 namespace uh::jit {
@@ -45,9 +46,7 @@ bool goes_along(const Value* value) {
 // All sizes, where they are known.
 const Dims* known_sizes(const Value& value) {
   const auto& sizes = value.type()->facts().sizes;
-  const bool known =
-      sizes && std::none_of(sizes->begin(), sizes->end(), [](auto n) { return n < 0; });
-  return known ? &*sizes : nullptr;
+  return all_known(sizes) ? &*sizes : nullptr;
 }
 
 // Whether it is made of attributes and constants alone: a parameter, smaller than what it is for.

@@ -12,6 +12,7 @@
 #include "jit/group/fusible.h"
 #include "jit/ir/alias.h"
 #include "jit/ir/constants.h"
+#include "jit/ir/facts.h"
 #include "jit/pass.h"
 
 namespace uh::jit {
@@ -20,9 +21,7 @@ namespace {
 bool is_number(const Value* value) { return number_kind(*value->type()).has_value(); }
 
 bool sizes_known(const Value* value) {
-  if (!value->type()->is(TypeKind::kTensor)) return true;
-  const auto& sizes = value->type()->facts().sizes;
-  return sizes && std::none_of(sizes->begin(), sizes->end(), [](int64_t n) { return n < 0; });
+  return !value->type()->is(TypeKind::kTensor) || all_known(value->type()->facts().sizes);
 }
 
 // Whatever its inputs are, as far as their types tell.

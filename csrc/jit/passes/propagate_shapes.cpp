@@ -12,6 +12,7 @@
 #include "jit/group/fusible.h"
 #include "jit/ir/alias.h"
 #include "jit/ir/effects.h"
+#include "jit/ir/facts.h"
 #include "jit/pass.h"
 #include "jit/resolve/signature.h"
 
@@ -19,10 +20,7 @@ namespace uh::jit {
 namespace {
 
 bool complete(const TensorFacts& facts) {
-  const auto known = [](const std::optional<Dims>& dims) {
-    return dims && std::none_of(dims->begin(), dims->end(), [](int64_t n) { return n < 0; });
-  };
-  return facts.dtype != DType::kUndefined && known(facts.sizes);
+  return facts.dtype != DType::kUndefined && all_known(facts.sizes);
 }
 
 // How sizes that are partly unknown broadcast; nothing where they cannot.
@@ -194,8 +192,7 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
     typed_ = typed_ || is_floating(facts.dtype) || is_complex(facts.dtype);
     if (device_ == Device::kUndefined) device_ = facts.device;
     const auto& strides = facts.strides;
-    if (!strides || strides->size() != sizes.size() ||
-        std::any_of(strides->begin(), strides->end(), [](int64_t n) { return n < 0; })) {
+    if (!all_known(strides) || strides->size() != sizes.size()) {
       strided_ = false;
       return empty(sizes, facts.dtype, Device::kMeta);
     }

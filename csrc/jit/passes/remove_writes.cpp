@@ -12,6 +12,7 @@
 #include "jit/group/fusible.h"
 #include "jit/group/saved.h"
 #include "jit/ir/alias.h"
+#include "jit/ir/facts.h"
 #include "jit/pass.h"
 #include "jit/resolve/signature.h"
 
@@ -46,11 +47,8 @@ bool keeps_sizes(const Node& node) {
     if (!v->type()->is(TypeKind::kTensor)) return true;
     const auto& other = v->type()->facts().sizes;
     if (!other) return false;
-    const auto known = [](const Dims& dims) {
-      return std::all_of(dims.begin(), dims.end(), [](int64_t n) { return n >= 0; });
-    };
     return other->empty() || v == node.input(0) ||
-           (known(*sizes) && known(*other) && *sizes == *other);
+           (all_known(sizes) && all_known(other) && *sizes == *other);
   });
 }
 

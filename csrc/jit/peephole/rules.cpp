@@ -5,6 +5,7 @@
 #include "jit/builtins/builtin.h"
 #include "jit/fused/table.h"
 #include "jit/ir/effects.h"
+#include "jit/ir/facts.h"
 #include "jit/ir/rewrite.h"
 
 namespace uh::jit {
@@ -152,16 +153,15 @@ std::optional<int64_t> known_rank(const Value* value) {
 }
 
 namespace {
-std::optional<std::vector<int64_t>> all_known(const std::optional<Dims>& dims) {
-  if (!dims || std::any_of(dims->begin(), dims->end(), [](int64_t n) { return n < 0; }))
-    return std::nullopt;
+std::optional<std::vector<int64_t>> if_known(const std::optional<Dims>& dims) {
+  if (!all_known(dims)) return std::nullopt;
   return std::vector<int64_t>(dims->begin(), dims->end());
 }
 }  // namespace
 
 std::optional<std::vector<int64_t>> known_sizes(const Value* value) {
   const TensorFacts* facts = facts_of(value);
-  return facts ? all_known(facts->sizes) : std::nullopt;
+  return facts ? if_known(facts->sizes) : std::nullopt;
 }
 
 DType known_dtype(const Value* value) {
@@ -172,7 +172,7 @@ DType known_dtype(const Value* value) {
 bool is_dense(const Value* value) {
   const std::optional<std::vector<int64_t>> sizes = known_sizes(value);
   const TensorFacts* facts = facts_of(value);
-  const auto strides = facts ? all_known(facts->strides) : std::nullopt;
+  const auto strides = facts ? if_known(facts->strides) : std::nullopt;
   if (sizes && strides) {
     std::vector<std::pair<int64_t, int64_t>> dims;
     for (size_t i = 0; i < sizes->size(); ++i)
@@ -200,7 +200,7 @@ bool is_dense(const Value* value) {
 bool is_row_major(const Value* value) {
   const std::optional<std::vector<int64_t>> sizes = known_sizes(value);
   const TensorFacts* facts = facts_of(value);
-  const auto strides = facts ? all_known(facts->strides) : std::nullopt;
+  const auto strides = facts ? if_known(facts->strides) : std::nullopt;
   if (!sizes || !strides) return false;
   int64_t expected = 1;
   for (size_t i = sizes->size(); i-- > 0;) {

@@ -12,6 +12,7 @@
 
 #include "dispatch/dispatcher.h"
 #include "jit/builtins/builtin.h"
+#include "jit/ir/facts.h"
 #include "jit/text/parse_cursor.h"
 
 namespace uh::jit {
@@ -144,11 +145,6 @@ std::unique_ptr<Signature> read(const OperatorInfo& op) {
     }
   }
   return made;
-}
-
-bool is_number(const Type& type) {
-  return type.is(TypeKind::kInt) || type.is(TypeKind::kFloat) || type.is(TypeKind::kBool) ||
-         type.is(TypeKind::kComplex) || type.is(TypeKind::kNumber);
 }
 
 bool is_generic(const Type& type) {
