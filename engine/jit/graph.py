@@ -298,11 +298,13 @@ class Graph:
             constant = node.output().toIValue() if node.attributes() else None
             return self.insertConstant(constant).node()
         inputs = [value_map(one) for one in node.inputs()]
-        made = (
-            self.call(_full_name(node), *inputs)
-            if node.schema()
-            else self.create(node.kind(), inputs, node.outputsSize()).copyAttributes(node)
-        )
+        if schema := node.schema():
+            names = [one.name if one.kwarg_only else "" for one in schema.arguments]
+            plain = [one for one, name in zip(inputs, names, strict=True) if not name]
+            by_name = {name: one for one, name in zip(inputs, names, strict=True) if name}
+            made = self.call(_full_name(node), *plain, **by_name)
+        else:
+            made = self.create(node.kind(), inputs, node.outputsSize()).copyAttributes(node)
         for mine, its in zip(made.outputs(), node.outputs(), strict=True):
             mine.copyMetadata(its)
         return made

@@ -54,7 +54,7 @@ def _compiled(cls: type, own: list[Any], written: Any) -> Any:
             members[name] = member.fn if name == "forward" else export(member.fn)
     for name in ("__dict__", "__weakref__", "__classcell__"):
         members.pop(name, None)
-    plain = object.__new__(type(cls.__name__, (Module,), members))
+    plain: Any = object.__new__(type(cls.__name__, (Module,), members))
     plain.__dict__.update(written.__dict__)
     made = compiling.script_module(frontend.compile_module(plain))
     made.__class__ = cls

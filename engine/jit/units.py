@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+import sys
 import textwrap
+from collections.abc import Mapping
+from types import FrameType
 from typing import Any
 
 _numbers = itertools.count()
 
 
-def functions_in(text: str) -> dict[str, Any]:
-    """The functions that a text defines, as Python's. Raises: RuntimeError where there is anything
-    but functions in it, and SyntaxError for what is no Python."""
+def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions that a text defines, as Python's, which know these names.
+
+    Raises: RuntimeError where there is anything but functions in it, SyntaxError for what is no Python.
+    """
     text = textwrap.dedent(text)
     tree = ast.parse(text)
     other = next((one for one in tree.body if not isinstance(one, ast.FunctionDef)), None)
@@ -23,9 +28,7 @@ def functions_in(text: str) -> dict[str, Any]:
         )
     name = f"<unit {next(_numbers)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    import engine
-
-    space: dict[str, Any] = {"torch": engine, "engine": engine, **_annotations()}
+    space: dict[str, Any] = {**_annotations(), **names}
     exec(compile(tree, name, "exec"), space)  # definitions only: nothing of the text runs
     return {one.name: space[one.name] for one in tree.body if isinstance(one, ast.FunctionDef)}
 
@@ -33,15 +36,17 @@ def functions_in(text: str) -> dict[str, Any]:
 def _annotations() -> dict[str, Any]:
     import typing
 
+    import engine
     from engine.jit.futures import Future
     from engine.tensor import Tensor
 
     words = ("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "Union")
-    return {word: getattr(typing, word) for word in words} | {"Tensor": Tensor, "Future": Future}
+    own = {"engine": engine, "torch": engine, "Tensor": Tensor, "Future": Future}
+    return {word: getattr(typing, word) for word in words} | own
 
 
 class CompilationUnit:
-    """Compiled functions of a text.
+    """Compiled functions of a text, which may name what stands where it is made.
 
     >>> from engine import jit, ones
     >>> unit = jit.CompilationUnit('''
@@ -55,13 +60,16 @@ class CompilationUnit:
     def __init__(self, lang: str | None = None) -> None:
         self._functions: dict[str, Any] = {}
         if lang is not None:
-            self.define(lang)
+            self._define(lang, sys._getframe(1))
 
     def define(self, lang: str) -> None:
         """Adds the functions of another text. Raises: RuntimeError for what is not in the subset."""
+        self._define(lang, sys._getframe(1))
+
+    def _define(self, lang: str, frame: FrameType) -> None:
         from engine.jit import script
 
-        for name, fn in functions_in(lang).items():
+        for name, fn in functions_in(lang, frame.f_globals | frame.f_locals).items():
             self._functions[name] = script(fn)
 
     def get_functions(self) -> list[Any]:

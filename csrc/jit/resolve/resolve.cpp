@@ -118,6 +118,10 @@ std::vector<const OperatorInfo*> operators_of(const std::string& name) {
   std::vector<const OperatorInfo*> found(overloads.begin(), overloads.end());
   for (const OperatorInfo* op : index().named(name))
     if (overloads_of(*op).empty()) found.push_back(op);
+  // In PyTorch the newest way to say it is tried last: x.std() is what it always was.
+  std::stable_partition(found.begin(), found.end(), [](const OperatorInfo* op) {
+    return op->schema().overload != "correction";
+  });
   return found;
 }
 

@@ -38,6 +38,7 @@ class ValueReader {
       default: break;
     }
     if (cursor_.eat_word("None")) return IValue();
+    if (cursor_.eat_word("annotate")) return annotated();
     if (cursor_.eat("CONSTANTS.c")) return constant(from);
     if (const std::string_view word = cursor_.try_word("."); !word.empty()) {
       if (IValue member = member_named(word); !member.is_none()) return member;
@@ -47,6 +48,20 @@ class ValueReader {
   }
 
  private:
+  // annotate(List[int], []): what an empty list holds, the type of the constant tells as well.
+  IValue annotated() {
+    cursor_.expect("(");
+    for (int depth = 0; depth > 0 || cursor_.raw() != ','; cursor_.go(cursor_.at() + 1)) {
+      const char c = cursor_.raw();
+      if (c == '\0') cursor_.wrong("a type and a value");
+      depth += (c == '[' || c == '(') - (c == ']' || c == ')');
+    }
+    cursor_.expect(",");
+    IValue value = read();
+    cursor_.expect(")");
+    return value;
+  }
+
   IValue number() {
     const size_t from = cursor_.at();
     const bool minus = cursor_.eat('-');

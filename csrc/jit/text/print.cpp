@@ -168,9 +168,11 @@ class Printer {
       if (attribute.graph) continue;
       // None is a constant without a value, as in PyTorch.
       if (node.is("prim::Constant") && name == "value" && attribute.value.is_none()) continue;
-      const std::string one = typed_number(node, attribute);
-      list += (list.empty() ? "" : ", ") + name + "=" +
-              (one.empty() ? print_attribute(attribute, how_) : one);
+      std::string one = typed_number(node, attribute);
+      if (one.empty()) one = print_attribute(attribute, how_);
+      if (one == "[]" && node.is("prim::Constant") && node.outputs().size() == 1)
+        one = "annotate(" + node.output()->type()->annotation() + ", [])";
+      list += (list.empty() ? "" : ", ") + name + "=" + one;
     }
     if (!list.empty()) out_ += "[" + list + "]";
   }
