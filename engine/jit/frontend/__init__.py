@@ -54,7 +54,8 @@ thing, `programs/mistakes.py` and `mistakes_of_classes.py` what people are told.
                 is compiled for the submodules that it has, and graphs name those.
 
 Reading order: `source`, `types`, `values`, `builder`, `environment`, `dispatch`, `expressions`,
-`control`, `loops`, `contexts`, `calls`, `signatures`, `functions`, `classes`, `enums`, `modules`.
+`control`, `walks`, `loops`, `contexts`, `calls`, `signatures`, `functions`, `classes`, `enums`,
+`modules`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import inspect
 import typing
 from collections import ChainMap
@@ -90,14 +91,21 @@ class _Names(dict[str, Any]):
         raise NameError(name, name=name)
 
 
+class _Unquoted(ast.NodeTransformer):
+    """Annotations without quotes: Optional["Node"] is Optional[Node]."""
+
+    def visit_Constant(self, tree: ast.Constant) -> ast.expr:
+        if not isinstance(tree.value, str):
+            return tree
+        return ast.parse(tree.value, mode="eval").body
+
+
 def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.expr) -> Type:
     """The type that an annotation names. Raises: CompileError."""
-    inner = tree
-    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-        try:
-            inner = ast.parse(tree.value, mode="eval").body
-        except SyntaxError:
-            fail(source, tree, f"Unknown type name '{tree.value}'")
+    try:
+        inner = _Unquoted().visit(copy.deepcopy(tree))
+    except SyntaxError:
+        fail(source, tree, f"Unknown type name {ast.unparse(tree)}")
     # Under a name of its own: a recorder would take it for a line of the user's program.
     code = compile(ast.Expression(ast.fix_missing_locations(inner)), "<annotation>", "eval")
     try:

@@ -118,7 +118,7 @@ def target_type(c: Context, target: ast.expr) -> Type | None:
     if isinstance(target, ast.Name):
         outer = c.frame.find(target.id)
         return outer.type if outer is not None else None
-    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+    if isinstance(target, ast.Subscript):
         owner = target_type(c, target.value)
         if owner is not None and owner.kind in ("List", "Dict"):
             return owner.inner[-1]

@@ -124,6 +124,25 @@ class Watch:
         return self.n < other.n
 
 
+class Linked:
+    def __init__(self, value: int):
+        self.value = value
+        self.next: Optional["Linked"] = None
+
+
+class Groups:
+    def __init__(self):
+        self.of: Dict[int, List[str]] = {}
+        self.last: Union[int, str] = 0
+
+    def put(self, word: str) -> None:
+        n = len(word)
+        if n not in self.of:
+            self.of[n] = []
+        self.of[n].append(word)
+        self.last = word
+
+
 class Shape(NamedTuple):
     name: str
     sides: int = 4
@@ -264,6 +283,31 @@ def in_loops(n: int, x: Tensor) -> int:
     while best.a < 20:
         best.a += 7
     return best.a
+
+
+def linked(n: int) -> int:
+    head = Linked(0)
+    at = head
+    for i in range(n):
+        new = Linked(i)
+        at.next = new
+        at = new
+    total = 0
+    now: Optional[Linked] = head
+    while now is not None:
+        total += now.value
+        now = now.next
+    return total
+
+
+def grouped(words: List[str]) -> Tuple[Dict[int, List[str]], str]:
+    groups = Groups()
+    for word in words:
+        groups.put(word)
+    last = groups.last
+    if isinstance(last, int):
+        return groups.of, "none"
+    return groups.of, last
 
 
 def members(c: Color) -> Tuple[str, int, bool, Color]:
@@ -428,6 +472,8 @@ CASES = [
     (written_once, [([Pair(2, X), Pair(3, X)],)]),
     (same_object, [(X,)]),
     (in_loops, [(6, X)]),
+    (linked, [(5,)]),
+    (grouped, [(["a", "bb", "c"],), ([],)]),
     (members, [(Color.RED,), (Color.BLUE,)]),
     (through_members, [()]),
     (compared, [(Color.RED, Word.YES), (Color.GREEN, Word.YES), (Color.BLUE, Word.NO)]),
