@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from engine.inspect.history.fold import all_stays
 from engine.inspect.history.ir import IrGraph, IrLine, Json, Place
 from engine.inspect.history.ir_chain import Chain, Spot
 
@@ -254,7 +255,8 @@ def film_of(jit: Any, graph: int) -> Film:
     """The film of a graph, made once for each history."""
     films = _FILMS.setdefault(jit, {})
     if graph not in films:
-        films[graph] = Film(jit, graph)
+        with all_stays():
+            films[graph] = Film(jit, graph)
     return films[graph]
 
 

@@ -60,8 +60,13 @@ class Window:
 _DEFAULTS = re.compile(r", (?:requires_grad=0|device=cpu)(?=[,)])|(?:requires_grad=0|device=cpu), ")
 
 
+_CLASS = re.compile(r"__torch__(?:\.\w+)*\.(\w+)")
+
+
 def short_type(text: str) -> str:
-    """A tensor's type without what nearly every one says: requires_grad=0 and device=cpu."""
+    """A tensor's type without what nearly every one says: requires_grad=0 and device=cpu. A class by
+    its own name, without where it is from."""
+    text = _CLASS.sub(r"\1", text)
     return _DEFAULTS.sub("", text).replace("(requires_grad=0)", "").replace("(device=cpu)", "")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.inspect.events import FOREVER
+from engine.inspect.models._words import method_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
             mine[graph] = GraphRef(graph, old.phase, old.since, since, old.current)
     rows = [
         FunctionRow(
-            f.id, f.name, f.how, f.moment, f.file, f.first_line,
+            f.id, method_name(f.name), f.how, f.moment, f.file, f.first_line,
             tuple(refs.get(f.id, {}).values()), f.id == focus.function,
         )
         for f in jit.functions(FOREVER - 1)
@@ -132,7 +133,8 @@ def title_of(function: Any, name: str, graph: int) -> str:
     """What a graph is called: by its function; that of a gradient is no function's own."""
     if function is None:
         return name or (f"graph {graph}" if graph else "")
-    return f"gradient of {function.name}" if name == "backward" else str(function.name)
+    own = method_name(str(function.name))
+    return f"gradient of {own}" if name == "backward" else own
 
 
 def with_graph(jit: Any, focus: Focus) -> Focus:

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.inspect.history.ir import Place
 from engine.inspect.history.jit_places import LINE, TOKEN, TREE, Extent, inside, number_of
+from engine.inspect.models._words import method_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,9 @@ class Sources:
         for function in self.functions:
             texts = function.source.splitlines()
             if len(self.functions) > 1 and texts:
-                rows.append(SourceRow(function.id, 0, function.name, 0, False, False, ()))
+                rows.append(
+                    SourceRow(function.id, 0, method_name(function.name), 0, False, False, ())
+                )
             lit, chosen = self._here(function, self.places), self._here(function, self.chosen)
             for line, text in enumerate(texts, function.first_line):
                 number = number_of(function.id, LINE, line)
@@ -106,7 +109,7 @@ class Sources:
         for function in self.functions:
             nodes = self.jit.tree(function.id)
             if len(self.functions) > 1 and nodes:
-                name = function.name
+                name = method_name(function.name)
                 rows.append(TreeRow(function.id, 0, "", "", name, 0, 0, False, False))
             spans = [node.span for node in nodes]
             lit = _exact(self._here(function, self.places), spans)

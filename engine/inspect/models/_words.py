@@ -83,3 +83,9 @@ def python_of(history: Any) -> tuple[int, ...]:
     """The version of the Python that was recorded, as in its trace: (3, 11)."""
     parts = str(history.trace.meta.get("python", "")).split(".")[:2]
     return tuple(int(part) for part in parts if part.isdigit()) or (3, 11)
+
+
+def method_name(name: str) -> str:
+    """A method of a compiled class by the class's own name: `__torch__.package.Net.forward` is
+    `Net.forward`; other names are as they are."""
+    return ".".join(name.split(".")[-2:]) if name.startswith("__torch__.") else name

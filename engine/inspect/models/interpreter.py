@@ -9,8 +9,8 @@ from numpy import bincount
 
 from engine.inspect.history.ir import Place
 from engine.inspect.history.jit_places import LINE, number_of
+from engine.inspect.models._words import method_name
 
-_MANGLED = "__torch__."  # which the names of methods begin with: it tells nothing
 WATCHED = 400  # frames that are looked through for the one that ended last
 
 
@@ -308,9 +308,9 @@ class _Frame:
         number = int(self.jit.tables.frames.function[row])
         function = self.jit.function(number)
         if function is not None:
-            return str(function.name).removeprefix(_MANGLED)
+            return method_name(str(function.name))
         code = self.jit.code(int(self.jit.tables.frames.code[row]))
-        return code.name.removeprefix(_MANGLED) if code else f"function {number}"
+        return method_name(code.name) if code else f"function {number}"
 
     def _frames(self, running: Any) -> tuple[FrameRow, ...]:
         table, steps = self.jit.tables.frames, self.jit.tables.steps

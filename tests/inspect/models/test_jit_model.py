@@ -13,7 +13,9 @@ from engine.inspect.history.ir import IrGraph
 from engine.inspect.history.jit_places import LINE, TOKEN, TREE, node_number, number_of, what_is
 from engine.inspect.models import project, to_json
 from engine.inspect.models._jit_film import Film, film_of
+from engine.inspect.models._jit_lines import short_type
 from engine.inspect.models._jit_rule import rule_text
+from engine.inspect.models._words import method_name
 from engine.inspect.models.jit import JitModel
 from engine.inspect.selection import Selection
 from tests.inspect.jit_traces import LOOP, recorded
@@ -441,3 +443,22 @@ def test_what_went_into_a_group_is_told_where_it_is_now():
     rows = [row.text for row in at(history, fuse.until).rows if row.change not in GONE]
     inside = rows[next(i for i, text in enumerate(rows) if text.startswith(f"with {group} ")) :]
     assert any(text.startswith(f"{name} : ") and "aten::tanh" in text for text in inside)
+
+
+@pytest.mark.parametrize(
+    ("whole", "short"),
+    [
+        ("__torch__.engine.nn.modules.linear.___torch_mangle_2.Linear", "Linear"),
+        ("__torch__.Net", "Net"),
+        ("Dict(str, __torch__.a.B)[]", "Dict(str, B)[]"),
+        ("Float(2, 3, requires_grad=0, device=cpu)", "Float(2, 3)"),
+        ("Tensor", "Tensor"),
+    ],
+)
+def test_types_say_what_tells_them_apart(whole: str, short: str):
+    assert short_type(whole) == short
+
+
+def test_methods_are_called_by_their_class():
+    assert method_name("__torch__.engine.nn.modules.linear.Linear.forward") == "Linear.forward"
+    assert method_name("looped") == "looped"
