@@ -73,7 +73,7 @@ Index& index() {
 
 // What programs call an operator that has another name here: Python's operators on tensors, and
 // PyTorch's second names.
-std::string_view other_name(std::string_view name) {
+std::string_view second_name(std::string_view name) {
   static const std::map<std::string_view, std::string_view> kNames = {
       {"aten::__and__", "aten::bitwise_and"},
       {"aten::__or__", "aten::bitwise_or"},
@@ -86,7 +86,6 @@ std::string_view other_name(std::string_view name) {
       {"aten::__ilshift__", "aten::bitwise_left_shift_"},
       {"aten::__irshift__", "aten::bitwise_right_shift_"},
       {"aten::floordiv", "aten::floor_divide"},
-      {"aten::floordiv_", "aten::floor_divide_"},
       {"aten::abs", "prim::abs"},
       {"prim::abs", "aten::abs"},
       {"aten::absolute", "aten::abs"},
@@ -101,6 +100,16 @@ std::string_view other_name(std::string_view name) {
       {"aten::less_equal", "aten::le"},
       {"aten::not_equal", "aten::ne"},
       {"aten::clip", "aten::clamp"},
+      {"aten::fix", "aten::trunc"},
+      {"aten::arcsin", "aten::asin"},
+      {"aten::arccos", "aten::acos"},
+      {"aten::arctan", "aten::atan"},
+      {"aten::arctan2", "aten::atan2"},
+      {"aten::arcsinh", "aten::asinh"},
+      {"aten::arccosh", "aten::acosh"},
+      {"aten::arctanh", "aten::atanh"},
+      {"aten::swapaxes", "aten::transpose"},
+      {"aten::swapdims", "aten::transpose"},
       {"aten::concat", "aten::cat"},
       {"aten::concatenate", "aten::cat"},
       {"aten::split", "aten::split_with_sizes"},
@@ -110,6 +119,15 @@ std::string_view other_name(std::string_view name) {
   };
   const auto it = kNames.find(name);
   return it == kNames.end() ? std::string_view() : it->second;
+}
+
+// The same of operators in place, which are called as the others are with `_` after it.
+std::string other_name(const std::string& name) {
+  const std::string_view other = second_name(name);
+  if (!other.empty() || !name.ends_with('_')) return std::string(other);
+  const std::string_view plain = second_name(name.substr(0, name.size() - 1));
+  if (!plain.starts_with("aten::")) return std::string();
+  return std::string(plain) + "_";
 }
 
 // The dispatcher's operators of a name; PyTorch's overloads of those that are several in one.
@@ -129,7 +147,7 @@ std::vector<const OperatorInfo*> all_of(const std::string& name) {
   std::vector<const OperatorInfo*> found = operators_of(name);
   const auto& builtins = builtins_named(name);
   found.insert(found.end(), builtins.begin(), builtins.end());
-  const std::string other(other_name(name));
+  const std::string other = other_name(name);
   if (other.empty()) return found;
   for (const OperatorInfo* op : operators_of(other)) found.push_back(op);
   for (const Builtin* builtin : builtins_named(other)) found.push_back(builtin);

@@ -39,9 +39,9 @@ class Type:
         match self.kind:
             case "Optional":
                 return f"{self.element.text}?"
-            case "List":
+            case "List" if self.inner:  # without: what isinstance(x, list) asks for
                 return f"{self.element.text}[]"
-            case "Dict":
+            case "Dict" if self.inner:
                 return f"Dict({self.inner[0].text}, {self.inner[1].text})"
             case "Tuple" if self.fields:
                 pairs = zip(self.fields, self.inner, strict=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from pathlib import Path
+from typing import Any, Optional
 
 import pytest
 
@@ -74,3 +75,39 @@ def test_what_is_none_may_become_something() -> None:
     assert f(x, None, False)[1] is None
     assert f(x, None, True)[1] is not None
     assert f(x, x, True)[0].tolist() == [1, 1]
+
+
+def interpolated(x: Tensor) -> Tensor:
+    return engine.nn.functional.interpolate(x, scale_factor=2.0)
+
+
+def contracted(x: Tensor) -> Tensor:
+    return engine.tensordot(x, x, 2)
+
+
+def test_functions_that_ask_for_any_list() -> None:
+    x = engine.arange(4.0).reshape(1, 1, 4)
+    for f in (interpolated, contracted):
+        given = x if f is interpolated else x[0].t()
+        assert jit.script(f)(given).tolist() == f(given).tolist()
+
+
+# PyTorch's second names of methods, and what they are called with.
+SECOND_NAMES = {
+    "absolute": "", "negative": "", "fix": "", "arcsin": "", "arccos": "", "arctan": "", "arcsinh": "",
+    "arctanh": "", "arctan2": "x", "multiply": "x", "subtract": "0.5", "divide": "2", "true_divide": "2",
+    "greater": "0", "greater_equal": "x", "less": "0.25", "less_equal": "0", "not_equal": "x",
+    "clip": "-0.5, 0.5", "swapaxes": "0, 1", "swapdims": "-1, 0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["", "_"])
+@pytest.mark.parametrize("name", SECOND_NAMES)
+def test_second_names_of_methods(name: str, form: str, tmp_path: Path) -> None:
+    call = f"x.clone().{name}{form}({SECOND_NAMES[name]})"
+    path = tmp_path / "second.py"
+    path.write_text(f"def f(x):\n    return {call}\n")
+    namespace: dict[str, Any] = {"__name__": "second"}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    x = engine.tensor([[0.5, -0.25, 0.75], [-1.0, 0.0, 0.125]])
+    assert jit.script(namespace["f"])(x).tolist() == namespace["f"](x).tolist()
