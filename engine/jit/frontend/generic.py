@@ -101,7 +101,7 @@ def _fitted(c: Context, tree: ast.AST, value: Value, parameter: Parameter) -> Va
         parts = c.builder.node(tree, "prim::TupleUnpack", [value], value.type.inner).outputs
         return c.builder.prim(tree, "prim::ListConstruct", parts, list_of(parts[0].type))
     wrong = not parameter.open and TENSOR in (wanted, value.type) and wanted != value.type
-    if wrong and wanted.kind not in ("Optional", "Any", "Scalar"):
+    if wrong and wanted.kind not in ("Optional", "Any", "Scalar", "Union"):
         c.fail(
             tree,
             f"Expected a value of type '{wanted}' for argument '{parameter.name}' but instead found "
