@@ -76,17 +76,26 @@ std::optional<Stack> results_of(const Node& node, Stack arguments) {
   return stack;
 }
 
-// "a" * 10**12: what makes a text or list as long as a number says is not tried.
+int64_t length_of(const IValue* value) {
+  if (const List* list = value ? value->list() : nullptr)
+    return static_cast<int64_t>(list->items.size());
+  const auto* text = value ? value->get_if<std::string>() : nullptr;
+  return text ? static_cast<int64_t>(text->size()) : 0;
+}
+
+// "a" * 10**12: what makes a text or list as long as a number says, or so many times as long as it
+// was, is not tried.
 bool may_be_endless(const Node& node) {
   bool container = node.is("prim::rangelist") || node.is("aten::factorial");
-  int64_t most = 0;
+  int64_t most = 0, longest = 1;
   for (const Value* input : node.inputs()) {
     const TypeRef& type = input->type();
     container = container || type->is(TypeKind::kString) || type->is(TypeKind::kList);
+    longest = std::max(longest, length_of(input->constant()));
     if (const std::optional<int64_t> n = constant_int(input)) most = std::max(most, *n);
   }
-  return as_builtin(node.op()) && container && most > kMostElements && !node.is("aten::slice") &&
-         !node.is("aten::__getitem__");
+  return as_builtin(node.op()) && container && most > kMostElements / longest &&
+         !node.is("aten::slice") && !node.is("aten::__getitem__");
 }
 
 class Propagation {

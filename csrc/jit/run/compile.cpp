@@ -12,6 +12,7 @@
 #include "jit/group/fusion_group.h"
 #include "jit/resolve/signature.h"
 #include "jit/run/code.h"
+#include "jit/run/compile_names.h"
 #include "jit/run/compile_uses.h"
 #include "jit/run/fork.h"
 #include "jit/run/host_function.h"
@@ -325,6 +326,19 @@ class Compiler {
       emit(Opcode::kOp, index_of(code_->operators_, called(node->op())), n);
       return;
     }
+    if (container(node, n) || member(node, n) || subgraph(node, n)) return;
+    if (node->is("prim::Uninitialized")) {
+      nothing(node);
+    } else if (const Builtin* builtin = find_builtin(node->kind().text())) {
+      emit(Opcode::kOp, index_of(code_->operators_, called(builtin)), n);
+    } else if (!node->is("prim::unchecked_cast")) {
+      // A cast only says what is known: what was pushed is the result.
+      fail(ErrorKind::kRuntime, "compile: there is no instruction for ", print(*node));
+    }
+  }
+
+  // Lists, tuples and dictionaries, made and taken apart; whether the node is one of these.
+  bool container(const Node* node, size_t n) {
     const std::string& kind = node->kind().text();
     if (kind == "prim::ListConstruct") {
       emit(Opcode::kList, 0, n);
@@ -338,16 +352,24 @@ class Compiler {
       emit(Opcode::kTupleIndex);
     } else if (kind == "prim::TupleSlice") {
       const auto at = [&](const char* name) {
-        return *node->attribute(name)->value.get_if<int64_t>();
+        return static_cast<size_t>(*node->attribute(name)->value.get_if<int64_t>());
       };
-      emit(Opcode::kTupleSlice, static_cast<size_t>(at("beg")),
-           static_cast<size_t>(at("end") - at("beg")));
-    } else if (kind == "prim::CallFunction") {
-      emit(Opcode::kCall, index_of_function(callee(node)), n);
+      emit(Opcode::kTupleSlice, at("beg"), at("end") - at("beg"));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // Functions, methods, attributes and classes; whether the node asks for one.
+  bool member(const Node* node, size_t n) {
+    const std::string& kind = node->kind().text();
+    if (kind == "prim::CallFunction") {
+      emit(Opcode::kCall, index_of_function(callee_of(*node)), n);
     } else if (kind == "prim::CallMethod") {
-      emit(Opcode::kCallMethod, index_of_function(method(node)), n);
+      emit(Opcode::kCallMethod, index_of_function(method_of(*node)), n);
     } else if (kind == "prim::GetAttr" || kind == "prim::SetAttr") {
-      emit(kind == "prim::GetAttr" ? Opcode::kGetAttr : Opcode::kSetAttr, slot(node));
+      emit(kind == "prim::GetAttr" ? Opcode::kGetAttr : Opcode::kSetAttr, slot_of(*node));
     } else if (kind == "prim::CreateObject") {
       code_->types_.push_back({node->output()->type()});
       emit(Opcode::kObject, code_->types_.size() - 1);
@@ -356,40 +378,46 @@ class Compiler {
       check(types != nullptr, "compile: prim::isinstance without types");
       code_->types_.push_back(types->types);
       emit(Opcode::kIsInstance, code_->types_.size() - 1, types->types.size());
-    } else if (kind == "prim::FusionGroup") {
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // Programs within the program, and those of the host; whether the node runs one.
+  bool subgraph(const Node* node, size_t n) {
+    if (node->is("prim::FusionGroup")) {
       code_->groups_.push_back(fusion_group_of(*node));
       emit(Opcode::kFused, code_->groups_.size() - 1, n);
-    } else if (kind == "prim::fork") {
+    } else if (node->is("prim::fork")) {
       const Attribute* sub = node->attribute("Subgraph");
       check(sub && sub->graph, "compile: prim::fork without a subgraph");
-      Ref<Fork> fork = make_ref<Fork>(sub->graph, node->output()->type());
-      const Code::Operator called{&fork->op(), nullptr, true, false};
-      code_->forks_.push_back(std::move(fork));
-      emit(Opcode::kOp, index_of(code_->operators_, called), n, nullptr);
-    } else if (kind == "prim::Uninitialized") {
-      // Nobody reads it, but it is handed on: to loops of machine code, which want a number.
-      const Type& type = *node->output()->type();
-      IValue nothing;
-      if (type.is(TypeKind::kInt)) nothing = int64_t{0};
-      if (type.is(TypeKind::kFloat)) nothing = 0.0;
-      if (type.is(TypeKind::kBool)) nothing = false;
-      code_->constants_.push_back(std::move(nothing));
-      emit(Opcode::kConst, code_->constants_.size() - 1, 0, node->output());
-    } else if (const Builtin* builtin = find_builtin(kind)) {
-      emit(Opcode::kOp, index_of(code_->operators_, called(builtin)), node->inputs().size(),
-           nullptr);
-    } else if (kind == "prim::PythonOp") {
+      code_->forks_.push_back(make_ref<Fork>(sub->graph, node->output()->type()));
+      call_alone(static_cast<Fork&>(*code_->forks_.back()).op(), n);
+    } else if (node->is("prim::PythonOp")) {
       const Attribute* bound = node->attribute("name");
       check(bound && bound->object, "compile: ", print(*node),
             " calls a function of Python that is not here");
-      auto* host = static_cast<HostFunction*>(bound->object.get());
-      const Code::Operator called{&host->op(), nullptr, true, false};
-      emit(Opcode::kOp, index_of(code_->operators_, called), node->inputs().size(), nullptr);
+      call_alone(static_cast<HostFunction*>(bound->object.get())->op(), n);
     } else {
-      // A cast only says what is known: what was pushed is the result.
-      if (kind != "prim::unchecked_cast")
-        fail(ErrorKind::kRuntime, "compile: there is no instruction for ", print(*node));
+      return false;
     }
+    return true;
+  }
+  void call_alone(OperatorInfo& op, size_t n) {
+    const Code::Operator called{&op, nullptr, true, false};
+    emit(Opcode::kOp, index_of(code_->operators_, called), n);
+  }
+
+  // Nobody reads it, but it is handed on: to loops of machine code, which want a number.
+  void nothing(const Node* node) {
+    const Type& type = *node->output()->type();
+    IValue value;
+    if (type.is(TypeKind::kInt)) value = int64_t{0};
+    if (type.is(TypeKind::kFloat)) value = 0.0;
+    if (type.is(TypeKind::kBool)) value = false;
+    code_->constants_.push_back(std::move(value));
+    emit(Opcode::kConst, code_->constants_.size() - 1, 0, node->output());
   }
 
   template <class T>
@@ -417,31 +445,6 @@ class Compiler {
       if (all[i].get() == one.get()) return i;
     all.push_back(std::move(one));
     return all.size() - 1;
-  }
-
-  static Ref<Function> callee(const Node* node) {
-    for (const auto& [name, attribute] : node->input(0)->node()->attributes())
-      if (attribute.object)
-        return Ref<Function>::share(static_cast<Function*>(attribute.object.get()));
-    fail(ErrorKind::kRuntime, "compile: what ", print(*node), " calls is no function");
-  }
-  static const ClassType& class_of(const Node* node) {
-    const Type& type = *node->input(0)->type();
-    if (!type.is(TypeKind::kClass))
-      fail(ErrorKind::kRuntime, "compile: ", print(*node), " of a ", type.text());
-    return static_cast<const ClassType&>(type);
-  }
-  static Ref<Function> method(const Node* node) {
-    Ref<Function> found = class_of(node).method(node->text_attribute("name"));
-    check(static_cast<bool>(found), "compile: ", class_of(node).name(), " has no method '",
-          node->text_attribute("name"), "'");
-    return found;
-  }
-  static size_t slot(const Node* node) {
-    const int64_t slot = class_of(node).slot(node->text_attribute("name"));
-    check(slot >= 0, "compile: ", class_of(node).name(), " has no attribute '",
-          node->text_attribute("name"), "'");
-    return static_cast<size_t>(slot);
   }
 
   const Uses uses_;
