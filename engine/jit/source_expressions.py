@@ -100,7 +100,12 @@ def expression(
         case "prim::RaiseException":
             said = args[:1] if args[1:] == ["None"] else args
             return f"ops.prim.RaiseException({', '.join(said)})"
-        case "aten::FloatImplicit" | "aten::IntImplicit" | "aten::ComplexImplicit":
+        case (
+            "aten::ScalarImplicit"
+            | "aten::FloatImplicit"
+            | "aten::IntImplicit"
+            | "aten::ComplexImplicit"
+        ):
             return f"annotate({annotation(output)}, {args[0]})"
         case "prim::CreateObject":
             return f"{output}.__new__({output})"

@@ -1,4 +1,6 @@
 // Members of Enums: their names and values, and whether two are the same.
+#include <algorithm>
+
 #include "jit/builtins/define.h"
 #include "jit/ir/type.h"
 
@@ -18,6 +20,11 @@ void define_enums() {
          boxed<[](const IValue& e) { return part(e, 1); }>);
   define("eq.enum(AnyEnumType a, AnyEnumType b) -> bool",
          boxed<[](const IValue& a, const IValue& b) { return equal(a, b); }>);
+  define("__contains__.enum_list(AnyEnumType[] l, AnyEnumType item) -> bool",
+         boxed<[](List& l, const IValue& item) {
+           return std::any_of(l.items.begin(), l.items.end(),
+                              [&](const IValue& each) { return equal(each, item); });
+         }>);
   define("ne.enum(AnyEnumType a, AnyEnumType b) -> bool",
          boxed<[](const IValue& a, const IValue& b) { return !equal(a, b); }>);
 }

@@ -114,7 +114,9 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
     elif kind == "Device" and name in ("type", "index"):
         return c.builder.call(tree, f"prim::{name}", [owner])
     hint = ""
-    if kind in ("Union", "Any"):
+    if kind == "Enum":
+        hint = "Instead: a member has .name and .value"
+    elif kind in ("Union", "Any"):
         hint = "Instead: ask first which type it is: if isinstance(x, int): ..."
     elif kind == "Optional":
         hint = "Instead: ask first whether it is None"

@@ -6,6 +6,7 @@ import ast
 import math
 import warnings
 from collections.abc import Callable
+from enum import EnumMeta
 from typing import Any, TypeVar
 
 from engine.autograd import grad_mode
@@ -73,7 +74,7 @@ def _len(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
         found = found.made.items_of(c, tree, found)
     if isinstance(found, Items):
         return c.builder.constant(tree, len(found.items))
-    if isinstance(found, Known) and isinstance(found.object, (tuple, list)):
+    if isinstance(found, Known) and isinstance(found.object, (tuple, list, EnumMeta)):
         return c.builder.constant(tree, len(found.object))
     one = c.as_value(tree.args[0], found)
     if one.type.kind == "Tuple":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
 from enum import Enum
 from types import BuiltinMethodType
@@ -12,7 +13,7 @@ from engine import dtypes
 from engine.jit.frontend import marks, operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.builder import can_be_constant
-from engine.jit.frontend.classes import script_class
+from engine.jit.frontend.classes import NO_CLASS_METHODS, script_class
 from engine.jit.frontend.conditions import as_bool
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, type_word
@@ -138,6 +139,8 @@ def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> Ex
     mark = marks.mark_of(fn)
     if mark in ("ignore", "unused"):
         return call_ignored(c, tree, fn, mark, arguments)
+    if inspect.ismethod(fn) and isinstance(fn.__self__, type) and not operators.in_engine(fn):
+        raise c.fail(tree, *NO_CLASS_METHODS)
     operator = operators.operator_of(fn)
     if operator is None:
         return call_compiled(c, tree, fn, arguments)

@@ -28,6 +28,10 @@ from engine.jit.frontend.values import CLASSES, Bound, Expression, Known, Value
 from engine.jit.objects import NativeClass, free_name
 
 MARK = "__script_class__"
+NO_CLASS_METHODS = (
+    "class methods aren't supported",
+    "Instead: make it a static method that names the class, or a function",
+)
 
 
 class ScriptClass:
@@ -78,6 +82,8 @@ class ScriptClass:
             return Known(found.__func__)
         if inspect.isfunction(found):
             return Bound(name, owner)
+        if isinstance(found, classmethod):
+            raise c.fail(tree, *NO_CLASS_METHODS)
         if found is not None:
             raise c.fail(
                 tree,

@@ -18,6 +18,7 @@ from engine.jit.frontend.types import (
     is_subtype,
     list_of,
     unify,
+    wrong_key,
 )
 from engine.jit.frontend.values import MISSING, Expression, Items, Known, Value, operated
 
@@ -289,11 +290,19 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> Expression:
             )
         item = both if pair[1] is None else pair[1]
         inputs += [one, other]
+    check_key(c, tree, key or STR)
     type = dict_of(key or STR, item or TENSOR)
     made = c.builder.prim(tree, "prim::DictConstruct", inputs, type)
     if not inputs and hint is None:
         c.builder.known.empty.add(made.id)
     return made
+
+
+def check_key(c: Context, tree: ast.AST, key: Type) -> None:
+    """Refuses keys that no dictionary has."""
+    reason, _, instead = wrong_key(key).partition(". Instead: ")
+    if reason:
+        c.fail(tree, reason, f"Instead: {instead}")
 
 
 # ---- texts

@@ -28,6 +28,10 @@ class Known:
                 return _of_empty(args)
             if one.type.kind == "Optional":
                 return "Instead: ask first whether it is None: if x is not None: ..."
+            if one.type.kind == "Enum":
+                return "Instead: take what the member stands for: .value"
+            if one.type.kind == "class" and len(args) > 1:
+                return "Instead: write the object first; operators ask the class of what is on the left"
             if one.type == ANY or one.type.kind == "Union":
                 return "Instead: ask first which type it is: if isinstance(x, int): ..."
         types = {one.type for one in args}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from enum import EnumMeta
 from typing import Any
 
 from engine.jit.frontend.dispatch import compiles, expression, value
@@ -66,6 +67,14 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression
         return _of_items(c, tree, list(owner.items))
     if isinstance(owner, Known) and isinstance(owner.object, dict) and c.inside_engine:
         return _of_table(c, tree, owner.object)
+    if isinstance(owner, Known) and isinstance(owner.object, EnumMeta):
+        name = owner.object.__name__
+        refuse(
+            c.source,
+            tree,
+            f"{name}[...], a member by its name, isn't supported",
+            f"write {name}.{next(iter(owner.object.__members__), 'X')}",
+        )
     if isinstance(owner, Known) and not c.inside_engine and not isinstance(owner.object, tuple):
         c.as_value(tree.value, owner)
     if isinstance(owner, Known) and isinstance(owner.object, (tuple, list)):

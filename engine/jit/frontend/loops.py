@@ -24,7 +24,7 @@ from engine.jit.frontend.environment import (
     Variable,
 )
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.expressions import make_list
+from engine.jit.frontend.expressions import check_key, make_list
 from engine.jit.frontend.statements import assign_target
 from engine.jit.frontend.types import (
     BOOL,
@@ -389,6 +389,7 @@ def _dict_comprehension(c: Context, tree: ast.DictComp, hint: Type | None) -> Ex
         key, item = value(c, tree.key, pair[0]), value(c, tree.value, pair[1])
         if not found:
             found = True
+            check_key(c, tree.key, key.type)
             c.builder.retype(made, dict_of(key.type, item.type))
         c.builder.call(tree, "aten::_set_item", [made, key, item])
 

@@ -114,7 +114,7 @@ def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.e
         fail(source, tree, f"Unknown type name '{error.name}'")
     except (TypeError, AttributeError) as error:
         message, _, instead = str(error).partition(" Instead: ")
-        fail(source, tree, message, f"Instead: {instead}" if instead else "")
+        fail(source, tree, message.rstrip("."), f"Instead: {instead}" if instead else "")
 
 
 # ---- signatures

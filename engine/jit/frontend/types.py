@@ -198,6 +198,20 @@ def union(types: Iterable[Type]) -> Type:
     return Type("Union", tuple(kept))
 
 
+def wrong_key(key: Type) -> str:
+    """Why a Dict has no keys of this type; "" where it may."""
+    if key.kind in ("str", "int", "float", "bool", "complex", "Tensor"):
+        return ""
+    instead = {
+        "Enum": "take .name or .value of the member",
+        "Tuple": 'make a text of it: f"{a},{b}"',
+    }
+    return (
+        f"keys of a Dict are str, int, float, bool, complex or Tensor, not {key}. "
+        f"Instead: {instead.get(key.kind, 'take a number or a text that names it')}"
+    )
+
+
 # ---- from annotations
 
 _PLAIN: dict[Any, Type] = {
@@ -237,10 +251,8 @@ def from_object(given: Any) -> Type:
         return list_of(from_object(args[0]))
     if origin is dict and len(args) == 2:
         key = from_object(args[0])
-        if key.kind not in ("str", "int", "float", "bool", "complex", "Tensor"):
-            raise UnknownType(
-                f"keys of a Dict are str, int, float, bool, complex or Tensor, not {key}"
-            )
+        if why := wrong_key(key):
+            raise UnknownType(why)
         return dict_of(key, from_object(args[1]))
     if getattr(origin, "__module__", "") == "engine.jit.futures":
         return future_of(from_object(args[0]))

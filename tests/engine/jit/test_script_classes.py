@@ -185,6 +185,15 @@ def _shows(s: Spot) -> str:
     return s.__repr__()
 
 
+def test_members_in_lists():
+    @jit.script
+    def among(c: Color, others: list[Color]) -> tuple[bool, bool, int, list[Color]]:
+        return c in [Color.RED, Color.BLUE], c not in others, len(Color), list(Color)
+
+    assert among(Color.RED, [Color.GREEN]) == (True, True, 3, list(Color))
+    assert among(Color.GREEN, [Color.GREEN]) == (False, False, 3, list(Color))
+
+
 class Level(IntEnum):
     LOW = 1
     HIGH = 2

@@ -3,7 +3,7 @@
 # ruff: noqa  (as programs are written)
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, List, Union
+from typing import Any, Dict, List, Tuple, Union
 
 import engine
 from engine import nn
@@ -128,7 +128,86 @@ def any_(x: Any):
     return x + 1
 
 
+def enum_by_name(n: int):
+    return Color["RED"]
+
+
+def adds_to_enum(c: Color):
+    return c + 1
+
+
+def attribute_of_enum(c: Color):
+    return c.colour
+
+
+def enum_as_key(c: Color):
+    return {c: 1}
+
+
+def enums_as_keys(n: int):
+    return {c: n for c in Color}
+
+
+def dict_of_enums(d: Dict[Color, int]):
+    return len(d)
+
+
+def dict_of_tuples(d: Dict[Tuple[int, int], int]):
+    return len(d)
+
+
+class Made:
+    def __init__(self, n: int):
+        self.n = n
+
+    @classmethod
+    def of(cls, n: int):
+        return cls(n)
+
+
+def class_method(n: int):
+    return Made.of(n)
+
+
+def class_method_of_object(n: int):
+    return Made(n).of(n)
+
+
+def number_first(n: int):
+    return 1 + Counter(n)
+
+
+def no_init_arguments(n: int):
+    return Counter()
+
+
+def too_many_arguments(n: int):
+    return Counter(n, n)
+
+
+def wrong_argument(n: int):
+    return Counter("a")
+
+
+def wrong_union(x: Union[int, str]) -> int:
+    return x
+
+
 MISTAKES = [
+    (enum_by_name, "a member by its name, isn't supported", "Color.RED"),
+    (adds_to_enum, "Enum<", ".value"),
+    (attribute_of_enum, "object has no attribute or method 'colour'", ".name and .value"),
+    (enum_as_key, "keys of a Dict are", ".name or .value"),
+    (enums_as_keys, "keys of a Dict are", ".name or .value"),
+    (dict_of_enums, "keys of a Dict are", ".name or .value"),
+    (dict_of_tuples, "not Tuple[int, int]", "make a text of it"),
+    (class_method, "class methods aren't supported", "static method"),
+    (class_method_of_object, "class methods aren't supported", "static method"),
+    (number_first, "Counter", "write the object first"),
+    (no_init_arguments, "Counter(int n):\nArgument n not provided", ""),
+    (too_many_arguments, "Expected at most 1 argument(s) but found 2", ""),
+    (wrong_argument, "Expected a value of type 'int' for argument 'n'", ""),
+    (wrong_union, "having type int but is actually of type Union[int, str]", ""),
     (enum_by_value, "Color(...), a member by its value, isn't supported", "Color.RED"),
     (enum_of_two_types, "Enum 'Mixed' has values of the types int, str", "all texts"),
     (enum_without_member, "Color object has no attribute GREEN", ""),
