@@ -13,6 +13,10 @@ with engine.no_grad():
 
 traced = engine.jit.trace(network, engine.ones(2, 4))
 print("traced with 2 rows, called with 5:", tuple(traced(engine.ones(5, 4)).shape))
+kinds = [node.kind() for node in traced.graph.nodes()]
+inside = [node.kind() for node in traced.inlined_graph.nodes()]
+print("its graph calls", kinds.count("prim::CallMethod"), "modules; in one row there are", end=" ")
+print(inside.count("aten::linear"), "linear and", inside.count("aten::tanh"), "tanh")
 
 x = engine.linspace(-1, 1, 12).view(3, 4)
 same = engine.allclose(traced(x), network(x))
