@@ -60,7 +60,10 @@ void Object::tell() {
   std::vector<HeldTensors::Found> found;
   for (size_t i = 0; i < slots.size(); ++i) {
     each_tensor(slots[i], [&](const Tensor& t) {
-      found.push_back({events::intern(words(*this, i, number_)), &t});
+      // As long as there is no class, an Object is a future.
+      const std::string what =
+          words ? words(*this, i, number_) : message("result of future ", number_);
+      found.push_back({events::intern(what), &t});
     });
   }
   Container::tell(events::Holder::kObject, found);

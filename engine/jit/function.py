@@ -122,6 +122,41 @@ class NativeFunction:
         lib.uh_function_tell(self.handle, how.encode(), file.encode(), json.dumps(facts).encode())
 
 
+def misfit(
+    name: str,
+    schema: str,
+    signature: inspect.Signature,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    more: int = 0,
+) -> RuntimeError:
+    """Why these are no arguments of a call, as PyTorch says it; `more` stand before all of them."""
+    parameters = signature.parameters.values()
+    plain = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    given = {*plain[: len(args)], *kwargs}
+    if len(args) > len(plain):
+        return RuntimeError(
+            f"{name}() expected at most {len(plain) + more} argument(s) but received "
+            f"{len(args) + len(kwargs) + more} argument(s). Declaration: {schema}"
+        )
+    for key in kwargs:
+        if key not in signature.parameters:
+            return RuntimeError(
+                f"Unknown keyword argument '{key}' for operator '{name}'. Schema: {schema}"
+            )
+        if key in plain[: len(args)]:
+            return RuntimeError(
+                f"Argument '{key}' specified both as positional and keyword argument. "
+                f"Schema: {schema}"
+            )
+    missing = next(
+        one.name for one in parameters if one.name not in given and one.default is one.empty
+    )
+    return RuntimeError(
+        f"{name}() is missing value for argument '{missing}'. Declaration: {schema}"
+    )
+
+
 def _is_tensor(type: str) -> bool:
     return bool(lib.uh_type_is_subtype(type.encode(), b"Tensor") == 1)
 
@@ -183,8 +218,8 @@ class ScriptFunction:
             return args
         try:
             bound = self.__signature__.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{self.name}() {error}; declared as {self.schema}") from None
+        except TypeError:
+            raise misfit(self.name, self.schema, self.__signature__, args, kwargs) from None
         bound.apply_defaults()
         return list(bound.arguments.values())
 

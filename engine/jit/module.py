@@ -9,7 +9,7 @@ from typing import Any
 
 from engine._native import lib
 from engine.jit.answers import number_of
-from engine.jit.function import NativeFunction
+from engine.jit.function import NativeFunction, misfit
 from engine.jit.graph import Graph
 from engine.jit.objects import NativeClass, ObjectBox
 from engine.jit.script_methods import Compiling
@@ -49,8 +49,9 @@ class ScriptMethod:
             return [self._owner, *args]
         try:
             bound = self.__signature__.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{self.__name__}() {error}; declared as {self.schema}") from None
+        except TypeError:
+            name, of = self.__name__, self.__signature__
+            raise misfit(name, self.schema, of, args, kwargs, more=1) from None
         bound.apply_defaults()
         return [self._owner, *bound.arguments.values()]
 

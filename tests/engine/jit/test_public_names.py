@@ -246,3 +246,26 @@ def test_what_is_not_there_says_why():
         jit.enable_onednn_fusion(True)
     jit.enable_onednn_fusion(False)
     assert jit.onednn_fusion_enabled() is False
+
+
+@pytest.mark.parametrize(
+    ("args", "options", "message"),
+    [
+        ((), {}, "plus_one() is missing value for argument 'x'. Declaration: plus_one("),
+        ((1, 2, 3), {}, "expected at most 2 argument(s) but received 3 argument(s). Declaration"),
+        ((1,), {"z": 3}, "Unknown keyword argument 'z' for operator 'plus_one'. Schema: plus_one("),
+        ((1,), {"x": 3}, "Argument 'x' specified both as positional and keyword argument."),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_as_pytorch_tells_them(args, options, message):
+    with pytest.raises(RuntimeError) as raised:
+        plus_one(*args, **options)
+    assert message in str(raised.value)
+
+
+def test_a_method_counts_its_module_as_an_argument():
+    made = jit.script(Inner())
+    with pytest.raises(RuntimeError, match=r"forward\(\) expected at most 2 .* but received 3"):
+        made(1, 2)
+    with pytest.raises(RuntimeError, match=r"forward\(\) is missing value for argument 'x'"):
+        made()
