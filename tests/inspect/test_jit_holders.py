@@ -305,3 +305,33 @@ def test_the_memory_map_and_the_object_view_name_them() -> None:
     )
     assert count.sum == count.count
     assert any(one.kind == "OPERAND" for one in count.holders)
+
+
+FORKS = """
+import engine
+
+@engine.jit.script
+def branch(x):
+    return (x * 2).sum()
+
+@engine.jit.script
+def both(x):
+    a = engine.jit.fork(branch, x)
+    b = engine.jit.fork(branch, x * 2)
+    return engine.jit.wait(a) + engine.jit.wait(b)
+
+out = both(engine.ones(3))
+"""
+"""No module anywhere: what a future holds is told all the same."""
+
+
+def test_a_future_is_told_in_a_program_without_classes():
+    history = recorded(FORKS)
+    names = history.tables.names.name
+    assert "out" in {history.string(int(name)) for name in names}
+    frames = history.jit.tables.frames
+    shown = [
+        [frame.function for frame in VIEWS["interpreter"](history, int(since), Selection()).frames]
+        for since in frames.since
+    ]
+    assert shown == [["both"], ["both", "<forked function>"], ["both", "<forked function>"]]
