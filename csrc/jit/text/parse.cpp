@@ -138,15 +138,16 @@ class GraphReader {
 
   // Nodes up to the word that ends the block, which stays.
   void nodes(Block* block, Scope& scope, std::string_view end) {
-    const Cursor::Deeper level(cursor_);
+    if (++blocks_ > kMostBlocks) cursor_.refuse(cursor_.at(), "blocks are nested too deeply");
     for (;;) {
       cursor_.peek();
       const size_t from = cursor_.at();
       const bool over = end == "return" ? cursor_.eat_word(end) : cursor_.eat(end);
       cursor_.go(from);
-      if (over) return;
+      if (over) break;
       node(block, scope);
     }
+    --blocks_;
   }
 
   struct Declared {
@@ -344,6 +345,8 @@ class GraphReader {
   Cursor& cursor_;
   const std::vector<IValue>* constants_;
   Graph* graph_ = nullptr;
+  static constexpr int kMostBlocks = 500;  // within each other: a long row of elif is as many
+  int blocks_ = 0;
   static constexpr int kMostNested = 50;
   int depth_ = 0;  // of the graph that is being read: of one that a node of it holds, one more
   std::unordered_map<std::string, Value*> values_;

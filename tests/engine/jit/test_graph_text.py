@@ -84,6 +84,27 @@ def test_a_group_within_a_group_is_refused() -> None:
             Graph.parse(nested_groups(n))
 
 
+def nested_branches(n: int) -> str:
+    opened = "".join(
+        f"  %{3 * i} : int = prim::Constant[value={i}]()\n"
+        f"  %{3 * i + 1} : bool = aten::eq(%n, %{3 * i})\n"
+        f"  %{3 * i + 2} : int = prim::If(%{3 * i + 1})\n"
+        f"  block0():\n    -> (%{3 * i})\n"
+        "  block1():\n"
+        for i in range(n)
+    )
+    closed = "".join(f"    -> (%{3 * i + 2 if i < n else 'n'})\n" for i in range(n, 0, -1))
+    return f"graph(%n : int):\n{opened}{closed}  return (%2)\n"
+
+
+def test_a_long_row_of_elif_is_read_back_and_an_endless_one_refused() -> None:
+    graph = Graph.parse(nested_branches(300))
+    assert str(Graph.parse(str(graph))) == str(graph)
+    assert [graph.run(i) for i in (0, 7, 299, 300)] == [0, 7, 299, 300]
+    with pytest.raises(RuntimeError, match="nested too deeply"):
+        Graph.parse(nested_branches(20_000))
+
+
 def read(text: str) -> tuple[str, str]:
     """What is written of it, or why it is refused."""
     try:
