@@ -304,6 +304,7 @@ int uh_node_outline(uh_graph self, int64_t node, const char* name) {
     take_in(*outlined);
     Attribute attribute;
     attribute.graph = graph.split_off(outlined);
+    attribute.graph->set_name("<forked function>");
     for (size_t i = 0; i < outlined->inputs().size(); ++i) {
       const Value* outside = outlined->input(i);
       Value* inside = attribute.graph->inputs().at(i);

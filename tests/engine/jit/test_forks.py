@@ -12,6 +12,8 @@ from canonical_text import canonical
 import engine
 from engine import jit
 from engine.inspect import record
+from engine.inspect.events import kind_of
+from engine.inspect.trace import Trace
 from tests.engine.jit.programs import forks
 
 
@@ -122,10 +124,15 @@ def test_a_trace_holds_what_the_call_did():
 
 def test_it_runs_as_a_frame_of_its_own(tmp_path):
     scripted = jit.script(forks.one)
-    with record(tmp_path / "forks.uht"):
-        scripted(example())
-    # What was begun ran inside of the call: a recording changed nothing.
-    assert scripted(example()).tolist() == forks.one(example()).tolist()
+    with record(tmp_path / "forks.uht", lines=False):
+        result = scripted(example())
+    assert result.tolist() == forks.one(example()).tolist()
+    trace = Trace.open(tmp_path / "forks.uht")
+    told = [(kind_of(int(event["kind"])).name, event) for event in trace.events]
+    frames = {int(event["a"]) for name, event in told if name == "JIT_FRAME"}
+    assert len(frames) == 2
+    graphs = [trace.blob(int(event["n"])).decode() for name, event in told if name == "GRAPH"]
+    assert any("prim::fork" in text and "Future[Tensor]" in text for text in graphs)
 
 
 # ---- in Python
