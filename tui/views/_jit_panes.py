@@ -374,7 +374,8 @@ def function_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext)
             text = f"  graph {graph.graph}: {graph.phase}"
         else:
             place = f" {glyphs.dot} line {function.line}" if function.line else ""
-            text = f"{function.name} {glyphs.dot} {function.how}{place}"
+            how = f" {glyphs.dot} {function.how}" if function.how else ""
+            text = f"{function.name}{how}{place}"
         style = "here" if here else "text" if graph else "title"
         grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
 

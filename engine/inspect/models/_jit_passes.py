@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +127,27 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
         for f in jit.functions(FOREVER - 1)
         if f.moment <= moment or any(one.since <= moment for one in refs.get(f.id, {}).values())
     ]  # fmt: skip
+    known = {row.id for row in rows}
+    rows += [
+        FunctionRow(
+            function, _told_name(jit, graphs), "", graphs[0].since, "", 0, graphs,
+            function == focus.function and any(one.current for one in graphs),
+        )
+        for function, graphs in ((f, tuple(refs[f].values())) for f in refs if f not in known)
+        if any(one.since <= moment for one in graphs)
+    ]  # fmt: skip
     return tuple(rows)
+
+
+def _told_name(jit: Any, graphs: tuple[GraphRef, ...]) -> str:
+    """What graphs are called whose function was never told: those of a module that was loaded or
+    frozen, and what a fork runs. Read from the beginning of a snapshot: the rest may be long."""
+    found = _NAME.search(jit.history.text(graphs[0].since)[:200])
+    name = method_name(found[1]) if found else ""
+    return name or "unnamed"
+
+
+_NAME = re.compile(r'"name":"([^"\\]*)"')
 
 
 def title_of(function: Any, name: str, graph: int) -> str:

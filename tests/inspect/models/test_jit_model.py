@@ -462,3 +462,28 @@ def test_types_say_what_tells_them_apart(whole: str, short: str):
 def test_methods_are_called_by_their_class():
     assert method_name("__torch__.engine.nn.modules.linear.Linear.forward") == "Linear.forward"
     assert method_name("looped") == "looped"
+
+
+FROZEN = """
+import engine
+
+class Twice(engine.nn.Module):
+    def forward(self, x):
+        return engine.jit.wait(engine.jit.fork(engine.relu, x)) * 2
+
+frozen = engine.jit.freeze(engine.jit.script(Twice().eval()))
+for _ in range(3):
+    frozen(engine.ones(2))
+"""
+"""Graphs of functions that never came to the front end: of a frozen module, of what a fork runs."""
+
+
+@pytest.mark.parametrize("program", [LOOP, FROZEN])
+def test_every_graph_of_the_recording_can_be_gone_to(program):
+    history = recorded(program)
+    model = at(history, history.end - 1)
+    listed = [graph.graph for row in model.functions for graph in row.graphs]
+    assert sorted(listed) == sorted(set(history.jit.tables.graphs.id.tolist()))
+    assert all(row.name for row in model.functions)
+    current = [graph.graph for row in model.functions for graph in row.graphs if graph.current]
+    assert current == [model.graph]
