@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from engine._generated import ops
-from engine.dtypes import Size, as_dtype, bool_, dtype
+from engine.dtypes import Size, as_dtype, bool_, dtype, int64
 from engine.tensor import Tensor
 
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
@@ -133,15 +133,21 @@ def view(input: Tensor, *size: Any, dtype: dtype | None = None) -> Tensor:
 
 @both
 def split(
-    tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+    tensor: Tensor, split_size_or_sections: int | Tensor | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """Pieces of one size (the last may be smaller), or of the sizes given, along a dimension.
 
+    A tensor of one element is one size.
     Memory: none, views.
     """
-    if isinstance(split_size_or_sections, int):
-        return tuple(ops.split(tensor, split_size_or_sections, dim))
-    return tuple(ops.split_with_sizes(tensor, split_size_or_sections, dim))
+    size: Any = split_size_or_sections
+    if isinstance(size, Tensor):
+        # A trace follows what it is made of: as it is, where the operator takes it.
+        plain = size.dim() == 0 and size.dtype == int64
+        return tuple(ops.split(tensor, size if plain else int(size), dim))
+    if isinstance(size, int):
+        return tuple(ops.split(tensor, size, dim))
+    return tuple(ops.split_with_sizes(tensor, size, dim))
 
 
 @function

@@ -89,6 +89,11 @@ def is_shown(frame: FrameType) -> bool:
     return is_users(frame) or str(frame.f_globals.get("__name__", "")).startswith(_LAYERS)
 
 
+def _imports(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    return module == "importlib" or module.startswith("importlib.")
+
+
 def _gives_names(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith(_NAMING)
 
@@ -99,6 +104,7 @@ class Frames:
     def __init__(self) -> None:
         self._sources: dict[str, int] = {}
         self._given = False
+        self._importing = False
         self._before = sys.gettrace()
 
     def __enter__(self) -> None:
@@ -132,10 +138,17 @@ class Frames:
             self._tell_names(naming)
 
     def _called(self, frame: FrameType) -> Any:
+        if self._importing:
+            return None
+        if _imports(frame):  # what our own functions load when they are first called
+            self._importing = True
+            return self._in_import
         if is_shown(frame):
             self._at(frame)
             return self._event
         by_user = is_users(frame.f_back)
+        if by_user and frame.f_back is not None:
+            self._tell_names(frame.f_back)  # a line may give names and use them
         if by_user and frame.f_code in _SAID:
             assert frame.f_back is not None
             _warn(_SAID[frame.f_code], frame.f_back)
@@ -149,6 +162,12 @@ class Frames:
             self._tell_names(frame)
             return self._in_functional
         return None
+
+    def _in_import(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "return":
+            self._importing = False
+            self._back_in(frame.f_back)
+        return self._in_import
 
     def _in_functional(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":

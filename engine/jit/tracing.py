@@ -176,7 +176,8 @@ def trace_function(
     strict: bool = True,
 ) -> ScriptFunction:
     """The ScriptFunction of a trace of `fn(*args)`."""
-    name = getattr(fn, "__name__", type(fn).__name__)
+    name = str(getattr(fn, "__name__", type(fn).__name__))
+    name = "_lambda" if name == "<lambda>" else name
     name = unique_name(name if name.isidentifier() else "traced")
     graph, _ = record(fn, args, name, strict=strict)
     try:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/function.h"
+#include "jit/pass.h"
 #include "jit/trace/trace.h"
 
 namespace uh::jit {
@@ -229,7 +230,9 @@ class ToMethods {
     for (auto& [value, wanted] : names) value->set_name(wanted);
     remove_dead_of_trace(*made);
     made->renumber_unnamed();
-    type.add_method(name, make_ref<Function>(message(type.name(), ".", name), made));
+    const Ref<Function> method = make_ref<Function>(message(type.name(), ".", name), made);
+    tell_graph(*made, method->id(), "as compiled");
+    type.add_method(name, method);
     return name;
   }
 

@@ -4,13 +4,12 @@
 #include <memory>
 
 #include "dispatch/dispatcher.h"
-#include "generated/ops/convolution.h"
 #include "generated/ops/creation.h"
 #include "jit/builtins/builtin.h"
 #include "jit/function.h"
-#include "jit/resolve/overload.h"
 #include "jit/resolve/resolve.h"
 #include "jit/resolve/signature.h"
+#include "jit/trace/told.h"
 #include "ops/copy/copy.h"
 #include "tensor/call_scope.h"
 
@@ -54,60 +53,6 @@ bool is_number(const Tensor& tensor, const Scalar& number) {
 bool is_one(const IValue& value) {
   const Scalar number = from_value<Scalar>(value);
   return !number.is_complex() && number.to_double() == 1;
-}
-
-// An operator with its arguments, as PyTorch's Python would have called it.
-struct Told {
-  const OperatorInfo* op;
-  Stack arguments;
-};
-
-// x.var(1) is var.dim where nothing is said of the correction.
-std::optional<Told> without_correction(const OperatorInfo& op, const Stack& arguments) {
-  if (op.schema().overload != "correction" || arguments[1].is_none() || !arguments[2].is_none())
-    return std::nullopt;
-  const OperatorInfo* plain = Dispatcher::instance().find(op.schema().name + ".dim");
-  if (!plain) return std::nullopt;
-  return Told{plain, {arguments[0], arguments[1], true, arguments[3]}};
-}
-
-// All of conv1d to conv_transpose3d are one operator in traces.
-std::optional<Told> as_convolution(const OperatorInfo& op, const Stack& arguments) {
-  const Schema& schema = op.schema();
-  const bool transposed = schema.name.starts_with("conv_transpose");
-  if (!transposed && schema.name != "conv1d" && schema.name != "conv2d" && schema.name != "conv3d")
-    return std::nullopt;
-  const size_t n = static_cast<size_t>(schema.name[schema.name.size() - 2] - '0');
-  const auto* input = arguments[0].get_if<Tensor>();
-  if (!input || input->ndim() != static_cast<int64_t>(n) + 2) return std::nullopt;
-  const auto argument = [&](std::string_view name) -> IValue {
-    for (size_t i = 0; i < schema.arguments.size(); ++i) {
-      if (schema.arguments[i].name != name) continue;
-      const Dims* dims = arguments[i].get_if<Dims>();
-      return dims && dims->size() == 1 ? IValue(Dims(n, (*dims)[0])) : arguments[i];
-    }
-    return Dims(n, 0);  // the output_padding of what is not transposed
-  };
-  if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
-  for (const Overload* one : overloads_of(ops::convolution_op)) {
-    if (one->schema().name != "_convolution") continue;
-    const Stack given = {
-        arguments[0],        arguments[1],         arguments[2], argument("stride"),
-        argument("padding"), argument("dilation"), transposed,   argument("output_padding"),
-        argument("groups")};
-    return Told{one, *one->told(given, input->device())};
-  }
-  return std::nullopt;
-}
-
-Told as_told(const OperatorInfo& op, const Stack& arguments, const Stack& results) {
-  if (auto found = without_correction(op, arguments)) return *std::move(found);
-  if (auto found = as_convolution(op, arguments)) return *std::move(found);
-  const Tensor* made = results.empty() ? nullptr : results[0].get_if<Tensor>();
-  for (const Overload* one : overloads_of(op))
-    if (auto given = one->told(arguments, made ? made->device() : Device::kCPU))
-      return {one, *std::move(given)};
-  return {&op, arguments};
 }
 
 // While something runs that is one node of this thread's trace; it may itself trace.
@@ -232,6 +177,7 @@ void Tracing::add_results(Node* node, const OperatorInfo& op, const Stack& argum
     if (const Tensor* t = result.get_if<Tensor>(); t && *t) know(*t, output);
     if (const auto* list = result.get_if<std::vector<Tensor>>()) {
       Node* unpack = graph_->insert(graph_->create("prim::ListUnpack", {output}, 0));
+      without_place(unpack);
       for (const Tensor& t : *list) {
         Value* item = unpack->add_output(t ? type_of_tensor(t) : tensor_type());
         if (t) know(t, item);
@@ -306,7 +252,7 @@ void Tracing::call(Function& function, Stack& stack) {
     named = graph_->insert(graph_->create("prim::Constant", {}, 0));
     named->set_attribute(
         "name", Attribute{IValue(function.name()), {}, {}, Ref<RefCounted>::share(&function)});
-    inputs.push_back(named->add_output(make_type(TypeKind::kFunction)));
+    inputs.push_back(without_place(named)->add_output(make_type(TypeKind::kFunction)));
   }
   for (size_t i = 0; i < stack.size(); ++i) {
     const Tensor* given = i < asked.size() ? asked[i].get_if<Tensor>() : nullptr;
@@ -317,6 +263,7 @@ void Tracing::call(Function& function, Stack& stack) {
   }
   Node* node =
       graph_->insert(graph_->create(method ? "prim::CallMethod" : "prim::CallFunction", inputs, 0));
+  without_place(node);
   if (method) {
     const size_t dot = function.name().find_last_of('.');
     node->set_attribute("name", IValue(function.name().substr(dot + 1)));  // npos + 1 is 0
@@ -331,7 +278,7 @@ void Tracing::call(Function& function, Stack& stack) {
             !type->is(TypeKind::kString) && !type->is(TypeKind::kNone),
         "Tracer cannot set value trace for type ", result.type_name(),
         ". Supported types are tensor, tensor list, and tuple of tensors.");
-  know_parts(result, node->add_output(type));
+  know_parts(result, node->add_output(type->is(TypeKind::kTensor) ? type : without_facts(type)));
   if (events::on()) {
     events::emit(events::Kind::kTRACED, graph_->id(), node->id(), last_call(),
                  events::intern(function.name()));

@@ -94,6 +94,34 @@ def test_factories_take_sizes():
         assert made(x).tolist() == fn(x).tolist()
 
 
+def test_a_first_call_that_loads_a_module_is_followed_too():
+    import subprocess
+    import sys
+
+    program = (
+        "import engine\n"
+        "made = engine.jit.trace(lambda x: engine.full((2,), x.shape[0]), engine.ones(4, 3))\n"
+        "print(made(engine.ones(6, 3)).tolist())\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[6, 6]\n"
+
+
+def test_a_split_follows_its_size():
+    made = jit.trace(lambda x: x.split(x.shape[0] // 2), example(engine, 4))
+    x = example(engine, 6)
+    assert [one.tolist() for one in made(x)] == [one.tolist() for one in x.split(3)]
+
+
+@pytest.mark.parametrize("size", [engine.tensor(2), engine.tensor([2]), engine.tensor(2.0)])
+def test_a_tensor_of_one_element_splits(size):
+    x = example(engine, 4)
+    for pieces in (x.split(size), engine.split(x, size)):
+        assert [one.tolist() for one in pieces] == [one.tolist() for one in x.split(2)]
+
+
 # ---- warnings
 
 
