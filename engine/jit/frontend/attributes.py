@@ -119,7 +119,7 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
     elif kind in ("Union", "Any"):
         hint = "Instead: ask first which type it is: if isinstance(x, int): ..."
     elif kind == "Optional":
-        hint = "Instead: ask first whether it is None"
+        hint = hints.of_optional(getattr(tree, "value", tree))
     elif kind == "Tensor" and name.startswith("__"):
         hint = "Instead: use the operator"
     elif kind == "Tensor":

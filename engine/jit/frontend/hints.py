@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -62,6 +63,14 @@ def of_assignment(name: str, had: Type, given: Type) -> str:
     if had == INT and given == FLOAT:
         return f"Instead: begin with a float, such as {name} = 0.0, or write int(...) here"
     return f"Instead: use another name, or annotate the first assignment ({name}: Optional[...])"
+
+
+def of_optional(tree: ast.AST) -> str:
+    """For what may be None, `tree` being how the program reads it."""
+    if isinstance(tree, ast.Attribute):  # others may write to it between the question and the use
+        name = f"{tree.attr} = {ast.unparse(tree)}"
+        return f"Instead: name it first, then ask: {name}; if {tree.attr} is not None: ..."
+    return "Instead: ask first whether it is None"
 
 
 def of_result(declared: Type, given: Type) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import EnumMeta
 from typing import Any
 
+from engine.jit.frontend import hints
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
@@ -97,7 +98,7 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression
     raise c.fail(
         tree,
         f"'{found.type}' object is not subscriptable",
-        "Instead: ask first whether it is None" if found.type.kind == "Optional" else "",
+        hints.of_optional(tree.value) if found.type.kind == "Optional" else "",
     )
 
 

@@ -3,7 +3,7 @@
 # ruff: noqa  (as programs are written)
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Dict, List, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import engine
 from engine import nn
@@ -193,7 +193,19 @@ def wrong_union(x: Union[int, str]) -> int:
     return x
 
 
+class Holder:
+    def __init__(self, made: Optional[Made]):
+        self.made = made
+
+
+def attribute_asked(h: Holder) -> int:
+    if h.made is not None:
+        return h.made.n
+    return 0
+
+
 MISTAKES = [
+    (attribute_asked, "'Optional[", "made = h.made; if made is not None"),
     (enum_by_name, "a member by its name, isn't supported", "Color.RED"),
     (adds_to_enum, "Enum<", ".value"),
     (attribute_of_enum, "object has no attribute or method 'colour'", ".name and .value"),
