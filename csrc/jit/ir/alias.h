@@ -20,13 +20,6 @@ namespace uh::jit {
 // Whether somebody who holds a value of this type can write it, or something in it.
 bool holds_memory(const Type& type);
 
-// Nothing is noticed when the node is not there and its outputs are not used: it has no side
-// effects, and neither it nor a node in its blocks writes.
-bool is_pure(const Node& node);
-// The arguments that the node itself writes, also where its schema keeps quiet about it (the
-// running mean of batch_norm).
-std::vector<Value*> written_inputs(const Node& node);
-
 // Whether all that use the value are operators that compute something new from it: nobody gets hold
 // of the value itself.
 bool is_only_read(const Value* value);

@@ -2,6 +2,8 @@
 // schema alone. alias.h follows the memory through a graph.
 #pragma once
 
+#include <vector>
+
 #include "jit/ir/graph.h"
 
 namespace uh::jit {
@@ -23,6 +25,13 @@ enum class Role : int8_t {
   kCall,      // of something that nobody looked into
 };
 Role role_of(const Node& node);
+
+// Nothing is noticed when the node is not there and its outputs are not used: it has no side
+// effects, and neither it nor a node in its blocks writes.
+bool is_pure(const Node& node);
+// The arguments that the node itself writes, also where its schema keeps quiet about it (the
+// running mean of batch_norm).
+std::vector<Value*> written_inputs(const Node& node);
 
 // Whether a result of the operator may be an argument, or a view of one, though its schema does not
 // say so: reshape, contiguous.

@@ -9,6 +9,7 @@
 #include "jit/builtins/builtin.h"
 #include "jit/ir/alias.h"
 #include "jit/ir/constants.h"
+#include "jit/ir/effects.h"
 #include "jit/pass.h"
 #include "tensor/thread_state.h"
 

@@ -12,6 +12,7 @@
 #include "jit/group/fusible.h"
 #include "jit/ir/alias.h"
 #include "jit/ir/constants.h"
+#include "jit/ir/effects.h"
 #include "jit/ir/facts.h"
 #include "jit/pass.h"
 
