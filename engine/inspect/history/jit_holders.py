@@ -8,23 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engine.inspect.events import FOREVER
+from engine.inspect.events import FOREVER, HOLDERS
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
-HOLDS = (
-    "REGISTER",
-    "OPERAND",
-    "LIST",
-    "TUPLE",
-    "DICT",
-    "OBJECT",
-    "CONSTANT",
-    "CODE",
-    "GROUP",
-    "TRACE",
-)
+HOLDS = HOLDERS[HOLDERS.index("REGISTER") :]
+"""The kinds of holders that are parts of the JIT."""
 _REGISTER_BITS = 16
 _NAMED = re.compile(r"\((%[^)]+)\)$")
 

@@ -6,7 +6,6 @@ import math
 import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -181,7 +180,6 @@ def ctrl_c():
 def test_ctrl_c_ends_a_scripted_loop():
     scripted = jit.script(for_ever)
     assert scripted(0) == 0
-    begin = time.monotonic()
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
 
     def run() -> None:
@@ -191,7 +189,6 @@ def test_ctrl_c_ends_a_scripted_loop():
     with pytest.raises(KeyboardInterrupt):
         run()
     timer.join()
-    assert time.monotonic() - begin < 60
 
 
 def cell(x, state: tuple[engine.Tensor, engine.Tensor]):

@@ -111,3 +111,53 @@ def test_after_a_bail_out_the_other_code_is_shown():
         assert [row.runs for row in model.instructions[: step + 1]] == [1] * (step + 1)
         assert [row.pc for row in model.instructions if row.here] == [pc]
     assert [note.sort for note in model.notes] == ["guard", "bail-out"]
+
+
+KINDS = """
+import engine
+
+@engine.jit.script
+def doubled(x):
+    return x * 2 + 1
+
+for _ in range(4):
+    doubled(engine.ones(2))
+for _ in range(6):
+    doubled(engine.ones(2, 2))
+"""
+
+
+def test_after_another_kind_of_input_has_come_often_the_code_begins_with_it():
+    jit = recorded(KINDS).jit
+    codes = jit.tables.frames.code[-2:].tolist()
+    assert codes[0] == codes[1]
+    assert jit.code(codes[0]).guards
+    last = int(jit.tables.frames.since[-2])
+    assert (jit.tables.bail_outs.since < last).sum() >= 2
+    assert not (jit.tables.bail_outs.since > last).any()
+
+
+MANY_KINDS = """
+import engine
+
+@engine.jit.script
+def doubled(x, unused):
+    return x * 2 + 1
+
+for _ in range(4):
+    doubled(engine.ones(2), engine.ones(2))
+for rank in range(5):
+    doubled(engine.ones(2), engine.ones([1] * rank, dtype=engine.int64))
+for rank in range(12):
+    for _ in range(4):
+        doubled(engine.ones([1] * rank), engine.ones(2))
+"""
+
+
+def test_nothing_is_promised_of_what_is_not_used_and_there_is_an_end_to_special_code():
+    history = recorded(MANY_KINDS)
+    tables = history.jit.tables
+    other = int(tables.frames.since[4 + 5])
+    assert not (tables.bail_outs.since < other).any()
+    assert 2 <= len(tables.specialisations) <= 8
+    assert (tables.bail_outs.since > other).any()
