@@ -27,12 +27,13 @@ _LOST = (KeyError, ValueError, IndexError, AttributeError)  # edits of which som
 class Frame:
     """The place of one line: from the state in which it came (`born`) to that in which it went."""
 
-    __slots__ = ("after", "born", "gone", "key", "lines", "moved", "places", "row")
+    __slots__ = ("after", "born", "gone", "keeps", "key", "lines", "moved", "places", "row")
 
     def __init__(self, key: int, born: int) -> None:
         self.key = key  # the node of the line
         self.born, self.gone = born, NEVER
         self.moved = False  # it went to another place
+        self.keeps = False  # whether its place is kept once it is gone
         self.places: list[int] = []  # from when on it read
         self.lines: list[IrLine] = []  # like this
         self.after: Frame | None = None
@@ -78,6 +79,10 @@ class Film:
                 self._rewritten(jit._rewrite(row).edits, place)
         self._chain = None
         self.frames = list(self._walk(self._top))
+        for frame in self.frames:
+            # What came and went within one pass, or went elsewhere, leaves no place behind.
+            pair = (bisect_right(self.snapshots, place - 1) for place in (frame.born, frame.gone))
+            frame.keeps = not frame.moved and len(set(pair)) > 1
         self.keys = frozenset(frame.key for frame in self.frames)
 
     # States

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -123,11 +122,26 @@ class Rows:
 
     def __init__(self, film: Film, window: Window) -> None:
         self.film, self.window = film, window
-        base, now = film.lines(window.base), window.now
+        base, now, since = film.lines(window.base), window.now, window.base
         whole = film.whole(now)
-        self.plain = tuple(
-            row for frame in film.frames if (row := self._row(frame, base, now, whole)) is not None
-        )
+        rows = []
+        for frame in film.frames:
+            if frame.born > now or (frame.gone <= since and not frame.keeps):
+                continue
+            known: Any = frame.row
+            if known is not None and frame.born <= since:  # nearly always just as it was
+                line, row = known
+                if frame.gone <= since and row.change == "gone":
+                    rows.append(row)
+                    continue
+                stands = whole and frame.gone > now and not row.change
+                if stands and base.get(frame.key) is line and frame.at(now) is line:
+                    rows.append(row)
+                    continue
+            row = self._row(frame, base, now, whole)
+            if row is not None:
+                rows.append(row)
+        self.plain = tuple(rows)
         self._by_value: dict[int, list[int]] | None = None
 
     def lit(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
@@ -157,8 +171,6 @@ class Rows:
         return self._by_value
 
     def _row(self, frame: Frame, base: dict[int, IrLine], now: int, whole: bool) -> GraphRow | None:
-        if frame.born > now:
-            return None
         if frame.gone > now:
             line = frame.at(now)
             if line is None or not whole:
@@ -170,7 +182,7 @@ class Rows:
             return _plain(frame, line, change) if not before else _made(frame, line, change, before)
         line = frame.line
         fresh = frame.gone > self.window.base >= frame.born
-        if line is None or (not fresh and (frame.moved or self._passing(frame))):
+        if line is None or not (fresh or frame.keeps):
             return None
         return _plain(frame, line, ("left" if frame.moved else "removed") if fresh else "gone")
 
@@ -182,11 +194,6 @@ class Rows:
         if _same(old, line):
             return "", ""
         return "changed", "".join(part.text for part in parts_of(old))
-
-    def _passing(self, frame: Frame) -> bool:
-        """Whether a line came and went within one pass: nothing keeps its place after that."""
-        snapshots = self.film.snapshots
-        return bisect_right(snapshots, frame.born - 1) == bisect_right(snapshots, frame.gone - 1)
 
 
 def _plain(frame: Frame, line: IrLine, change: str) -> GraphRow:
