@@ -15,7 +15,7 @@ from typing import Any
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.answers import number_of, text_of
-from engine.jit.parts import Block, Node, Use, Value
+from engine.jit.parts import Block, Node, Use, Value, number_in
 from engine.jit.values import Native, to_python
 
 __all__ = ["Block", "Graph", "Node", "Use", "Value", "number_of", "text_of"]
@@ -200,7 +200,7 @@ class Graph:
 
     def registerOutput(self, value: Value) -> None:
         """The graph returns this Value, too."""
-        number_of(lib.uh_graph_add_output(self._handle, value._id))
+        number_of(lib.uh_graph_add_output(self._handle, number_in(value)))
 
     def eraseOutput(self, i: int) -> None:
         """The graph returns one Value less."""
@@ -252,7 +252,7 @@ class Graph:
 
     def create(self, kind: str, inputs: Sequence[Value] = (), outputs: int = 1) -> Node:
         """A new node at the insertion point; its outputs are Tensors until told."""
-        ids = [value._id for value in inputs]
+        ids = [number_in(value) for value in inputs]
         made = lib.uh_graph_node(self._handle, kind.encode(), ids, len(ids), outputs)
         return Node(self, number_of(made))
 
@@ -315,6 +315,8 @@ class Graph:
         return Value(self, number_of(lib.uh_graph_constant(self._handle, native.array)))
 
     def _as_value(self, one: Any) -> Value:
+        if isinstance(one, Node):
+            number_in(one)  # says where its Value is
         return one if isinstance(one, Value) else self.insertConstant(one)
 
 

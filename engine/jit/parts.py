@@ -132,14 +132,26 @@ class Value(_Part):
 
     def replaceAllUsesWith(self, other: Value) -> None:
         """Every use becomes one of `other`."""
-        number_of(lib.uh_value_replace(self._graph._handle, self._id, other._id))
+        number_of(lib.uh_value_replace(self._graph._handle, self._id, number_in(other)))
 
     def replaceAllUsesAfterNodeWith(self, node: Node, other: Value) -> None:
         """Every use behind `node` becomes one of `other`."""
-        number_of(lib.uh_value_replace_after(self._graph._handle, self._id, node._id, other._id))
+        mine, its = self._id, number_in(other)
+        number_of(lib.uh_value_replace_after(self._graph._handle, mine, node._id, its))
 
     def __repr__(self) -> str:
         return f"%{self.debugName()} : {self.type()}"
+
+
+def number_in(one: Any) -> int:
+    """The number of a Value.
+
+    Raises: TypeError for anything else, such as a Node: what it makes are its outputs.
+    """
+    if isinstance(one, Value):
+        return one._id
+    instead = ", whose Value is its output()" if isinstance(one, Node) else ""
+    raise TypeError(f"graph: a Value is asked for, not a {type(one).__name__}{instead}")
 
 
 class Node(_Part):
@@ -281,7 +293,7 @@ class Node(_Part):
 
     def replaceInput(self, i: int, value: Value) -> None:
         """Another Value as an input."""
-        number_of(lib.uh_node_set_input(self._graph._handle, self._id, i, value._id))
+        number_of(lib.uh_node_set_input(self._graph._handle, self._id, i, number_in(value)))
 
     def replaceInputWith(self, value: Value, other: Value) -> None:
         """Another Value wherever this one is an input."""
@@ -306,7 +318,8 @@ class Node(_Part):
     def addInput(self, value: Value) -> Value:
         """One more input, as the last."""
         at = len(self._data()["inputs"])
-        number_of(lib.uh_node_insert_input(self._graph._handle, self._id, at, value._id))
+        taken = number_in(value)
+        number_of(lib.uh_node_insert_input(self._graph._handle, self._id, at, taken))
         return value
 
     def removeInput(self, i: int) -> None:
@@ -415,7 +428,7 @@ class Block(_Part):
 
     def registerOutput(self, value: Value) -> None:
         """One more Value that it returns."""
-        number_of(lib.uh_block_add_return(self._graph._handle, self._id, value._id))
+        number_of(lib.uh_block_add_return(self._graph._handle, self._id, number_in(value)))
 
 
 def _reader(letter: str, kind: Any) -> Any:

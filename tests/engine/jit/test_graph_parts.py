@@ -206,3 +206,22 @@ def test_a_schema_tells_its_arguments():
     assert [a.has_default_value() for a in schema.arguments] == [False, True]
     add = jit.Graph.parse(TEXT).findNode("aten::mul").schema()
     assert (add.name, add.overload_name, add.returns[0].type) == ("mul", "Tensor", "Tensor")
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda graph, node: graph.registerOutput(node),
+        lambda graph, node: graph.call("aten::neg", node),
+        lambda graph, node: graph.create("aten::neg", [node]),
+        lambda graph, node: graph.inputs()[0].replaceAllUsesWith(node),
+        lambda graph, node: node.replaceInput(0, node),
+        lambda graph, node: node.addInput(node),
+        lambda graph, node: node.owningBlock().registerOutput(node),
+    ],
+)
+def test_a_node_is_no_value(graph, put):
+    before = str(graph)
+    with pytest.raises(TypeError, match=r"not a Node, whose Value is its output\(\)"):
+        put(graph, graph.findNode("aten::mul"))
+    assert str(graph) == before
