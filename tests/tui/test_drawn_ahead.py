@@ -66,3 +66,14 @@ async def test_an_error_in_that_thread_is_not_lost(
 
     with pytest.raises(ZeroDivisionError, match="a view is broken"):
         await look()
+
+
+async def test_what_a_thread_did_in_vain_is_not_tried_again(
+    gate: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(recorded.__wrapped__(LOOP).trace.path)
+    gate.set()
+    monkeypatch.setattr("tui.views.memory.takes_long", lambda *_: True, raising=False)
+    async with exploring(path, view="source") as pilot:
+        await pilot.press("3")
+        await until_shown(pilot, "PyObject")

@@ -178,6 +178,7 @@ class Viewer(Vertical):
             return  # when that is done, it is looked at what is wanted then
         stage, glyphs, self._ahead = self.stage, self.app.glyphs, True  # type: ignore[attr-defined]
         assert stage is not None
+        moment = stage.moment
 
         def work() -> None:
             try:
@@ -188,11 +189,13 @@ class Viewer(Vertical):
                 self.app.call_from_thread(done, False)
 
         def done(failed: bool) -> None:
-            self._ahead, self._at_once = False, failed  # it fails again where pictures are drawn
-            if self.is_attached and self.stage is stage:
-                self.call_later(
-                    self.show
-                )  # so that an error is the application's, not the thread's
+            self._ahead = False
+            if not self.is_attached or self.stage is not stage:
+                return
+            # What failed fails again where pictures are drawn; what helped nothing is not tried again.
+            here = stage.moment == moment
+            self._at_once = failed or (here and stage.takes_long(name))
+            self.call_later(self.show)  # an error is the application's then, not the thread's
 
         self.run_worker(work, thread=True, group="ahead", exit_on_error=False)
 

@@ -7,10 +7,11 @@ from typing import Any
 from engine.inspect.models._fused_tree import ExpressionRow, LoopRow
 from engine.inspect.models._words import bytes_text, many
 from engine.inspect.models.fused import FusedModel, LaunchRow, LineRow
+from engine.inspect.models.jit import links_take_long
 from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
-from tui.views import DrawContext
+from tui.views import DrawContext, Look
 from tui.views._jit_panes import source_pane, time_text
 from tui.views._jit_rows import Area, first, listed, put_cut, sentence, wrap
 from tui.views._jit_ways import guide_of
@@ -53,6 +54,11 @@ _WIDE = 100  # columns from which graph and source stand beside tree and loop
 _TALL = 26  # lines from which there is room for the graph below the source
 PANES = ("tree", "graph", "source", "groups")
 """What stands beside the tile loop where there is little room, chosen with `t`."""
+
+
+def takes_long(history: Any, moment: int, look: Look) -> bool:
+    """Whether the first picture is better made in a thread: it asks where Values come from."""
+    return links_take_long(history)
 
 
 def draw(model: FusedModel, context: DrawContext) -> Picture:

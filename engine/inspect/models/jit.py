@@ -144,12 +144,17 @@ def takes_long(history: Any, moment: int, boxes: bool = False) -> bool:
     jit = history.jit
     if len(jit.tables.rewrites) < MANY:
         return False
-    if "links" not in vars(jit):
+    if links_take_long(history):
         return True
     graph = focus_at(jit, moment).graph
     if len(jit.changes.get(graph, ())) < MANY:
         return False
     return not has_film(jit, graph) or (boxes and not flow_of(film_of(jit, graph)).made)
+
+
+def links_take_long(history: Any) -> bool:
+    """Whether it takes long to learn where Values come from: it was not asked yet, and there are many."""
+    return "links" not in vars(history.jit) and len(history.jit.tables.rewrites) >= MANY
 
 
 class _View:
