@@ -487,38 +487,3 @@ def test_every_graph_of_the_recording_can_be_gone_to(program):
     assert all(row.name for row in model.functions)
     current = [graph.graph for row in model.functions for graph in row.graphs if graph.current]
     assert current == [model.graph]
-
-
-def test_a_rewrite_is_found_by_its_own_moment_only():
-    jit = recorded(LOOP).jit
-    moments = jit.tables.rewrites.since.tolist()
-    assert len(moments) > 1
-    for moment in moments:
-        fact = jit.rewrite_at(moment)
-        assert fact.moment == moment
-        assert fact in jit.rewrites(fact.run)
-    others = set(range(jit.history.end)) - set(moments)
-    assert all(jit.rewrite_at(moment) is None for moment in others)
-
-
-def test_a_pass_that_has_not_ended_has_no_number_of_changes():
-    b = TraceBuilder()
-    begun = b.emit("PASS_BEGIN", 7, 1, 2, b.string("cse"), 0)
-    jit = b.history().jit
-    (run,) = jit.runs(2, begun)
-    assert (run.id, run.changes, run.failed) == (7, -1, "")
-
-
-EARLIER = """
-try:
-    engine.ones(2).view(3)
-except RuntimeError:
-    pass
-
-@engine.jit.script"""
-
-
-def test_a_failed_pass_tells_the_exception_that_followed_it_and_no_earlier_one():
-    history = recorded(BROKEN.replace("@engine.jit.script", EARLIER, 1))
-    runs = [run for g in graphs(history) for run in history.jit.runs(g, history.end)]
-    assert [run.failed for run in runs if run.failed] == ["RuntimeError: this pass gives up"]

@@ -1,0 +1,50 @@
+"""The facts behind the JIT view: rewrites by their moment, passes that did not end well, copies of Values."""
+
+from __future__ import annotations
+
+from tests.inspect.jit_traces import LOOP, recorded
+from tests.inspect.models.test_jit_model import BROKEN, graphs
+from tests.inspect.trace_builder import TraceBuilder
+
+
+def test_a_rewrite_is_found_by_its_own_moment_only():
+    jit = recorded(LOOP).jit
+    moments = jit.tables.rewrites.since.tolist()
+    assert len(moments) > 1
+    for moment in moments:
+        fact = jit.rewrite_at(moment)
+        assert fact.moment == moment
+        assert fact in jit.rewrites(fact.run)
+    others = set(range(jit.history.end)) - set(moments)
+    assert all(jit.rewrite_at(moment) is None for moment in others)
+
+
+def test_a_pass_that_has_not_ended_has_no_number_of_changes():
+    b = TraceBuilder()
+    begun = b.emit("PASS_BEGIN", 7, 1, 2, b.string("cse"), 0)
+    jit = b.history().jit
+    (run,) = jit.runs(2, begun)
+    assert (run.id, run.changes, run.failed) == (7, -1, "")
+
+
+EARLIER = """
+try:
+    engine.ones(2).view(3)
+except RuntimeError:
+    pass
+
+@engine.jit.script"""
+
+
+def test_a_failed_pass_tells_the_exception_that_followed_it_and_no_earlier_one():
+    history = recorded(BROKEN.replace("@engine.jit.script", EARLIER, 1))
+    runs = [run for g in graphs(history) for run in history.jit.runs(g, history.end)]
+    assert [run.failed for run in runs if run.failed] == ["RuntimeError: this pass gives up"]
+
+
+def test_the_same_values_in_other_graphs_are_those_that_no_pass_made():
+    links = recorded(LOOP).jit.links
+    copied = {value: links._copies({value}) for value in links.node_of}
+    assert any(len(found) > 1 for found in copied.values())
+    made = {value for found in copied.values() for value in found}
+    assert {links.births[links.node_of[value]].run for value in made} == {0}
