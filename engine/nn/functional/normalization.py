@@ -130,7 +130,7 @@ def instance_norm(
                 f"Expected more than 1 spatial element when training, got input size {input.shape}"
             )
     return ops.instance_norm(
-        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
     )
 
 
