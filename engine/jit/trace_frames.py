@@ -185,10 +185,14 @@ class Frames:
         self._tell_names(frame)
 
     def _tell_names(self, frame: FrameType) -> None:
+        # In the order of the code, which is PyTorch's where a tensor has two names: those of closures
+        # come last.
+        code, values = frame.f_code, frame.f_locals
+        order = (*code.co_varnames, *code.co_cellvars, *code.co_freevars, *values)
         named = [
             (name.encode(), value._h)
-            for name, value in frame.f_locals.items()
-            if isinstance(value, Tensor)
+            for name in dict.fromkeys(order)
+            if isinstance(value := values.get(name), Tensor)
             and name != "self"
             and name.isidentifier()
             and name.isascii()
