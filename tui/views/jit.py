@@ -38,8 +38,9 @@ HELP = {
     "▾": "So many rows more below.",
     "✖": "The pass failed; everything up to there is shown.",
     "graph": "The intermediate form as PyTorch prints it. Of tensor types, requires_grad=0 and "
-    "device=cpu are left out: nearly all say it; a class is called by its own name. Enter on a line goes to the rewrite that made "
-    "it, or took it away. `with prim::FusionGroup_0` is the graph inside of a group.",
+    "device=cpu are left out: nearly all say it; a class is called by its own name. Enter on a line "
+    "goes to the rewrite that made it, or took it away. `with prim::FusionGroup_0` is the graph inside "
+    "of a group.",
     "passes": "What happened to this graph, in order: changes and time. Those to come are dim; "
     "Enter goes there. Passes that changed nothing are idle: f lists them.",
     "source": "The function and those that were inlined into it; bright is what the selected "
