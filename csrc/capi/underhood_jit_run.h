@@ -116,7 +116,7 @@ int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64
 uh_box uh_jit_load(const char* path);        /* an object; of a saved function one with a forward */
 const char* uh_jit_extra(const char* path);  /* JSON: {name: text} of the texts that go along */
 uh_box uh_function_module(uh_function self); /* a function as a module with a forward */
-uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n);
+uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n, int optimize_numerics);
 /* Calls a method of an object; the result holds new references. */
 int uh_jit_call(uh_box self, const char* method, const uh_value* args, int64_t n,
                 uh_value* ret_value);

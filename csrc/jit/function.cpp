@@ -38,7 +38,7 @@ std::string_view last_word(std::string_view name) { return name.substr(name.rfin
 // file, attribute by attribute.
 bool fit_class(IValue& value, const ClassType& type) {
   const Object* object = value.object();
-  if (!object || enum_of(value) || !type.is_plain()) return false;
+  if (!object || !type_of(value)->is(TypeKind::kClass) || !type.is_plain()) return false;
   const auto& from = static_cast<const ClassType&>(*object->type.get());
   if (!from.is_plain() || last_word(from.name()) != last_word(type.name())) return false;
   const IValue made = new_object(const_cast<ClassType&>(type));

@@ -248,6 +248,8 @@ def freeze(
     """A module in eval mode whose attributes have become constants of its graph.
 
     `preserved_attrs` names attributes that stay, and methods besides forward that stay callable.
+    With `optimize_numerics` a batch_norm behind a convolution, or a linear of matrices, goes into
+    copies of its weights, which rounds differently; other constants share memory with the module.
     Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode, one
     that sets an attribute which is not preserved, and a name that it does not have.
     """

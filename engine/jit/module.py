@@ -11,7 +11,8 @@ from engine._native import lib
 from engine.jit.answers import number_of
 from engine.jit.function import NativeFunction, misfit
 from engine.jit.graph import Graph
-from engine.jit.objects import NativeClass, ObjectBox
+from engine.jit.objects import NativeClass, ObjectBox, is_module_class
+from engine.jit.frontend.marks import Attribute
 from engine.jit.script_methods import Compiling
 from engine.jit.type_text import Schema
 from engine.nn import Module
@@ -148,7 +149,10 @@ class ScriptModule(Module, metaclass=Compiling):
         children: dict[str, ScriptModule],
         loaded: dict[int, tuple[Tensor, Parameter]],
     ) -> None:
-        name, value = attribute["name"], self._script_object.get(attribute["name"])
+        name = attribute["name"]
+        if not (name == "training" or attribute["kind"] or is_module_class(attribute["type"])):
+            return  # read when somebody asks for it: an object is copied with all that it holds
+        value = self._script_object.get(name)
         if name == "training":
             self.__dict__["training"] = value
         elif attribute["kind"] == 1:
@@ -183,6 +187,9 @@ class ScriptModule(Module, metaclass=Compiling):
 
     def __setattr__(self, name: str, value: Any) -> None:
         slots = self.__dict__.get("_script_object")
+        if slots is None and isinstance(value, Attribute):  # a value and what the compiler takes it for
+            self.__dict__.setdefault("_declared", {})[name] = value.type
+            value = value.value
         if slots is None or name in _OWN:
             super().__setattr__(name, value)
             return

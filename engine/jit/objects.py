@@ -83,6 +83,12 @@ class NativeClass:
         return box
 
 
+def is_module_class(type: str) -> bool:
+    """Whether a type of an attribute is the class of a module."""
+    found = lib.uh_class_find(type.encode()) if type.startswith("__torch__") else 0
+    return bool(found) and not NativeClass(found).describe()["plain"]
+
+
 def _is_taken(name: bytes) -> bool:
     """Whether there is a class or an Enum of that name."""
     found, listed = lib.uh_class_find(name), lib.uh_enum_find(name)

@@ -63,7 +63,33 @@ IValue sliced(const List& list, std::optional<Int> start, std::optional<Int> sto
   return new_list(std::move(items));
 }
 
+// Objects in the order of their class's __lt__, which is a program of its own: it may contradict
+// itself, and write to the list. So every place is looked at before it is read, in a copy.
+Items merged(Items items, bool reverse) {
+  const size_t n = items.size();
+  Items other(n);
+  for (size_t width = 1; width < n; width *= 2) {
+    for (size_t from = 0; from < n; from += 2 * width) {
+      const size_t middle = std::min(from + width, n), end = std::min(from + 2 * width, n);
+      size_t left = from, right = middle;
+      for (size_t at = from; at < end; ++at) {
+        const bool later =
+            left == middle || (right < end && (reverse ? less(items[left], items[right])
+                                                       : less(items[right], items[left])));
+        other[at] = items[later ? right++ : left++];
+      }
+    }
+    items.swap(other);
+  }
+  return items;
+}
+
 void sort(List& list, bool reverse) {
+  if (!list.items.empty() && list.items[0].object()) {
+    list.items = merged(list.items, reverse);
+    list.written();
+    return;
+  }
   std::stable_sort(list.items.begin(), list.items.end(), [&](const IValue& a, const IValue& b) {
     return reverse ? less(b, a) : less(a, b);
   });

@@ -386,4 +386,10 @@ bool AliasInfo::may_move_up_to(const Node* node, const Node* earlier) const {
   }
 }
 
+const Tensor* fixed_tensor(const Value* value, const AliasInfo& info) {
+  const IValue* held = value->constant();
+  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
+  return t && *t && !t->keys().has(Key::kAutograd) && !info.is_written(value) ? t : nullptr;
+}
+
 }  // namespace uh::jit

@@ -30,6 +30,8 @@ thread_local const ClassAliases::Names* t_aliases = nullptr;
 std::string words_of(const Object& object, size_t slot, int64_t number) {
   if (!static_cast<const Type&>(*object.type.get()).is(TypeKind::kClass))
     return message("result of future ", number);
+  if (!static_cast<const Type&>(*object.type).is(TypeKind::kClass))
+    return message("result of future ", number);
   const auto& type = static_cast<const ClassType&>(*object.type.get());
   const std::string& name = type.name();
   return message("attribute ", slot < type.attributes().size() ? type.attributes()[slot].name : "?",

@@ -105,7 +105,7 @@ class Freezer {
 
 // A method with all that it calls in it, and the module's attributes as constants.
 GraphRef frozen_graph(const Function& method, const std::string& name, const IValue& module,
-                      const std::vector<std::string>& preserved) {
+                      const std::vector<std::string>& preserved, bool optimize_numerics) {
   GraphRef graph = method.graph().copy();
   graph->set_name(name);
   run_pass(*find_pass("inline_calls"), *graph);
@@ -116,12 +116,17 @@ GraphRef frozen_graph(const Function& method, const std::string& name, const IVa
   }
   for (const char* pass : {"constant_propagation", "peephole", "cse", "dce"})
     run_pass(*find_pass(pass), *graph);
+  if (optimize_numerics) {
+    run_pass(*find_pass("fold_batch_norm"), *graph);
+    run_pass(*find_pass("dce"), *graph);
+  }
   return graph;
 }
 
 }  // namespace
 
-IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
+IValue freeze(const IValue& module, const std::vector<std::string>& preserved,
+              bool optimize_numerics) {
   const Object* object = module.object();
   check_kind(object != nullptr, ErrorKind::kType, "freeze: expected a module, got a ",
              module.type_name());
@@ -161,7 +166,7 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved) {
   }
   for (const std::string& name : kept) {
     const Ref<Function> method = type.method(name);
-    const GraphRef graph = frozen_graph(*method, name, module, preserved);
+    const GraphRef graph = frozen_graph(*method, name, module, preserved, optimize_numerics);
     graph->inputs()[0]->set_type(TypeRef::share(made.get()));
     Ref<Function> function = make_ref<Function>(name, graph);
     function->set_defaults(method->defaults());

@@ -12,6 +12,8 @@
 namespace uh::jit {
 namespace {
 
+constexpr int kDeepestObject = 1000;  // as far as a file is read
+
 class ModelWriter {
  public:
   std::string write(const IValue& module, SafetensorsWriter& file) {
@@ -48,7 +50,9 @@ class ModelWriter {
   }
 
  private:
-  size_t number_object(const IValue& value, const std::string& path) {
+  size_t number_object(const IValue& value, const std::string& path, int depth = 0) {
+    check(depth < kDeepestObject, "save: objects hold each other more than ", kDeepestObject,
+          " deep, at ", path.substr(0, 60));
     const Object* object = value.object();
     const size_t number = objects_.size();
     const auto [it, fresh] = numbers_.try_emplace(object, number);
@@ -58,22 +62,22 @@ class ModelWriter {
     auto* type = static_cast<const ClassType*>(object->type.get());
     if (known_classes_.insert(type).second) classes_.push_back(type);
     for (size_t i = 0; i < object->slots.size(); ++i)
-      number_within(object->slots[i], join(path, type->attributes()[i].name));
+      number_within(object->slots[i], join(path, type->attributes()[i].name), depth + 1);
     return number;
   }
 
   // The objects of an attribute, which may be a list of them.
-  void number_within(const IValue& value, const std::string& path) {
+  void number_within(const IValue& value, const std::string& path, int depth) {
     if (const EnumType* type = enum_of(value)) return know_enum(*type);
-    if (value.object()) number_object(value, path);
+    if (value.object()) number_object(value, path, depth);
     const auto each = [&](const std::vector<IValue>& items) {
       for (size_t i = 0; i < items.size(); ++i)
-        number_within(items[i], path + "." + std::to_string(i));
+        number_within(items[i], path + "." + std::to_string(i), depth);
     };
     if (const List* list = value.list()) each(list->items);
     if (const Tuple* tuple = value.tuple()) each(tuple->items);
     if (const Dict* dict = value.dict())
-      for (const auto& [key, item] : dict->items()) number_within(item, path);
+      for (const auto& [key, item] : dict->items()) number_within(item, path, depth);
   }
 
   // Classes that only graphs and types of attributes name.

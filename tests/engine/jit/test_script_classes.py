@@ -140,6 +140,32 @@ def test_frozen_modules_keep_what_programs_write_to():
     assert "Color" in str(frozen.graph)
 
 
+class Chain(nn.Module):
+    last: classes.Linked | None
+
+    def __init__(self):
+        super().__init__()
+        self.last = None
+
+    def forward(self, n: int) -> int:
+        for i in range(n):
+            made = classes.Linked(i)
+            made.next = self.last
+            self.last = made
+        last = self.last
+        return -1 if last is None else last.value
+
+
+def test_a_long_row_of_objects_is_not_saved(tmp_path):
+    scripted = jit.script(Chain())
+    assert scripted(300) == 299
+    jit.save(scripted, tmp_path / "chain.st")
+    assert jit.load(tmp_path / "chain.st")(1) == 0
+    scripted(2000)
+    with pytest.raises(RuntimeError, match="hold each other more than 1000 deep"):
+        jit.save(scripted, tmp_path / "chain.st")
+
+
 def test_python_objects_are_copied():
     pair = Pair(2, X)
     given = jit.script(classes.takes_and_gives)(pair, 4)
@@ -183,6 +209,32 @@ def test_dataclasses():
 
 def _shows(s: Spot) -> str:
     return s.__repr__()
+
+
+class Fickle:
+    """Whose order contradicts itself, and changes what is sorted."""
+
+    def __init__(self, n: int, all: list[int]):
+        self.n = n
+        self.all = all
+
+    def __lt__(self, other: "Fickle") -> bool:
+        self.n = (self.n * 7 + 3) % 11
+        return self.n < other.n or self.n % 2 == 0
+
+
+def test_an_order_that_contradicts_itself_ends():
+    @jit.script
+    def shuffled(n: int) -> tuple[int, int]:
+        fickle = [Fickle(i, [i]) for i in range(n)]
+        fickle.sort()
+        total = 0
+        for one in sorted(fickle):
+            total += one.all[0]
+        return len(fickle), total
+
+    for n in (0, 1, 2, 17, 200):
+        assert shuffled(n) == (n, n * (n - 1) // 2)
 
 
 def test_members_in_lists():
@@ -352,7 +404,7 @@ def test_they_go_when_nobody_has_them():
     for _ in range(3):
         used()
     gc.collect()
-    assert lib.uh_jit_alive(b"class") == before
+    assert lib.uh_jit_alive(b"class") <= before
 
 
 def test_any_may_be_asked():
