@@ -242,6 +242,17 @@ class Jit:
                 found.setdefault(graph_of[int(run)], []).append((int(moment), row))
         return {graph: sorted(changes) for graph, changes in found.items()}
 
+    @cached_property
+    def graphs_of(self) -> dict[int, dict[int, tuple[str, int, int]]]:
+        """function -> graph -> the phase that it was told after first, that moment, and the last one."""
+        table, found = self.tables.graphs, dict[int, dict[int, tuple[str, int, int]]]()
+        rows = (table.function, table.id, table.phase, table.since)
+        for function, graph, phase, since in zip(*(row.tolist() for row in rows), strict=True):
+            mine = found.setdefault(function, {})
+            first = mine.get(graph) or (self.history.string(phase), since, since)
+            mine[graph] = (*first[:2], since)
+        return found
+
     def graph_at(self, graph: int, m: int) -> IrGraph | None:
         """The graph as it was at the moment; None before it was first told, or when edits are lost."""
         changes = self.changes.get(graph, [])

@@ -107,18 +107,13 @@ def _own(jit: Any, number: int, moment: int) -> Focus:
 
 def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...]:
     """Every function of the trace so far, with the graphs that it has had so far."""
-    tables = jit.tables
-    refs: dict[int, dict[int, GraphRef]] = {}
-    for row in range(len(tables.graphs)):
-        function, graph = int(tables.graphs.function[row]), int(tables.graphs.id[row])
-        since = int(tables.graphs.since[row])
-        mine = refs.setdefault(function, {})
-        if graph not in mine:
-            phase = jit.history.string(int(tables.graphs.phase[row]))
-            mine[graph] = GraphRef(graph, phase, since, since, graph == focus.graph)
-        else:
-            old = mine[graph]
-            mine[graph] = GraphRef(graph, old.phase, old.since, since, old.current)
+    refs = {
+        function: {
+            graph: GraphRef(graph, phase, since, until, graph == focus.graph)
+            for graph, (phase, since, until) in graphs.items()
+        }
+        for function, graphs in jit.graphs_of.items()
+    }
     rows = [
         FunctionRow(
             f.id, method_name(f.name), f.how, f.moment, f.file, f.first_line,

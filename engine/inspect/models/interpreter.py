@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from numpy import bincount
 
@@ -132,6 +133,16 @@ def _last_ended(frames: Any, begun: int, moment: int) -> int:
     return int(max(range(max(0, begun - WATCHED), begun), key=lambda row: frames.until[row]))
 
 
+_TOLD: WeakKeyDictionary[Any, dict[int, list[tuple[str, str, Place | None, int]]]] = (
+    WeakKeyDictionary()
+)
+
+
+def _dark(_: dict[str, Any]) -> bool:
+    """Nothing is selected that an instruction could belong to."""
+    return False
+
+
 class _Frame:
     """One frame, gone through up to the moment."""
 
@@ -196,14 +207,30 @@ class _Frame:
         ran = steps.pc[rows[steps.since[rows] > self.began]]
         size = len(self.code.instructions)
         runs = bincount(ran[(ran >= 0) & (ran < size)], minlength=size)  # a damaged trace lies
+        lit = self._lit if self.selection.line or self.family else _dark
         return tuple(
             InstructionRow(
-                number, one["text"], one["op"], Place(*one["span"]) if one["span"] else None,
-                min(self._made(one), default=0), int(runs[number]), number == pc,
-                number == next_pc, self._lit(one),
+                number, text, op, place, value, int(count), number == pc, number == next_pc,
+                lit(instruction),
             )
-            for number, one in enumerate(self.code.instructions)
+            for number, ((text, op, place, value), instruction, count) in enumerate(
+                zip(self._told(), self.code.instructions, runs.tolist(), strict=True)
+            )
         )  # fmt: skip
+
+    def _told(self) -> list[tuple[str, str, Place | None, int]]:
+        """Of each instruction what never changes: made once, as code may have thousands."""
+        assert self.code is not None
+        known = _TOLD.setdefault(self.jit, {})
+        if self.code.id not in known:
+            known[self.code.id] = [
+                (
+                    one["text"], one["op"], Place(*one["span"]) if one["span"] else None,
+                    min(self._made(one), default=0),
+                )
+                for one in self.code.instructions
+            ]  # fmt: skip
+        return known[self.code.id]
 
     def _at(self, pc: int) -> dict[str, Any] | None:
         """The instruction; None before the first, and where a damaged trace tells of one more."""
