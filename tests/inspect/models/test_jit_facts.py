@@ -1,7 +1,11 @@
-"""The facts behind the JIT view: rewrites by their moment, passes that did not end well, copies of Values."""
+"""The facts behind the views of the JIT: rewrites by their moment, passes that did not end well, copies of
+Values, launches of groups."""
 
 from __future__ import annotations
 
+import pytest
+
+from engine.inspect.models._fused_bytes import _broadcast
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_jit_model import BROKEN, graphs
 from tests.inspect.trace_builder import TraceBuilder
@@ -48,3 +52,29 @@ def test_the_same_values_in_other_graphs_are_those_that_no_pass_made():
     assert any(len(found) > 1 for found in copied.values())
     made = {value for found in copied.values() for value in found}
     assert {links.births[links.node_of[value]].run for value in made} == {0}
+
+
+def test_a_launch_took_as_long_as_since_the_last_event_of_its_own_thread():
+    b = TraceBuilder()
+    begun = b.mark("the outputs are there")
+    b.thread = 2
+    b.mark("elsewhere")
+    b.thread = 1
+    launched = b.emit("FUSED_RUN", 1, 0, 40, 1, 1)
+    history = b.history()
+    (launch,) = history.jit.fused.launches(1)
+    times = history.tables.events["t"]
+    assert launch.ns == times[launched] - times[begun]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "found"),
+    [
+        ([(3, 1), (4,)], (3, 4)),
+        ([(1,), (5, 1)], (5, 1)),
+        ([(), (2, 3)], (2, 3)),
+        ([()], ()),
+    ],
+)
+def test_sizes_broadcast_as_the_operators_do(shapes, found):
+    assert _broadcast(shapes) == found
