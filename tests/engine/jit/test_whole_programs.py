@@ -105,10 +105,13 @@ def saved(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
 
 
 def traced(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
-    """A trace does what was done when it was made; as PyTorch's it knows of no no_grad()."""
-    modes = "_grad():" in Path(module.__file__ or "").read_text()
+    """A trace does what was done when it was made. As PyTorch's it knows of no no_grad(), and what is
+    written into a tensor that was made of numbers stays written in the trace's constant."""
+    text = Path(module.__file__ or "").read_text().partition("class Holder")[0]
+    if "lib.tensor(" in text:
+        return
     for case in ("plain", "trained", "turned", "whole", "overlapping"):
-        if eager[case].error is not None or (modes and case == "trained"):
+        if eager[case].error is not None or ("_grad():" in text and case == "trained"):
             continue
         x, y, *numbers = arguments(engine, case)
         parts = flat(module.f(x, y, *numbers))  # while a trace is made, sizes are Tensors as well
