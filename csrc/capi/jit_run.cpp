@@ -434,10 +434,11 @@ const char* uh_jit_extra(const char* path) {
 uh_box uh_function_module(uh_function self) {
   return guard(0, [&] { return give_box(module_of(function_of(self))); });
 }
-uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n) {
+uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n, int optimize_numerics) {
   return guard(0, [&] {
     const IValue made =
-        freeze(value_of_box(self), std::vector<std::string>(preserved, preserved + n));
+        freeze(value_of_box(self), std::vector<std::string>(preserved, preserved + n),
+               optimize_numerics != 0);
     settle_counts();
     return give_box(made);
   });

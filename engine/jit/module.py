@@ -9,10 +9,10 @@ from typing import Any
 
 from engine._native import lib
 from engine.jit.answers import number_of
+from engine.jit.frontend.marks import Attribute
 from engine.jit.function import NativeFunction, misfit
 from engine.jit.graph import Graph
 from engine.jit.objects import NativeClass, ObjectBox, is_module_class
-from engine.jit.frontend.marks import Attribute
 from engine.jit.script_methods import Compiling
 from engine.jit.type_text import Schema
 from engine.nn import Module
@@ -187,7 +187,9 @@ class ScriptModule(Module, metaclass=Compiling):
 
     def __setattr__(self, name: str, value: Any) -> None:
         slots = self.__dict__.get("_script_object")
-        if slots is None and isinstance(value, Attribute):  # a value and what the compiler takes it for
+        if slots is None and isinstance(
+            value, Attribute
+        ):  # a value and what the compiler takes it for
             self.__dict__.setdefault("_declared", {})[name] = value.type
             value = value.value
         if slots is None or name in _OWN:

@@ -102,7 +102,7 @@ def freeze(mod: ScriptModule, preserved: list[str], optimize_numerics: bool) -> 
     if not isinstance(mod, ScriptModule):
         raise ValueError(f"jit.freeze: expected a ScriptModule, got {type(mod).__name__}")
     names = [ffi.new("char[]", name.encode()) for name in preserved]
-    handle = lib.uh_jit_freeze(mod._script_object.handle, names, len(names))
+    handle = lib.uh_jit_freeze(mod._script_object.handle, names, len(names), optimize_numerics)
     if not handle:
         raise_last()
     return ScriptModule(ObjectBox(handle), dict(mod._signatures))

@@ -54,6 +54,8 @@ def _compiled(cls: type, own: list[Any], written: Any) -> Any:
             members[name] = member.fn if name == "forward" else export(member.fn)
     for name in ("__dict__", "__weakref__", "__classcell__"):
         members.pop(name, None)
+    declared = written.__dict__.pop("_declared", {})
+    members["__annotations__"] = {**members.get("__annotations__", {}), **declared}
     plain: Any = object.__new__(type(cls.__name__, (Module,), members))
     plain.__dict__.update(written.__dict__)
     made = compiling.script_module(frontend.compile_module(plain))

@@ -112,4 +112,7 @@ class AliasInfo {
   bool switches_gradients_ = false;
 };
 
+// A constant tensor that no gradient is wanted for and that nobody writes; null where it is none.
+const Tensor* fixed_tensor(const Value* value, const AliasInfo& info);
+
 }  // namespace uh::jit

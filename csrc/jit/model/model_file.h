@@ -37,6 +37,7 @@ std::string free_class_name(const std::string& name);
 // The module with its attributes as constants of its graph, which has then no calls either: what is
 // left to optimise is all there. Attributes named in `preserved` stay, and can be set. Throws a
 // RuntimeError while the module trains, and where the graph sets an attribute that would go.
-IValue freeze(const IValue& module, const std::vector<std::string>& preserved);
+IValue freeze(const IValue& module, const std::vector<std::string>& preserved,
+              bool optimize_numerics);
 
 }  // namespace uh::jit

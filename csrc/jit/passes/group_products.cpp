@@ -83,13 +83,6 @@ void use_bias(Node* node, const AliasInfo& info) {
   }
 }
 
-// A constant tensor that no gradient is wanted for and that nobody writes; null where it is none.
-const Tensor* frozen(const Value* value, const AliasInfo& info) {
-  const IValue* held = value->constant();
-  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
-  return t && *t && !t->keys().has(Key::kAutograd) && !info.is_written(value) ? t : nullptr;
-}
-
 struct Product {
   Node* node;
   Tensor weight, bias;  // no bias: empty
@@ -97,9 +90,9 @@ struct Product {
 
 std::optional<Product> large_product(Node* node, const AliasInfo& info) {
   if (!node->is("aten::linear")) return std::nullopt;
-  const Tensor* w = frozen(node->input(1), info);
+  const Tensor* w = fixed_tensor(node->input(1), info);
   const IValue* none = constant_of(*node->input(2));
-  const Tensor* b = frozen(node->input(2), info);
+  const Tensor* b = fixed_tensor(node->input(2), info);
   if (!w || w->ndim() != 2 || w->numel() < kLargeWeight || !is_floating(w->dtype()))
     return std::nullopt;
   if (!b && !(none && none->is_none())) return std::nullopt;

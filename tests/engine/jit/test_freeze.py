@@ -77,3 +77,75 @@ def test_refusals():
         jit.freeze(jit.script(Scaled().eval()), preserved_attrs=["nothing"])
     with pytest.raises(ValueError, match="expected a ScriptModule, got Scaled"):
         jit.freeze(Scaled().eval())
+
+
+def trained(*layers):
+    """In eval mode, with statistics and weights that are not those of a new layer."""
+    module = nn.Sequential(*layers)
+    for _ in range(3):
+        module(engine.randn(4, 3, 8, 8) * 2 + 1)
+    for layer in module:
+        if isinstance(layer, nn.BatchNorm2d) and layer.affine:
+            with engine.no_grad():
+                layer.weight.copy_(engine.randn(layer.num_features))
+                layer.bias.copy_(engine.randn(layer.num_features))
+    return module.eval()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("affine", [True, False])
+def test_a_batch_norm_goes_into_the_weights_before_it(bias, affine):
+    module = trained(
+        nn.Conv2d(3, 6, 3, groups=3, bias=bias), nn.BatchNorm2d(6, affine=affine), nn.ReLU(),
+        nn.Conv2d(6, 2, 3, padding="same", bias=bias), nn.BatchNorm2d(2, affine=affine),
+    )  # fmt: skip
+    weights = [parameter.clone() for parameter in module.parameters()]
+    x = engine.randn(2, 3, 8, 8)
+    frozen = jit.freeze(jit.script(module))
+    assert "aten::batch_norm" not in str(frozen.graph)
+    assert str(frozen.graph).count("aten::conv2d") == 2
+    assert engine.allclose(frozen(x), module(x), atol=1e-4)
+    assert all(map(engine.equal, weights, module.parameters()))
+    exact = jit.freeze(jit.script(module), optimize_numerics=False)
+    assert str(exact.graph).count("aten::batch_norm") == 2
+    assert engine.equal(exact(x), module(x))
+
+
+class Shared(nn.Module):
+    """What a convolution gives is read twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
+
+    def forward(self, x):
+        y = self.conv(x)
+        return self.norm(y) + y
+
+
+class Rows(nn.Module):
+    """A batch_norm whose channels are not the columns of the linear before it."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.norm(self.linear(x))
+
+
+def test_a_batch_norm_stays_where_the_weights_are_not_all():
+    shared = Shared().eval()
+    frozen = jit.freeze(jit.script(shared))
+    assert "aten::batch_norm" in str(frozen.graph)
+    x = engine.randn(2, 3, 4, 4)
+    assert engine.equal(frozen(x), shared(x))
+    rows = Rows()
+    rows(engine.randn(5, 4, 4) + 1)
+    frozen = jit.freeze(jit.script(rows.eval()))
+    x = engine.randn(5, 4, 4)
+    assert engine.allclose(frozen(x), rows(x), atol=1e-6)
+    assert engine.allclose(frozen(x[0]), rows(x[0]), atol=1e-6)
+    traced = jit.freeze(jit.trace(rows, engine.randn(3, 4)))
+    assert "aten::batch_norm" not in str(traced.graph)
+    assert engine.allclose(traced(x[0]), rows(x[0]), atol=1e-5)

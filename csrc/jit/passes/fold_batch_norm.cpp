@@ -1,0 +1,88 @@
+// fold_batch_norm: what a batch_norm in eval mode does goes into the weights of the product before
+// it.
+//
+// batch_norm(conv(x, w, b), gamma, beta, mean, var) is conv(x, w * s, (b - mean) * s + beta) with
+// s = gamma / sqrt(var + eps), a number per output channel: one step and one result less. The same
+// of a linear whose input is known to be a matrix: of (N, L, C), batch_norm takes L for the
+// channels. Tolerance: weights are rounded where results were. So it is no part of the pipeline:
+// jit.freeze runs it, unless it is told optimize_numerics=False. As PyTorch's it takes the input of
+// a convolution for a batch.
+#include "generated/ops.h"
+#include "jit/ir/alias.h"
+#include "jit/ir/constants.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+// A vector with one number per channel, of the weight's dtype. Empty: the argument is None.
+std::optional<Tensor> per_channel(const Value* value, const Tensor& weight, const AliasInfo& info) {
+  if (is_constant_none(value)) return Tensor();
+  const Tensor* t = fixed_tensor(value, info);
+  if (!t || t->ndim() != 1 || t->size(0) != weight.size(0) || t->dtype() != weight.dtype())
+    return std::nullopt;
+  return *t;
+}
+
+bool is_matrix(const Value* value) {
+  const std::optional<Dims>& sizes = value->type()->facts().sizes;
+  return sizes && sizes->size() == 2;
+}
+
+bool is_product(const Node* node) {
+  if (node->is("aten::linear")) return is_matrix(node->input(0));
+  return node->is("aten::conv1d") || node->is("aten::conv2d") || node->is("aten::conv3d");
+}
+
+void fold(Node* norm, const AliasInfo& info) {
+  Node* product = norm->input(0)->node();
+  if (!is_product(product) || product->owner() != norm->owner()) return;
+  if (product->output()->uses().size() != 1 || constant_bool(norm->input(5)) != false) return;
+  const Tensor* weight = fixed_tensor(product->input(1), info);
+  const std::optional<double> eps = constant_float(norm->input(7));
+  if (!weight || weight->ndim() < 2 || !is_floating(weight->dtype()) || !eps) return;
+  const auto bias = per_channel(product->input(2), *weight, info);
+  const auto gamma = per_channel(norm->input(1), *weight, info);
+  const auto beta = per_channel(norm->input(2), *weight, info);
+  const auto mean = per_channel(norm->input(3), *weight, info);
+  const auto variance = per_channel(norm->input(4), *weight, info);
+  if (!bias || !gamma || !beta || !mean || !variance || !*mean || !*variance) return;
+
+  const GradMode off(false);
+  Tensor scale = ops::rsqrt(ops::add(*variance, Scalar(*eps)));
+  if (*gamma) scale = ops::mul(scale, *gamma);
+  Dims per_row(static_cast<size_t>(weight->ndim()), 1);
+  per_row[0] = weight->size(0);
+  const Tensor centred = *bias ? ops::sub(*bias, *mean) : ops::neg(*mean);
+  Tensor shift = ops::mul(centred, scale);
+  if (*beta) shift = ops::add(shift, *beta);
+
+  Graph& graph = product->graph();
+  Rewrite r(graph, "batch_norm(product(x, w, b)) -> product(x, w * s, (b - mean) * s + beta)",
+            {norm, product});
+  r.because("the statistics are constants and the module is in eval mode");
+  graph.set_insert_point(product);
+  const Tensor scaled = ops::mul(*weight, ops::reshape(scale, per_row));
+  product->set_input(1, graph.insert_constant(IValue(scaled)));
+  product->set_input(2, graph.insert_constant(IValue(shift)));
+  graph.set_insert_point(graph.block());
+  norm->output()->replace_uses_with(product->output());
+  norm->destroy();
+}
+
+void run(Graph& graph) {
+  const AliasInfo info(graph);
+  std::vector<Node*> norms;
+  graph.each_node([&](Node* node) {
+    if (node->is("aten::batch_norm")) norms.push_back(node);
+  });
+  for (Node* norm : norms) fold(norm, info);
+}
+
+}  // namespace
+
+extern const Pass pass_fold_batch_norm;
+const Pass pass_fold_batch_norm{
+    "fold_batch_norm", "Puts a batch_norm of known statistics into the weights before it.", run};
+
+}  // namespace uh::jit
