@@ -3,9 +3,12 @@ Values, launches of groups."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engine.inspect.models._fused_bytes import _broadcast
+from engine.inspect.models._jit_passes import Focus, with_graph
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_jit_model import BROKEN, graphs
 from tests.inspect.trace_builder import TraceBuilder
@@ -78,3 +81,40 @@ def test_a_launch_took_as_long_as_since_the_last_event_of_its_own_thread():
 )
 def test_sizes_broadcast_as_the_operators_do(shapes, found):
     assert _broadcast(shapes) == found
+
+
+def test_a_step_of_a_pass_goes_to_the_end_of_the_next_one_that_changed_something():
+    history = recorded(LOOP)
+    runs = [history.jit.run_fact(row) for row in range(len(history.jit.tables.runs))]
+    ends = [run.until for run in runs if run.changes > 0]
+    assert 0 < len(ends) < len(runs)
+    walked, m = [], 0
+    while (m := history.next(m, "pass")) < history.end - 1:
+        walked.append(m)
+    assert walked == sorted(ends)
+
+
+def test_a_register_is_called_as_an_instruction_on_that_register_calls_it():
+    history = recorded(LOOP)
+    jit, named = history.jit, 0
+    for m in history.tables.numbers("USE").tolist():
+        said = re.search(r"register (\d+) \((%\S+)\) of frame (\d+)", history.event(m).sentence)
+        if said is None:
+            continue
+        frames = jit.tables.frames
+        code = jit.code(int(frames.code[frames.last("id", int(said[3]), m)]))
+        texts = [one["text"] for one in code.instructions if one["x"] == int(said[1])]
+        assert any(f"({said[2]})" in text for text in texts), said[0]
+        named += 1
+    assert named
+
+
+def test_before_its_graph_is_told_a_function_goes_with_the_one_that_becomes_code():
+    jit = recorded(LOOP).jit
+    compiled = set(jit.tables.codes.function.tolist())
+    assert compiled
+    for function in compiled:
+        found = with_graph(jit, Focus(function))
+        assert found.graph in jit.tables.codes.graph
+        assert with_graph(jit, found) == found
+    assert with_graph(jit, Focus()) == Focus()
