@@ -91,7 +91,10 @@ def compared(op: Any) -> Iterator[tuple[list[str], list[str]]]:
             theirs = nodes(torch, op.op, args, kwargs)
         except (Unsupported, RuntimeError, TypeError):
             continue  # what PyTorch cannot trace, and dtypes that are not here
-        yield nodes(engine, ours, mine, options), theirs
+        try:
+            yield nodes(engine, ours, mine, options), theirs
+        except RuntimeError as error:
+            yield [str(error).partition("\n")[0]], theirs
 
 
 def main() -> int:

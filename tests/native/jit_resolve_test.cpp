@@ -69,7 +69,7 @@ TEST(then_come_conversions) {
            "unsqueeze(%2, aten::IntImplicit) -> Tensor;");
   CHECK_EQ(s.call("aten::unsqueeze", {s.in[2], s.in[3]}), "unsqueeze(%2, aten::Int) -> Tensor;");
   CHECK_EQ(s.call("aten::zeros", {s.in[1], s.in[1]}, {{"device", s.in[4]}}),
-           "zeros(prim::ListConstruct, None, aten::device) -> Tensor;");
+           "zeros(prim::ListConstruct, None, None, aten::device, None) -> Tensor;");
 }
 
 TEST(lists_are_made_where_programs_leave_them_out) {
@@ -81,7 +81,8 @@ TEST(lists_are_made_where_programs_leave_them_out) {
   CHECK_EQ(s.call("aten::cat", {s.in[2]}), "cat(prim::ListConstruct, 0) -> Tensor;");
   CHECK_EQ(s.call("aten::index", {s.in[0], s.in[4]}), "index.Tensor(%0, %4) -> Tensor;");
   CHECK_EQ(s.call("aten::sum", {s.in[0], s.in[1]}),
-           "sum(%0, prim::ListConstruct, 0, None) -> Tensor;");
+           "sum.dim_IntList(%0, prim::ListConstruct, 0, None) -> Tensor;");
+  CHECK_EQ(s.call("aten::sum", {s.in[0]}), "sum(%0, None) -> Tensor;");
 }
 
 TEST(type_variables_are_bound) {

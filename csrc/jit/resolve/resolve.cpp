@@ -209,7 +209,8 @@ std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind) {
 
 Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
                const std::vector<NamedValue>& kwargs, std::string* why) {
-  const std::vector<const OperatorInfo*> candidates = operators_named(name);
+  // Last of all the whole operators: x.sum(keepdim=True) is said by no overload.
+  const std::vector<const OperatorInfo*> candidates = operators_in_texts(name);
   if (candidates.empty()) {
     if (why) *why = unknown(name);
     return nullptr;

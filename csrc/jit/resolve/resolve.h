@@ -25,8 +25,8 @@ struct NamedValue {
 // "aten::add.Tensor". Empty when there is none.
 std::vector<const OperatorInfo*> operators_named(std::string_view name);
 
-// The same and, behind PyTorch's overloads, the engine's whole operators: passes call those, and so
-// did graphs that were saved before there were overloads.
+// The same and, behind PyTorch's overloads, the engine's whole operators, which say more: what a
+// call is tried with last, what passes call, and what graphs of older files hold.
 std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind);
 
 // Inserts the call. A method's `self` is the first of `args`. Throws a RuntimeError that lists
