@@ -1,7 +1,5 @@
 #include "jit/trace/scopes.h"
 
-#include <algorithm>
-
 #include "jit/function.h"
 #include "jit/pass.h"
 #include "jit/trace/trace.h"
@@ -247,7 +245,15 @@ class ToMethods {
 std::string Scopes::path(const Object* module) const {
   if (module == self) return "__module";
   const Place& place = modules.at(module);
-  return path(place.owner) + "." + place.attribute;
+  return path(place.owner) + "." + plain_name(place.attribute);
+}
+
+std::string plain_name(std::string name) {
+  for (char& c : name) {
+    const char lower = static_cast<char>(c | 0x20);
+    if (!(lower >= 'a' && lower <= 'z') && !(c >= '0' && c <= '9')) c = '_';
+  }
+  return name;
 }
 
 Node* without_place(Node* node) {

@@ -36,9 +36,12 @@ struct Scopes {
   // Of each prim::TracedModuleForward its module.
   std::unordered_map<const Node*, const Object*> calls;
 
-  // "__module.block.linear".
+  // "__module.block.linear", as texts write it.
   std::string path(const Object* module) const;
 };
+
+// Modules may have any name; a text has letters, digits and _ of it.
+std::string plain_name(std::string name);
 
 // Makes the methods of all that was called, and leaves calls in `graph`.
 void make_methods(Graph& graph, const Scopes& scopes);

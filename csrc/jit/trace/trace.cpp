@@ -1,6 +1,5 @@
 #include "jit/trace/trace.h"
 
-#include <cctype>
 #include <memory>
 
 #include "dispatch/dispatcher.h"
@@ -314,10 +313,8 @@ void Tracing::enter(const IValue& module) {
   scopes_.calls.emplace(call, object);
   entered_.push_back(call);
   graph_->set_insert_point(call->block(0));
-  std::string path = scopes_.path(object);
-  for (char& c : path)  // modules may have any name
-    if (c != '.' && !std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  graph_->set_scope(graph_->scope() + (graph_->scope().empty() ? "" : "/") + path);
+  const std::string around = graph_->scope().empty() ? "" : graph_->scope() + "/";
+  graph_->set_scope(around + scopes_.path(object));
 }
 
 void Tracing::leave() {

@@ -1,6 +1,4 @@
 // What stands for a value in a trace: of tensors, of modules' attributes, of containers.
-#include <cctype>
-
 #include "autograd/meta.h"
 #include "jit/trace/trace.h"
 
@@ -32,9 +30,8 @@ void Tracing::set_names(std::vector<std::pair<const TensorImpl*, std::string>> n
 
 void take_name(Value* value, const std::string& name) {
   Graph& graph = value->graph();
-  std::string full = !name.empty() && name[0] >= '0' && name[0] <= '9' ? "_" + name : name;
-  for (char& c : full)  // modules may have any name
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  std::string full = plain_name(name);
+  if (!full.empty() && full[0] >= '0' && full[0] <= '9') full = "_" + full;
   if (Value* before = graph.value_named(full); before && before != value) {
     // The first odd number that is free; all below are taken, so it is looked for by halves.
     const auto numbered = [&](int64_t k) { return full + "." + std::to_string(2 * k + 1); };
