@@ -106,10 +106,12 @@ def gradients(lib: Any, tensors: list[Any], leaves: list[Any], twice: bool) -> l
 def told(lib: Any, value: Any) -> Any:
     if not isinstance(value, lib.Tensor):
         return value
+    # Of one element along a dimension its stride says nothing.
+    strides = tuple(0 if n == 1 else by for n, by in zip(value.shape, value.stride(), strict=True))
     about = (
         str(value.dtype).split(".")[-1],
         tuple(value.shape),
-        tuple(value.stride()),
+        strides,
         value.requires_grad,
     )
     return (about, value.detach().reshape(-1).tolist())
