@@ -54,7 +54,7 @@ def _edits_of_item(
 ) -> Iterator[tuple[int, Callable[[], None]]]:
     if isinstance(item, (ast.stmt, ast.ExceptHandler)) and not isinstance(item, ast.Return):
         if len(items) > 1:
-            yield _weight(item), lambda: items.pop(i) and None
+            yield _weight(item), lambda: items.__delitem__(i)
         else:
             yield _weight(item), lambda: items.__setitem__(i, ast.Pass())
         for name in ("body", "orelse"):
