@@ -7,6 +7,8 @@
 // channels. Tolerance: weights are rounded where results were. So it is no part of the pipeline:
 // jit.freeze runs it, unless it is told optimize_numerics=False. As PyTorch's it takes the input of
 // a convolution for a batch.
+#include <algorithm>
+
 #include "generated/ops.h"
 #include "jit/ir/alias.h"
 #include "jit/ir/constants.h"
@@ -31,13 +33,23 @@ bool is_matrix(const Value* value) {
 
 bool is_product(const Node* node) {
   if (node->is("aten::linear")) return is_matrix(node->input(0));
+  if (node->is("aten::_convolution")) return constant_bool(node->input("transposed")) == false;
   return node->is("aten::conv1d") || node->is("aten::conv2d") || node->is("aten::conv3d");
+}
+
+// Whether the batch_norm alone reads the numbers of the product; its sizes stay as they are.
+bool alone_with(const Value* product, const Node* norm) {
+  const std::vector<Use>& uses = product->uses();
+  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return use.user == norm ? use.index == 0
+                            : use.user->is("aten::dim") || use.user->is("aten::size");
+  });
 }
 
 void fold(Node* norm, const AliasInfo& info) {
   Node* product = norm->input(0)->node();
   if (!is_product(product) || product->owner() != norm->owner()) return;
-  if (product->output()->uses().size() != 1 || constant_bool(norm->input(5)) != false) return;
+  if (!alone_with(product->output(), norm) || constant_bool(norm->input(5)) != false) return;
   const Tensor* weight = fixed_tensor(product->input(1), info);
   const std::optional<double> eps = constant_float(norm->input(7));
   if (!weight || weight->ndim() < 2 || !is_floating(weight->dtype()) || !eps) return;
