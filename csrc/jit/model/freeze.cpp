@@ -114,7 +114,7 @@ GraphRef frozen_graph(const Function& method, const std::string& name, const IVa
     Freezer(module, preserved).run(*graph);
     run.end();
   }
-  for (const char* pass : {"constant_propagation", "peephole", "cse", "dce"})
+  for (const char* pass : {"constant_propagation", "constant_conditions", "peephole", "cse", "dce"})
     run_pass(*find_pass(pass), *graph);
   if (optimize_numerics) {
     run_pass(*find_pass("fold_batch_norm"), *graph);

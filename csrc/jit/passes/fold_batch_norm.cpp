@@ -41,8 +41,8 @@ bool is_product(const Node* node) {
 bool alone_with(const Value* product, const Node* norm) {
   const std::vector<Use>& uses = product->uses();
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-    return use.user == norm ? use.index == 0
-                            : use.user->is("aten::dim") || use.user->is("aten::size");
+    return use.node == norm ? use.index == 0
+                            : use.node->is("aten::dim") || use.node->is("aten::size");
   });
 }
 
