@@ -147,6 +147,7 @@ struct Dict final : Container {
 struct Object final : Container {
   Object(Ref<RefCounted> t, Ref<RefCounted> m, size_t n)
       : Container(Kind::kObject), type(std::move(t)), methods(std::move(m)), slots(n) {}
+  ~Object() override;
   const Ref<RefCounted> type;
   const Ref<RefCounted> methods;
   std::vector<IValue> slots;

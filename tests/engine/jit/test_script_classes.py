@@ -166,6 +166,13 @@ def test_a_long_row_of_objects_is_not_saved(tmp_path):
         jit.save(scripted, tmp_path / "chain.st")
 
 
+def test_a_row_of_a_million_objects_goes_without_a_deep_stack():
+    scripted = jit.script(Chain())
+    assert scripted(1_000_000) == 999_999
+    scripted.last = None
+    assert scripted(1) == 0
+
+
 def test_python_objects_are_copied():
     pair = Pair(2, X)
     given = jit.script(classes.takes_and_gives)(pair, 4)
@@ -424,75 +431,6 @@ def test_any_may_be_asked():
     assert found == ["color RED", "pair 3", "number", "number", "none", "other", "other"]
 
 
-@jit.interface
-class Scores(nn.Module):
-    def forward(self, x: Tensor) -> Tensor: ...
-
-
-class Doubles(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return x * 2
-
-
-class Scored(nn.Module):
-    scorer: Scores
-
-    def __init__(self, scorer):
-        super().__init__()
-        self.scorer = scorer
-
-    def forward(self, x):
-        return self.scorer(x)
-
-
-def _takes_scores(x, scorer: Scores):
-    return scorer(x)
-
-
-def test_interfaces_say_what_a_submodule_has():
-    assert engine.equal(jit.script(Scored(Doubles()))(X), X * 2)
-    with pytest.raises(RuntimeError, match="has no method 'forward' of the interface Scores"):
-        jit.script(Scored(nn.Module()))
-    with pytest.raises(RuntimeError, match="an interface is the type of a submodule alone"):
-        jit.script(_takes_scores)
-
-
-def test_backward_in_a_script():
-    @jit.script
-    def trained(x, w) -> Tensor:
-        (x * w).sum().backward()
-        first = w.grad
-        assert first is not None
-        y = x * w
-        y.backward(gradient=engine.ones_like(y), retain_graph=True)
-        y.backward(y)
-        return w.grad
-
-    w = engine.ones(2, requires_grad=True)
-    assert engine.equal(trained(X, w), X * 2 + X * X)
-    assert "aten::backward" in str(trained.graph)
-
-
-def test_a_tensor_where_a_number_is_declared():
-    @jit.script
-    def total(x) -> float:
-        return x.sum()
-
-    @jit.script
-    def item(x) -> float:
-        return x.sum().item()
-
-    assert (total(X), item(X)) == (3.0, 3.0)
-    assert "aten::FloatImplicit" in str(total.graph)
-    assert "aten::Float(" in str(item.graph)
-    with pytest.raises(RuntimeError, match="dimension other than 0"):
-        jit.script(_whole)(X)
-
-
-def _whole(x) -> float:
-    return x
-
-
 def test_a_class_that_only_annotations_name():
     class Here(Enum):
         A = 1
@@ -501,11 +439,3 @@ def test_a_class_that_only_annotations_name():
         return one.name
 
     assert jit.script(name)(Here.A) == "A"
-
-
-def test_hash():
-    @jit.script
-    def hashes(n: int, s: str) -> tuple[int, bool]:
-        return hash(n), hash(s) == hash(s + "")
-
-    assert hashes(5, "a") == (5, True)
