@@ -8,6 +8,8 @@ from enum import Enum
 from typing import Any
 
 from engine.jit.frontend import hints
+from engine.jit.frontend.arguments import Arguments
+from engine.jit.frontend.calls import call_compiled
 from engine.jit.frontend.dispatch import compiles, expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
@@ -36,8 +38,15 @@ _METHODS = {
         "startswith strip swapcase title upper zfill"
     ),
 }
-# What gives Python objects.
-_OUTSIDE = frozenset(("numpy", "tolist", "register_hook", "data_ptr", "grad_fn"))
+# What gives Python objects, or is known only to autograd: no operator says it.
+_OUTSIDE = dict.fromkeys(
+    (
+        *("numpy", "tolist", "register_hook", "data_ptr", "grad_fn", "_version", "output_nr"),
+        *("retain_grad", "retains_grad", "is_inference", "is_set_to"),
+    ),
+    "call it outside, on what is returned",
+)
+_OUTSIDE["detach_"] = "x = x.detach()"
 METHODS = {kind: frozenset(names.split()) for kind, names in _METHODS.items()}
 
 
@@ -89,12 +98,13 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
     """Of a value of the graph."""
     kind = owner.type.kind
     if kind == "Tensor" and name in _OUTSIDE:
-        refuse(
-            c.source, tree, f"Tensor.{name} isn't supported", "call it outside, on what is returned"
-        )
+        refuse(c.source, tree, f"Tensor.{name} isn't supported", _OUTSIDE[name])
     if kind == "Tensor":
         if name in PROPERTIES:
             return c.builder.call(tree, PROPERTIES[name], [owner])
+        found = getattr(Tensor, name, None)
+        if isinstance(found, property) and not name.startswith("_"):
+            return call_compiled(c, tree, found.fget, Arguments(c, [owner], {}))
         if hasattr(Tensor, name) and not name.startswith("__"):
             return Bound(name, owner)
     elif kind == "Tuple" and name in owner.type.fields:

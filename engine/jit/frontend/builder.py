@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from operator import index
 from typing import Any
 
 from engine._native import ffi, lib
@@ -21,6 +22,7 @@ from engine.boxed import STRING as STRING_TAG
 from engine.convert import complex_number
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
+from engine.dtypes import layout, memory_format
 from engine.jit.frontend import hints
 from engine.jit.frontend.errors import CallError, fail
 from engine.jit.frontend.source import Source
@@ -57,6 +59,10 @@ def constant_value(value: Any) -> tuple[Any, Any]:
         slot.tag, slot.i = DTYPE_TAG, value.code
     elif isinstance(value, device_class):
         slot.tag, slot.i = DEVICE_TAG, value.code
+    elif isinstance(value, memory_format):  # ints in graphs, as in PyTorch's
+        slot.tag, slot.i = INT_TAG, index(value)
+    elif isinstance(value, layout):
+        slot.tag, slot.i = INT_TAG, 0
     else:
         raise TypeError(f"a {type(value).__name__} is no constant of a graph")
     return slot, alive
@@ -64,8 +70,9 @@ def constant_value(value: Any) -> tuple[Any, Any]:
 
 def can_be_constant(value: object) -> bool:
     """Whether the graph can hold this Python object as a prim::Constant."""
-    plain = (bool, int, float, complex, str, dtype_class, device_class, Enum)
-    return value is None or isinstance(value, plain)
+    words = (dtype_class, device_class, memory_format, layout)
+    plain = (bool, int, float, complex, str, Enum)
+    return value is None or isinstance(value, (*words, *plain))
 
 
 class Builder:

@@ -10,7 +10,8 @@ from enum import EnumMeta
 from typing import Any, TypeVar
 
 from engine.autograd import grad_mode
-from engine.dtypes import device
+from engine.derived import gradient
+from engine.dtypes import can_cast, device, promote_types
 from engine.jit.frontend import marks
 from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.attributes import METHODS
@@ -44,6 +45,8 @@ from engine.jit.frontend.values import (
     Value,
     operated,
 )
+from engine.questions import result_type
+from engine.random import manual_seed
 from engine.tensor import Tensor
 
 Made = TypeVar("Made", bound=Callable[..., Any])
@@ -443,10 +446,16 @@ def _warn(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 def _refuses(name: str, instead: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
     def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
-        refuse(c.source, tree, f"Python's {name}() isn't supported", instead)
+        refuse(c.source, tree, f"{name}() isn't supported", instead)
 
     return compile_call
 
 
 for _object, _instead in _REFUSED.items():
-    RULES[_object] = _refuses(getattr(_object, "__name__", ""), _instead)
+    RULES[_object] = _refuses(f"Python's {getattr(_object, '__name__', '')}", _instead)
+# What has no operator.
+for _object in (can_cast, promote_types, result_type, gradient):
+    RULES[_object] = _refuses(
+        f"engine.{_object.__name__}", "call it outside, and pass what it gives as an argument"
+    )
+RULES[manual_seed] = _refuses("engine.manual_seed", "call it outside, before this function")

@@ -193,8 +193,9 @@ def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
     args, options = arguments.values(tree)
     if owner.type.kind in ("List", "Dict") and len(args) > 1:
         args[-1] = c.fitted(tree, args[-1], owner.type.inner[-1])
+    operator = operators.SAME.get(name, name) if owner.type == TENSOR else name
     try:
-        return c.builder.call(tree, f"aten::{name}", args, options)
+        return c.builder.call(tree, f"aten::{operator}", args, options)
     except CallError:
         fallback = getattr(Tensor, name, None) if owner.type == TENSOR else None
         if fallback is not None and hasattr(fallback, "__code__"):

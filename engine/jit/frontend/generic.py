@@ -8,6 +8,7 @@ passed as a constant, the branches that it rules out are not compiled at all.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,8 @@ def compile_called(
     if operators.in_engine(fn):
         from engine.jit.frontend.substitutes import substitute
 
+        if _takes_any_number(fn):
+            arguments = _gathered(c, tree, arguments)
         fn = substitute(fn)
     if not operators.in_engine(fn):
         try:
@@ -50,6 +53,21 @@ def compile_called(
     except CompileError as error:
         raise called_from(c, tree, name, error) from None
     return compiled, inputs
+
+
+def _takes_any_number(fn: Any) -> bool:
+    """Of a function whose first parameter is `*tensors`."""
+    made = getattr(fn, "__code__", None)
+    return made is not None and not made.co_argcount and bool(made.co_flags & inspect.CO_VARARGS)
+
+
+def _gathered(c: Context, tree: ast.AST, arguments: Arguments) -> Arguments:
+    """Tensors that are passed one by one, as the list of them: f(x, y) is f([x, y])."""
+    args, options = arguments.values(tree)
+    if any(one.type != TENSOR for one in args):
+        return Arguments(c, args, dict(options))
+    listed = c.builder.prim(tree, "prim::ListConstruct", args, list_of(TENSOR))
+    return Arguments(c, [listed], dict(options))
 
 
 def known_constants(parameters: Sequence[Parameter], inputs: Sequence[Value]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 _SCHEMA = re.compile(r"Schema: ``(\w+)")
 
-# Attributes of Tensors that are read by an operator or builtin.
+# Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.
 PROPERTIES = {
     "shape": "aten::size",
     "dtype": "prim::dtype",
@@ -20,11 +20,7 @@ PROPERTIES = {
     "data": "prim::data",
     "ndim": "aten::dim",
     "T": "aten::numpy_T",
-    "H": "aten::matrix_H",
-    "mT": "aten::mT",
-    "mH": "aten::mH",
-    "real": "aten::real",
-    "imag": "aten::imag",
+    "imag": "aten::imag_view",
     "is_leaf": "aten::is_leaf",
     "itemsize": "prim::itemsize",
     "nbytes": "prim::nbytes",
@@ -35,6 +31,9 @@ PROPERTIES = {
     "is_nested": "prim::is_nested",
     "is_mkldnn": "prim::is_mkldnn",
 }
+
+# Functions and methods that are an operator of another name, called alike.
+SAME = {"broadcast_to": "expand", "type": "to"}
 
 
 @lru_cache(maxsize=1)
@@ -60,6 +59,7 @@ def operator_of(fn: Callable[..., Any]) -> str | None:
     if not in_engine(fn):
         return None
     name: str = getattr(fn, "__name__", "")
+    name = SAME.get(name, name)
     if fn.__module__.startswith("engine._generated"):
         found = _SCHEMA.search(fn.__doc__ or "")
         return f"aten::{found[1] if found else name}"

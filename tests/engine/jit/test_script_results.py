@@ -2,14 +2,17 @@
 
 import copy
 import importlib
+import io
 from enum import Enum
 
 import pytest
 
 import engine
 from engine import jit
+from tests.engine.jit.programs import tensor_names
 
 _FILES = ("control_flow", "containers", "numbers_and_types", "documented", "language", "classes")
+_FILES += ("tensor_names",)
 _CASES = [
     pytest.param(fn, args, id=f"{name}.{fn.__name__}-{i}")
     for name in _FILES
@@ -52,3 +55,41 @@ def test_scripted_equals_python(fn, args):
     for one, other in zip(first, second, strict=True):
         if isinstance(one, engine.Tensor):  # written in place; lists are copied, as in PyTorch
             same(one, other)
+
+
+def test_a_grid_without_indexing_warns_as_in_python():
+    compiled, line = jit.script(tensor_names.grid), tensor_names.LINE
+    with pytest.warns(UserWarning, match="pass the indexing argument"):
+        first = tensor_names.grid(line, line)
+    with pytest.warns(UserWarning, match="pass the indexing argument"):
+        second = compiled(line, line)
+    same(first, second)
+
+
+@pytest.mark.parametrize("fn", [tensor_names.where_it_is, tensor_names.transposed_matrices])
+def test_names_without_operators_are_saved(fn):
+    file = io.BytesIO()
+    jit.save(jit.script(fn), file)
+    file.seek(0)
+    same(fn(tensor_names.REAL), jit.load(file)(tensor_names.REAL))
+
+
+def test_gradients_go_through_real_parts():
+    x = tensor_names.COMPLEX.clone().requires_grad_()
+    y = x.detach().clone().requires_grad_()
+    tensor_names.imaginary_part(x).sum().backward()
+    jit.script(tensor_names.imaginary_part)(y).sum().backward()
+    assert engine.equal(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "int64", "float16", "float32", "bool"])
+def test_numbers_drawn_in_place_are_those_of_python(kind):
+    def draw(x):
+        first = x.random_().clone()
+        return first, x.random_(2).clone(), x.random_(1, 2)
+
+    x = engine.zeros(64, dtype=getattr(engine, kind))
+    engine.manual_seed(3)
+    wanted = draw(x.clone())
+    engine.manual_seed(3)
+    same(wanted, jit.script(draw)(x.clone()))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.jit.frontend.substitutes import attention, layers, recurrent, vision
+from engine.jit.frontend.substitutes import attention, layers, recurrent, tensors, vision
 
 _SUBSTITUTES = {
     **attention.SUBSTITUTES,
     **layers.SUBSTITUTES,
     **recurrent.SUBSTITUTES,
+    **tensors.SUBSTITUTES,
     **vision.SUBSTITUTES,
 }
 

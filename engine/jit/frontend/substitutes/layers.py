@@ -23,11 +23,11 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "Please ensure they have the same size.",
         stacklevel=3,
     )
-    shape = _broadcast_shapes(list(input.shape), list(target.shape))
+    shape = broadcast_shapes(list(input.shape), list(target.shape))
     return input.expand(shape), target.expand(shape)
 
 
-def _broadcast_shapes(first: list[int], second: list[int]) -> list[int]:
+def broadcast_shapes(first: list[int], second: list[int]) -> list[int]:
     rank = max(len(first), len(second))
     shape = [1] * rank
     for i in range(1, rank + 1):
@@ -153,7 +153,7 @@ def _triplets(self: Any, anchor: Tensor, positive: Tensor, negative: Tensor) -> 
 
 
 SUBSTITUTES: dict[Any, Callable[..., Any]] = {
-    overloads.broadcast_shapes: _broadcast_shapes,
+    overloads.broadcast_shapes: broadcast_shapes,
     loss._broadcast: _broadcast,
     loss._one_is_one: _one_is_one,
     activation.rrelu: _rrelu,

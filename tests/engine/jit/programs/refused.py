@@ -143,7 +143,34 @@ def bytes_(n: int):
     return b"abc"
 
 
+def forgets_in_place(x):
+    return (x * 2).detach_()
+
+
+def asks_autograd(x):
+    x.retain_grad()
+    return x
+
+
+def seeds(x):
+    engine.manual_seed(3)
+    return engine.rand_like(x)
+
+
+def promotes(x, y):
+    return x.to(engine.promote_types(x.dtype, y.dtype))
+
+
 NOT_SUPPORTED = [
+    (forgets_in_place, "Tensor.detach_ isn't supported", "(x * 2).detach_", "x = x.detach()"),
+    (asks_autograd, "Tensor.retain_grad isn't supported", "x.retain_grad", "call it outside"),
+    (seeds, "engine.manual_seed() isn't supported", "engine.manual_seed(3)", "call it outside"),
+    (
+        promotes,
+        "engine.promote_types() isn't supported",
+        "engine.promote_types(x.dtype, y.dtype)",
+        "pass what it gives as an argument",
+    ),
     (lambdas, "Lambda aren't supported", "lambda y: y + 1", "define a function with `def`"),
     (generators, "Yield aren't supported", "yield x", "append to a list"),
     (
