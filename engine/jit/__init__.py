@@ -30,7 +30,7 @@ from engine.jit.function import ScriptFunction
 from engine.jit.futures import Future, fork, wait
 from engine.jit.graph import Block, Graph, Node, Use, Value
 from engine.jit.interrupt import listen as _listen
-from engine.jit.module import ScriptModule
+from engine.jit.module import ScriptMethod, ScriptModule
 from engine.jit.script_methods import script_method
 from engine.jit.settings import (
     enable_onednn_fusion,
@@ -62,6 +62,7 @@ __all__ = [
     "RecursiveScriptModule",
     "Schema",
     "ScriptFunction",
+    "ScriptMethod",
     "ScriptModule",
     "TracerWarning",
     "TracingCheckError",
@@ -106,6 +107,9 @@ __all__ = [
 _ENABLED = os.environ.get("PYTORCH_JIT", "1") != "0"
 _listen()
 RecursiveScriptModule = ScriptModule  # PyTorch's name for what `script` makes of a module
+# What people are told these are: where they are imported from, not the file they are written in.
+for _public in [one for name in __all__ if isinstance(one := globals().get(name), type)]:
+    _public.__module__ = __name__
 
 
 def __getattr__(name: str) -> Any:

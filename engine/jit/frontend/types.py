@@ -13,6 +13,7 @@ from typing import Any
 from engine.dtypes import Size
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
+from engine.jit.frontend.operators import in_engine
 from engine.tensor import Tensor
 
 
@@ -254,7 +255,7 @@ def from_object(given: Any) -> Type:
         if why := wrong_key(key):
             raise UnknownType(why)
         return dict_of(key, from_object(args[1]))
-    if getattr(origin, "__module__", "") == "engine.jit.futures":
+    if in_engine(origin) and getattr(origin, "__name__", "") == "Future":
         return future_of(from_object(args[0]))
     if origin is tuple:
         if Ellipsis in args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import pydoc
 
 import pytest
 
@@ -38,6 +39,17 @@ def test_every_public_name_is_here():
     }
     assert sorted(n for n in names - NOT_PUBLIC if not hasattr(jit, n)) == []
     assert jit.isinstance([1], list[int])
+
+
+def test_classes_say_where_they_are_imported_from():
+    made = jit.script(Inner())
+    found = [type(one) for one in (plus_one, made, made.forward, made.graph, plus_one.schema)]
+    assert found == [jit.ScriptFunction, jit.ScriptModule, jit.ScriptMethod, jit.Graph, jit.Schema]
+    assert str(found[0]) == "<class 'engine.jit.ScriptFunction'>"
+    classes = [one for one in map(jit.__dict__.get, jit.__all__) if isinstance(one, type)]
+    assert {one.__module__ for one in classes} == {"engine.jit"}
+    assert all(pickle.loads(pickle.dumps(one)) is one for one in classes)
+    assert "class ScriptFunction in module engine.jit\n" in pydoc.render_doc(jit.ScriptFunction)
 
 
 class Inner(engine.nn.Module):
