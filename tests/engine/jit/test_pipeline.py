@@ -407,7 +407,8 @@ def test_frozen_batch_norm_joins_what_follows(dtype: Any) -> None:
                 parameter.uniform_(0.1, 2)
     model = model.to(dtype).eval()
     x = engine.randn(2, 3, 9, 9, dtype=dtype)
-    frozen = engine.jit.freeze(engine.jit.trace(model, x))
+    # As it stands: else it goes into the weights, and no steps of it are left.
+    frozen = engine.jit.freeze(engine.jit.trace(model, x), optimize_numerics=False)
     for _ in range(4):
         found = frozen(x)
     text = str(frozen.graph_for(x))
