@@ -2,6 +2,8 @@
 
 `Chain` goes on by edits as `IrGraph` does, and keeps the order of its lines as a chain instead of lists.
 After a rewrite it tells which lines came, went and changed; whoever listens need not read the others.
+Invariant: a line is in the chain once, and the chain has an end. A damaged trace may tell of edits that
+would break it: they raise before anything is tied.
 """
 
 from __future__ import annotations
@@ -55,9 +57,13 @@ class Chain(IrGraph):
         super().__init__(snapshot)
         block = self.graph["block"]
         self.head, self.last = Spot(block["param"]), Spot(block["return"])
-        self.spots |= {self.head.key: self.head, self.last.key: self.last}
+        self._new(self.head.key)
+        self.spots[self.head.key] = self.head
+        self._new(self.last.key)
+        self.spots[self.last.key] = self.last
         _tie(self.head, self.last)
         for key in self._keys(block):
+            self._new(key)
             self._put(Spot(key), self.last)
         self._regroup = True
         self.regroup()
@@ -134,6 +140,10 @@ class Chain(IrGraph):
                 yield inner["param"]
                 yield from self._keys(inner)
                 yield inner["return"]
+
+    def _new(self, key: int) -> None:
+        if key in self.spots:
+            raise ValueError(f"two lines have the number {key}")
 
     def _put(self, spot: Spot, before: Spot) -> None:
         self.spots[spot.key] = spot
@@ -263,12 +273,24 @@ class Chain(IrGraph):
             self._users.setdefault(value, set()).add(key)
 
     def _create(self, a: int, *rest: Any) -> None:
+        self._new(a)
         super()._create(a, *rest)
         self.spots[a] = Spot(a)
 
     def _insert(self, a: int, b: int, c: int, *_: Any) -> None:
-        self.standing[a] = self.blocks[b]
+        block = self.blocks[b]
         first, end, before = self.spots[a], self._end_of(a), self.spots[c]
+        at: Spot | None = first
+        while at is not None and at is not end and at is not before:
+            at = at.after
+        apart = a not in self.standing and not first.before and not end.after and at is end
+        if (
+            not apart
+            or before is end
+            or (c != block["return"] and self.standing.get(c) is not block)
+        ):
+            raise ValueError(f"node {a} is put where it cannot stand")
+        self.standing[a] = block
         _tie(before.before, first)
         _tie(end, before)
         self._hung[a] = None
@@ -280,6 +302,8 @@ class Chain(IrGraph):
         self._regroup |= self._may_hold(a)
 
     def _destroy(self, a: int, *_: Any) -> None:
+        if a in self.standing:
+            raise ValueError(f"node {a} is destroyed where it stands")
         super()._destroy(a)
         self._hung.pop(a, None)
         del self.spots[a]
@@ -309,6 +333,10 @@ class Chain(IrGraph):
 
     def _add_block(self, a: int, b: int, c: int, d: int, *rest: Any) -> None:
         above = self._end_of(a)
+        self._new(c)
+        self._new(d)
+        if c == d or b in self.blocks:
+            raise ValueError(f"block {b} is added to node {a} with numbers of others")
         super()._add_block(a, b, c, d, *rest)
         self._owner[b] = a
         head, end = self.spots[c], self.spots[d] = Spot(c), Spot(d)

@@ -138,18 +138,24 @@ class Film:
         if "block" not in snapshot:
             return
         self.name = str(snapshot.get("name", ""))
-        if self._chain is not None and self._agrees(self._chain, snapshot, place):
+        try:
+            if self._chain is not None and self._agrees(self._chain, snapshot, place):
+                return
+            chain = Chain(snapshot)
+            new = list(chain.chain())
+            lines = [chain.line(spot.key) for spot in new]
+        except _LOST:
+            self._lose(place)
             return
         if self._holes and self._holes[-1][1] == NEVER:
             self._holes[-1] = self._holes[-1][0], place
         elif self._chain is None:
             self._holes.append((0, place))
         old = [frame for frame in self._walk(self._top) if frame.gone == NEVER]
-        self._chain = chain = Chain(snapshot)
-        new = list(chain.chain())
+        self._chain = chain
         self._lay(self._top, old, new, place)
-        for spot in new:
-            spot.mark.reads(place, chain.line(spot.key))
+        for spot, line in zip(new, lines, strict=True):
+            spot.mark.reads(place, line)
         for frame in old:
             frame.moved = frame.gone == place and frame.key in chain.spots
 
@@ -175,9 +181,7 @@ class Film:
             chain.apply(edits)
             fresh, loose, dirty = chain.take()
         except _LOST:
-            self.lost = place if self.lost < 0 else self.lost
-            self._holes.append((place, NEVER))
-            self._chain = None  # the next snapshot goes on
+            self._lose(place)
             return
         gone = set(loose)
         for spot in fresh:
@@ -191,6 +195,13 @@ class Film:
             known = chain.spots.get(key)
             if known is not None and known.mark is not None:
                 known.mark.reads(place, chain.line(key))
+
+    def _lose(self, place: int) -> None:
+        """What is told here is of no graph that can be: the next snapshot goes on."""
+        self.lost = place if self.lost < 0 else self.lost
+        if not self._holes or self._holes[-1][1] != NEVER:
+            self._holes.append((place, NEVER))
+        self._chain = None
 
     def _fill(self, spot: Spot, gone: set[Frame], place: int) -> None:
         """The gap that a new line is in: what stood there, and what does now."""
