@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
+from engine import dtypes
 from engine._generated import ops
-from engine.dtypes import Size, as_dtype, bool_, dtype, int64
+from engine.dtypes import Size, as_dtype, dtype, int64
 from engine.tensor import Tensor
 
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
@@ -49,6 +50,25 @@ def fill_(input: Tensor, value: Number | Tensor) -> Tensor:
     return ops.fill__Scalar(input, value)
 
 
+def beyond(input: Tensor) -> int:
+    """What is greater than every number that a dtype is filled with evenly."""
+    kind, bits = input.dtype, 8 * input.element_size()
+    if kind == dtypes.bool_:
+        return 2
+    if kind == dtypes.float16:
+        return (1 << 11) + 1
+    if kind == dtypes.bfloat16:
+        return (1 << 8) + 1
+    if kind == dtypes.float32:
+        return (1 << 24) + 1
+    if kind == dtypes.float64:
+        return (1 << 53) + 1
+    if bits == 64:
+        return 9223372036854775807
+    signed = kind == dtypes.int8 or kind == dtypes.int16 or kind == dtypes.int32
+    return 1 << (bits - 1) if signed else 1 << bits
+
+
 @method
 def random_(
     input: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None
@@ -59,10 +79,7 @@ def random_(
     if to is None and from_ != 0:
         from_, to = 0, from_
     if to is None:
-        kind = input.dtype
-        digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(kind.name)
-        bits = 8 * kind.itemsize - kind.is_signed
-        to = 2 if kind is bool_ else 2**digits + 1 if digits else min(2**bits, 2**63 - 1)
+        to = beyond(input)
     with (generator or default_generator).drawing():
         return ops.random_(input, from_, to)
 

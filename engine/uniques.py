@@ -1,4 +1,7 @@
-"""`unique` and `unique_consecutive`: one tensor, or a tuple of as many as are asked for."""
+"""`unique` and `unique_consecutive`: one tensor, or a tuple of as many as are asked for.
+
+Written so that compiled code takes them as they are: there a tuple has as many parts as it says.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,6 @@ from typing import Any
 from engine._generated import ops
 from engine.overloads import both
 from engine.tensor import Tensor
-
-
-def _asked(found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool) -> Any:
-    """The results that were asked for; the first alone is no tuple."""
-    chosen = [found[0], *[found[1]] * inverse, *[found[2]] * counts]
-    return tuple(chosen) if len(chosen) > 1 else chosen[0]
 
 
 @both
@@ -33,10 +30,16 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     if dim is None:
-        found = ops._unique2(input, sorted, return_inverse, return_counts)
+        values, inverse, counts = ops._unique2(input, sorted, return_inverse, return_counts)
     else:
-        found = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
-    return _asked(found, return_inverse, return_counts)
+        values, inverse, counts = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    if return_inverse and return_counts:
+        return values, inverse, counts
+    if return_inverse:
+        return values, inverse
+    if return_counts:
+        return values, counts
+    return values
 
 
 @both
@@ -55,5 +58,11 @@ def unique_consecutive(
     >>> engine.unique_consecutive(engine.tensor([1, 1, 2, 1]), return_counts=True)
     (tensor([1, 2, 1]), tensor([2, 1, 1]))
     """
-    found = ops.unique_consecutive(input, return_inverse, return_counts, dim)
-    return _asked(found, return_inverse, return_counts)
+    values, inverse, counts = ops.unique_consecutive(input, return_inverse, return_counts, dim)
+    if return_inverse and return_counts:
+        return values, inverse, counts
+    if return_inverse:
+        return values, inverse
+    if return_counts:
+        return values, counts
+    return values

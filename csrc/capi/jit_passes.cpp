@@ -33,6 +33,12 @@ std::string json_of_rewrites(const std::vector<KeptRewrite>& rewrites) {
   return w.take();
 }
 
+const Pass& pass_of(const char* name) {
+  const Pass* pass = find_pass(name);
+  check_kind(pass != nullptr, ErrorKind::kValue, "there is no pass '", name, "'");
+  return *pass;
+}
+
 }  // namespace
 
 int64_t uh_pass_count(void) { return static_cast<int64_t>(all_passes().size()); }
@@ -42,14 +48,6 @@ const char* uh_pass_name(int64_t i) {
 const char* uh_pass_doc(int64_t i) {
   return i >= 0 && i < uh_pass_count() ? all_passes()[static_cast<size_t>(i)]->doc : "";
 }
-
-namespace {
-const Pass& pass_of(const char* name) {
-  const Pass* pass = find_pass(name);
-  check_kind(pass != nullptr, ErrorKind::kValue, "there is no pass '", name, "'");
-  return *pass;
-}
-}  // namespace
 
 int64_t uh_pass_run(uh_graph self, const char* name) {
   return guard(-1, [&] { return run_pass(pass_of(name), graph_of(self)); });

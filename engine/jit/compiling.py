@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._native import lib
+from engine.jit.answers import number_of, text_of
 from engine.jit.frontend import CompiledFunction, CompiledModule, Parameter
 from engine.jit.frontend.source import Source
 from engine.jit.frontend.types import from_text
 from engine.jit.function import NativeFunction, ScriptFunction
-from engine.jit.graph import number_of, text_of
 from engine.jit.host import bind_host
 from engine.jit.module import ScriptModule
 from engine.jit.objects import NativeClass

@@ -18,7 +18,7 @@ from engine.jit.answers import number_of, text_of
 from engine.jit.parts import Block, Node, Use, Value, number_in
 from engine.jit.values import Native, to_python
 
-__all__ = ["Block", "Graph", "Node", "Use", "Value", "number_of", "text_of"]
+__all__ = ["Block", "Graph", "Node", "Use", "Value"]
 
 
 class Graph:

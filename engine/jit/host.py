@@ -12,7 +12,7 @@ from typing import Any
 from engine._native import ffi, lib
 from engine._native.errors import pass_on
 from engine.autograd._callbacks import hold
-from engine.jit.graph import number_of
+from engine.jit.answers import number_of
 from engine.jit.values import Native, to_python
 
 _last = threading.local()  # what the core reads after the call: the newest result of this thread

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from engine._native import lib
-from engine.jit.graph import text_of
+from engine.jit.answers import text_of
 from engine.jit.values import ObjectBox
 
 

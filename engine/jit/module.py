@@ -187,9 +187,8 @@ class ScriptModule(Module, metaclass=Compiling):
 
     def __setattr__(self, name: str, value: Any) -> None:
         slots = self.__dict__.get("_script_object")
-        if slots is None and isinstance(
-            value, Attribute
-        ):  # a value and what the compiler takes it for
+        if slots is None and isinstance(value, Attribute):
+            # A value, and what the compiler takes it for.
             self.__dict__.setdefault("_declared", {})[name] = value.type
             value = value.value
         if slots is None or name in _OWN:

@@ -13,8 +13,8 @@ from typing import Any
 
 from engine._native import lib
 from engine._native.errors import raise_last
+from engine.jit.answers import number_of, text_of
 from engine.jit.function import NativeFunction
-from engine.jit.graph import number_of, text_of
 from engine.jit.values import ObjectBox
 
 KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
@@ -105,8 +105,7 @@ def free_name(name: str) -> str:
     return name
 
 
-def class_name(module: Any) -> str:
-    """PyTorch's name for the class of a module: `__torch__.package.Name`, `__torch__.Name` in a script."""
-    kind = type(module)
+def class_name(kind: type) -> str:
+    """PyTorch's name for a class: `__torch__.package.Name`, `__torch__.Name` in a script."""
     path = "" if kind.__module__ == "__main__" else f"{kind.__module__}."
     return f"__torch__.{path}{kind.__name__}"

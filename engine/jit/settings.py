@@ -88,7 +88,7 @@ def last_executed_optimized_graph() -> NoReturn:
 def optimize_for_inference(
     mod: ScriptModule, other_methods: list[str] | None = None
 ) -> ScriptModule:
-    """A frozen module, whose convolutions and normalisations are joined where it runs.
+    """A frozen module: `jit.freeze` with all that it does, a batch_norm in the weights before it.
 
     other_methods: what else is to stay callable besides forward.
     Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode.
@@ -106,7 +106,8 @@ def optimize_for_inference(
 def run_frozen_optimizations(
     mod: ScriptModule, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
 ) -> None:
-    """Optimises a frozen module: which happens at its first call anyhow, so nothing is left to do.
+    """Nothing that is left to do: what changes no result is done at a module's first call, and what
+    does (`optimize_numerics`) when it is frozen. A module that was frozen without is frozen again.
 
     Raises: ValueError for anything but a ScriptModule.
     """

@@ -10,7 +10,7 @@ from collections.abc import Container
 from typing import Any
 
 from engine._native import lib
-from engine.jit.graph import text_of
+from engine.jit.answers import text_of
 
 _CALLS = {
     "aten::Bool": "bool",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from engine._native import lib
-from engine.jit.graph import number_of
+from engine.jit.answers import number_of
 from engine.jit.trace_tensors import recording
 from engine.jit.values import ObjectBox
 from engine.nn import Module, hooks

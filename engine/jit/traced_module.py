@@ -100,7 +100,7 @@ class _Tree:
             below = self.children[name] = _Tree(child)
             slots.append(Slot(name, below.native.describe()["name"], "module"))
             values[name] = _Held(below.box)
-        self.native = NativeClass.new(class_name(module), slots)
+        self.native = NativeClass.new(class_name(type(module)), slots)
         self.box = self.native.instance(values)
 
     @property
@@ -130,7 +130,7 @@ class _Tree:
             function = self.native.method(name)
             if (described["name"], name) in told or function is None:
                 continue
-            facts = {"name": class_name(self.module)}
+            facts = {"name": class_name(type(self.module))}
             function.tell("trace", code.co_filename if code else "", facts)
             told = told | {(described["name"], name)}
         for below in self.children.values():

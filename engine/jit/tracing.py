@@ -13,9 +13,9 @@ from typing import Any
 
 from engine._native import lib
 from engine._native.errors import raise_last
+from engine.jit.answers import number_of
 from engine.jit.frontend.functions import unique_name
 from engine.jit.function import NativeFunction, ScriptFunction
-from engine.jit.graph import number_of
 from engine.jit.trace_frames import Frames, TracerWarning, warn_at_user
 from engine.jit.trace_scopes import scopes
 from engine.jit.trace_tensors import followed

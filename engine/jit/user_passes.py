@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, overload
 from engine._native import ffi, lib
 from engine._native.errors import pass_on
 from engine.autograd._callbacks import hold
-from engine.jit.graph import Graph, number_of, text_of
+from engine.jit.answers import number_of, text_of
+from engine.jit.graph import Graph
 
 PassFunction = Callable[[Graph], Any]
 

@@ -1,4 +1,4 @@
-"""Habits that a machine can check: file sizes, line lengths, named notes, documented operators."""
+"""Habits that a machine can check: line lengths, named notes, documented operators."""
 
 from __future__ import annotations
 
@@ -11,19 +11,9 @@ import pytest
 from tests.architecture.sources import ROOT, files, line_of, name_of, text_of, told, under
 
 CODE = files(".py", ".cpp", ".h", ".c", ".yaml", ".inc", ".md", ".txt")
-MOST_LINES = 500
 MOST_COLUMNS = 120  # what a page shows; the aim, and what the formatters make, is 100
 TABLE_COLUMNS = 140  # tests/ops/rows_*.py: a table, an operator a line
 _NOTE = re.compile(r"Note \[([^\]\n]+)\](:?)")
-
-
-def test_files_are_short_enough_to_read() -> None:
-    broken = [
-        f"{name_of(path)}: {lines} lines; split it by meaning (at most {MOST_LINES})"
-        for path in files(".py", ".cpp", ".h", ".c", ".toml", ".yaml")
-        if (lines := len(text_of(path).splitlines())) > MOST_LINES
-    ]
-    assert not broken, told(broken)
 
 
 @pytest.mark.parametrize("suffix", [".py", ".cpp", ".h", ".c"])

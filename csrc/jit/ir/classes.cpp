@@ -28,8 +28,6 @@ thread_local const ClassAliases::Names* t_aliases = nullptr;
 
 // "weight" of "__torch__.models.Cell": what the explorer calls the one who holds a parameter.
 std::string words_of(const Object& object, size_t slot, int64_t number) {
-  if (!static_cast<const Type&>(*object.type.get()).is(TypeKind::kClass))
-    return message("result of future ", number);
   if (!static_cast<const Type&>(*object.type).is(TypeKind::kClass))
     return message("result of future ", number);
   const auto& type = static_cast<const ClassType&>(*object.type.get());

@@ -49,20 +49,6 @@ IValue usual(const Argument& extra) {
   return IValue();
 }
 
-bool same_constant(const IValue& a, const IValue& b) {
-  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
-  const bool *x = a.get_if<bool>(), *y = b.get_if<bool>();
-  if (x && y) return *x == *y;
-  const auto number = [](const IValue& v) -> std::optional<double> {
-    if (const auto* i = v.get_if<int64_t>()) return static_cast<double>(*i);
-    if (const auto* d = v.get_if<double>()) return *d;
-    const auto* s = v.get_if<Scalar>();
-    return s && !s->is_complex() ? std::optional(s->to_double()) : std::nullopt;
-  };
-  const auto p = number(a), q = number(b);
-  return p && q && *p == *q;
-}
-
 }  // namespace
 
 Overload::Overload(const OperatorInfo& whole, const OverloadRow& row)
@@ -108,7 +94,7 @@ std::optional<Stack> Overload::told(const Stack& arguments, Device made) const {
   for (size_t k = 0; k < parts_.size(); ++k) {
     const Part& part = parts_[k];
     if (!part.from) {
-      if (!same_constant(arguments[k], part.otherwise)) return std::nullopt;
+      if (!equal(arguments[k], part.otherwise)) return std::nullopt;
       continue;
     }
     const Argument& argument = schema().arguments[*part.from];

@@ -25,7 +25,7 @@ from engine.jit.frontend.signatures import Surroundings, signature
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.types import NONE, Type, UnknownType, from_object, is_subtype
 from engine.jit.frontend.values import CLASSES, Bound, Expression, Known, Value
-from engine.jit.objects import NativeClass, free_name
+from engine.jit.objects import NativeClass, class_name, free_name
 
 MARK = "__script_class__"
 NO_CLASS_METHODS = (
@@ -40,9 +40,8 @@ class ScriptClass:
     plain = True  # a program makes objects of it; modules.ModuleClass is the other kind
 
     def __init__(self, python: type) -> None:
-        path = "" if python.__module__ == "__main__" else f"{python.__module__}."
         self.python = python  # which keeps this in turn
-        self.name = free_name(f"__torch__.{path}{python.__name__}")
+        self.name = free_name(class_name(python))
         self.type = Type("class", (), self.name, (), python.__name__)
         self.native = NativeClass(lib.uh_class_new(self.name.encode()))
         self.handle = self.native.handle

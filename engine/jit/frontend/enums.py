@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.frontend.types import FLOAT, INT, STR, Type, UnknownType
-from engine.jit.objects import free_name
+from engine.jit.objects import class_name, free_name
 from engine.jit.values import Native, ObjectBox, to_python
 
 _MARK = "__script_enum__"
@@ -58,8 +58,7 @@ def _made(kind: EnumMeta) -> ScriptEnum:
             f"Enum '{kind.__name__}' has values of the types {words}. Instead: give all members "
             "ints, all floats, or all texts"
         )
-    path = "" if kind.__module__ == "__main__" else f"{kind.__module__}."
-    name = free_name(f"__torch__.{path}{kind.__name__}")
+    name = free_name(class_name(kind))
     names = [ffi.new("char[]", one.name.encode()) for one in listed]
     values = Native([one.value for one in listed])
     handle = lib.uh_enum_new(name.encode(), ffi.new("char *[]", names), values.array, len(names))

@@ -40,7 +40,7 @@ from engine.jit.frontend.values import (
     Value,
 )
 from engine.jit.module import ScriptModule
-from engine.jit.objects import NativeClass, free_name
+from engine.jit.objects import NativeClass, class_name, free_name
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
 from engine.nn.modules.utils import weight_and_bias
@@ -54,9 +54,7 @@ _classes: WeakValueDictionary[Any, ModuleClass] = WeakValueDictionary()
 
 def _class_name(module: Module) -> str:
     """ "__torch__.Cell", and another name for each further structure of that class."""
-    kind = type(module)
-    path = "" if kind.__module__ == "__main__" else f"{kind.__module__}."
-    return free_name(f"__torch__.{path}{kind.__name__}")
+    return free_name(class_name(type(module)))
 
 
 def class_of(module: Module) -> ModuleClass:

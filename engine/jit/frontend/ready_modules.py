@@ -7,6 +7,7 @@ import ast
 import inspect
 
 from engine._native import lib
+from engine.jit.answers import text_of
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.module_attributes import Attribute, Described
@@ -15,7 +16,6 @@ from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.types import Type, from_text
 from engine.jit.frontend.values import CLASSES, MISSING, Expression, ModuleMethod, Submodule
 from engine.jit.function import NativeFunction
-from engine.jit.graph import text_of
 from engine.jit.module import ScriptModule
 from engine.jit.objects import KINDS, NativeClass
 

@@ -14,7 +14,7 @@ import hypothesis.strategies as st
 import engine
 from engine import nn
 from engine._native import lib
-from engine.jit.graph import number_of
+from engine.jit.answers import number_of
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = ((), (3,), (1, 3), (2, 3), (3, 3), (0, 3))

@@ -21,8 +21,8 @@ from engine.inspect.events import kind_of
 from engine.inspect.recorder import record
 from engine.inspect.trace import Trace
 from engine.jit import Graph, Value
+from engine.jit.answers import number_of
 from engine.jit.function import NativeFunction
-from engine.jit.graph import number_of
 from engine.jit.user_passes import passes, pipeline, run_pass
 from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from engine import dtypes, many, products, uniques
+from engine import many, overloads, products
 from engine._generated import ops
 from engine.jit.frontend.substitutes.layers import broadcast_shapes
 from engine.tensor import Tensor
@@ -51,67 +51,12 @@ def _atleast_3d(tensors: list[Tensor]) -> list[Tensor]:
     return [ops.atleast_3d(one) for one in tensors]
 
 
-def _unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-) -> Any:
-    if dim is None:
-        values, inverse, counts = ops._unique2(input, sorted, return_inverse, return_counts)
-    else:
-        values, inverse, counts = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
-    if return_inverse and return_counts:
-        return values, inverse, counts
-    if return_inverse:
-        return values, inverse
-    if return_counts:
-        return values, counts
-    return values
-
-
-def _unique_consecutive(
-    input: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-) -> Any:
-    values, inverse, counts = ops.unique_consecutive(input, return_inverse, return_counts, dim)
-    if return_inverse and return_counts:
-        return values, inverse, counts
-    if return_inverse:
-        return values, inverse
-    if return_counts:
-        return values, counts
-    return values
-
-
 def _random_(input: Tensor, from_: int = 0, to: int | None = None) -> Tensor:
     if to is None:
         if from_ == 0:
-            return ops.random_(input, 0, _beyond(input))
+            return ops.random_(input, 0, overloads.beyond(input))
         return ops.random_(input, 0, from_)
     return ops.random_(input, from_, to)
-
-
-def _beyond(input: Tensor) -> int:
-    """What is greater than every number that a dtype is filled with evenly."""
-    kind, bits = input.dtype, 8 * input.element_size()
-    if kind == dtypes.bool_:
-        return 2
-    if kind == dtypes.float16:
-        return (1 << 11) + 1
-    if kind == dtypes.bfloat16:
-        return (1 << 8) + 1
-    if kind == dtypes.float32:
-        return (1 << 24) + 1
-    if kind == dtypes.float64:
-        return (1 << 53) + 1
-    if bits == 64:
-        return 9223372036854775807
-    signed = kind == dtypes.int8 or kind == dtypes.int16 or kind == dtypes.int32
-    return 1 << (bits - 1) if signed else 1 << bits
 
 
 def _to(
@@ -169,8 +114,6 @@ SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     many.atleast_2d: _atleast_2d,
     many.atleast_3d: _atleast_3d,
     products.chain_matmul: _chain_matmul,
-    uniques.unique: _unique,
-    uniques.unique_consecutive: _unique_consecutive,
     vars(Tensor)["random_"]: _random_,
     Tensor.to: _to,
     Tensor.is_contiguous: _is_contiguous,
