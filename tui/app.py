@@ -17,7 +17,7 @@ from textual.theme import Theme
 
 from tui.keyboard import Keyboard
 from tui.keys import ANYWHERE, bindings
-from tui.render import ASCII, UNICODE, Glyphs
+from tui.render import ASCII, UNICODE, Glyphs, clean_lines
 from tui.settings import Memory, Settings, load_settings
 
 if TYPE_CHECKING:
@@ -150,6 +150,10 @@ class Underhood(App[int]):
         self.theme_changed_signal.subscribe(self, self._remember_theme)
         for warning in self.settings.warnings:
             self.notify(warning, title="Settings", severity="warning", markup=False)
+
+    def notify(self, message: str, **options: Any) -> None:  # type: ignore[override]
+        """Show a message, cleaned: it may quote a recording or a file name."""
+        super().notify(clean_lines(message), **options)
 
     def on_ready(self) -> None:
         """The first frame is drawn: from here on the collector runs rarely and skips the past."""

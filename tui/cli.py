@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tui.output import Parser, complain, write
+
 VIEWS = tuple(
     sorted(
         file.stem
@@ -59,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except Failure as failure:
-        print(f"underhood: {failure}", file=sys.stderr)
+        complain(f"underhood: {failure}")
         return 1
     except BrokenPipeError:  # `underhood show | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -67,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        print(f"underhood: {error}", file=sys.stderr)  # and nothing more at the exit
+        complain(f"underhood: {error}")  # and nothing more at the exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -97,7 +99,7 @@ def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line, as argparse sees it."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="underhood",
         description=TOP,
         epilog=EXAMPLES,
@@ -246,10 +248,9 @@ def need_terminal(command: str) -> None:
     """Exit 2 unless a person can look and type: Textual would hang without a terminal."""
     if sys.stdin.isatty() and sys.stderr.isatty():
         return
-    print(
+    complain(
         f"{f'underhood {command}'.strip()}: needs a terminal to draw on and keys to read.\n"
-        "Without one, use `underhood show [trace] --view memory` (text or --json).",
-        file=sys.stderr,
+        "Without one, use `underhood show [trace] --view memory` (text or --json)."
     )
     raise SystemExit(2)
 
@@ -287,10 +288,9 @@ def record(options: argparse.Namespace) -> int:
     """`underhood record`: the exit code is the program's own."""
     path, code = record_here(options)
     if path.exists():
-        print(
+        complain(
             f"underhood: recorded {path}{_how_it_ended(code)}\n"
-            f"           look inside: underhood open {path}",
-            file=sys.stderr,
+            f"           look inside: underhood open {path}"
         )
     return code
 
@@ -353,10 +353,10 @@ def export(options: argparse.Namespace) -> int:
         graphs.next_fold(stage, options.fold or "nothing")
         stage.look = replace(stage.look, form=options.form)
         if options.view:
-            print(write_view(stage, path, options.width, options.height))
+            write(write_view(stage, path, options.width, options.height))
         else:
             whole = path.suffix.lower() in (".json", ".csv")
-            print(write_events(stage, path) if whole else write_graph(stage, path))
+            write(write_events(stage, path) if whole else write_graph(stage, path))
     except (TraceError, ValueError, ExportError, OSError) as error:
         raise Failure(str(error)) from None
     return 0
@@ -400,7 +400,7 @@ def lessons(options: argparse.Namespace) -> int:
     except LessonError as error:
         raise Failure(str(error)) from None
     for lesson in found:
-        print(f"{lesson.number:>3}  {lesson.name:<28} {lesson.title} ({len(lesson.steps)} steps)")
+        write(f"{lesson.number:>3}  {lesson.name:<28} {lesson.title} ({len(lesson.steps)} steps)")
     return 0
 
 

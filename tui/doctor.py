@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tui import places
+from tui.output import json_text, write
 from tui.settings import load_settings
 
 GLYPHS = "│╭╮╰╯┼▸▌▐█░▁▄▇━┣✎◌∞×·…"
@@ -65,7 +66,7 @@ def _python() -> Iterator[Finding]:
 
 def _engine() -> Iterator[Finding]:
     done = subprocess.run(
-        [sys.executable, "-c", ENGINE], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-P", "-c", ENGINE], capture_output=True, text=True, timeout=60, check=False
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
@@ -124,7 +125,7 @@ def _terminal() -> Iterator[Finding]:
 def _folders() -> Iterator[Finding]:
     folder = places.trace_folder()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        places.make_private(folder)
         with tempfile.NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -148,9 +149,9 @@ LOOKS = (_python, _engine, _compiler, _terminal, _folders)
 def print_findings(findings: list[Finding], as_json: bool = False) -> int:
     """Print what was found; 1 if anything is bad."""
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=1))
+        write(json_text([asdict(finding) for finding in findings]))
     else:
         width = max(len(finding.name) for finding in findings)
         for finding in findings:
-            print(f"{finding.state:<5} {finding.name:<{width}}  {finding.says}")
+            write(f"{finding.state:<5} {finding.name:<{width}}  {finding.says}")
     return 1 if any(finding.state == "bad" for finding in findings) else 0

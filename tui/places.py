@@ -31,6 +31,13 @@ def trace_folder() -> Path:
     return _folder("data") / "traces"
 
 
+def make_private(folder: Path) -> Path:
+    """Make the folder of recordings, which only its owner reads: they hold a program's values."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return folder
+
+
 def settings_file() -> Path:
     """The TOML file a person may write: theme, keys, ascii."""
     return _folder("config") / "config.toml"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+
+from tui.output import complain, json_text, write
 
 if TYPE_CHECKING:
     from tui.stage import Stage
@@ -22,13 +23,13 @@ def print_view(path: Path, options: argparse.Namespace) -> int:
     try:
         stage = open_stage(path, at=options.at, view=options.view, select=options.select)
     except (TraceError, ValueError) as error:
-        print(f"underhood show: {error}", file=sys.stderr)
+        complain(f"underhood show: {error}")
         return 1
     stage.look = Look(options.form, options.fold)
     warning = stage.history.trace.warning
     if warning:
-        print(f"underhood show: {warning}", file=sys.stderr)
-    print(as_json(stage, path) if options.json else as_text(stage, options))
+        complain(f"underhood show: {warning}")
+    write(as_json(stage, path) if options.json else as_text(stage, options))
     return 0
 
 
@@ -37,7 +38,7 @@ def as_json(stage: Stage, path: Path) -> str:
     from engine.inspect.models import to_json
 
     line = stage.line()
-    return json.dumps(
+    return json_text(
         {
             "trace": str(path),
             "events": stage.last + 1,
@@ -47,8 +48,7 @@ def as_json(stage: Stage, path: Path) -> str:
             "selection": to_json(stage.selection),
             "view": stage.view,
             "model": to_json(stage.model(stage.view)),
-        },
-        indent=1,
+        }
     )
 
 

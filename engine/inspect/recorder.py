@@ -39,7 +39,8 @@ def traces_directory() -> Path:
 def new_trace_path(name: str) -> Path:
     """A path for a new trace called after `name`; no file is there yet, its folder is."""
     folder = traces_directory()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)  # of an earlier version, perhaps: recordings hold a program's values
     stem = f"{Path(name).stem or 'program'}-{datetime.now():%Y%m%d-%H%M%S}"
     path = folder / f"{stem}.uht"
     number = 1

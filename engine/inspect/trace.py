@@ -21,8 +21,23 @@ from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
 
 APPLICATION_ID = 0x55485431
 VERSION = 1
-_MOST_EVENTS = 1 << 26  # per segment: a bound on what a hostile file can make us allocate
-_MOST_BLOB = 1 << 32
+COLUMNS = {
+    "meta": [("key", 1), ("value", 0)],
+    "segments": [
+        ("first", 1), ("count", 0), ("t_first", 0), ("t_last", 0), ("events", 0), ("blobs", 0),
+    ],
+    "strings": [("id", 1), ("text", 0)],
+    "sources": [("file", 1), ("path", 0), ("text", 0)],
+}  # fmt: skip
+"""The columns of each table, and which of them is its primary key (1)."""
+# A file may be made to unpack to far more than a recording: bounds on what we allocate for it.
+# Recordings unpack to about 20 times their size, their values (mostly zeros, say) to 100 times.
+MAX_SEGMENT_EVENTS = 1 << 20
+MAX_SEGMENT_BLOBS = 256 << 20
+MAX_UNPACKED = 64 << 20  # bytes, of a file of any size; and for each byte of it:
+MAX_UNPACKED_PER_BYTE = 32
+MAX_BLOBS = 2 << 30  # bytes of blobs, one segment after the other
+MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
 _CACHED = 64 << 20  # bytes of unpacked blobs kept
 PATIENCE = (
     0.5  # seconds to wait for a recorder that has the file to itself, as it opens or closes it
@@ -49,6 +64,8 @@ class Trace:
         self._strings: dict[int, str] = {}
         self._sources: dict[int, tuple[str, str]] = {}
         self._growing = False
+        self._budget = _Budget()
+        self._inflated_blobs: dict[int, int] = {}  # bytes by segment
         self._unpacking = Lock()  # one thread may draw while another takes in what was appended
 
     # Opening
@@ -109,6 +126,10 @@ class Trace:
         """(path, text) of a source file; the text is "" where it was not kept."""
         return self._sources.get(file) or (self.string(file), "")
 
+    def source_text(self, path: str) -> str:
+        """The recorded text of the source file `path`, "" where the trace does not have it."""
+        return next((text for name, text in self._sources.values() if name == path), "")
+
     def blob(self, number: int) -> bytes:
         """The bytes attached to an event, b"" when there are none or they are damaged."""
         record = self._records[number]
@@ -150,7 +171,7 @@ class Trace:
             self._unpacked[segment] = data
             return data
         try:
-            data = _unpack(self._packed[segment], _MOST_BLOB)
+            data = _unpack(self._packed[segment], self._blob_room(segment))
         except zlib.error as error:
             self.warning = self.warning or (
                 f"{self.path}: the blobs from event {self._firsts[segment]} on are damaged "
@@ -158,9 +179,15 @@ class Trace:
             )
             data = b""
         self._unpacked[segment] = data
+        self._inflated_blobs[segment] = len(data)
         while len(self._unpacked) > 1 and sum(map(len, self._unpacked.values())) > _CACHED:
             del self._unpacked[next(iter(self._unpacked))]
         return data
+
+    def _blob_room(self, segment: int) -> int:
+        """How many bytes the blobs of a segment may unpack to."""
+        others = sum(self._inflated_blobs.values()) - self._inflated_blobs.get(segment, 0)
+        return max(0, min(MAX_SEGMENT_BLOBS, MAX_BLOBS - others))
 
     # Growing
 
@@ -172,6 +199,7 @@ class Trace:
         try:
             with closing(_connect(Path(self.path))) as database:
                 database.execute("BEGIN")  # one moment of the file: no event without its strings
+                self._budget = _Budget(Path(self.path))
                 self._read_tables(database)
                 self._read_segments(database)
             self._growing = not self.finished
@@ -192,6 +220,8 @@ class Trace:
         )
         for first, count, events, blobs in rows:
             self._check_next(first, count, events, blobs)
+            self._budget.read(len(events) + len(blobs or b""))
+            self._budget.unpack((self._end + count) * RECORD.itemsize)
             self._add(_decode(events, count), blobs)
 
     def _stop(self, why: str) -> None:
@@ -205,18 +235,21 @@ class Trace:
     def _read_tables(self, database: sqlite3.Connection) -> None:
         """Raises: _Damage where a number is none."""
         for key, value in database.execute("SELECT key, value FROM meta"):
+            self._budget.read(len(str(value)))
             self.meta[str(key)] = str(value)
         newest = max(self._strings, default=0)
         query = "SELECT id, text FROM strings WHERE id > ?"
         for number, text in database.execute(query, (newest,)):
+            self._budget.read(len(str(text)))
             self._strings[_numbered(number, "string")] = str(text)
         for file, path, text in database.execute("SELECT file, path, text FROM sources"):
+            self._budget.read(len(str(text)))
             self._sources[_numbered(file, "source")] = (str(path), str(text or ""))
 
     def _check_next(self, first: object, count: object, events: object, blobs: object) -> None:
         if first != self._end:
             raise _Damage(f"the next segment starts at event {first}, not {self._end}")
-        if not isinstance(count, int) or not 0 < count <= _MOST_EVENTS:
+        if not isinstance(count, int) or not 0 < count <= MAX_SEGMENT_EVENTS:
             raise _Damage(f"a segment of {count} events")
         if not isinstance(events, bytes) or not isinstance(blobs, bytes | None):
             raise _Damage(f"the segment at event {first} has no bytes")
@@ -250,6 +283,32 @@ class Trace:
 
 class _Damage(Exception):
     """A segment that is not what it should be."""
+
+
+class _Budget:
+    """What reading one file may cost: pages that tables share, or rows that unpack to far more than
+    any recording, end the reading instead of the process."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.size = 0
+        if path is not None:
+            logs = (path, path.with_name(path.name + "-wal"))
+            self.size = sum(file.stat().st_size for file in logs if file.exists())
+        self.left = self.size
+
+    def read(self, count: int) -> None:
+        """Account for a row with `count` bytes. Raises: _Damage once rows have more than the file."""
+        self.left -= count + 1
+        if self.left < 0:
+            raise _Damage(f"its rows hold more than the {self.size:,} bytes of the file")
+
+    def unpack(self, total: int) -> None:
+        """Check that `total` bytes of events are no more than a recording of this size unpacks to."""
+        most = MAX_UNPACKED + MAX_UNPACKED_PER_BYTE * self.size
+        if total > most:
+            raise _Damage(
+                f"its events unpack to more than {most:,} bytes, the limit for a file of {self.size:,}"
+            )
 
 
 def _numbered(number: object, what: str) -> int:
@@ -309,6 +368,8 @@ def _connect(file: Path) -> sqlite3.Connection:
 def _beginning(file: Path) -> sqlite3.Connection | None:
     """A file that lost its end, in memory: SQLite refuses one with fewer pages than its head says,
     so there the head says how many came. None for a file that has lost nothing."""
+    if file.stat().st_size > MAX_REPAIRED:
+        return None
     data = bytearray(file.read_bytes())
     size = int.from_bytes(data[16:18], "big")
     pages = len(data) // (65536 if size == 1 else max(size, 512))
@@ -341,11 +402,30 @@ def _check_database(database: sqlite3.Connection, file: Path) -> None:
             f"up to {VERSION}); upgrade underhood"
         )
     tables = {name for name, kind in listed if kind == "table"}
-    missing = {"meta", "segments", "strings", "sources"} - tables
-    if missing:
+    if missing := COLUMNS.keys() - tables:
         raise TraceError(
             f"{file} has no table {', '.join(sorted(missing))}: its recording never got going; "
             "record again"
+        )
+    for table, columns in COLUMNS.items():
+        _check_columns(database, file, table, columns)
+
+
+def _check_columns(
+    database: sqlite3.Connection, file: Path, table: str, columns: list[tuple[str, int]]
+) -> None:
+    """Check that a table stores what we write: a generated column (hidden there) would compute what
+    it returns, gigabytes if it wants."""
+    try:
+        described = database.execute(f"PRAGMA table_xinfo({table})").fetchall()
+    except _UNREADABLE as error:
+        raise TraceError(f"{file} is damaged: {error}; nothing in it is readable") from None
+    if columns != [
+        (name, primary) for _, name, _, _, _, primary, hidden in described if not hidden
+    ]:
+        raise TraceError(
+            f"{file} is not a trace: its table {table} does not store the columns "
+            f"{', '.join(name for name, _ in columns)}, but {', '.join(row[1] for row in described)}"
         )
 
 

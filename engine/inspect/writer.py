@@ -44,8 +44,9 @@ class TraceFile:
     """A trace that is being written."""
 
     def __init__(self, path: str | Path) -> None:
-        # The file itself is made first, exclusively: a trace is never overwritten.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        # The file itself is made first, exclusively: a trace is never overwritten. Only its owner may
+        # read it (SQLite's log takes its mode): it holds a program's source and values.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         run = self._db.execute
         run("PRAGMA journal_mode=WAL")

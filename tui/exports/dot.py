@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.inspect.models._words import shape_text
+from tui.render import clean
 
 if TYPE_CHECKING:
     from engine.inspect.models.autograd import Autograd, NodeBox
@@ -62,7 +63,8 @@ def dot_text(model: Autograd, what: Folded) -> str:
             continue
         there.add(number)
         box = boxes[0] if len(item.members) == 1 else None
-        text = _label(box) if box else f"{item.label}\\n×{item.times}, {len(item.members)} nodes"
+        about = f"×{item.times}, {len(item.members)} nodes"
+        text = _label(box) if box else _rows([item.label, about])
         lines.append(f'  n{number} [label="{text}"{_style(box)}];')
     edges = zip(what.heads, what.tails, what.edges, strict=True)
     for head, tail, (_, index) in edges:
@@ -83,7 +85,7 @@ def _label(box: NodeBox) -> str:
     ]
     if fact.line:
         rows.append(f"line {fact.line}")
-    return "\\n".join(map(_quoted, rows))
+    return _rows(rows)
 
 
 def _style(box: NodeBox | None) -> str:
@@ -124,5 +126,10 @@ def jit_dot(model: JitModel) -> str:
     return "\n".join([*lines, "}", ""])
 
 
+def _rows(texts: list[str]) -> str:
+    return "\\n".join(map(_quoted, texts))
+
+
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    """Return `text` as it may stand in a quoted string of DOT: it can end neither string nor line."""
+    return clean(text).replace("\\", "\\\\").replace('"', '\\"')

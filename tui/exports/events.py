@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
+
+from tui.output import json_text
+from tui.render import clean
 
 FIELDS = "abcde"
 
@@ -16,7 +18,7 @@ def as_chrome_trace(history: Any) -> str:
     in the Trace Event Format; lines, rewrites and errors as instants."""
     events = [*_spans(history), *_instants(history)]
     events.sort(key=lambda event: event["ts"])
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=0)
+    return json_text({"traceEvents": events, "displayTimeUnit": "ns"}, indent=0)
 
 
 def as_csv(history: Any) -> str:
@@ -29,10 +31,15 @@ def as_csv(history: Any) -> str:
         event = history.event(number)
         row = history.tables.events[number]
         fields = [int(row[field]) for field in FIELDS]
-        table.writerow(
-            [number, int(row["t"]) - began, int(row["thread"]), event.kind, *fields, event.sentence]
-        )
+        texts = [_cell(event.kind), *fields, _cell(event.sentence)]
+        table.writerow([number, int(row["t"]) - began, int(row["thread"]), *texts])
     return made.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return `text` as a spreadsheet shows it: on one line, and not as a formula."""
+    text = clean(text)
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def _spans(history: Any) -> Iterator[dict[str, Any]]:

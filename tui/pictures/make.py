@@ -42,7 +42,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             os.environ.update(UNDERHOOD_HOME=folder, TERM="xterm-256color", COLORTERM="truecolor")
             trace = Path(folder) / Path(script).with_suffix(".uht")
-            command = [sys.executable, "-m", "tui", "record", "-o", str(trace), script]
+            command = [sys.executable, "-P", "-m", "tui", "record", "-o", str(trace), script]
             subprocess.run(command, cwd=GALLERY, check=True, stdout=subprocess.DEVNULL)
             picture = asyncio.run(draw(trace, view, keys))
         # Textual links a web font; a page that shows the file may not load it, and needs none.

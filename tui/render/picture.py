@@ -39,11 +39,19 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of cells on one line: text, semantic style names (space separated), and its target."""
+    """A run of cells on one line: text, semantic style names (space separated), and its target.
+
+    Its text has no control characters, whoever wrote it (see `clean`): pictures are drawn from
+    recordings of strangers' programs, and this is where text becomes cells.
+    """
 
     text: str
     style: str = ""
     target: Target | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text.isprintable():
+            object.__setattr__(self, "text", _without_controls(self.text))
 
     @property
     def width(self) -> int:
@@ -127,7 +135,8 @@ def stack(parts: Sequence[Picture]) -> Picture:
 
 
 def cells(text: str) -> int:
-    """How many terminal cells `text` takes: two for wide East Asian characters, none for marks."""
+    """Return how many terminal cells `text` takes once it is clean: two for wide East Asian
+    characters, none for combining marks."""
     return len(text) if text.isascii() else sum(map(_cell, text))
 
 
@@ -137,10 +146,18 @@ def line_width(line: Iterable[Span]) -> int:
 
 
 def clean(text: str) -> str:
-    """`text` on one line without characters that would move the cursor or change its direction."""
-    if text.isascii() and text.isprintable():
-        return text
-    text = text.expandtabs(4)
+    """Return `text` on one line, without characters that control a terminal, break lines or change
+    the direction of writing: each becomes `·`, and tabs become spaces."""
+    return text if text.isprintable() else _without_controls(text.expandtabs(4))
+
+
+def clean_lines(text: str) -> str:
+    """Return `text` with each of its lines clean; only line feeds are kept."""
+    return text if text.isprintable() else "\n".join(map(clean, text.split("\n")))
+
+
+def _without_controls(text: str) -> str:
+    """Replace controls, format characters (bidi marks), line separators and surrogates by `·`."""
     return "".join("·" if category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs") else c for c in text)
 
 
@@ -166,8 +183,8 @@ def fit(text: str, width: int, ellipsis: str = "…", align: str = "<") -> str:
 
 @lru_cache(maxsize=4096)
 def _cell(character: str) -> int:
-    if combining(character) or category(character) in ("Mn", "Me", "Cf"):
-        return 0
+    if combining(character) or category(character) in ("Mn", "Me"):
+        return 0  # format characters are drawn as one cell: see `clean`
     return 2 if east_asian_width(character) in "WF" else 1
 
 

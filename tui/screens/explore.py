@@ -91,11 +91,12 @@ class ExploreScreen(BaseScreen):
     def _record(self) -> str:
         """Run the script in a process of its own; what went wrong, if anything."""
         assert self.script is not None
-        folder = places.trace_folder()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = places.make_private(places.trace_folder())
         self.trace = folder / f"example-{self.script.stem}.uht"
         self.trace.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "tui", "record", "-o", str(self.trace), str(self.script)]
+        # -P: `-m` alone would run a tui.py of the current folder.
+        command = [sys.executable, "-P", "-m", "tui", "record", "-o", str(self.trace)]
+        command.append(str(self.script))
         worker, end = get_current_worker(), time.monotonic() + RECORD_SECONDS
         with tempfile.TemporaryFile("w+") as said:
             program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)

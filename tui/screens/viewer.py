@@ -16,7 +16,7 @@ from textual.geometry import Size
 from textual.timer import Timer
 
 from tui.keys import COMPILER, EXPLORE, SCREEN, VIEW_KEYS, bindings
-from tui.render import Target
+from tui.render import Target, clean
 from tui.screens.base import key_words
 from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
@@ -388,6 +388,7 @@ class Viewer(Vertical):
             self._copy(text) if text else self.show("select a name or a tensor first")
 
     def _copy(self, text: str) -> None:
+        text = clean(text)  # it is pasted into a shell, perhaps
         self.app.copy_to_clipboard(text)
         self.app.notify(text, title="Copied", timeout=3, markup=False)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 ROUND = 14  # lines before and after the rule
+ROOT = Path(__file__).resolve().parents[3]
+SOURCE_FOLDERS = ("csrc", "engine")
 LARGEST = 1 << 20  # bytes of a file that is still looked into
 
 
@@ -21,26 +24,41 @@ class RuleText:
     why: str = ""
 
 
+def rule_of(jit: Any, fact: Any) -> RuleText:
+    """Return the lines around the rule of a recorded rewrite (a RewriteFact of `jit`)."""
+    return rule_text(fact.file, fact.line, fact.rule, jit.history.trace.source_text(fact.file))
+
+
 @lru_cache(maxsize=256)
-def rule_text(file: str, line: int, rule: str) -> RuleText:
-    """The lines round a rule. A recorded line may be of an older text: then the rule's name is sought."""
+def rule_text(file: str, line: int, rule: str, recorded: str = "") -> RuleText:
+    """Return the lines around a rule that the trace says is at `line` of `file`.
+
+    A trace may come from a stranger, so `file` is never opened as it is: shown is the text that the
+    trace `recorded` for it, or a file of this engine's own source. The line may belong to an older
+    version of the file: then the rule's name is searched for.
+    """
     if not file:
         return RuleText(why="the trace does not tell where this rule is written")
     short = short_path(file)
-    found = _find(file, short)
-    if found is None:
-        return RuleText(short, line, why=f"{short} is not on this machine")
-    try:
-        texts = found.read_text(errors="replace").splitlines()
-    except OSError as error:
-        return RuleText(short, line, why=f"{short} cannot be read: {error.strerror}")
-    at = _place_of(texts, line, rule)
-    if not 1 <= at <= len(texts):
+    if recorded:
+        lines = recorded.splitlines()
+    else:
+        path = _own_source(short)
+        if path is None:
+            return RuleText(
+                short, line, why=f"{short} is neither in the trace nor in this engine's source"
+            )
+        try:
+            lines = path.read_text(errors="replace").splitlines()
+        except OSError as error:
+            return RuleText(short, line, why=f"{short} cannot be read: {error.strerror}")
+    at = _place_of(lines, line, rule)
+    if not 1 <= at <= len(lines):
         return RuleText(
-            short, line, why=f"{short} has only {len(texts)} lines: it has changed since"
+            short, line, why=f"{short} has only {len(lines)} lines: it has changed since"
         )
     first = max(1, at - ROUND)
-    return RuleText(short, at, first, tuple(texts[first - 1 : at + ROUND]))
+    return RuleText(short, at, first, tuple(lines[first - 1 : at + ROUND]))
 
 
 def _place_of(texts: list[str], line: int, rule: str) -> int:
@@ -54,19 +72,20 @@ def _place_of(texts: list[str], line: int, rule: str) -> int:
 def short_path(file: str) -> str:
     """`csrc/jit/passes/dce.cpp` for what is ours; the file as it is for what is not."""
     parts = Path(file).parts
-    for root in ("csrc", "engine"):
+    for root in SOURCE_FOLDERS:
         if root in parts:
             return "/".join(parts[len(parts) - 1 - parts[::-1].index(root) :])
     return file
 
 
-def _find(file: str, short: str) -> Path | None:
-    """The file where it was, else in the checkout that this engine is of."""
-    root = Path(__file__).resolve().parents[3]
-    for path in (Path(file), root / short):
-        try:
-            if path.is_file() and path.stat().st_size <= LARGEST:
-                return path
-        except OSError:
-            continue
+def _own_source(short: str) -> Path | None:
+    """Return the file `short` of this engine's source (below csrc/ or engine/), None for any other:
+    links and `..` are followed first."""
+    try:
+        path = (ROOT / short).resolve()
+        own = any(path.is_relative_to(ROOT / folder) for folder in SOURCE_FOLDERS)
+        if own and path.is_file() and path.stat().st_size <= LARGEST:
+            return path
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        pass
     return None

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.inspect.history.jit_places import LINE, TREE, what_is
 from engine.inspect.models._jit_film import Film, film_of, place_at
-from engine.inspect.models._jit_rule import rule_text, short_path
+from engine.inspect.models._jit_rule import rule_of, short_path
 
 
 def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ class _Story:
         fact = self.jit.rewrite_at(end.moment)
         where = ""
         if fact is not None and fact.file:
-            line = rule_text(fact.file, fact.line, fact.rule).line or fact.line
+            line = rule_of(self.jit, fact).line or fact.line
             where = f" ({short_path(fact.file)}:{line})"
         reason = f": {end.reason}" if end.reason else ""
         said = f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{where}{reason}.'

@@ -23,7 +23,7 @@ from engine.inspect.models._jit_passes import (
     with_graph,
 )
 from engine.inspect.models._jit_refused import refused
-from engine.inspect.models._jit_rule import RuleText, rule_text, short_path
+from engine.inspect.models._jit_rule import RuleText, rule_of, short_path
 from engine.inspect.models._jit_source import SourceRow, Sources, TokenRow, TreeRow, functions_of
 from engine.inspect.models._jit_story import story_of
 
@@ -202,7 +202,7 @@ class _View:
             wires=Wires(film, now) if rows else (),
             rewrites=rewrites,
             rewrite=last,
-            rule=rule_text(last.file, last.line, last.rule) if last else RuleText(),
+            rule=rule_of(self.jit, last) if last else RuleText(),
             source=lines,
             why_no_source="" if lines else self._no_source(function),
             tree=sources.tree(),

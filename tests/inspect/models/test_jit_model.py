@@ -338,14 +338,38 @@ def test_before_its_first_call_a_function_has_its_source_and_the_graph_it_was_co
         assert {"dce", "constant_pooling"} <= {row.name for row in model.passes}
 
 
-def test_the_text_of_a_rule_is_found_by_name_when_the_file_has_changed(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text("\n" * 20 + 'with graph.rewrite("a -> b", node):\n    pass\n')
-    assert rule_text(str(file), 7, "a -> b").line == 21
-    assert rule_text(str(file), 21, "a -> b").lines[-2].startswith("with graph")
-    assert "is not on this machine" in rule_text("/nowhere/csrc/jit/none.cpp", 3, "x").why
+def test_the_text_of_a_rule_is_found_by_name_when_the_file_has_changed():
+    text = "\n" * 20 + 'with graph.rewrite("a -> b", node):\n    pass\n'
+    assert rule_text("mine.py", 7, "a -> b", text).line == 21
+    assert rule_text("mine.py", 21, "a -> b", text).lines[-2].startswith("with graph")
+    assert (
+        rule_text("/built/elsewhere/csrc/jit/passes/dce.cpp", 9, "x").path
+        == "csrc/jit/passes/dce.cpp"
+    )
+    assert "neither in the trace" in rule_text("/nowhere/csrc/jit/none.cpp", 3, "x").why
     assert "does not tell" in rule_text("", 0, "x").why
-    assert "it has changed since" in rule_text(str(file), 99, "other").why
+    assert "it has changed since" in rule_text("mine.py", 99, "other", text).why
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "{secret}",
+        "csrc/../../../../../../..{secret}",
+        "{folder}/csrc/jit/secret.txt",
+        "engine/../pyproject.toml",
+        "engine\0",
+        "csrc/" + "a" * 5000,
+    ],
+)
+def test_a_rewrite_cannot_name_a_file_that_is_not_the_engines(path, tmp_path):
+    secret = tmp_path / "csrc" / "jit" / "secret.txt"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("the secret\n" * 40)
+    text = rule_text(path.format(secret=secret, folder=tmp_path), 3, "x")
+    assert text.lines == ()
+    assert "neither in the trace nor in this engine's source" in text.why
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -1,0 +1,35 @@
+"""What the command line writes: text and JSON that cannot control the terminal that shows it.
+
+File names, error messages and everything in a recording may come from a stranger.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import IO, Any
+
+from tui.render import clean_lines
+
+
+def write(text: str, file: IO[str] | None = None) -> None:
+    """Print `text`, cleaned line by line, to `file` (default: standard output)."""
+    print(clean_lines(text), file=file or sys.stdout)
+
+
+def complain(text: str) -> None:
+    """Print `text`, cleaned line by line, to standard error."""
+    write(text, sys.stderr)
+
+
+def json_text(value: Any, indent: int | None = 1) -> str:
+    """Return `value` as JSON in printable ASCII (json leaves DEL as it is)."""
+    return json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose messages, which quote the command line, are clean."""
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        super()._print_message(clean_lines(message), file)
