@@ -18,16 +18,18 @@ import json
 import math
 import mmap as _mmap
 import os
-import tempfile
 from typing import Any
 
-from engine._native import ffi
+from engine._native import ffi, lib
+from engine._native.errors import last_error, raise_last
+from engine._native.interrupt import listen
 from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
 from engine.saved_tree import Reader, Writer
 
 __all__ = ["load", "save"]
 
 _KEY = "underhood"  # of the metadata
+_VERSION = 1  # of the form of its value
 _NAMES = {  # in the format; complex128, which it does not have, is written as pairs of F64
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
     "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64",
@@ -41,9 +43,11 @@ _BY_NAME: dict[str, dtype] = {kind.name: kind for kind in DTYPES}
 def save(obj: Any, f: Any) -> None:
     """Writes tensors, and dicts, lists, tuples and plain values that contain them, to one file.
 
-    f: a path, or an object with `write`. A path is written beside and renamed when it is complete: who
-    has mapped the old file keeps it. `requires_grad` is kept, the graph is not. Memory: contiguous
-    tensors are written from where they are.
+    f: a path, or an object with `write`. A path gets the new file when it is complete: a program that
+    has mapped the old file keeps it, and a save that fails leaves it as it was. Permissions and
+    symbolic links stay; devices, pipes and /dev/stdout are written into; other hard links of the file
+    keep the old content. `requires_grad` is kept, the graph is not. Memory: contiguous tensors are
+    written from where they are.
     Raises: TypeError for values that cannot be written, RuntimeError for meta tensors and for tensors
     that overlap in memory without being the same, ValueError for containers that contain themselves.
 
@@ -51,43 +55,53 @@ def save(obj: Any, f: Any) -> None:
     >>> save({"w": engine.ones(2), "epoch": 3}, file); _ = file.seek(0); load(file)
     {'w': tensor([1., 1.]), 'epoch': 3}
     """
-    from safetensors import TensorSpec, serialize, serialize_file
-
     tensors = _Tensors()
     tree = Writer(tensors.note).node(obj)
     tensors.refuse_overlaps()
-    metadata = {_KEY: json.dumps({"version": 1, "root": tree}, separators=(",", ":"))}
-    specs, kept = {}, []
-    for name, tensor in tensors.by_name.items():
-        dense = _as_pairs(tensor.detach()).contiguous()
-        kept.append(dense)  # until the bytes are written
-        specs[name] = TensorSpec(
-            dtype=dense.dtype.name,
-            shape=list(dense.shape),
-            data_ptr=dense.data_ptr(),
-            data_len=dense.nbytes,
-        )
+    metadata = {_KEY: json.dumps({"version": _VERSION, "root": tree}, separators=(",", ":"))}
+    dense = {name: _as_pairs(x.detach()).contiguous() for name, x in tensors.by_name.items()}
     if hasattr(f, "write"):
-        f.write(serialize(specs, metadata))
-        return
-    path = os.fspath(f)
-    folder = os.path.dirname(path) or "."
-    handle, beside = tempfile.mkstemp(prefix=".saving-", dir=folder)
-    os.close(handle)
+        f.write(_serialized(dense, metadata))
+    else:
+        _write(os.fspath(f), dense, metadata)
+
+
+def _serialized(tensors: dict[str, Any], metadata: dict[str, str]) -> bytes:
+    from safetensors import TensorSpec, serialize
+
+    specs = {
+        name: TensorSpec(
+            dtype=tensor.dtype.name,
+            shape=list(tensor.shape),
+            data_ptr=tensor.data_ptr(),
+            data_len=tensor.nbytes,
+        )
+        for name, tensor in tensors.items()
+    }
+    return bytes(serialize(specs, metadata))
+
+
+def _write(path: Any, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    """Through the library, which knows how a file is replaced: csrc/jit/model/output_file.h."""
+    listen()
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError("embedded null byte")
+    writer = lib.uh_archive_writer_new()
     try:
-        serialize_file(specs, beside, metadata)
-        os.chmod(beside, _usual_mode())
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
-def _usual_mode() -> int:
-    """The permissions that open() would give a new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+        for key, text in metadata.items():
+            lib.uh_archive_writer_set_metadata(writer, key.encode(), text.encode())
+        for key, tensor in tensors.items():
+            if lib.uh_archive_writer_add(writer, key.encode(), tensor._h) == ffi.NULL:
+                raise_last()
+        if lib.uh_archive_writer_write(writer, name) != 0:
+            code = ffi.errno
+            error = last_error()
+            if code and isinstance(error, RuntimeError):
+                raise OSError(code, os.strerror(code), path)
+            raise error
+    finally:
+        lib.uh_archive_writer_free(writer)
 
 
 def _as_pairs(tensor: Any) -> Any:
@@ -126,6 +140,8 @@ class _Tensors:
     def _free(self, suggested: str) -> str:
         if suggested == "__metadata__":
             suggested = "tensor.__metadata__"
+        # Any string may be a key of a dict; a name in the file is UTF-8, and ends at a NUL.
+        suggested = suggested.replace("\0", "\\0").encode(errors="backslashreplace").decode()
         name, number = suggested, 2
         while name in self.by_name:
             name, number = f"{suggested}#{number}", number + 1
@@ -173,7 +189,8 @@ def load(
 
     f: a path, or an object with `read`. map_location: the device for all tensors ("cpu", "meta").
     mmap=True: the tensors are the file's pages, read when they are touched (a path only); writing to
-    them does not change the file. weights_only: files hold nothing else, True and False are one.
+    them does not change the file, and a program that truncates it ends this one. weights_only: files
+    hold nothing else, True and False are one.
     Raises: FileNotFoundError; RuntimeError for a file that is damaged, cut short or of another format
     (pickles among them, which are never executed); TypeError for dtypes the engine does not have.
     """
@@ -302,6 +319,12 @@ class _Loaded:
             return {name: self.tensor(name) for name in order}
         try:
             tree = json.loads(self.metadata[_KEY])
+            version = tree["version"]
+            if version > _VERSION:
+                raise RuntimeError(
+                    f"load: {self.name} was written by a newer version of the engine: it has version "
+                    f"{version} of the form, and this engine reads up to version {_VERSION}"
+                )
             return Reader(self._node).value(tree["root"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RuntimeError(

@@ -1,5 +1,8 @@
 // The C ABI of safetensors files. See underhood_archive.h for the contract of each function.
+#include <cerrno>
+
 #include "jit/model/archive.h"
+#include "jit/model/output_file.h"
 #include "capi/convert.h"
 #include "capi/underhood_archive.h"
 
@@ -21,6 +24,12 @@ uh_archive uh_archive_open(const char* path) {
   return guard(uh_archive{0}, [&] {
     initialise();
     return reinterpret_cast<uh_archive>(new SafetensorsReader(path));
+  });
+}
+uh_archive uh_archive_map(const char* path) {
+  return guard(uh_archive{0}, [&] {
+    initialise();
+    return reinterpret_cast<uh_archive>(new SafetensorsReader(SafetensorsReader::map(path)));
   });
 }
 uh_archive uh_archive_of_bytes(const void* bytes, size_t n) {
@@ -67,8 +76,16 @@ int uh_archive_writer_set_metadata(uh_archive_writer self, const char* key, cons
   });
 }
 int uh_archive_writer_write(uh_archive_writer self, const char* path) {
-  return guard(-1, [&] {
-    writer_of(self).write(path);
+  int code = 0;
+  const int done = guard(-1, [&] {
+    try {
+      writer_of(self).write(path);
+    } catch (const OutputError& error) {
+      code = error.code();
+      throw;
+    }
     return 0;
   });
+  errno = code;
+  return done;
 }

@@ -5,6 +5,7 @@
 #include "capi/answer.h"
 #include "capi/convert.h"
 #include "capi/jit_handles.h"
+#include "capi/underhood_archive.h"
 #include "capi/underhood_jit_run.h"
 #include "events/recorder.h"
 #include "jit/builtins/side_effects.h"
@@ -404,31 +405,38 @@ int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* c
   });
 }
 
-int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64_t n_extra) {
+int uh_jit_save(uh_box module, const char* path, const uh_extra_file* extra, int64_t n_extra) {
   return done([&] {
-    std::map<std::string, std::string> texts;
-    for (int64_t i = 0; i < n_extra; ++i) texts[extra[2 * i]] = extra[2 * i + 1];
-    save_model(value_of_box(module), path, texts);
+    std::map<std::string, std::string> files;
+    for (int64_t i = 0; i < n_extra; ++i)
+      files[extra[i].name] = std::string(static_cast<const char*>(extra[i].bytes), extra[i].size);
+    save_model(value_of_box(module), path, files);
   });
 }
-uh_box uh_jit_load(const char* path) {
+uh_box uh_jit_load_archive(uh_archive file) {
   return guard(0, [&] {
     initialise();
-    const IValue module = load_model(path);
+    const IValue module = load_model(*reinterpret_cast<SafetensorsReader*>(file));
     settle_counts();
     return give_box(module);
   });
 }
-const char* uh_jit_extra(const char* path) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
-    const SafetensorsReader file{std::string(path)};
-    JsonWriter w;
-    w.begin_object();
-    for (const auto& [key, text] : file.metadata())
-      if (key.starts_with("extra.")) w.member(key.substr(6), text);
-    w.end_object();
-    return w.take();
+uh_box uh_jit_load(const char* path) {
+  const uh_archive file = uh_archive_open(path);
+  if (!file) return 0;
+  const uh_box module = uh_jit_load_archive(file);
+  uh_archive_close(file);
+  return module;
+}
+const char* uh_jit_extra(uh_archive file, const char* name, size_t* size) {
+  return guard(static_cast<const char*>(nullptr), [&]() -> const char* {
+    thread_local std::string kept;
+    std::optional<std::string> content =
+        extra_file(*reinterpret_cast<const SafetensorsReader*>(file), name);
+    if (!content) return nullptr;
+    kept = std::move(*content);
+    *size = kept.size();
+    return kept.data();
   });
 }
 uh_box uh_function_module(uh_function self) {

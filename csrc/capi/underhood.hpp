@@ -372,36 +372,12 @@ std::vector<Value> call(const std::string& name, Args&&... args) {
 
 // ---- files
 
-// A module that engine.jit.save wrote: its weights are the mapped file, its graph is run.
-class Module {
- public:
-  explicit Module(const std::string& path) : object_(loaded(path)) {}
-  template <class... Args>
-  Value operator()(Args&&... args) const {
-    return call("forward", std::forward<Args>(args)...);
-  }
-  template <class... Args>
-  Value call(const char* method, Args&&... args) const {
-    const detail::Arguments boxed({Value(std::forward<Args>(args))...});
-    uh_value result{};
-    detail::check(uh_jit_call(object_.handle(), method, boxed.data(), boxed.size(), &result) == 0);
-    return Value::adopt(result);
-  }
-  const Box& object() const { return object_; }
-
- private:
-  static Box loaded(const std::string& path) {
-    detail::ready();
-    return Box::adopt(uh_jit_load(path.c_str()));
-  }
-  Box object_;
-};
-
-// The tensors of any safetensors file, mapped.
+// The tensors of any safetensors file. `mapped`: they are the file's pages, see uh_archive_map.
 class Archive {
  public:
-  explicit Archive(const std::string& path)
-      : archive_(detail::given(uh_archive_open(path.c_str()))) {}
+  explicit Archive(const std::string& path, bool mapped = false)
+      : archive_(
+            detail::given(mapped ? uh_archive_map(path.c_str()) : uh_archive_open(path.c_str()))) {}
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
   ~Archive() { uh_archive_close(archive_); }
@@ -419,9 +395,36 @@ class Archive {
     return i < 0 ? throw std::out_of_range("Archive: there is no tensor " + name)
                  : Tensor::adopt(uh_archive_tensor(archive_, i));
   }
+  uh_archive handle() const { return archive_; }
 
  private:
   uh_archive archive_;
+};
+
+// A module that engine.jit.save wrote: its graph is run. `mapped`: its weights are the file's pages.
+class Module {
+ public:
+  explicit Module(const std::string& path, bool mapped = false) : object_(loaded(path, mapped)) {}
+  template <class... Args>
+  Value operator()(Args&&... args) const {
+    return call("forward", std::forward<Args>(args)...);
+  }
+  template <class... Args>
+  Value call(const char* method, Args&&... args) const {
+    const detail::Arguments boxed({Value(std::forward<Args>(args))...});
+    uh_value result{};
+    detail::check(uh_jit_call(object_.handle(), method, boxed.data(), boxed.size(), &result) == 0);
+    return Value::adopt(result);
+  }
+  const Box& object() const { return object_; }
+
+ private:
+  static Box loaded(const std::string& path, bool mapped) {
+    detail::ready();
+    const Archive file(path, mapped);
+    return Box::adopt(uh_jit_load_archive(file.handle()));
+  }
+  Box object_;
 };
 
 }  // namespace underhood

@@ -1,4 +1,4 @@
-/* The C ABI of Underhood: one safetensors file, read (mapped) and written. The rules of underhood.h
+/* The C ABI of Underhood: one safetensors file, read or mapped, and written. The rules of underhood.h
  * hold. Nothing in a file is run; a damaged one is an error (RuntimeError, TypeError for a dtype
  * that the engine does not have) before any tensor is made.
  */
@@ -16,13 +16,16 @@ typedef uint64_t uh_archive;        /* an open file; 0 = none */
 typedef uint64_t uh_archive_writer; /* what will be a file; 0 = none */
 
 /* ---- reading. Tensors are numbered from 0 in the order of their bytes. */
-uh_archive uh_archive_open(const char* path);
+uh_archive uh_archive_open(const char* path); /* tensors are read when they are asked for */
+/* Tensors are the file's pages, read when they are touched. A program that truncates the file ends
+ * this one (SIGBUS); saving replaces files and truncates none. */
+uh_archive uh_archive_map(const char* path);
 uh_archive uh_archive_of_bytes(const void* bytes, size_t n); /* a file's content; it is copied */
-void uh_archive_close(uh_archive self); /* tensors of it stay, and keep the file mapped */
+void uh_archive_close(uh_archive self); /* tensors of it stay, and keep a mapped file mapped */
 int64_t uh_archive_count(uh_archive self);
 const char* uh_archive_name(uh_archive self, int64_t i); /* valid while the archive is; 0: no i */
 int64_t uh_archive_find(uh_archive self, const char* name); /* -1: there is none */
-/* Its elements are the file's pages; a write to them does not change the file. */
+/* A write to it does not change the file. */
 uh_handle uh_archive_tensor(uh_archive self, int64_t i);
 /* Valid while the archive is; 0: there is no such text. */
 const char* uh_archive_metadata(uh_archive self, const char* key);
@@ -33,7 +36,10 @@ uh_archive_writer uh_archive_writer_new(void);
 void uh_archive_writer_free(uh_archive_writer self);
 const char* uh_archive_writer_add(uh_archive_writer self, const char* name, uh_handle tensor);
 int uh_archive_writer_set_metadata(uh_archive_writer self, const char* key, const char* text);
-int uh_archive_writer_write(uh_archive_writer self, const char* path); /* replaces it at once */
+/* Replaces the file when the new one is complete, or leaves it as it was. Symbolic links stay, devices
+ * and pipes are written into; csrc/jit/model/output_file.h has the rules. Where a system call failed,
+ * errno says why; it is 0 for other errors. */
+int uh_archive_writer_write(uh_archive_writer self, const char* path);
 /* cdef end */
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 #ifndef UNDERHOOD_JIT_RUN_H
 #define UNDERHOOD_JIT_RUN_H
 
+#include "capi/underhood_archive.h"
 #include "capi/underhood_jit.h"
 
 #ifdef __cplusplus
@@ -111,10 +112,19 @@ typedef int (*uh_host_fn)(void* context, const uh_value* args, int64_t n, uh_val
 int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* context,
                        void (*drop)(void*));
 
-/* ---- files; `extra` are n_extra pairs of a name and a text */
-int uh_jit_save(uh_box module, const char* path, const char* const* extra, int64_t n_extra);
-uh_box uh_jit_load(const char* path);        /* an object; of a saved function one with a forward */
-const char* uh_jit_extra(const char* path);  /* JSON: {name: text} of the texts that go along */
+/* ---- files */
+/* A file that goes along: any bytes, under a name. */
+typedef struct {
+  const char* name;
+  const void* bytes;
+  size_t size;
+} uh_extra_file;
+int uh_jit_save(uh_box module, const char* path, const uh_extra_file* extra, int64_t n_extra);
+uh_box uh_jit_load(const char* path); /* an object; of a saved function one with a forward */
+/* The same of an open file, read or mapped, which can be closed then. */
+uh_box uh_jit_load_archive(uh_archive file);
+/* The bytes of an extra file, valid until the thread's next call of it; 0: there is none. */
+const char* uh_jit_extra(uh_archive file, const char* name, size_t* size);
 uh_box uh_function_module(uh_function self); /* a function as a module with a forward */
 uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n, int optimize_numerics);
 /* Calls a method of an object; the result holds new references. */

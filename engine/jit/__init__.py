@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._native.errors import ScriptError as Error
+from engine._native.interrupt import listen as _listen
 from engine.jit import host as _host  # noqa: F401  (where compiled code prints and warns)
 from engine.jit.frontend.marks import (
     Attribute,
@@ -29,7 +30,6 @@ from engine.jit.frontend.marks import (
 from engine.jit.function import ScriptFunction
 from engine.jit.futures import Future, fork, wait
 from engine.jit.graph import Block, Graph, Node, Use, Value
-from engine.jit.interrupt import listen as _listen
 from engine.jit.module import ScriptMethod, ScriptModule
 from engine.jit.script_methods import script_method
 from engine.jit.settings import (
@@ -232,18 +232,24 @@ def is_tracing() -> bool:
     return bool(lib.uh_jit_tracing())
 
 
-def save(m: Any, f: Any, _extra_files: dict[str, str] | None = None) -> None:
+def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """Writes a scripted function or module to one safetensors file, which C and C++ read as well."""
     from engine.jit import saving
 
     saving.save(m, f, _extra_files)
 
 
-def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None) -> Any:
-    """What `save` wrote. Weights are mapped, not read; nothing in the file is executed."""
+def load(
+    f: Any,
+    map_location: Any = None,
+    _extra_files: dict[str, Any] | None = None,
+    *,
+    mmap: bool | None = None,
+) -> Any:
+    """What `save` wrote; nothing in the file is executed. mmap=True maps weights, and reads none."""
     from engine.jit import saving
 
-    return saving.load(f, map_location, _extra_files)
+    return saving.load(f, map_location, _extra_files, mmap)
 
 
 def freeze(

@@ -275,13 +275,13 @@ class ScriptFunction:
 
         return python_of(self._native, getattr(self._compiled, "display_name", self.name))
 
-    def save(self, f: Any, _extra_files: dict[str, str] | None = None) -> None:
+    def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Writes it to one file: see `jit.save`."""
         from engine.jit.saving import save
 
         save(self, f, _extra_files)
 
-    def save_to_buffer(self, _extra_files: dict[str, str] | None = None) -> bytes:
+    def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
         """What `save` writes, as bytes."""
         from engine.jit.saving import to_bytes
 

@@ -332,13 +332,13 @@ class ScriptModule(Module, metaclass=Compiling):
         """What the interpreter runs for inputs like these, a line each."""
         return self._method("forward").instructions(*args, **kwargs)
 
-    def save(self, f: Any, _extra_files: dict[str, str] | None = None) -> None:
+    def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Writes it to one file: see `jit.save`."""
         from engine.jit.saving import save
 
         save(self, f, _extra_files)
 
-    def save_to_buffer(self, _extra_files: dict[str, str] | None = None) -> bytes:
+    def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
         """What `save` writes, as bytes."""
         from engine.jit.saving import to_bytes
 

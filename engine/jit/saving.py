@@ -7,7 +7,6 @@ plain attributes are JSON in its metadata. Reading parses and checks all of it, 
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 import tempfile
@@ -15,17 +14,18 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.jit.answers import number_of, text_of
+from engine.jit.answers import number_of
 from engine.jit.function import ScriptFunction
 from engine.jit.module import ScriptModule
 from engine.jit.values import ObjectBox
 from engine.nn import Module
 
 
-def save(m: Any, f: Any, extra_files: dict[str, str] | None = None) -> None:
+def save(m: Any, f: Any, extra_files: dict[str, Any] | None = None) -> None:
     """Writes a ScriptModule or ScriptFunction.
 
-    f: a path, written beside and renamed when it is complete, or an object with `write`.
+    f: a path, which gets the new file when it is complete (as `engine.save`), or an object with
+    `write`. extra_files: bytes or strings that go along, by name.
     Raises: TypeError for what is not compiled, RuntimeError for attributes that have no form in a file.
     """
     if isinstance(m, ScriptFunction):
@@ -45,53 +45,84 @@ def save(m: Any, f: Any, extra_files: dict[str, str] | None = None) -> None:
             shutil.copyfileobj(file, f)
 
 
-def to_bytes(m: Any, extra_files: dict[str, str] | None = None) -> bytes:
+def to_bytes(m: Any, extra_files: dict[str, Any] | None = None) -> bytes:
     """What `save` writes."""
     buffer = io.BytesIO()
     save(m, buffer, extra_files)
     return buffer.getvalue()
 
 
-def _write(box: ObjectBox, path: str, extra: dict[str, str]) -> None:
-    texts = [text for pair in extra.items() for text in pair]
-    kept = [ffi.new("char[]", _plain(text).encode()) for text in texts]
-    number_of(lib.uh_jit_save(box.handle, os.fsencode(path), kept, len(extra)))
+def _write(box: ObjectBox, path: str, extra: dict[str, Any]) -> None:
+    files = ffi.new("uh_extra_file[]", len(extra))
+    buffers = []  # as long as `files` points at them
+    for file, (name, content) in zip(files, extra.items(), strict=True):
+        if isinstance(content, str):
+            content = content.encode()
+        buffers += [ffi.new("char[]", _c_string(name, "name of an extra file")), content]
+        file.name, file.bytes, file.size = buffers[-2], ffi.from_buffer(content), len(content)
+    number_of(lib.uh_jit_save(box.handle, _c_string(os.fsencode(path), "path"), files, len(extra)))
 
 
-def _plain(text: Any) -> str:
-    return text.decode() if isinstance(text, bytes) else str(text)
+def _c_string(text: str | bytes, role: str) -> bytes:
+    """What C reads to its end. Raises: ValueError for a NUL within."""
+    content = text.encode() if isinstance(text, str) else text
+    if b"\0" in content:
+        raise ValueError(f"the {role} holds a NUL: {text!r}")
+    return content
 
 
-def load(f: Any, map_location: Any = None, extra_files: dict[str, Any] | None = None) -> Any:
-    """What `save` wrote, as a ScriptModule; its tensors are the pages of the mapped file.
+def load(
+    f: Any,
+    map_location: Any = None,
+    extra_files: dict[str, Any] | None = None,
+    mmap: bool | None = None,
+) -> Any:
+    """What `save` wrote, as a ScriptModule.
 
     f: a path, or an object with `read`. extra_files: its keys get what the file has of them, as bytes.
-    Raises: RuntimeError for a file that is damaged or holds no model, with what is wrong.
+    mmap=True: its tensors are the file's pages (a path only), as in `engine.load`.
+    Raises: RuntimeError for a file that is damaged, holds no model, or was written by a newer version.
     """
     from engine.dtypes import as_device
 
     if map_location is not None:
         as_device(map_location, "jit.load")
+    archive = _open(f, mmap)
+    if not archive:
+        raise_last()
+    try:
+        module = ScriptModule(ObjectBox(lib.uh_jit_load_archive(archive)))
+        for name in extra_files or {}:
+            content = _extra_file(archive, name)
+            if content is not None:
+                extra_files[name] = content  # type: ignore[index]  # there is a name: not None
+    finally:
+        lib.uh_archive_close(archive)
+    return module if map_location is None else module.to(map_location)
+
+
+def _open(f: Any, mmap: bool | None) -> int:
+    """A `uh_archive`: of a path, or of what an object reads."""
     if hasattr(f, "read"):
-        with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
-            shutil.copyfileobj(f, file)
-            file.flush()
-            return _read(file.name, map_location, extra_files)
-    return _read(os.fspath(f), map_location, extra_files)
-
-
-def _read(path: str, map_location: Any, extra_files: dict[str, Any] | None) -> ScriptModule:
-    name = os.fsencode(path)
+        if mmap:
+            raise ValueError("jit.load: mmap=True needs a path, got an open file")
+        content = f.read()
+        return int(lib.uh_archive_of_bytes(ffi.from_buffer(content), len(content)))
+    path = os.fspath(f)
     if not os.path.exists(path):
         raise ValueError(f"The provided filename {path} does not exist")
     if os.path.isdir(path):
         raise ValueError(f"The provided filename {path} is a directory")
-    module = ScriptModule(ObjectBox(lib.uh_jit_load(name)))
-    if extra_files is not None:
-        texts = json.loads(text_of(lib.uh_jit_extra(name)))
-        wanted = {key: text.encode() for key, text in texts.items() if key in extra_files}
-        extra_files.update(wanted)
-    return module if map_location is None else module.to(map_location)
+    name = os.fsencode(path)
+    return int(lib.uh_archive_map(name) if mmap else lib.uh_archive_open(name))
+
+
+def _extra_file(archive: int, name: str) -> bytes | None:
+    size = ffi.new("size_t *")
+    content = lib.uh_jit_extra(archive, name.encode(), size)
+    if content != ffi.NULL:
+        return bytes(ffi.buffer(content, size[0]))
+    return None
 
 
 def freeze(mod: ScriptModule, preserved: list[str], optimize_numerics: bool) -> ScriptModule:

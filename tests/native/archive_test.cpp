@@ -1,4 +1,4 @@
-// Safetensors files: what was written is read, through the mapped file; what is damaged is refused.
+// Safetensors files: what was written is read, through the mapped file too; what is damaged is refused.
 #include "jit/model/archive.h"
 
 #include <unistd.h>
@@ -67,7 +67,7 @@ TEST(archive_gives_back_what_was_written) {
   writer.set_metadata("schema", "1");
   writer.write(path.text);
 
-  SafetensorsReader reader(path.text);
+  SafetensorsReader reader = SafetensorsReader::map(path.text);
   CHECK_EQ(reader.entries().size(), 4u);
   CHECK_EQ(*reader.metadata("schema"), "1");
   CHECK(reader.metadata("other") == nullptr);
@@ -79,6 +79,9 @@ TEST(archive_gives_back_what_was_written) {
   CHECK_EQ(t.data_as<float>()[1], 4.0f);
   CHECK(t.is_same(reader.tensor("t")));
   CHECK(t.storage()->foreign(), "it is the file's pages");
+  const Tensor own = SafetensorsReader(path.text).tensor("t");
+  CHECK(!own.storage()->foreign(), "it was read into memory of its own");
+  CHECK_EQ(own.data_as<float>()[1], 4.0f);
   for (const auto& entry : reader.entries())
     CHECK_EQ(entry.begin % static_cast<size_t>(itemsize(to_real(entry.dtype))), 0u);
 }
@@ -89,7 +92,7 @@ TEST(archive_stays_mapped_for_its_tensors_and_is_not_written) {
   writer.add("w", floats({4}, 1));
   writer.write(path.text);
   const std::string before = content_of(path.text);
-  Tensor w = SafetensorsReader(path.text).tensor("w");
+  Tensor w = SafetensorsReader::map(path.text).tensor("w");
   w.data_as<float>()[0] = 100;
   CHECK_EQ(w.data_as<float>()[1], 2.0f);
   CHECK(content_of(path.text) == before);
@@ -98,6 +101,20 @@ TEST(archive_stays_mapped_for_its_tensors_and_is_not_written) {
   other.write(path.text);  // another file of that name
   CHECK_EQ(w.data_as<float>()[3], 4.0f);
   CHECK_EQ(SafetensorsReader(path.text).entries()[0].name, "v");
+}
+
+TEST(archive_that_was_read_outlives_its_truncated_file) {
+  const Path path;
+  SafetensorsWriter writer;
+  writer.add("v", floats({4096}, 0));
+  writer.add("w", floats({4096}, 1));
+  writer.write(path.text);
+  SafetensorsReader reader(path.text);
+  const Tensor w = reader.tensor("w");
+  CHECK(::truncate(path.text.c_str(), 100) == 0);
+  CHECK_EQ(w.data_as<float>()[4095], 4096.0f);
+  CHECK_FAILS(reader.tensor("v"), "the file became shorter while it was read");
+  CHECK_FAILS(reader.tensor("v"), "the file became shorter while it was read");
 }
 
 TEST(archive_that_cannot_be_written_leaves_nothing) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/json.h"
 
@@ -28,12 +29,6 @@ constexpr Kind kKinds[] = {
 
 constexpr size_t kMostDims = 64;  // as many as PyTorch's iterators take
 
-// The end of a scope closes it.
-struct File {
-  int fd;
-  ~File() { ::close(fd); }
-};
-
 // A quoted name as it can be shown: escaped, and not longer than a line.
 std::string quoted(std::string_view name) {
   constexpr size_t kShown = 80;
@@ -42,31 +37,39 @@ std::string quoted(std::string_view name) {
   return writer.value(name.substr(0, kShown)).take() + "...";
 }
 
+std::string quoted_path(const std::string& path) { return JsonWriter().value(path).take(); }
+
 }  // namespace
 
 // ---- bytes
 
-Ref<FileBytes> FileBytes::map(const std::string& path) {
-  const std::string shown = quoted(path);
+Ref<FileBytes> FileBytes::open(const std::string& path) {
+  const std::string shown = quoted_path(path);
+  auto made = make_ref<FileBytes>();
   // O_NONBLOCK: a pipe is refused below, and not waited for.
-  const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  check(file.fd >= 0, "load: cannot open ", shown, ": ", std::string(std::strerror(errno)));
+  made->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  check(made->fd_ >= 0, "load: cannot open ", shown, ": ", std::string(std::strerror(errno)));
   struct stat status{};
-  check(::fstat(file.fd, &status) == 0, "load: cannot ask about ", shown, ": ",
+  check(::fstat(made->fd_, &status) == 0, "load: cannot ask about ", shown, ": ",
         std::string(std::strerror(errno)));
   check(S_ISREG(status.st_mode), "load: ", shown, " is not a file");
   check(status.st_size > 0, "load: ", shown, " is empty");
-
-  auto made = make_ref<FileBytes>();
   made->size_ = static_cast<size_t>(status.st_size);
+  return made;
+}
+
+Ref<FileBytes> FileBytes::map(const std::string& path) {
+  auto made = open(path);
   int flags = MAP_PRIVATE;
 #ifdef MAP_NORESERVE
   flags |= MAP_NORESERVE;  // pages that are only read need no memory to be kept for them
 #endif
-  void* pages = ::mmap(nullptr, made->size_, PROT_READ | PROT_WRITE, flags, file.fd, 0);
-  check(pages != MAP_FAILED, "load: cannot map ", shown, ": ", std::string(std::strerror(errno)));
+  void* pages = ::mmap(nullptr, made->size_, PROT_READ | PROT_WRITE, flags, made->fd_, 0);
+  check(pages != MAP_FAILED, "load: cannot map ", quoted_path(path), ": ",
+        std::string(std::strerror(errno)));
   made->data_ = static_cast<std::byte*>(pages);
   made->mapped_ = true;
+  ::close(std::exchange(made->fd_, -1));
   return made;
 }
 
@@ -79,22 +82,46 @@ Ref<FileBytes> FileBytes::copy(std::string_view content) {
 }
 
 FileBytes::~FileBytes() {
+  if (fd_ >= 0) ::close(fd_);
   if (mapped_)
     ::munmap(data_, size_);
   else
     ::operator delete(data_);
 }
 
+void FileBytes::read(size_t begin, size_t count, void* to) const {
+  if (data_) {
+    std::memcpy(to, data_ + begin, count);
+    return;
+  }
+  auto* at = static_cast<char*>(to);
+  while (count > 0) {
+    const size_t chunk = std::min<size_t>(count, size_t{1} << 30);
+    const ssize_t n = ::pread(fd_, at, chunk, static_cast<off_t>(begin));
+    if (n < 0 && errno == EINTR) continue;
+    check(n >= 0, "load: cannot read the file: ", std::string(std::strerror(errno)));
+    check(n > 0, "load: the file became shorter while it was read");
+    at += n;
+    begin += static_cast<size_t>(n);
+    count -= static_cast<size_t>(n);
+  }
+}
+
 // ---- the header
 
 SafetensorsReader::SafetensorsReader(const std::string& path)
-    : bytes_(FileBytes::map(path)), name_(quoted(path)) {
+    : SafetensorsReader(FileBytes::open(path), quoted_path(path)) {}
+
+SafetensorsReader::SafetensorsReader(std::string_view content, std::string name)
+    : SafetensorsReader(FileBytes::copy(content), std::move(name)) {}
+
+SafetensorsReader::SafetensorsReader(Ref<FileBytes> bytes, std::string name)
+    : bytes_(std::move(bytes)), name_(std::move(name)) {
   read_header();
 }
 
-SafetensorsReader::SafetensorsReader(std::string_view content, std::string name)
-    : bytes_(FileBytes::copy(content)), name_(std::move(name)) {
-  read_header();
+SafetensorsReader SafetensorsReader::map(const std::string& path) {
+  return {FileBytes::map(path), quoted_path(path)};
 }
 
 void SafetensorsReader::damaged(std::string_view why) const {
@@ -102,17 +129,21 @@ void SafetensorsReader::damaged(std::string_view why) const {
 }
 
 void SafetensorsReader::read_header() {
-  const std::string_view all(reinterpret_cast<const char*>(bytes_->data()), bytes_->size());
-  refuse_pickle(all);
-  if (all.size() < 8)
-    damaged(message("it has ", all.size(), " bytes, not even the 8 of its header's length"));
+  const size_t size = bytes_->size();
+  char start[9];  // the length, and the first character of the header
+  const std::string_view first(start, std::min(size, sizeof start));
+  bytes_->read(0, first.size(), start);
+  refuse_pickle(first);
+  if (size < 8)
+    damaged(message("it has ", size, " bytes, not even the 8 of its header's length"));
   uint64_t length = 0;
-  for (size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(all[i]);
+  for (size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(start[i]);
   if (length > kLongestHeader)
     damaged(message("its header would have ", length, " bytes, more than ", kLongestHeader));
-  if (length > all.size() - 8)
-    damaged(message("its header would have ", length, " bytes, and ", all.size() - 8, " follow"));
-  const std::string_view header = all.substr(8, length);
+  if (length > size - 8)
+    damaged(message("its header would have ", length, " bytes, and ", size - 8, " follow"));
+  std::string header(length, '\0');
+  bytes_->read(8, length, header.data());
   if (!header.starts_with('{')) damaged("its header does not begin with '{'");
   start_ = 8 + length;
   try {
@@ -128,10 +159,10 @@ void SafetensorsReader::read_header() {
   for (size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
 }
 
-void SafetensorsReader::refuse_pickle(std::string_view all) const {
-  const bool zip = all.starts_with("PK\x03\x04");
-  const bool bare = all.starts_with("\x80") && all.size() > 1 && all[1] >= 2 && all[1] <= 5;
-  if ((zip || bare) && all.size() > 8 && all[8] != '{')
+void SafetensorsReader::refuse_pickle(std::string_view start) const {
+  const bool zip = start.starts_with("PK\x03\x04");
+  const bool bare = start.starts_with("\x80") && start.size() > 1 && start[1] >= 2 && start[1] <= 5;
+  if ((zip || bare) && start.size() > 8 && start[8] != '{')
     fail(ErrorKind::kRuntime, "load: ", name_,
          " is a pickle, as torch.save and torch.jit.save write them, and not a safetensors file: "
          "pickles can run any code, and are not read");
@@ -191,7 +222,7 @@ void SafetensorsReader::check_bytes() {
     }
     if (bytes < 0 || static_cast<uint64_t>(bytes) != entry.end - entry.begin)
       damaged(message(quoted(entry.name), " has ", entry.end - entry.begin,
-                      " bytes, which are not those of a ", name(entry.dtype), " of sizes ",
+                      " bytes, which are not those of a ", uh::name(entry.dtype), " of sizes ",
                       entry.sizes));
   }
   if (reached != bytes_->size())
@@ -235,21 +266,21 @@ Tensor SafetensorsReader::tensor(std::string_view name) {
 Tensor SafetensorsReader::tensor(size_t which) {
   check_kind(which < entries_.size(), ErrorKind::kIndex, "load: there are ", entries_.size(),
              " tensors in ", name_, ", and no number ", which);
-  Tensor& made = made_[which];
-  if (made) return made;
+  if (made_[which]) return made_[which];
+  Tensor made;
   const Entry& entry = entries_[which];
   const size_t count = entry.end - entry.begin;
-  std::byte* data = bytes_->data() + entry.begin;
+  std::byte* shared = bytes_->data() ? bytes_->data() + entry.begin : nullptr;
   const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(itemsize(entry.dtype), 8));
-  if (count == 0 || reinterpret_cast<uintptr_t>(data) % alignment) {
+  if (count == 0 || !shared || reinterpret_cast<uintptr_t>(shared) % alignment) {
     made = empty(entry.sizes, entry.dtype);  // other writers need not align tensors
-    if (count) std::memcpy(made.data(), data, count);
+    if (count) bytes_->read(entry.begin, count, made.data());
   } else {
     const auto let_go = [](void* owner, void*, size_t) {
       static_cast<FileBytes*>(owner)->release();
     };
     Ref<FileBytes> owner = bytes_;
-    auto storage = make_ref<Storage>(DataPtr(data, count, owner.leak(), let_go), count);
+    auto storage = make_ref<Storage>(DataPtr(shared, count, owner.leak(), let_go), count);
     Layout layout{entry.sizes, contiguous_strides(entry.sizes), 0};
     made = Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), entry.dtype));
   }
@@ -258,7 +289,7 @@ Tensor SafetensorsReader::tensor(size_t which) {
     for (std::byte* at = made.data(); at != made.data() + count; ++at)
       if (*at > std::byte{1}) *at = std::byte{1};
   record_write(made);
-  return made;
+  return made_[which] = std::move(made);
 }
 
 }  // namespace uh::jit

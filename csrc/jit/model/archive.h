@@ -1,9 +1,11 @@
 // One safetensors file: tensors by name, and texts (metadata) by name. Read and written.
 //
 // What: eight bytes of length, a JSON header, then the tensors' bytes without holes. The reader
-// maps the file and checks the header against it before anything is made of it; its tensors are the
-// mapped pages, which a write to them does not carry into the file, and which they keep mapped when
-// the reader has gone. Nothing in a file is run, and what is allocated is bounded by its size.
+// checks the header against the file before anything is made of it, and reads each tensor into
+// memory of its own when it is asked for. A file that was opened with map() is mapped instead: its
+// tensors are the pages, which a write to them does not carry into the file, and which they keep
+// mapped when the reader has gone; a program that truncates the file then ends this one (SIGBUS).
+// Nothing in a file is run, and what is allocated is bounded by its size.
 // Invariant: every entry's bytes lie in the file and are as many as its dtype and sizes say.
 // If violated: a damaged file reads memory of others. engine/serialization.py reads and writes the
 // same format.
@@ -32,19 +34,24 @@ inline constexpr size_t kLongestHeader = 100'000'000;
 // that its parts are written, as F64 with one dimension of 2 more.
 inline constexpr std::string_view kComplexNames = "complex128";
 
-// The bytes of a file: mapped, or a copy of them. Counted, for every tensor of it holds it.
+// The bytes of a file: opened, mapped, or a copy of them. Counted, for tensors share the last two.
 class FileBytes final : public RefCounted {
  public:
+  static Ref<FileBytes> open(const std::string& path);
   static Ref<FileBytes> map(const std::string& path);
   static Ref<FileBytes> copy(std::string_view content);
   ~FileBytes() override;
 
+  // Null for an opened file, whose bytes are not in memory.
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
+  // Copies bytes that are within size(). RuntimeError where the file has become shorter.
+  void read(size_t begin, size_t count, void* to) const;
 
  private:
   std::byte* data_ = nullptr;
   size_t size_ = 0;
+  int fd_ = -1;
   bool mapped_ = false;
 };
 
@@ -61,6 +68,10 @@ class SafetensorsReader {
   // engine does not have. `name` is what messages call the content.
   explicit SafetensorsReader(const std::string& path);
   SafetensorsReader(std::string_view content, std::string name);
+  static SafetensorsReader map(const std::string& path);
+
+  // The quoted path, or the name of the content.
+  const std::string& name() const { return name_; }
 
   const std::vector<Entry>& entries() const { return entries_; }  // in the order of their bytes
   // Entries by name: -1 where there is none.
@@ -73,8 +84,9 @@ class SafetensorsReader {
   const std::string* metadata(std::string_view key) const;
 
  private:
+  SafetensorsReader(Ref<FileBytes> bytes, std::string name);
   void read_header();
-  void refuse_pickle(std::string_view all) const;
+  void refuse_pickle(std::string_view start) const;
   void read_entries(const Json& header);
   void check_bytes();
   void read_complex();
@@ -99,7 +111,7 @@ class SafetensorsWriter {
     metadata_[key] = std::move(value);
   }
 
-  // Written beside `path` and renamed when it is complete: who has mapped the old file keeps it.
+  // Replaces the file when the new one is complete: see output_file.h.
   void write(const std::string& path) const;
   std::string bytes() const;
 

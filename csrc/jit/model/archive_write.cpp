@@ -1,17 +1,10 @@
 // Writing: see archive.h.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <cstring>
 
 #include "base/json.h"
 #include "generated/ops.h"
 #include "jit/model/archive.h"
+#include "jit/model/output_file.h"
 #include "tensor/thread_state.h"
 
 namespace uh::jit {
@@ -41,55 +34,6 @@ bool same_elements(const Tensor& a, const Tensor& b) {
   return a.numel() > 0 && a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
          a.strides() == b.strides();
 }
-
-// A new file of a name that nobody has, in the folder of `path`; removed unless it was renamed.
-class FileBeside {
- public:
-  explicit FileBeside(const std::string& path) : path_(path) {
-    const size_t slash = path.rfind('/');
-    const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-    static std::atomic<uint64_t> counter{0};
-    for (int attempt = 0; fd_ < 0 && attempt < 100; ++attempt) {
-      const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-      beside_ = message(folder, ".saving-", ::getpid(), "-", now, "-", ++counter);
-      fd_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (fd_ < 0 && errno != EEXIST) break;
-    }
-    if (fd_ < 0) refuse();
-  }
-  ~FileBeside() {
-    if (fd_ >= 0) ::close(fd_);
-    if (!renamed_) ::unlink(beside_.c_str());
-  }
-  FileBeside(const FileBeside&) = delete;
-  FileBeside& operator=(const FileBeside&) = delete;
-
-  void write(const void* bytes, size_t count) {
-    const char* at = static_cast<const char*>(bytes);
-    while (count > 0) {
-      const ssize_t written = ::write(fd_, at, std::min<size_t>(count, size_t{1} << 30));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) refuse();
-      at += written;
-      count -= static_cast<size_t>(written);
-    }
-  }
-  void rename() {
-    const int closed = ::close(fd_);
-    fd_ = -1;
-    if (closed != 0 || std::rename(beside_.c_str(), path_.c_str()) != 0) refuse();
-    renamed_ = true;
-  }
-
- private:
-  [[noreturn]] void refuse() const {
-    fail(ErrorKind::kRuntime, "save: cannot write '", path_, "': ", std::string(strerror(errno)));
-  }
-
-  std::string path_, beside_;
-  int fd_ = -1;
-  bool renamed_ = false;
-};
 
 }  // namespace
 
@@ -158,9 +102,9 @@ void SafetensorsWriter::emit(const Sink& sink) const {
 }
 
 void SafetensorsWriter::write(const std::string& path) const {
-  FileBeside file(path);
+  OutputFile file(path);
   emit([&](const void* bytes, size_t count) { file.write(bytes, count); });
-  file.rename();
+  file.commit();
 }
 
 std::string SafetensorsWriter::bytes() const {

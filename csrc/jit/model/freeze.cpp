@@ -114,8 +114,12 @@ GraphRef frozen_graph(const Function& method, const std::string& name, const IVa
     Freezer(module, preserved).run(*graph);
     run.end();
   }
-  for (const char* pass : {"constant_propagation", "constant_conditions", "peephole", "cse", "dce"})
-    run_pass(*find_pass(pass), *graph);
+  for (int64_t changes = 1; changes > 0;) {  // what one of them makes known, another folds
+    changes = 0;
+    for (const char* pass :
+         {"constant_propagation", "constant_conditions", "peephole", "cse", "dce"})
+      changes += run_pass(*find_pass(pass), *graph);
+  }
   if (optimize_numerics) {
     run_pass(*find_pass("fold_batch_norm"), *graph);
     run_pass(*find_pass("dce"), *graph);

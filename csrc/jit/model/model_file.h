@@ -2,30 +2,38 @@
 //
 // What: the key "underhood.jit" holds the classes with the texts of their methods' graphs, the
 // functions that these call, the objects with their attributes, and the version of this form.
-// Tensors that stand in graphs as constants are CONSTANTS.c0, c1, ... in the file. Loading parses
-// graph texts and maps the tensors; nothing is executed, and what is allocated is bounded by the
+// Tensors that are constants of graphs have the names CONSTANTS.c0, c1, ... in the graphs' texts; the
+// form lists under which names the file has them, for several may be one tensor. Loading parses
+// graph texts and reads the tensors; nothing is executed, and what is allocated is bounded by the
 // size of the file.
 // Invariant: what load() accepts has passed verify(), graph by graph, and every attribute is of the
 // type that its class says. If violated: a damaged file crashes the interpreter.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "jit/function.h"
 
 namespace uh::jit {
 
-inline constexpr int64_t kModelVersion = 1;
+class SafetensorsReader;
 
-// `extra`: texts that go along. Throws a RuntimeError for a module that holds what has no form in
-// a file (a tensor without bytes, an object that contains itself).
+// Version 1 had the number of constants instead of their names; it is read as well.
+inline constexpr int64_t kModelVersion = 2;
+
+// `extra`: bytes that go along, by name. Throws a RuntimeError for a module that holds what has no
+// form in a file (a tensor without bytes, an object that contains itself).
 void save_model(const IValue& module, const std::string& path,
                 const std::map<std::string, std::string>& extra = {});
 
 // A class whose name is taken in this process gets another one, as PyTorch's mangled names.
-// `extra`, where given, is filled. Throws a RuntimeError that says what is wrong with the file.
-IValue load_model(const std::string& path, std::map<std::string, std::string>* extra = nullptr);
+// Throws a RuntimeError that says what is wrong with the file, or that a newer version wrote it.
+IValue load_model(SafetensorsReader& file);
+// What was saved along under that name; nothing where there is none.
+std::optional<std::string> extra_file(const SafetensorsReader& file, const std::string& name);
 
 // A function as a module with a forward: how it is saved.
 IValue module_of(Function& function);

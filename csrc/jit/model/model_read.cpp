@@ -28,10 +28,7 @@ class ModelReader {
   explicit ModelReader(SafetensorsReader& file) : file_(file) {}
 
   IValue read(const Json& model) {
-    const int64_t version = model.at("version").as_int();
-    check(version == kModelVersion, "load: the model has version ", version,
-          ", this engine reads version ", kModelVersion);
-    read_constants(model.at("constants").as_int());
+    read_constants(model.at("constants"), model.at("version").as_int());
     for (const Json& each : model.at("classes").as_array()) make_class(each);
     if (const Json* enums = model.find("enums"))
       for (const Json& each : enums->as_array()) make_enum(each);
@@ -59,7 +56,12 @@ class ModelReader {
   }
 
  private:
-  void read_constants(int64_t count) {
+  void read_constants(const Json& names, int64_t version) {
+    if (version > 1) {
+      for (const Json& name : names.as_array()) constants_.push_back(file_.tensor(name.as_string()));
+      return;
+    }
+    const int64_t count = names.as_int();
     check(count >= 0 && static_cast<size_t>(count) <= file_.entries().size(),
           "load: the file does not hold ", count, " constants");
     for (int64_t i = 0; i < count; ++i)
@@ -303,26 +305,44 @@ std::string free_class_name(const std::string& name) {
   return free;
 }
 
-IValue load_model(const std::string& path, std::map<std::string, std::string>* extra) {
-  SafetensorsReader file(path);
-  const std::string* model = file.metadata("underhood.jit");
-  check(model != nullptr, "load: ", path,
+IValue load_model(SafetensorsReader& file) {
+  const std::string* text = file.metadata("underhood.jit");
+  check(text != nullptr, "load: ", file.name(),
         " is a safetensors file without a model: it was not written by jit.save");
-  IValue module;
+  int64_t version = 0;
   try {
-    module = ModelReader(file).read(Json::parse(*model));
+    const Json model = Json::parse(*text);
+    version = model.at("version").as_int();
+    check(version >= 1, "there is no version ", version);
+    if (version <= kModelVersion) return ModelReader(file).read(model);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory) throw;
     // Of whatever kind: a graph that verify() refuses is a bug elsewhere, here it is the file.
     std::string why = error.what();
     if (why.starts_with("load: ")) why = why.substr(6);
-    fail(ErrorKind::kRuntime, "load: the model in \"", path, "\" is damaged: ", why);
+    fail(ErrorKind::kRuntime, "load: the model in ", file.name(), " is damaged: ", why);
   }
-  if (extra) {
-    for (const auto& [key, text] : file.metadata())
-      if (key.starts_with("extra.")) (*extra)[key.substr(6)] = text;
+  fail(ErrorKind::kRuntime, "load: the model in ", file.name(),
+       " was written by a newer version of the engine: it has version ", version,
+       " of the form, and this engine reads versions 1 to ", kModelVersion);
+}
+
+std::optional<std::string> extra_file(const SafetensorsReader& file, const std::string& name) {
+  if (const std::string* text = file.metadata("extra." + name)) return *text;
+  const std::string* characters = file.metadata("extra_bytes." + name);
+  if (!characters) return std::nullopt;
+  // Every byte was written as the character of its number: one byte of UTF-8, or two.
+  std::string bytes;
+  for (size_t i = 0; i < characters->size(); ++i) {
+    auto byte = static_cast<unsigned char>((*characters)[i]);
+    if (byte >= 0x80) {
+      check(byte <= 0xC3 && i + 1 < characters->size(), "load: the extra file '", name, "' in ",
+            file.name(), " is damaged");
+      byte = static_cast<unsigned char>(byte << 6 | ((*characters)[++i] & 0x3F));
+    }
+    bytes += static_cast<char>(byte);
   }
-  return module;
+  return bytes;
 }
 
 }  // namespace uh::jit

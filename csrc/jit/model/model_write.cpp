@@ -35,12 +35,11 @@ class ModelWriter {
     for (size_t i = 0; i < functions_.size(); ++i) write_function(functions, *functions_[i]);
     functions.end_array();
 
-    for (size_t i = 0; i < constants_.size(); ++i)
-      file.add("CONSTANTS.c" + std::to_string(i), *constants_[i].get_if<Tensor>());
-
     JsonWriter w;
-    w.begin_object().member("version", kModelVersion);
-    w.key("constants").value(constants_.size());
+    w.begin_object().member("version", kModelVersion).key("constants").begin_array();
+    for (size_t i = 0; i < constants_.size(); ++i)
+      w.value(file.add("CONSTANTS.c" + std::to_string(i), *constants_[i].get_if<Tensor>()));
+    w.end_array();
     if (!enums_.empty()) w.key("enums").raw(enums_text());
     w.key("classes").raw(classes.text());
     w.key("functions").raw(functions.text());
@@ -245,6 +244,26 @@ class ModelWriter {
   std::vector<IValue> constants_;
 };
 
+// Whether it comes back from JSON as it is: texts of JSON are UTF-8.
+bool is_json_text(const std::string& content) {
+  try {
+    return Json::parse(JsonWriter().value(content).take()).as_string() == content;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Every byte as the character of its number.
+std::string characters_of(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) text += static_cast<char>(0xC0 | byte >> 6);
+    text += static_cast<char>(byte >= 0x80 ? 0x80 | (byte & 0x3F) : byte);
+  }
+  return text;
+}
+
 }  // namespace
 
 void save_model(const IValue& module, const std::string& path,
@@ -254,13 +273,18 @@ void save_model(const IValue& module, const std::string& path,
   SafetensorsWriter file;
   ModelWriter model;
   file.set_metadata("underhood.jit", model.write(module, file));
-  for (const auto& [name, text] : extra) file.set_metadata("extra." + name, text);
+  for (const auto& [name, content] : extra) {
+    if (is_json_text(content))
+      file.set_metadata("extra." + name, content);
+    else
+      file.set_metadata("extra_bytes." + name, characters_of(content));
+  }
   file.write(path);
 }
 
 IValue module_of(Function& function) {
-  Ref<ClassType> type =
-      make_ref<ClassType>("__torch__." + function.name() + "." + std::to_string(function.id()));
+  const std::string name = "__torch__." + function.name() + "." + std::to_string(function.id());
+  Ref<ClassType> type = make_ref<ClassType>(free_class_name(name));
   const Ref<Methods> methods = type->methods();
   GraphRef graph = make_ref<Graph>();
   graph->add_input("self", TypeRef::share(type.get()));

@@ -136,12 +136,13 @@ def run(count: int, seed: int, memory: int) -> Counter[str]:
         path = Path(folder) / "damaged.safetensors"
         for number in range(count):
             content = damaged(source, source.choice(files))
-            if number % 2:  # from memory, and through a mapped file
+            if number % 2:  # from memory, and through a file, read or mapped
                 archive = lib.uh_archive_of_bytes(content, len(content))
             else:
                 path.unlink(missing_ok=True)
                 path.write_bytes(content)
-                archive = lib.uh_archive_open(str(path).encode())
+                open_file = lib.uh_archive_open if number % 4 else lib.uh_archive_map
+                archive = open_file(str(path).encode())
             others = accepted_by_others(content)
             if not archive:
                 why = refusal()

@@ -59,10 +59,10 @@ static void errors() {
 }
 
 // The file holds w = [[0, 1, 2], [3, 4, 5]].
-static void archive(const char* path) {
+static void archive(const char* path, bool mapped) {
   Tensor w;
   {
-    const Archive file(path);
+    const Archive file(path, mapped);
     HOLDS(file.size() == 1 && file.name(0) == "w");
     w = file.tensor("w");
   }
@@ -74,7 +74,8 @@ int main(int count, char** arguments) try {
   tensors();
   operators_by_name();
   errors();
-  archive(arguments[1]);
+  archive(arguments[1], false);
+  archive(arguments[1], true);
   std::printf("all of it holds\n");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

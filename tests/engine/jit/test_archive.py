@@ -26,8 +26,9 @@ def last_error() -> str:
 
 
 @contextmanager
-def opened(path: Any) -> Iterator[int]:
-    archive = lib.uh_archive_open(os.fsencode(path))
+def opened(path: Any, mapped: bool = False) -> Iterator[int]:
+    open_file = lib.uh_archive_map if mapped else lib.uh_archive_open
+    archive = open_file(os.fsencode(path))
     assert archive, last_error()
     try:
         yield archive
@@ -63,11 +64,12 @@ def sample(name: str) -> engine.Tensor:
     return (engine.arange(6).view(2, 3) % 4).to(getattr(engine, name))
 
 
+@pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("name", DTYPES.split())
-def test_what_python_writes_is_read(name: str, tmp_path: Path) -> None:
+def test_what_python_writes_is_read(name: str, mapped: bool, tmp_path: Path) -> None:
     x = sample(name)
     engine.save({"x": x, "t": x.clone().t()}, tmp_path / "a")
-    with opened(tmp_path / "a") as archive:
+    with opened(tmp_path / "a", mapped) as archive:
         y, t = tensor_of(archive, "x"), tensor_of(archive, "t")
         assert b'"root"' in ffi.string(lib.uh_archive_metadata(archive, b"underhood"))
     if name == "complex128":  # Python says so in its own metadata
@@ -119,7 +121,7 @@ def test_tensors_keep_the_file_mapped_and_never_write_it(tmp_path: Path) -> None
     path = tmp_path / "a"
     write(path, {"x": engine.arange(1000.0)}, {})
     before = path.read_bytes()
-    with opened(path) as archive:
+    with opened(path, mapped=True) as archive:
         x = tensor_of(archive, "x")
         assert tensor_of(archive, "x").data_ptr() == x.data_ptr()
     assert lib.uh_storage_allocator(x._h) == 0  # the file's memory
@@ -135,6 +137,18 @@ def test_tensors_keep_the_file_mapped_and_never_write_it(tmp_path: Path) -> None
     assert f"{path} (deleted)" not in Path("/proc/self/maps").read_text()
 
 
+def test_a_file_that_becomes_shorter_is_an_error_and_no_tensor(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write(path, {"x": engine.arange(1000.0), "y": engine.ones(2)}, {})
+    with opened(path) as archive:
+        assert tensor_of(archive, "x")[999].item() == 999
+        os.truncate(path, 100)
+        place = lib.uh_archive_find(archive, b"y")
+        for _ in range(2):
+            assert lib.uh_archive_tensor(archive, place) == 0
+            assert "became shorter" in last_error()
+
+
 def test_tied_tensors_are_written_once(tmp_path: Path) -> None:
     x = engine.ones(100)
     names = write(tmp_path / "a", {"x": x, "tied": x, "part": x[:50], "alias": x.detach()}, {})
@@ -146,7 +160,7 @@ def test_tied_tensors_are_written_once(tmp_path: Path) -> None:
 def test_tensors_are_aligned_whatever_comes_before(tmp_path: Path) -> None:
     tensors = {f"{name}{i}": sample(name)[:, :i] for i in (1, 2) for name in DTYPES.split()}
     write(tmp_path / "a", tensors, {"odd": "x"})
-    with opened(tmp_path / "a") as archive:
+    with opened(tmp_path / "a", mapped=True) as archive:
         for name, tensor in tensors.items():
             made = tensor_of(archive, name)
             assert lib.uh_storage_allocator(made._h) == 0, name
@@ -184,10 +198,11 @@ def test_what_is_no_such_file_is_refused(name: str, tmp_path: Path) -> None:
         "pickle": "pickles can run any code",
     }
     path = tmp_path / name
-    assert lib.uh_archive_open(os.fsencode(path)) == 0
-    assert last_error().startswith("load: ")
-    assert wanted[name] in last_error()
-    assert str(path) in last_error()
+    for open_file in (lib.uh_archive_open, lib.uh_archive_map):
+        assert open_file(os.fsencode(path)) == 0
+        assert last_error().startswith("load: ")
+        assert wanted[name] in last_error()
+        assert str(path) in last_error()
 
 
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -70,6 +70,52 @@ def test_a_method_that_sets_an_attribute():
     assert frozen.calls == 2
 
 
+class Labelled(Scaled):
+    def __init__(self):
+        super().__init__()
+        self.name = "é\0"
+        self.drop = nn.Dropout(0.5)  # asks for its probability, and raises
+
+    def forward(self, x):
+        return self.drop(self.linear(x)) * self.factor
+
+
+def test_what_is_known_after_another_fold_is_folded():
+    frozen = jit.freeze(jit.script(Labelled().eval()))
+    assert not frozen.graph.findAllNodes("prim::If")
+    assert not frozen.graph.findAllNodes("aten::__not__")
+
+
+@pytest.mark.parametrize(
+    "preserved", [["label"], ["name"], ["linear"], ["label", "name", "linear", "factor"]]
+)
+def test_a_frozen_module_is_saved_and_loaded(preserved, tmp_path):
+    """Two methods hold the same weights, and an attribute may hold them as well: one tensor each."""
+    module = Labelled().eval()
+    frozen = jit.freeze(jit.script(module), preserved_attrs=preserved)
+    frozen.save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 20_000
+    loaded = jit.load(tmp_path / "m")
+    assert engine.equal(loaded(X), module(X))
+    if "label" in preserved:
+        assert engine.equal(loaded.label(X, offset=3), module.label(X) + 2)
+    if "name" in preserved:
+        assert loaded.name == "é\0"
+    loaded.save(tmp_path / "again")
+    assert engine.equal(jit.load(tmp_path / "again")(X), module(X))
+
+
+def test_a_model_of_the_first_version_is_loaded(tmp_path):
+    """Its constants are counted, not named."""
+    jit.freeze(jit.script(Scaled().eval())).save(tmp_path / "m")
+    whole = (tmp_path / "m").read_bytes()
+    now = b'{\\"version\\":2,\\"constants\\":[\\"CONSTANTS.c0\\",\\"CONSTANTS.c1\\"],'
+    old = b'{\\"version\\":1,\\"constants\\":2,'
+    assert now in whole
+    (tmp_path / "old").write_bytes(whole.replace(now, old + b" " * (len(now) - len(old))))
+    assert engine.equal(jit.load(tmp_path / "old")(X), jit.load(tmp_path / "m")(X))
+
+
 def test_refusals():
     with pytest.raises(RuntimeError, match="eval mode"):
         jit.freeze(jit.script(Scaled()))

@@ -117,6 +117,17 @@ def test_a_file_that_is_no_model_is_refused(name, programs, saved, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["run_c", "run_cpp"])
+def test_a_file_of_a_newer_version_is_refused(name, programs, saved, tmp_path):
+    whole = saved[0].read_bytes()
+    version = b'{\\"version\\":2,'
+    assert version in whole
+    (tmp_path / "m").write_bytes(whole.replace(version, b'{\\"version\\":3,'))
+    done = run(programs / name, tmp_path / "m", *ROW)
+    assert done.returncode == 1
+    assert f'"{tmp_path}/m" was written by a newer version of the engine' in done.stderr
+
+
+@pytest.mark.parametrize("name", ["run_c", "run_cpp"])
 def test_an_input_that_does_not_fit_is_an_error(name, programs, saved):
     done = run(programs / name, saved[0], "1", "2")
     assert done.returncode == 1

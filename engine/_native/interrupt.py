@@ -1,8 +1,9 @@
-"""Ctrl+C reaches scripted loops: the core asks now and then, and Python's handlers run while it does."""
+"""Ctrl+C reaches long native calls: the core asks now and then, and Python's handlers run while it does."""
 
 from __future__ import annotations
 
 import atexit
+from functools import cache
 from typing import Any
 
 from engine._native import ffi, lib
@@ -19,6 +20,7 @@ def uh_py_interrupted() -> int:
     return 0
 
 
+@cache
 def listen() -> None:
     """From now on, until the end of the process."""
     lib.uh_set_interrupt(lib.uh_py_interrupted)
