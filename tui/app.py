@@ -151,7 +151,7 @@ class Underhood(App[int]):
         for warning in self.settings.warnings:
             self.notify(warning, title="Settings", severity="warning", markup=False)
 
-    def notify(self, message: str, **options: Any) -> None:  # type: ignore[override]
+    def notify(self, message: str, **options: Any) -> None:
         """Show a message, cleaned: it may quote a recording or a file name."""
         super().notify(clean_lines(message), **options)
 

@@ -66,7 +66,11 @@ def _python() -> Iterator[Finding]:
 
 def _engine() -> Iterator[Finding]:
     done = subprocess.run(
-        [sys.executable, "-P", "-c", ENGINE], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-P", "-c", ENGINE],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

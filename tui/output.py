@@ -31,5 +31,5 @@ def json_text(value: Any, indent: int | None = 1) -> str:
 class Parser(argparse.ArgumentParser):
     """An argument parser whose messages, which quote the command line, are clean."""
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         super()._print_message(clean_lines(message), file)

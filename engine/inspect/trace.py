@@ -32,11 +32,11 @@ COLUMNS = {
 """The columns of each table, and which of them is its primary key (1)."""
 # A file may be made to unpack to far more than a recording: bounds on what we allocate for it.
 # Recordings unpack to about 20 times their size, their values (mostly zeros, say) to 100 times.
-MAX_SEGMENT_EVENTS = 1 << 20
-MAX_SEGMENT_BLOBS = 256 << 20
-MAX_UNPACKED = 64 << 20  # bytes, of a file of any size; and for each byte of it:
-MAX_UNPACKED_PER_BYTE = 32
-MAX_BLOBS = 2 << 30  # bytes of blobs, one segment after the other
+MAX_SEGMENT_EVENTS = 1 << 18
+MAX_SEGMENT_BLOBS = 96 << 20  # the recorder's ring holds 64 MB of them
+MAX_UNPACKED = 16 << 20  # bytes, of a file of any size; and for each byte of it:
+MAX_UNPACKED_PER_BYTE = 25
+MAX_BLOBS = 1 << 30  # bytes of blobs, one segment after the other
 MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
 _CACHED = 64 << 20  # bytes of unpacked blobs kept
 PATIENCE = (

@@ -234,7 +234,7 @@ def test_a_number_in_the_tables_of_the_file_that_is_none(recorded: bytes, tmp_pa
     path.write_bytes(recorded)
     with closing(sqlite3.connect(path)) as database:
         database.execute("DROP TABLE sources")
-        database.execute("CREATE TABLE sources(file, path TEXT, text TEXT)")
+        database.execute("CREATE TABLE sources(file TEXT PRIMARY KEY, path TEXT, text TEXT)")
         database.execute("INSERT INTO sources VALUES (NULL, 'program.py', '')")
         database.commit()
     assert "a source has the number None" in Trace.open(path).warning

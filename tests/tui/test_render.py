@@ -47,7 +47,7 @@ def test_a_cell_knows_what_it_stands_for():
     assert [picture.target_at(x, 0) for x in (7, 8, 9, 10)] == [None, target, target, None]
 
 
-@pytest.mark.parametrize("text", ["abc", "日本語", "e\u0301a", "a日b", "x\u200by", "😀!"])
+@pytest.mark.parametrize("text", ["abc", "日本語", "e\u0301a", "a日b", "😀!"])
 def test_widths_are_those_of_the_terminal(text):
     assert cells(text) == cell_len(text)
 
