@@ -307,11 +307,9 @@ def _how_it_ended(code: int) -> str:
 def record_here(options: argparse.Namespace) -> tuple[Path, int]:
     """Record the program with this terminal's own stdin and stdout."""
     words = options.program
-    module = words[1:2] if words[:1] == ["-m"] else []
-    if not words or (words[0] == "-m" and not module):
+    named = words[:1] in (["-m"], ["-c"])
+    if not words[named:]:
         raise Failure("which program? For example: underhood record script.py")
-    name = module[0] if module else words[0]
-    arguments = words[2:] if module else words[1:]
     import sqlite3
 
     from engine.inspect.recorder import new_trace_path, record_program
@@ -320,8 +318,8 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
     budget = {} if options.values_budget is None else {"budget": options.values_budget}
     try:
         if not options.output:
-            path = new_trace_path(name)
-        return path, record_program([name, *arguments], path, module=bool(module), **budget)
+            path = new_trace_path("command" if words[0] == "-c" else words[named])
+        return path, record_program(words, path, **budget)
     except (OSError, sqlite3.Error) as error:  # the trace cannot be made there
         raise Failure(f"cannot write a trace: {error}") from None
 

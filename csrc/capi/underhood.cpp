@@ -9,6 +9,7 @@
 #include "autograd/registration.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
+#include "events/ring.h"
 #include "generated/ops.h"
 #include "memory/shared_bytes.h"
 #include "ops/kernel/isa.h"
@@ -340,6 +341,8 @@ int uh_record_open(int fd, uint64_t value_budget) {
   });
 }
 void uh_record_close(void) { events::close(); }
+void* uh_record_header(void) { return events::ring_header(); }
+void uh_record_release(void) { events::release_ring(); }
 int uh_recording(void) { return static_cast<int>(events::g_mode.load()); }
 uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) {
   return events::emit(static_cast<events::Kind>(kind), a, b, c, d, e, static_cast<uint16_t>(flags));

@@ -1,13 +1,14 @@
 #include "events/recorder.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -30,6 +31,10 @@ namespace {
 
 constexpr uint64_t kLeastBlob =
     64;  // a quarter of it, with its length, finds room wherever it begins
+constexpr uint64_t kHeartbeatLate = 1'000'000'000;
+constexpr uint64_t kPatienceStopped = 2'000'000'000;
+constexpr uint64_t kPatience = 30'000'000'000;
+constexpr uint64_t kLookNs = 20'000'000;  // how often a thread that waits looks after the writer
 constexpr int64_t kWholeBytes = 4096;
 constexpr int64_t kSampleElements = 64;
 
@@ -57,6 +62,7 @@ class SpinLock {
 // stays where it is. What else depends on it is read, and changed, under the locks.
 struct Ring {
   std::atomic<RingHeader*> header{nullptr};
+  RingHeader* closed = nullptr;  // the last one, once it is closed
   Record* records = nullptr;
   std::byte* blobs = nullptr;
   size_t mapped = 0;
@@ -119,17 +125,29 @@ uint32_t thread_number() {
   return number;
 }
 
-// The writer is gone when its heartbeat is old and no process answers to its pid. A writer that is
-// our own child answers even when it is dead, until somebody waits for it; so it is asked for
-// without being waited for (its owner in Python still wants its exit code).
-bool writer_gone(const RingHeader& h) {
-  if (now_ns() - h.heartbeat_ns.load() < 1000000000ull) return false;
-  const auto pid = static_cast<pid_t>(h.writer_pid.load());
-  siginfo_t ended{};
-  if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0) {
-    return ended.si_pid == pid;
-  }
-  return kill(pid, 0) != 0 && errno == ESRCH;
+// The letter that Linux has for the state of a process (proc(5)); 0 when there is no such process, '?'
+// where the system does not say.
+char process_state(pid_t pid) {
+  const int fd = ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return kill(pid, 0) != 0 && errno == ESRCH ? 0 : '?';
+  char text[512];
+  const ssize_t n = read(fd, text, sizeof text);
+  ::close(fd);
+  const std::string_view stat(text, n > 0 ? static_cast<size_t>(n) : 0);
+  const size_t name_end = stat.rfind(") ");  // the name may hold anything, brackets too
+  return name_end == std::string_view::npos ? 0 : stat[name_end + 2];
+}
+
+// How a wait for room ends without room: a writer that is dead (reaped or not) is not waited for, one
+// that is stopped for a short while only, and one that does nothing for kPatience neither.
+// `waited` counts this thread's own waiting while the heartbeat stood still, so that a program and a
+// writer that were stopped together (ctrl+z) go on together.
+RingEnd writer_end(const RingHeader& h, uint64_t waited) {
+  if (now_ns() - h.heartbeat_ns.load() < kHeartbeatLate) return RingEnd::kNone;
+  const char state = process_state(static_cast<pid_t>(h.writer_pid.load()));
+  if (state == 0 || state == 'Z' || state == 'X') return RingEnd::kWriterDead;
+  const bool stopped = state == 'T' || state == 't';
+  return waited > (stopped ? kPatienceStopped : kPatience) ? RingEnd::kWriterSilent : RingEnd::kNone;
 }
 
 struct Wanted {
@@ -188,11 +206,22 @@ uint64_t commit(const Wanted& w) {
   if (try_commit(r, w, thread, number)) [[likely]]
     return number;
   const uint64_t began = now_ns();
+  uint64_t heartbeat = header->heartbeat_ns.load();
+  uint64_t before = began, waited = 0, looked = 0;
   while (on() && !try_commit(r, w, thread, number)) {
     const timespec pause{0, 50000};
     nanosleep(&pause, nullptr);
-    if (writer_gone(*header)) {
+    const uint64_t now = now_ns();
+    waited += std::min(now - before, kLookNs);  // more than that: this process was stopped
+    before = now;
+    if (waited < looked + kLookNs) continue;
+    looked = waited;
+    if (const uint64_t beat = header->heartbeat_ns.load(); beat != heartbeat) {
+      heartbeat = beat;
+      waited = looked = 0;
+    } else if (const RingEnd end = writer_end(*header, waited); end != RingEnd::kNone) {
       header->lost.fetch_add(1);
+      header->end = static_cast<uint64_t>(end);
       g_mode.store(0);
     }
   }
@@ -200,8 +229,20 @@ uint64_t commit(const Wanted& w) {
   return number;
 }
 
-// A forked child shares the mapping: two programs must not write one trace.
-void stop_in_child() { g_mode.store(0); }
+// Around a fork nothing is being written, so the child's locks are free. The child shares the mapping,
+// and two programs must not write one trace: it records nothing.
+void before_fork() {
+  ring().strings_lock.lock();
+  ring().lock.lock();
+}
+void after_fork() {
+  ring().lock.unlock();
+  ring().strings_lock.unlock();
+}
+void stop_in_child() {
+  after_fork();
+  g_mode.store(0);
+}
 
 // Note [Sampled values]: this head stands before every step-th element of a span that is not kept
 // whole. engine/inspect/history/values.py reads it.
@@ -276,7 +317,7 @@ void open(int fd, uint64_t value_budget) {
          " is not a ring: wrong magic or size");
   }
   static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, stop_in_child); });
+  std::call_once(once, [] { pthread_atfork(before_fork, after_fork, stop_in_child); });
   Ring& r = ring();
   std::lock_guard strings(r.strings_lock);
   std::lock_guard guard(r.lock);
@@ -305,6 +346,20 @@ void close() {
   header->state = 2;
   // The mapping stays: a thread that passed on() just before may still be writing its record.
   r.header = nullptr;
+  r.closed = header;
+}
+
+RingHeader* ring_header() {
+  Ring& r = ring();
+  RingHeader* open = r.header.load();
+  return open ? open : r.closed;
+}
+
+void release_ring() {
+  Ring& r = ring();
+  std::lock_guard guard(r.lock);
+  if (r.header.load() || !r.closed) return;
+  madvise(reinterpret_cast<std::byte*>(r.closed) + kHeaderBytes, r.mapped - kHeaderBytes, MADV_REMOVE);
 }
 
 uint64_t emit(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, uint16_t flags) {

@@ -30,7 +30,18 @@ struct RingHeader {
   std::atomic<uint64_t> waited_ns;  // how long the program waited for room
   std::atomic<uint64_t> lost;       // events dropped because the writer vanished
   std::atomic<uint64_t> mode;       // kLines | kValues
+  std::atomic<uint64_t> values_budget;
+  std::atomic<uint64_t> end;        // RingEnd
 };
-static_assert(sizeof(RingHeader) <= kHeaderBytes);
+static_assert(sizeof(RingHeader) <= kHeaderBytes / 2);  // the other half holds the writer's last words
+
+// Why the program stopped recording before its own end.
+enum class RingEnd : uint64_t { kNone, kWriterDead, kWriterSilent };
+
+// The header of the ring that is open, or else was open last; NULL when none ever was.
+RingHeader* ring_header();
+
+// Gives the memory of the closed ring back to the system. To be called once its writer has ended.
+void release_ring();
 
 }  // namespace uh::events

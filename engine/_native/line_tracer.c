@@ -353,7 +353,7 @@ int uh_trace_begin(uintptr_t tensor_type, uintptr_t file_of) {
   ++g_recording;
   g_last_frame = 0;
   g_next_module = 0;
-  memset(g_counted, 0, sizeof g_counted);
+  forget_counted();
   g_tensor_type_name = 0;
   for (int i = 0; i < kMaxModules && g_modules[i]; ++i) {
     scope_free(g_modules[i]);

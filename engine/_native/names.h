@@ -158,8 +158,12 @@ static size_t short_text(PyObject *value, Class cls, char *out) {
 
 // ---- OBJECT: the header of a tensor's Python object, whenever its reference count changed
 
-enum { kCounted = 4096, kPending = 64 };
-static struct { int64_t tensor; Py_ssize_t count; } g_counted[kCounted];
+enum { kPending = 64, kLeastCounted = 4096, kRecentLines = 1024 };
+typedef struct { int64_t tensor; Py_ssize_t count; uint64_t line; } Counted;
+static Counted *g_counted;       // a hash table: what was last told of each tensor's count, and when it was
+static size_t g_room_counted;    // looked at; a power of two, or 0
+static size_t g_n_counted;
+static uint64_t g_line;          // lines compared so far
 static struct { PyObject *object; int64_t tensor; } g_pending[kPending];
 static int g_n_pending;
 static int64_t g_tensor_type_name;  // string id, 0 = not asked yet in this recording
@@ -171,8 +175,7 @@ static int64_t type_name(PyTypeObject *type) {
   return name;
 }
 
-// Told after the names, so that the count and the names that make it up agree from then on.
-static void tell_objects(void) {
+static void flush_objects(void) {
   for (int i = 0; i < g_n_pending; ++i) {
     PyObject *object = g_pending[i].object;
     const Py_ssize_t size = Py_TYPE(object)->tp_basicsize;
@@ -182,13 +185,54 @@ static void tell_objects(void) {
   g_n_pending = 0;
 }
 
+// Told after the names, so that the count and the names that make it up agree from then on.
+static void tell_objects(void) {
+  flush_objects();
+  ++g_line;
+}
+
+// The entry of a tensor, or the free one where it belongs.
+static Counted *find_counted(Counted *table, size_t room, int64_t tensor) {
+  size_t slot = (size_t)(((uint64_t)tensor * 0x9E3779B97F4A7C15ull) >> 32) & (room - 1);
+  while (table[slot].tensor && table[slot].tensor != tensor) slot = (slot + 1) & (room - 1);
+  return &table[slot];
+}
+
+static void forget_counted(void) {
+  free(g_counted);
+  g_counted = NULL;
+  g_room_counted = g_n_counted = 0;
+}
+
+// A table with room for twice the tensors that were looked at lately; the others are forgotten, and at
+// worst told once more. 0 when there is no memory.
+static int renew_counted(void) {
+  size_t recent = 0, room = kLeastCounted;
+  for (size_t i = 0; i < g_room_counted; ++i) recent += g_counted[i].tensor && g_counted[i].line + kRecentLines >= g_line;
+  while (room < 4 * recent) room *= 2;
+  Counted *fresh = calloc(room, sizeof *fresh);
+  for (size_t i = 0; fresh && i < g_room_counted; ++i) {
+    if (!g_counted[i].tensor || g_counted[i].line + kRecentLines < g_line) continue;
+    *find_counted(fresh, room, g_counted[i].tensor) = g_counted[i];
+  }
+  forget_counted();
+  if (!fresh) return 0;
+  g_counted = fresh;
+  g_room_counted = room;
+  g_n_counted = recent;
+  return 1;
+}
+
 static void note_object(PyObject *object, int64_t tensor) {
   const Py_ssize_t count = Py_REFCNT(object);
-  const size_t slot = (size_t)tensor % kCounted;
-  if (g_counted[slot].tensor == tensor && g_counted[slot].count == count) return;
-  g_counted[slot].tensor = tensor;
-  g_counted[slot].count = count;
-  if (g_n_pending == kPending) tell_objects();
+  if (2 * g_n_counted >= g_room_counted && !renew_counted()) return;
+  Counted *entry = find_counted(g_counted, g_room_counted, tensor);
+  entry->line = g_line;
+  if (entry->tensor == tensor && entry->count == count) return;
+  g_n_counted += !entry->tensor;
+  entry->tensor = tensor;
+  entry->count = count;
+  if (g_n_pending == kPending) flush_objects();
   g_pending[g_n_pending].object = object;
   g_pending[g_n_pending++].tensor = tensor;
 }

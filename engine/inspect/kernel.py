@@ -30,7 +30,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from engine.inspect import producer, tracer
-from engine.inspect.ring import Ring
+from engine.inspect.ring import Ring, raised
 
 
 def is_incomplete(text: str) -> bool:
@@ -126,40 +126,51 @@ def main(arguments: list[str] | None = None) -> None:
     for option in ("--ring", "--requests", "--replies"):
         parser.add_argument(option, type=int, required=True)
     options = parser.parse_args(arguments)
-    for fd in vars(options).values():
-        os.set_inheritable(fd, False)
+    os.set_inheritable(options.ring, False)
+    pipes = [raised(fd) for fd in (options.requests, options.replies)]  # not inherited either
     sys.argv[:] = [""]
     sys.path.insert(0, "")
     running = producer.start(Ring(options.ring), ["<playground>"])
+    # The user's code may close these numbers, and open others in their place: we never close them.
+    requests = open(pipes[0], encoding="utf-8", closefd=False)
+    replies = open(pipes[1], "w", closefd=False)
     code = 0
-    with (
-        open(options.requests, encoding="utf-8") as requests,
-        open(options.replies, "w") as replies,
-    ):
+    here = os.getpid()
 
-        def reply(number: int, message: dict[str, str]) -> None:
+    def reply(number: int, message: dict[str, str]) -> None:
+        if os.getpid() == here:  # a fork of this process answers nothing
             replies.write(json.dumps({"id": number, **message}) + "\n")
             replies.flush()
 
-        request: dict[str, Any] = {"id": 0}
-        kernel = Kernel(lambda: reply(request["id"], {"kind": "interrupted"}))
-        signal.signal(signal.SIGINT, kernel.interrupt)
-        reply(0, {"kind": "ready"})
-        for line in requests:
-            request = json.loads(line)
-            try:
-                messages = kernel.answer(request["code"])
-            except SystemExit as ending:
-                code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
-                break
-            except KeyboardInterrupt:  # it came just as the code had ended
-                messages = []
-            sys.stdout.flush()
-            sys.stderr.flush()
-            for message in [*messages, {"kind": "done"}]:
-                reply(request["id"], message)
+    request: dict[str, Any] = {"id": 0}
+    kernel = Kernel(lambda: reply(request["id"], {"kind": "interrupted"}))
+    signal.signal(signal.SIGINT, kernel.interrupt)
+    reply(0, {"kind": "ready"})
+    for line in requests:
+        request = json.loads(line)
+        try:
+            messages = kernel.answer(request["code"])
+        except SystemExit as ending:
+            code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+            break
+        except KeyboardInterrupt:  # it came just as the code had ended
+            messages = []
+        if os.getpid() != here:
+            code = _end_of_fork(messages)
+            break
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for message in [*messages, {"kind": "done"}]:
+            reply(request["id"], message)
     running.stop(code)
     sys.exit(code)
+
+
+def _end_of_fork(messages: list[dict[str, str]]) -> int:
+    """A fork ends where the line that made it ends, as a program does at its last line."""
+    errors = [message["text"] for message in messages if message["kind"] == "error"]
+    sys.stderr.write("".join(errors))
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

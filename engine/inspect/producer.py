@@ -1,6 +1,7 @@
 """The recorded process's side: start writing events into a ring, stop again.
 
-Kept small, because the user's program finds it in `sys.modules`.
+Kept small, because the user's program finds it in `sys.modules`. While it records, nothing of ours
+holds a descriptor: the ring is mapped, and its file closed.
 """
 
 from __future__ import annotations
@@ -8,56 +9,62 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 
 from engine._generated.event_kinds import PROGRAM_BEGIN, PROGRAM_END
-from engine._native import lib
+from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.inspect import tracer
-from engine.inspect.ring import MODE_LINES, Ring, alive
+from engine.inspect.ring import HEADER_BYTES, MODE_LINES, SILENT, Header, Ring, alive
 
 
-@dataclass
 class Producer:
     """A recording of this process that is under way; `stop()` ends it, once."""
 
-    ring: Ring
-    lines: bool
-    pid: int
-    parent: int
-    stopped: bool = False
+    def __init__(self, lines: bool) -> None:
+        self.header = Header(memoryview(ffi.buffer(lib.uh_record_header(), HEADER_BYTES)))
+        self.lines = lines
+        self.pid = os.getpid()
+        self.stopped = False
 
-    def stop(self, exit_code: int) -> str:
-        """Ends the recording; returns what has to be said about it, "" when all went well."""
+    def stop(self, exit_code: int | None) -> str:
+        """Ends the recording; returns what has to be said about it, "" when all went well.
+
+        Without an exit code it is left to the writer to find out how the program ended.
+        """
         if self.stopped or os.getpid() != self.pid:  # a forked child is not what is recorded
             return ""
         self.stopped = True
         if self.lines:
             tracer.uninstall()
-        lib.uh_emit(PROGRAM_END, 0, exit_code, 0, 0, 0, 0)
+        if exit_code is not None:
+            lib.uh_emit(PROGRAM_END, 0, exit_code, 0, 0, 0, 0)
         lib.uh_record_close()
-        stops = self.ring["lost"] or self._writer_gone()
-        self.ring.close()
-        if stops:
-            return "the recorder process ended; the recording stops there, the program went on"
-        return ""
+        return why_it_stopped(self.header)
 
-    def _writer_gone(self) -> bool:
-        """Whether nobody is left who could carry the last events to disk."""
-        writer = self.ring["writer_pid"]
-        if writer == self.parent:
-            return os.getppid() != writer  # a dead parent's number may be taken or not reaped yet
-        return not alive(writer)
+
+def why_it_stopped(header: Header) -> str:
+    """What to say of a recording whose writer ended, or stood still, before the program ended."""
+    if header["end"] == SILENT:
+        return "the recorder process stood still; the recording stops there, the program went on"
+    if header["end"] or not alive(header["writer_pid"]):
+        return "the recorder process ended; the recording stops there, the program went on"
+    return ""
 
 
 def start(ring: Ring, argv: list[str], module: str = "") -> Producer:
-    """Begins to record this process into `ring`, according to the mode in its header."""
+    """Begins to record this process into `ring`, according to the mode in its header.
+
+    The ring is closed: from here on it is the core that has it mapped.
+    """
     lines = bool(ring["mode"] & MODE_LINES)
-    if lib.uh_record_open(ring.fd, ring["values_budget"]) != 0:
-        raise_last()
+    try:
+        if lib.uh_record_open(ring.fd, ring["values_budget"]) != 0:
+            raise_last()
+    finally:
+        ring.close()
     about = {
         "argv": argv,
-        "cwd": os.getcwd(),
+        "cwd": working_directory(),
         "module": module,
         "version": sys.version.split()[0],
     }
@@ -65,4 +72,12 @@ def start(ring: Ring, argv: list[str], module: str = "") -> Producer:
     lib.uh_emit_blob(PROGRAM_BEGIN, 0, os.getpid(), sys.hexversion, 0, 0, text, len(text))
     if lines:
         tracer.install()
-    return Producer(ring, lines, os.getpid(), os.getppid())
+    return Producer(lines)
+
+
+def working_directory() -> str:
+    """The current folder, "" when it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

@@ -14,17 +14,32 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from engine.inspect.ring import DEFAULT_VALUES_BUDGET, MODE_LINES, MODE_VALUES, Ring
+from engine._native import lib
+from engine.inspect.producer import why_it_stopped, working_directory
+from engine.inspect.ring import (
+    CLOSED,
+    DEFAULT_VALUES_BUDGET,
+    MODE_LINES,
+    MODE_VALUES,
+    PATIENCE,
+    PATIENCE_STOPPED,
+    RECORDING,
+    Header,
+    Ring,
+    process_state,
+)
 
-_CHILD = Path(__file__).with_name("child.py")
+_STARTUP = Path(__file__).with_name("startup")
+_GUARDS = ("-I", "-E", "-P", "-s", "-S")  # how we were started to be safe; the program was not
 
 
 def traces_directory() -> Path:
@@ -68,12 +83,17 @@ def check_free(path: str | Path) -> Path:
 
 def trace_meta(argv: list[str], budget: int) -> dict[str, str]:
     return {
-        "argv": json.dumps(argv),
-        "cwd": os.getcwd(),
+        "argv": json.dumps([readable(word) for word in argv]),
+        "cwd": readable(working_directory()),
         "python": sys.version.split()[0],
         "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "values_budget": str(budget),
     }
+
+
+def readable(text: str) -> str:
+    """A path or argument as text that any file can hold: bytes that are not UTF-8 show as `\\xff`."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
 
 
 def new_ring(values: bool, budget: int, lines: bool) -> Ring:
@@ -84,7 +104,8 @@ def new_ring(values: bool, budget: int, lines: bool) -> Ring:
 class ProgramRecording:
     """A program being recorded in a child process; this process is the writer.
 
-    Call `step()` at least every 20 ms until `exit_code` is set, then `close()`; `wait()` does that.
+    `argv` are the words after `python`. Call `step()` at least every 20 ms until `exit_code` is set,
+    then `close()`; `wait()` does that.
     """
 
     def __init__(
@@ -92,28 +113,42 @@ class ProgramRecording:
         argv: list[str],
         path: str | Path | None = None,
         *,
-        module: bool = False,
         values: bool = True,
         budget: int = DEFAULT_VALUES_BUDGET,
         lines: bool = True,
     ) -> None:
         from engine.inspect.writer import Writer
 
-        self.path = check_free(path) if path else new_trace_path(argv[0])
+        module = argv[1] if argv[0] == "-m" else ""
+        self.path = check_free(path) if path else new_trace_path(module or argv[0].lstrip("-"))
         self.exit_code: int | None = None
         self.events = 0
         self.problem = ""
         ring = new_ring(values, budget, lines)
-        self._writer = Writer(ring, self.path, trace_meta(argv, budget))
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-        command = [sys.executable, *flags, str(_CHILD), "--fd", str(ring.fd)]
-        command += ["-m"] * module + argv
+        shown = argv[1:] if module else argv
+        self._writer = Writer(ring, self.path, trace_meta(shown, budget))
+        details = {
+            "fd": ring.fd,
+            "pythonpath": os.environ.get("PYTHONPATH"),
+            "script": "" if argv[0].startswith("-") else os.path.abspath(argv[0]),
+            "module": module,
+        }
+        python_path = [str(_STARTUP), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(python_path),
+            "UNDERHOOD_RECORD": json.dumps(details),
+        }
+        os.set_inheritable(ring.fd, True)
         try:
-            self.process = subprocess.Popen(command, pass_fds=[ring.fd])
+            # What this process inherited the program inherits; what is ours is closed on exec.
+            self.process = subprocess.Popen(python(argv), env=environment, close_fds=False)
         except BaseException:
             self._writer.finish()
             ring.close()
             raise
+        finally:
+            os.set_inheritable(ring.fd, False)
 
     def step(self) -> int:
         """Takes over what the program has recorded since; returns how many events that was."""
@@ -128,23 +163,32 @@ class ProgramRecording:
                 self._stop_recording(error)
         self.events += taken
         if code is not None:
-            self.exit_code = 128 - code if code < 0 else code
+            self.exit_code = _shell_code(code)
         return taken
 
     def close(self) -> None:
         """Ends the trace file; to be called when the program has ended."""
+        ring = self._writer.ring
         try:
             if not self.problem:
                 self._writer.finish(self.exit_code)
+                self.problem = self._what_the_program_could_not_say()
         except (OSError, sqlite3.Error) as error:
             self._stop_recording(error)
-        if self.problem:
-            self._writer.close()
-        self._writer.ring.close()
+        self._writer.close()
+        ring.close()
+
+    def _what_the_program_could_not_say(self) -> str:
+        header = self._writer.ring.header
+        if header["state"] not in (RECORDING, CLOSED):
+            return f"nothing was recorded: {header.note or 'Python read no sitecustomize'}"
+        if header["end"] and header["state"] != CLOSED:
+            return why_it_stopped(header)
+        return ""
 
     def _stop_recording(self, error: Exception) -> None:
         """The disk is full, say: the program goes on, and the trace ends here."""
-        self.problem = f"the recording stops here: {self.path}: {error}"
+        self.problem = self._writer.give_up(error)
 
     def wait(self) -> int:
         """Records to the end of the program; returns its exit code."""
@@ -160,24 +204,23 @@ def record_program(
     argv: list[str],
     path: str | Path | None = None,
     *,
-    module: bool = False,
     values: bool = True,
     budget: int = DEFAULT_VALUES_BUDGET,
     lines: bool = True,
 ) -> int:
-    """Runs `python argv...` (`python -m argv...` for a module) as it is and records it.
+    """Runs `python argv...` as it is and records it: a script, `-m module` or `-c command`.
 
     The program has this process's stdin, stdout, stderr and working directory, and its exit code
     is returned (128 + n after signal n). The trace goes to `path`, by default to a new file in
     `traces_directory()`; a file that is there already is never overwritten (FileExistsError).
+    A script that Python cannot even open leaves no trace.
     """
-    if not module and (problem := _unusable(argv[0])):
-        print(f"{sys.executable}: {problem[1]}", file=sys.stderr)
-        return problem[0]
     with _signals_are_the_programs() as running:
-        recording = ProgramRecording(
-            argv, path, module=module, values=values, budget=budget, lines=lines
-        )
+        if not _can_begin(argv[0]):
+            process = subprocess.Popen(python(argv), close_fds=False)
+            running.append(process)
+            return _shell_code(process.wait())
+        recording = ProgramRecording(argv, path, values=values, budget=budget, lines=lines)
         running.append(recording.process)
         code = recording.wait()
     if recording.problem:
@@ -185,56 +228,84 @@ def record_program(
     return code
 
 
-def _unusable(script: str) -> tuple[int, str] | None:
-    """Python's exit code and words for a script that it cannot even begin to run."""
+def python(argv: list[str]) -> list[str]:
+    """The command that runs `python argv...` with this Python and its options."""
+    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *(word for word in options if word not in _GUARDS), *argv]
+
+
+def _can_begin(script: str) -> bool:
+    """Whether Python will get as far as running something; if not, it is Python that says why."""
+    if script.startswith("-"):
+        return True
     try:
         if os.path.isdir(script):
-            if any(
-                os.path.exists(os.path.join(script, f"__main__.{ext}")) for ext in ("py", "pyc")
-            ):
-                return None
-            return 1, f"can't find '__main__' module in {os.path.abspath(script)!r}"
+            names = ("__main__.py", "__main__.pyc")
+            return any(os.path.exists(os.path.join(script, name)) for name in names)
         with open(script, "rb"):
-            return None
-    except OSError as error:
-        where = os.path.abspath(script)
-        return 2, f"can't open file {where!r}: [Errno {error.errno}] {error.strerror}"
+            return True
+    except OSError:
+        return False
+
+
+def _shell_code(code: int) -> int:
+    """An exit code as a shell has it: 128 + n after signal n."""
+    return 128 - code if code < 0 else code
+
+
+class _Programs(list[subprocess.Popen[bytes]]):
+    """The process that signals are passed on to, and those that came before there was one."""
+
+    def __init__(self) -> None:
+        self.early: list[int] = []
+
+    def append(self, process: subprocess.Popen[bytes]) -> None:
+        super().append(process)
+        for number in self.early:
+            process.send_signal(number)
+
+    def pass_on(self, number: int, frame: FrameType | None) -> None:
+        for process in self:
+            process.send_signal(number)
+        if not self:
+            self.early.append(number)
+
+
+def _leave_it(number: int, frame: FrameType | None) -> None:
+    """The terminal sends ctrl+c to the program as well: it is for the program to act on it."""
 
 
 @contextmanager
-def _signals_are_the_programs() -> Iterator[list[subprocess.Popen[bytes]]]:
+def _signals_are_the_programs() -> Iterator[_Programs]:
     """While the program runs, ctrl+c is its business (the terminal sends it to both of us), and
-    a request to end is passed on to it. Gives the list to put the program's process in."""
-    running: list[subprocess.Popen[bytes]] = []
-
-    def ignore(number: int, frame: FrameType | None) -> None:
-        pass
-
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        for process in running:
-            process.send_signal(number)
-
-    handlers = {
-        signal.SIGINT: ignore,
-        signal.SIGQUIT: ignore,
-        signal.SIGTERM: pass_on,
-        signal.SIGHUP: pass_on,
+    what else is sent to us is passed on to it. What we were started to ignore (`nohup`) stays
+    ignored, here and in the program. Gives the list to put the program's process in."""
+    running = _Programs()
+    passed_on = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+    handlers: dict[int, Callable[[int, FrameType | None], None]] = {
+        signal.SIGINT: _leave_it,
+        signal.SIGQUIT: _leave_it,
+        **{getattr(signal, name): running.pass_on for name in passed_on},
     }
-    try:
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    except ValueError:  # only the main thread may
-        before = {}
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # no other thread may
+        for number, handler in handlers.items():
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                before[number] = signal.signal(number, handler)
     try:
         yield running
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, handler_before in before.items():
+            signal.signal(number, handler_before)
 
 
 def spawn_writer(
     ring: Ring, path: Path, producer: int, meta: dict[str, str]
 ) -> subprocess.Popen[str]:
-    """Starts a writer in a process of its own and waits until it is ready to write."""
+    """Starts a writer in a process of its own and waits until it is ready to write.
+
+    Afterwards nothing but the ring connects the two; a writer that fails leaves a note there.
+    """
     command = [sys.executable, "-P", "-m", "engine.inspect.writer", "--fd", str(ring.fd)]
     command += ["--path", str(path), "--producer", str(producer)]
     for key, value in meta.items():
@@ -244,17 +315,36 @@ def spawn_writer(
         pass_fds=[ring.fd],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
         text=True,
+        errors="replace",
     )
     assert process.stdout
-    assert process.stderr
-    if process.stdout.readline() != "ready\n":
-        reason = process.stderr.read().strip() or f"exit code {process.wait()}"
-        process.communicate()
-        raise OSError(f"record: the writer process did not start: {reason}")
+    with process.stdout as said:
+        if said.readline() != "ready\n":
+            process.wait()
+            reason = ring.header.note or f"exit code {process.returncode}"
+            raise OSError(f"record: the writer process did not start: {reason}")
+    process.stdout = None
     return process
+
+
+def await_writer(process: subprocess.Popen[str], header: Header) -> str:
+    """Waits until the writer has ended; says why the trace is not whole, if it is not."""
+    heartbeat, waited = header["heartbeat"], 0.0
+    while process.poll() is None:
+        time.sleep(0.005)
+        waited += 0.005
+        if header["heartbeat"] != heartbeat:
+            heartbeat, waited = header["heartbeat"], 0.0
+        elif waited > (PATIENCE_STOPPED if process_state(process.pid) in "Tt" else PATIENCE):
+            process.kill()
+            process.wait()
+            return "the writer process stood still; the recording stops there"
+    if process.returncode == 0:
+        return ""
+    return header.note or f"the writer process failed: exit code {process.returncode}"
 
 
 class record:
@@ -283,8 +373,7 @@ class record:
             self._producer = producer.start(self._ring, sys.argv)
         except BaseException:
             self._process.terminate()
-            self._process.communicate()
-            self._ring.close()
+            self._process.wait()
             raise
         return self
 
@@ -300,9 +389,7 @@ class record:
         trace: TracebackType | None,
     ) -> None:
         problem = self._producer.stop(0 if error is None else 1)
-        _, said = self._process.communicate()
-        if self._process.returncode != 0:
-            last = said.strip().splitlines()[-1:] or [f"exit code {self._process.returncode}"]
-            problem = f"the writer process failed: {last[0]}"
+        problem = await_writer(self._process, self._producer.header) or problem
+        lib.uh_record_release()
         if problem:
             print(f"underhood: {self.path}: {problem}", file=sys.stderr)

@@ -12,9 +12,9 @@ the tails, and each reads the other's: that is the whole protocol.
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
-import tempfile
 import time
 from typing import Final
 
@@ -26,6 +26,8 @@ TRUNCATED: Final = 1
 
 RECORDING: Final = 1
 CLOSED: Final = 2
+
+SILENT: Final = 2  # of `end`: the writer was there, and did nothing for too long
 
 MODE_LINES: Final = 1
 MODE_VALUES: Final = 2
@@ -49,11 +51,49 @@ FIELDS: Final = {
     "lost": 12,
     "mode": 13,
     "values_budget": 14,
+    "end": 15,
 }
+NOTE_AT: Final = HEADER_BYTES // 2
+"""Where the writer leaves its last words: a u64 length, then UTF-8."""
+PATIENCE: Final = 30.0  # seconds to wait for a writer that shows no sign of life
+PATIENCE_STOPPED: Final = 2.0  # and for one that was stopped (SIGSTOP)
+_HIGH: Final = 200  # descriptors from here on are seldom a program's own
 
 
 class RingError(Exception):
     """The file behind a descriptor is not a ring, or is one that cannot be used."""
+
+
+class Header:
+    """The first page of a ring: its fields by name, and the writer's note."""
+
+    def __init__(self, page: memoryview) -> None:
+        self._bytes = page.cast("B")[:HEADER_BYTES]
+        self._fields = self._bytes.cast("Q")
+
+    def __getitem__(self, field: str) -> int:
+        return self._fields[FIELDS[field]]
+
+    def __setitem__(self, field: str, value: int) -> None:
+        self._fields[FIELDS[field]] = value
+
+    @property
+    def note(self) -> str:
+        """Why the writer ended before the program, if it could still say so."""
+        start = NOTE_AT + 8
+        size = min(self._fields[NOTE_AT // 8], HEADER_BYTES - start)
+        return bytes(self._bytes[start : start + size]).decode("utf-8", "replace")
+
+    @note.setter
+    def note(self, text: str) -> None:
+        start = NOTE_AT + 8
+        data = text.encode("utf-8", "replace")[: HEADER_BYTES - start]
+        self._bytes[start : start + len(data)] = data
+        self._fields[NOTE_AT // 8] = len(data)
+
+    def release(self) -> None:
+        self._fields.release()
+        self._bytes.release()
 
 
 class Ring:
@@ -68,7 +108,7 @@ class Ring:
             raise RingError(f"file descriptor {fd} has {size} bytes; a ring has {HEADER_BYTES}+")
         self.fd = fd
         self.memory = mmap.mmap(fd, size)
-        self._header = memoryview(self.memory)[:HEADER_BYTES].cast("Q")
+        self.header = Header(memoryview(self.memory))
         self.capacity_records = self["capacity_records"]
         self.capacity_blob = self["capacity_blob"]
         self.blob_start = HEADER_BYTES + self.capacity_records * RECORD_BYTES
@@ -93,21 +133,21 @@ class Ring:
         fd = _anonymous_file()
         os.ftruncate(fd, HEADER_BYTES + records * RECORD_BYTES + blob)
         with mmap.mmap(fd, HEADER_BYTES) as memory:
-            header = memoryview(memory).cast("Q")
-            header[FIELDS["capacity_records"]] = records
-            header[FIELDS["capacity_blob"]] = blob
-            header[FIELDS["mode"]] = mode
-            header[FIELDS["values_budget"]] = values_budget
-            header[FIELDS["heartbeat"]] = time.monotonic_ns()
-            header[FIELDS["magic"]] = MAGIC
+            header = Header(memoryview(memory))
+            header["capacity_records"] = records
+            header["capacity_blob"] = blob
+            header["mode"] = mode
+            header["values_budget"] = values_budget
+            header["heartbeat"] = time.monotonic_ns()
+            header["magic"] = MAGIC
             header.release()
         return cls(fd)
 
     def __getitem__(self, field: str) -> int:
-        return self._header[FIELDS[field]]
+        return self.header[field]
 
     def __setitem__(self, field: str, value: int) -> None:
-        self._header[FIELDS[field]] = value
+        self.header[field] = value
 
     @property
     def pending(self) -> int:
@@ -116,26 +156,53 @@ class Ring:
 
     def close(self) -> None:
         """Unmaps the ring and closes its descriptor; nothing may view the memory any more."""
-        self._header.release()
+        self.header.release()
         self.memory.close()
         os.close(self.fd)
 
 
-def alive(pid: int) -> bool:
-    """Whether a process with this id exists (as far as we may know)."""
+def process_state(pid: int) -> str:
+    """The letter that Linux has for the state of a process (proc(5)): "Z" is dead and not yet reaped.
+
+    "" when there is no such process, "?" where the system does not say.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            return stream.read().rpartition(b") ")[2][:1].decode()
+    except OSError:
+        pass
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return False
+        return ""
     except PermissionError:
         pass
-    return True
+    return "?"
+
+
+def alive(pid: int) -> bool:
+    """Whether a process with this id still runs (as far as we may know)."""
+    return process_state(pid) not in ("", "Z", "X")
+
+
+def raised(fd: int) -> int:
+    """The same open file under a high number, which no program expects to be its own."""
+    for lowest in (_HIGH, 3):
+        try:
+            high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest)
+        except OSError:  # the limit on descriptors is lower
+            continue
+        os.close(fd)
+        return high
+    return fd
 
 
 def _anonymous_file() -> int:
     """A file without a name: memory where the system has memfd, else an unlinked temporary file."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("underhood-ring", os.MFD_CLOEXEC)
+        return raised(os.memfd_create("underhood-ring", os.MFD_CLOEXEC))
+    import tempfile
+
     fd, path = tempfile.mkstemp(prefix="underhood-ring-")
     os.unlink(path)
-    return fd
+    return raised(fd)

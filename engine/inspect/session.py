@@ -16,7 +16,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.inspect.recorder import check_free, new_ring, new_trace_path, spawn_writer, trace_meta
+from engine.inspect.producer import why_it_stopped
+from engine.inspect.recorder import (
+    await_writer,
+    check_free,
+    new_ring,
+    new_trace_path,
+    spawn_writer,
+    trace_meta,
+)
 from engine.inspect.ring import DEFAULT_VALUES_BUDGET
 
 LINE_EVENTS = 500_000
@@ -72,7 +80,7 @@ class Session:
         self.exit_code = None
         self._unanswered.clear()
         self._partial = self._outgoing = b""
-        self.paused, self._unheard = False, 0.0
+        self.paused, self._unheard, self._stopped = False, 0.0, False
         ring = new_ring(values=True, budget=self._budget, lines=True)
         requests, self._to_kernel = os.pipe()
         self._from_kernel, replies = os.pipe()
@@ -146,7 +154,6 @@ class Session:
             return []
         self._write_frames()
         code = self._kernel.poll()
-        self._writer.poll()  # taken note of, a dead writer is gone: the kernel need not wait for it
         frames = self._read_frames()
         if any(reply.kind == "interrupted" for reply in frames):
             self._unheard = 0.0
@@ -159,7 +166,16 @@ class Session:
             replies.append(Reply(0, "died", _how_it_ended(code)))
             self._clean_up(128 - code if code < 0 else code)
             return replies
-        return replies + self._watch()
+        return replies + self._watch_writer() + self._watch()
+
+    def _watch_writer(self) -> list[Reply]:
+        """Says once that the recording has stopped while the kernel goes on."""
+        header = self._ring.header
+        if self._stopped or (self._writer.poll() is None and not header["end"]):
+            return []
+        self._stopped = True
+        said = header.note or why_it_stopped(header)
+        return [Reply(self._requests, "stderr", f"underhood: {said}\n")]
 
     def _watch(self) -> list[Reply]:
         """Looks after the line that runs: whether it heard that it is to stop, and how much it records."""
@@ -254,7 +270,7 @@ class Session:
         self.exit_code = exit_code
         self._unanswered.clear()
         self.paused = False
-        self._writer.communicate()
+        await_writer(self._writer, self._ring.header)
         self._ring.close()
         assert self._kernel.stdout
         assert self._kernel.stderr

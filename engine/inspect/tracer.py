@@ -52,7 +52,8 @@ def uninstall() -> None:
 
 def _begin_in_thread(frame: FrameType, event: str, argument: object) -> None:
     """A new thread's first trace function: puts the C tracer in its own place."""
-    lib.uh_trace_thread()
+    if lib.uh_trace_thread() != 0:  # the recording is over, or this is a forked child
+        sys.settrace(None)
 
 
 def claim(path: str) -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 import zlib
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -23,13 +23,13 @@ import numpy as np
 
 from engine._generated.event_kinds import PROGRAM_END, SOURCE, STRING
 from engine.inspect.events import RECORD
-from engine.inspect.ring import CLOSED, HAS_BLOB, HEADER_BYTES, RECORD_BYTES, Ring, alive
+from engine.inspect.ring import CLOSED, HAS_BLOB, HEADER_BYTES, RECORD_BYTES, Ring, alive, raised
 
 APPLICATION_ID: Final = 0x55485431  # 'UHT1'
 USER_VERSION: Final = 1
 POLL_SECONDS: Final = 0.02
 SEGMENT_RECORDS: Final = 1 << 16
-MOST_WAITING: Final = 512 << 20  # bytes copied out of the ring and not packed yet
+MOST_WAITING: Final = 48 << 20  # bytes copied out of the ring and not packed yet
 
 _SCHEMA: Final = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT);
@@ -41,23 +41,30 @@ CREATE TABLE sources(file INTEGER PRIMARY KEY, path TEXT, text TEXT);
 
 
 class TraceFile:
-    """A trace that is being written."""
+    """A trace that is being written.
+
+    Each transaction is folded into the one file at once. Before it begins, the file is given the room
+    that it will need: so a disk that fills up is noticed while everything written so far is in place,
+    and the trace is one file all the same.
+    """
 
     def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
         # The file itself is made first, exclusively: a trace is never overwritten. Only its owner may
-        # read it (SQLite's log takes its mode): it holds a program's source and values.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        # read it (SQLite's log takes its mode): it holds a program's source and values. The descriptor
+        # is closed after the database, whose locks on the file would end with it.
+        self._fd = raised(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         run = self._db.execute
         run("PRAGMA journal_mode=WAL")
         run("PRAGMA synchronous=OFF")
+        run("PRAGMA wal_autocheckpoint=1")
         run("BEGIN IMMEDIATE")
         run(f"PRAGMA application_id={APPLICATION_ID}")
         run(f"PRAGMA user_version={USER_VERSION}")
         for statement in _SCHEMA.split(";\n")[:-1]:
             run(statement)
         run("COMMIT")
-        self._texts: dict[int, str] = {}
         self.end = 0
         self.last = np.zeros((), RECORD)
 
@@ -75,32 +82,61 @@ class TraceFile:
             zlib.compress(byte_planes(events).tobytes(), 1),
             zlib.compress(blobs, 1),
         )
+        texts = list(_texts(events, blobs))
+        self._make_room(len(row[4]) + len(row[5]) + sum(len(text) + 32 for _, _, text in texts))
         self._db.execute("BEGIN")
-        self._db.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?)", row)
-        self._add_texts(events, blobs)
-        self._db.execute("COMMIT")
+        try:
+            self._db.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?)", row)
+            for kind, number, raw in texts:
+                text = raw.decode("utf-8", "replace")
+                if kind == STRING:
+                    self._db.execute("INSERT OR REPLACE INTO strings VALUES(?, ?)", (number, text))
+                    continue
+                path = "SELECT coalesce((SELECT text FROM strings WHERE id = ?1), '')"
+                self._db.execute(f"INSERT OR REPLACE INTO sources VALUES(?1, ({path}), ?2)", (number, text))
+            self._db.execute("COMMIT")
+        except sqlite3.Error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
         self.last = events[-1].copy()
         self.end = first + count
 
-    def _add_texts(self, events: np.ndarray, blobs: bytes) -> None:
-        named = (events["kind"] == STRING) | (events["kind"] == SOURCE)
-        for record in events[named]:
-            start = int(record["e"]) + 8
-            size = int.from_bytes(blobs[start - 8 : start], "little")
-            text = blobs[start : start + size].decode("utf-8", "replace")
-            number = int(record["a"])
-            if record["kind"] == STRING:
-                self._texts[number] = text
-                self._db.execute("INSERT OR REPLACE INTO strings VALUES(?, ?)", (number, text))
-                continue
-            path = self._texts.get(number, "")
-            self._db.execute("INSERT OR REPLACE INTO sources VALUES(?, ?, ?)", (number, path, text))
+    def _size(self) -> int:
+        """The bytes of the file when everything is folded into it."""
+        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+        (size,) = self._db.execute("PRAGMA page_size").fetchone()
+        return int(pages * size)
+
+    def _make_room(self, size: int) -> None:
+        """Takes the disk's room for another `size` bytes; raises OSError when there is none."""
+        now, needed = os.fstat(self._fd).st_size, self._size() + size + size // 16 + (1 << 16)
+        if needed > now:
+            os.posix_fallocate(self._fd, now, needed - now)
 
     def close(self) -> None:
-        """Folds the log into the one file."""
-        with suppress(sqlite3.OperationalError):  # somebody reads along: the last one folds the log
+        """Leaves the one file, with nothing beside it where that can be."""
+        # Somebody may read along: the last one folds the log. And a full disk has no room for more.
+        with suppress(sqlite3.OperationalError):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            os.ftruncate(self._fd, self._size())
             self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
+        os.close(self._fd)
+
+    @property
+    def log(self) -> Path | None:
+        """A file beside it without which it is not whole, once it is closed."""
+        log = self.path.with_name(self.path.name + "-wal")
+        return log if log.exists() and log.stat().st_size else None
+
+
+def _texts(events: np.ndarray, blobs: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """The strings and sources among the records: kind, number, text."""
+    for record in events[(events["kind"] == STRING) | (events["kind"] == SOURCE)]:
+        start = int(record["e"]) + 8
+        size = int.from_bytes(blobs[start - 8 : start], "little")
+        yield int(record["kind"]), int(record["a"]), blobs[start : start + size]
 
 
 def byte_planes(events: np.ndarray) -> np.ndarray:
@@ -129,6 +165,7 @@ class Writer:
         self._blob = memory[ring.blob_start :]
         self._waiting: deque[tuple[np.ndarray, bytes]] = deque()
         self._waiting_bytes = 0
+        self._closed = False
         ring["writer_pid"] = os.getpid()
         ring["heartbeat"] = time.monotonic_ns()
 
@@ -216,9 +253,22 @@ class Writer:
         self.file.set_meta(meta)
         self.close()
 
+    def give_up(self, error: Exception) -> str:
+        """Closes the file with what is in it, after an error; returns what to say about it. From here
+        on the program's events are thrown away, so that it goes on."""
+        self.discard()
+        self.file.close()
+        self._closed = True
+        said = f"the recording stops here: {self.file.path}: {_reason(error)}"
+        if log := self.file.log:
+            said += f"; {log} belongs to it: copy both or neither"
+        return said
+
     def close(self) -> None:
         """Closes the file as it is, and lets go of the ring."""
-        self.file.close()
+        if not self._closed:
+            self.file.close()
+        self._closed = True
         self._records = np.empty(0, RECORD)
         self._blob = np.empty(0, np.uint8)
 
@@ -231,6 +281,11 @@ class Writer:
             exit_code,
         )
         self.file.add(event, b"")
+
+
+def _reason(error: Exception) -> str:
+    """`No space left on device`, or SQLite's words."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _size(segment: tuple[np.ndarray, bytes]) -> int:
@@ -249,16 +304,17 @@ def main(arguments: list[str] | None = None) -> int:
     stop: list[int] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: stop.append(number))
+    ring = Ring(options.fd)
+    writer: Writer | None = None
     try:
-        writer = Writer(Ring(options.fd), options.path, meta)
-    except (OSError, sqlite3.Error) as error:
-        print(f"cannot write the trace {options.path}: {error}", file=sys.stderr)
-        return 1
-    print("ready", flush=True)
-    try:
+        writer = Writer(ring, options.path, meta)
+        print("ready", flush=True)
         _write(writer, options.producer, stop)
-    except (OSError, sqlite3.Error) as error:
-        print(f"cannot write the trace {options.path}: {error}", file=sys.stderr)
+    except Exception as error:
+        if writer is None or not isinstance(error, (OSError, sqlite3.Error)):
+            ring.header.note = f"cannot write the trace {options.path}: {_reason(error)}"
+            return 1
+        ring.header.note = writer.give_up(error)
         return 1
     return 0
 

@@ -226,3 +226,52 @@ def test_the_trace_grows_with_every_line(session: Session) -> None:
     assert {"x", "y"} <= names
     paths = [path for path, _ in history.trace._sources.values()]
     assert "<input 2>" in paths
+
+
+def test_after_a_fork_only_the_original_answers(session: Session) -> None:
+    replies = ask(session, "import os; pid = os.fork(); pid == 0")
+    assert replies == [("result", "False")]
+    assert ask(session, "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])") == [("result", "0")]
+    fails = "pid = os.fork()\nif pid == 0: raise ValueError('in the fork')\n"
+    replies = ask(session, fails)
+    replies += ask(session, "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])")
+    assert [text for kind, text in replies if kind != "stderr"] == ["1"]
+    assert "in the fork" in "".join(text for kind, text in replies if kind == "stderr")
+    for number in range(20):
+        assert ask(session, str(number)) == [("result", str(number))]
+
+
+def test_a_fork_that_is_interrupted_or_goes_on_says_nothing_to_the_other_side(
+    session: Session,
+) -> None:
+    ask(session, "import os, signal, sys, time")
+    stays = """
+ready, go = os.pipe()
+pid = os.fork()
+if pid == 0:
+    try:
+        os.write(go, b"x")
+        time.sleep(60)
+    finally:
+        sys.exit(7)
+os.read(ready, 1) and None
+"""
+    assert ask(session, stays) == []
+    assert ask(session, "os.kill(pid, signal.SIGINT)") == []
+    assert ask(session, "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])") == [("result", "7")]
+
+
+def test_closing_all_descriptors_leaves_the_playground_answering(session: Session) -> None:
+    ask(session, "import os; os.closerange(3, 200)")
+    assert ask(session, "1 + 1") == [("result", "2")]
+    assert History(Trace.open(session.path)).end > 0
+
+
+def test_the_playground_says_once_that_its_recording_has_stopped(session: Session) -> None:
+    ask(session, "1")
+    session._writer.kill()
+    session._writer.wait()
+    replies = [text for kind, text in ask(session, "x = 1") + ask(session, "x") if kind == "stderr"]
+    assert replies == [
+        "underhood: the recorder process ended; the recording stops there, the program went on\n"
+    ]

@@ -21,8 +21,7 @@ from engine.inspect.trace import Trace
 _RECORD = """
 import sys
 from engine.inspect.recorder import record_program
-module = sys.argv[2] == "-m"
-sys.exit(record_program(sys.argv[3 if module else 2:], sys.argv[1], module=module))
+sys.exit(record_program(sys.argv[2:], sys.argv[1]))
 """
 
 
