@@ -30,7 +30,7 @@ typedef struct {
   int n, room;
 } ThreadStack;
 
-enum { kMaxModules = 128 };
+enum { kMaxModules = 128, kOurDepth = 200 };
 
 static _Thread_local ThreadStack t_stack __attribute__((tls_model("initial-exec")));
 static uint64_t g_recording;  // number of this recording: what was learnt in another is stale
@@ -54,7 +54,9 @@ static int g_next_module;
 
 // -1 with an exception: a signal came, and its handler raised it for the user's program.
 static int64_t ask_file(PyObject* file_name) {
+  lend_recursion(kOurDepth);  // the user's program may be at its limit
   PyObject* answer = PyObject_CallOneArg(g_file_of, file_name);
+  lend_recursion(-kOurDepth);
   const int64_t file = answer ? PyLong_AsLongLong(answer) : -1;
   Py_XDECREF(answer);
   return file;

@@ -191,9 +191,9 @@ static void tell_objects(void) {
   ++g_line;
 }
 
-// The entry of a tensor, or the free one where it belongs.
+// The entry of a tensor, or the free one where it belongs. Tensors made one after the other lie so too.
 static Counted *find_counted(Counted *table, size_t room, int64_t tensor) {
-  size_t slot = (size_t)(((uint64_t)tensor * 0x9E3779B97F4A7C15ull) >> 32) & (room - 1);
+  size_t slot = (size_t)tensor & (room - 1);
   while (table[slot].tensor && table[slot].tensor != tensor) slot = (slot + 1) & (room - 1);
   return &table[slot];
 }
@@ -208,7 +208,9 @@ static void forget_counted(void) {
 // worst told once more. 0 when there is no memory.
 static int renew_counted(void) {
   size_t recent = 0, room = kLeastCounted;
-  for (size_t i = 0; i < g_room_counted; ++i) recent += g_counted[i].tensor && g_counted[i].line + kRecentLines >= g_line;
+  for (size_t i = 0; i < g_room_counted; ++i) {
+    recent += g_counted[i].tensor && g_counted[i].line + kRecentLines >= g_line;
+  }
   while (room < 4 * recent) room *= 2;
   Counted *fresh = calloc(room, sizeof *fresh);
   for (size_t i = 0; fresh && i < g_room_counted; ++i) {

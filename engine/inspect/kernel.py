@@ -132,8 +132,8 @@ def main(arguments: list[str] | None = None) -> None:
     sys.path.insert(0, "")
     running = producer.start(Ring(options.ring), ["<playground>"])
     # The user's code may close these numbers, and open others in their place: we never close them.
-    requests = open(pipes[0], encoding="utf-8", closefd=False)
-    replies = open(pipes[1], "w", closefd=False)
+    requests = open(pipes[0], encoding="utf-8", closefd=False)  # noqa: SIM115
+    replies = open(pipes[1], "w", closefd=False)  # noqa: SIM115
     code = 0
     here = os.getpid()
 

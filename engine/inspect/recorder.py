@@ -37,9 +37,9 @@ from engine.inspect.ring import (
     Ring,
     process_state,
 )
+from engine.inspect.tracer import absolute
 
 _STARTUP = Path(__file__).with_name("startup")
-_GUARDS = ("-I", "-E", "-P", "-s", "-S")  # how we were started to be safe; the program was not
 
 
 def traces_directory() -> Path:
@@ -124,13 +124,14 @@ class ProgramRecording:
         self.exit_code: int | None = None
         self.events = 0
         self.problem = ""
+        _occupy_standard_streams()
         ring = new_ring(values, budget, lines)
         shown = argv[1:] if module else argv
         self._writer = Writer(ring, self.path, trace_meta(shown, budget))
         details = {
             "fd": ring.fd,
             "pythonpath": os.environ.get("PYTHONPATH"),
-            "script": "" if argv[0].startswith("-") else os.path.abspath(argv[0]),
+            "script": "" if argv[0].startswith("-") else absolute(argv[0]),
             "module": module,
         }
         python_path = [str(_STARTUP), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -228,10 +229,33 @@ def record_program(
     return code
 
 
+def _occupy_standard_streams() -> None:
+    """Fills those of 0, 1 and 2 that are closed, up to an exec: else what we open comes to be there, and
+    the program has it for its stdin."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(fd)
+
+
 def python(argv: list[str]) -> list[str]:
-    """The command that runs `python argv...` with this Python and its options."""
-    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *(word for word in options if word not in _GUARDS), *argv]
+    """The command that runs `python argv...` with this Python and the options that it was started with."""
+    return [sys.executable, *_options(iter(sys.orig_argv[1:])), *argv]
+
+
+def _options(words: Iterator[str]) -> Iterator[str]:
+    """The options of a Python command that are the program's too; -I, -E, -P, -s and -S guard our own
+    start, and -i and -x are for the script that was named."""
+    for word in words:
+        if not word.startswith("-") or word in ("-", "--"):
+            return
+        for place, letter in enumerate(word[1:], 2):
+            if letter in "cm-":
+                return
+            if letter in "WX":
+                yield f"-{letter}{word[place:] or next(words)}"
+                break
+            if letter in "bBdOquv":
+                yield f"-{letter}"
 
 
 def _can_begin(script: str) -> bool:

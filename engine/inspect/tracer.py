@@ -56,6 +56,14 @@ def _begin_in_thread(frame: FrameType, event: str, argument: object) -> None:
         sys.settrace(None)
 
 
+def absolute(path: str) -> str:
+    """The absolute path; the path itself in a folder that was deleted."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
+
+
 def claim(path: str) -> None:
     """This file is the user's own, wherever it lies: it is the program that was asked for."""
     _own_scripts.add(path)
@@ -87,7 +95,7 @@ def _meet(name: str) -> int:
     """Decides about a file that is met for the first time, and tells its text."""
     if name in _sources:
         return _tell(name, name, _sources[name])
-    path = os.path.abspath(name)
+    path = absolute(name)
     if name.startswith("<") or not is_users(path):
         _files[name] = 0
         return 0

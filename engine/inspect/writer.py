@@ -93,7 +93,9 @@ class TraceFile:
                     self._db.execute("INSERT OR REPLACE INTO strings VALUES(?, ?)", (number, text))
                     continue
                 path = "SELECT coalesce((SELECT text FROM strings WHERE id = ?1), '')"
-                self._db.execute(f"INSERT OR REPLACE INTO sources VALUES(?1, ({path}), ?2)", (number, text))
+                self._db.execute(
+                    f"INSERT OR REPLACE INTO sources VALUES(?1, ({path}), ?2)", (number, text)
+                )
             self._db.execute("COMMIT")
         except sqlite3.Error:
             if self._db.in_transaction:

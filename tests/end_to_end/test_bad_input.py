@@ -217,9 +217,7 @@ def test_a_full_disk_ends_a_block_s_recording_and_not_the_block(tmp_path: Path) 
     command = [sys.executable, "-c", f"{_LIMITED}\n{block}\nprint(x.tolist()[0])"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "100000.0\n"), done.stderr
-    assert done.stderr == (
-        "underhood: t.uht: the recording stops here: t.uht: File too large\n"
-    )
+    assert done.stderr == ("underhood: t.uht: the recording stops here: t.uht: File too large\n")
     assert_one_file_holds_what_fits(tmp_path, 200_000)
 
 
@@ -243,7 +241,10 @@ def test_a_disk_that_is_full_keeps_one_file(tmp_path: Path) -> None:
         "mkdir after && cp -a disk/. after",
     )
     command = ["unshare", "--mount", "--map-root-user", "sh", "-c", " && ".join(steps)]
-    if not shutil.which("unshare") or subprocess.run([*command[:3], "true"], check=False).returncode:
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*command[:3], "true"], check=False).returncode
+    ):
         pytest.skip("no file system can be mounted here")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "100000.0\n"), done.stderr

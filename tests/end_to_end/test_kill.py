@@ -192,3 +192,83 @@ def test_the_playground_goes_on_when_its_writer_is_killed(tmp_path: Path) -> Non
         assert [reply.text for reply in replies if reply.kind == "result"] == ["100000.0"]
     finally:
         session.close()
+
+
+def test_a_recorder_that_is_dead_and_not_reaped_is_gone(tmp_path: Path) -> None:
+    """Its own parent does not wait for it: it stays a zombie, which a signal can still be sent to."""
+    program = """\
+import engine, os, signal
+os.kill(os.getppid(), signal.SIGKILL)
+x = engine.zeros(4)
+for i in range(100_000):
+    x.add_(1.0)
+print(x.tolist()[0], flush=True)
+"""
+    (tmp_path / "script.py").write_text(program)
+    process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
+    assert process.stdout
+    assert process.stdout.readline() == "100000.0\n"  # nobody has waited for the recorder so far
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert errors.count("underhood: ") == 1
+    assert "the recorder process ended; the recording stops there" in errors
+
+
+@pytest.mark.parametrize("ends", ["at its end", "at once"])
+def test_a_recorder_that_was_stopped_does_not_stop_the_program(ends: str, tmp_path: Path) -> None:
+    program = f"""\
+import engine, os, signal
+recorder = os.getppid()
+os.kill(recorder, signal.SIGSTOP)
+x = engine.zeros(4)
+for i in range(100_000):
+    x.add_(1.0)
+print(x.tolist()[0], flush=True)
+os.kill(recorder, signal.SIGCONT)
+if {ends == "at once"}: os._exit(3)
+raise SystemExit(3)
+"""
+    (tmp_path / "script.py").write_text(program)
+    process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (3, "100000.0\n")
+    assert errors == (
+        "underhood: the recorder process stood still; the recording stops there, the program went on\n"
+    )
+    trace = Trace.open(tmp_path / "t.uht")
+    assert (trace.warning, trace.meta["exit_code"]) == ("", "3")
+    assert int(trace.meta["lost"]) > 0
+
+
+def test_a_block_s_writer_that_was_stopped_does_not_stop_the_block(tmp_path: Path) -> None:
+    program = """\
+import os, signal, engine
+from engine.inspect.recorder import record
+with record("t.uht") as recording:
+    os.kill(recording.writer_pid, signal.SIGSTOP)
+    x = engine.zeros(4)
+print(x.tolist()[0])
+"""
+    (tmp_path / "script.py").write_text(program)
+    command = [sys.executable, "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "0.0\n")
+    said = "underhood: t.uht: the writer process stood still; the recording stops there\n"
+    assert done.stderr == said
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"])
+def test_a_signal_for_the_recorder_is_the_program_s(name: str, tmp_path: Path) -> None:
+    program = f"""\
+import signal, time
+signal.signal(signal.{name}, lambda n, f: print("heard", flush=True))
+print("go", flush=True)
+time.sleep(0.3)
+"""
+    (tmp_path / "script.py").write_text(program)
+    process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
+    assert process.stdout
+    assert process.stdout.readline() == "go\n"
+    process.send_signal(getattr(signal, name))
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out, errors) == (0, "heard\n", "")

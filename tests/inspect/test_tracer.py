@@ -407,3 +407,21 @@ def test_lines_go_on_after_a_function_was_traced_by_the_jit(
     flow = [event[:2] for event in told.events if event[0] in ("LINE", "POP")]
     end = flow.index(("LINE", 9))
     assert flow[end - 3 : end] == [("LINE", 6), ("POP", False), ("LINE", 8)]
+
+
+def test_more_tensors_than_a_table_of_4096_are_counted_once_each(
+    trace_of: Callable[[str], Told],
+) -> None:
+    """A line told the counts of all tensors again once there were more of them than the table had room."""
+    told = trace_of("""
+        import engine
+        x = engine.zeros(1)
+        for i in range(4400):
+            globals()[f"t{i}"] = x[0]
+        a = 1
+        b = 2
+        c = 3
+    """)
+    counts = [event for event in told.events if event[0] == "OBJECT"]
+    assert len({tensor for _, tensor, _ in counts}) == 4401
+    assert len(counts) < 9_500

@@ -6,6 +6,7 @@ the stack, and what is wrong with the program is said in Python's own words. Wha
 gone before the program begins: the path, the variables, this module, the ring's descriptor.
 """
 
+import importlib
 import json
 import os
 import sys
@@ -30,7 +31,9 @@ def _begin() -> None:
         from engine.inspect import child
 
         child.begin(fd, details["script"], details["module"])
-    except Exception as error:  # the program runs all the same; the recorder says why it has no lines
+    except (
+        Exception
+    ) as error:  # the program runs all the same; the recorder says why it has no lines
         reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace")[:2000]
         try:
             os.pwrite(fd, len(reason).to_bytes(8, "little") + reason, 2048)
@@ -40,4 +43,4 @@ def _begin() -> None:
 
 
 _begin()
-import sitecustomize  # noqa: E402, F401 (another one, the user's, if there is one)
+importlib.import_module("sitecustomize")  # another one, the user's, if there is one
