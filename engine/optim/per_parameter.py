@@ -64,7 +64,7 @@ class PerParameter(Optimizer):
 
         `closure` computes the loss anew, with gradients, and its result is returned.
         """
-        with engine.set_grad_enabled(self.defaults["differentiable"]):
+        with engine.set_grad_enabled(self.defaults.get("differentiable", False)):
             loss = None
             if closure is not None:
                 with engine.enable_grad():
@@ -178,9 +178,14 @@ def scalar(value: Any) -> Any:
 
 def check_rate(lr: Any) -> None:
     """Raises ValueError for a negative learning rate, or a tensor of several."""
+    check_lr_size(lr)
+    check_not_negative("learning rate", lr)
+
+
+def check_lr_size(lr: Any) -> None:
+    """Raises ValueError for a learning rate that is a tensor of several elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    check_not_negative("learning rate", lr)
 
 
 def check_not_negative(what: str, value: Any) -> None:
