@@ -273,6 +273,7 @@ class Public:
 
     def __init__(self) -> None:
         self.homes: dict[str, str] = {}  # function -> module
+        self.operators: dict[str, str] = {}  # function -> operator, where that has another name
         self.functions: dict[str, str] = {}  # engine.<name> -> function
         self.methods: dict[str, str] = {}
         self.spaces: dict[str, dict[str, str]] = {}
@@ -316,6 +317,8 @@ def modules(ops: list[Operator]) -> dict[str, str]:
     lines: dict[str, list[str]] = {}
     for op in ops:
         public.homes[op.cpp_name] = op.family
+        if op.cpp_name != op.name:
+            public.operators[op.cpp_name] = op.name
         lines.setdefault(op.family, [])
     for family in lines:
         lines[family] = family_py(family, [op for op in ops if op.family == family])
@@ -333,6 +336,7 @@ def modules(ops: list[Operator]) -> dict[str, str]:
                 lines[op.family].append(with_out(op, out))
                 calls[-1] = public_function(op)
                 public.homes[calls[-1]] = op.family
+                public.operators[calls[-1]] = op.name
         for place, here in _places(group).items():
             members = [group[i] for i in here]
             targets = [group[i].cpp_name if place == "method" else calls[i] for i in here]
@@ -372,6 +376,7 @@ def index_py(ops: list[Operator], public: Public) -> str:
     return INDEX.replace("{{", "{").replace("}}", "}") + "\n".join(
         [
             listed("HOMES", public.homes),
+            listed("OPERATORS", public.operators),
             listed("FUNCTIONS", public.functions),
             listed("METHODS", public.methods),
             f"SPACES = {{\n{spaces}}}\n",

@@ -31,6 +31,7 @@ from engine.jit.function import ScriptFunction
 from engine.jit.futures import Future, fork, wait
 from engine.jit.graph import Block, Graph, Node, Use, Value
 from engine.jit.module import ScriptMethod, ScriptModule
+from engine.jit.nesting import deeply
 from engine.jit.script_methods import script_method
 from engine.jit.settings import (
     enable_onednn_fusion,
@@ -140,12 +141,13 @@ def script(obj: Any, *, example_inputs: Any = None) -> Any:
         return obj
     from engine.jit import compiling, frontend
 
-    if isinstance(obj, Module):
-        return compiling.script_module(frontend.compile_module(obj))
-    if inspect.isfunction(obj) or inspect.ismethod(obj):
-        return compiling.script_function(frontend.compile_function(obj))
-    if inspect.isclass(obj) and not issubclass(obj, Module):
-        return frontend.compile_class(obj)
+    with deeply(frontend.CompileError, getattr(obj, "__name__", type(obj).__name__)):
+        if isinstance(obj, Module):
+            return compiling.script_module(frontend.compile_module(obj))
+        if inspect.isfunction(obj) or inspect.ismethod(obj):
+            return compiling.script_function(frontend.compile_function(obj))
+        if inspect.isclass(obj) and not issubclass(obj, Module):
+            return frontend.compile_class(obj)
     raise TypeError(
         f"jit.script: expected a function or an nn.Module, got {type(obj).__name__}"
         + _instead_of_class(obj)

@@ -15,6 +15,7 @@ from typing import Any
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.answers import number_of, text_of
+from engine.jit.nesting import deeply
 from engine.jit.parts import Block, Node, Use, Value, number_in
 from engine.jit.values import Native, to_python
 
@@ -99,13 +100,17 @@ class Graph:
         version = lib.uh_graph_version(self._handle)
         if version == self._version:
             return
-        self._snapshot = json.loads(text_of(lib.uh_graph_snapshot(self._handle)))
+        with deeply(RuntimeError, "the graph"):
+            self._read_snapshot(text_of(lib.uh_graph_snapshot(self._handle)))
+        self._version = version
+
+    def _read_snapshot(self, text: str) -> None:
+        self._snapshot = json.loads(text)
         self._nodes: dict[int, dict[str, Any]] = {}
         self._values: dict[int, dict[str, Any]] = {}
         self._uses: dict[int, list[tuple[int, int]]] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._read_block(self._snapshot["block"], None)
-        self._version = version
 
     def _read_block(self, block: dict[str, Any], owner: int | None) -> None:
         block["owner"] = owner

@@ -393,10 +393,14 @@ class Block(_Part):
 
     def all_nodes(self) -> Iterator[Node]:
         """Its nodes in order, also inside of blocks."""
-        for node in self.nodes():
+        waiting = [iter(self.nodes())]
+        while waiting:
+            node = next(waiting[-1], None)
+            if node is None:
+                waiting.pop()
+                continue
             yield node
-            for block in node.blocks():
-                yield from block.all_nodes()
+            waiting += [iter(block.nodes()) for block in reversed(node.blocks())]
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind, or None."""

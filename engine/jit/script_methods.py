@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine.jit.nesting import deeply
 from engine.nn import Module
 
 
@@ -58,6 +59,7 @@ def _compiled(cls: type, own: list[Any], written: Any) -> Any:
     members["__annotations__"] = {**members.get("__annotations__", {}), **declared}
     plain: Any = object.__new__(type(cls.__name__, (Module,), members))
     plain.__dict__.update(written.__dict__)
-    made = compiling.script_module(frontend.compile_module(plain))
+    with deeply(frontend.CompileError, cls.__name__):
+        made = compiling.script_module(frontend.compile_module(plain))
     made.__class__ = cls
     return made

@@ -143,11 +143,11 @@ def _names_in(graph: Graph) -> set[str]:
 
 def _nodes(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All nodes, also of what forks begin."""
-    for node in block["nodes"]:
-        yield node
-        graphs = [one["block"] for one in node.get("graphs", {}).values()]
-        for inner in (*node["blocks"], *graphs):
-            yield from _nodes(inner)
+    blocks = [block]
+    while blocks:
+        for node in blocks.pop()["nodes"]:
+            yield node
+            blocks += [*node["blocks"], *(one["block"] for one in node.get("graphs", {}).values())]
 
 
 def _full_name(node: dict[str, Any]) -> str:

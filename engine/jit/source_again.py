@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.jit.function import NativeFunction
+from engine.jit.nesting import deeply
 from engine.jit.parts import Value
 from engine.jit.source_expressions import annotation, constant, expression
 from engine.tensor import Tensor
@@ -32,8 +33,9 @@ def python_of(function: NativeFunction, name: str) -> str:
 def python_with_constants(function: NativeFunction, name: str) -> tuple[str, dict[str, Tensor]]:
     """The same, and the tensors that it calls CONSTANTS.c0 and so on, by name."""
     graph = function.graph
-    writer = _Writer(graph.snapshot()["block"])
-    text = writer.function(name, function.signature())
+    with deeply(RuntimeError, f"the code of {name}"):
+        writer = _Writer(graph.snapshot()["block"])
+        text = writer.function(name, function.signature())
     held = {f"c{i}": Value(graph, value).toIValue() for value, i in writer.held.items()}
     return text, held
 

@@ -195,7 +195,6 @@ class Frames:
             if isinstance(value := values.get(name), Tensor)
             and name != "self"
             and name.isidentifier()
-            and name.isascii()
         ]
         names = [ffi.new("char[]", name) for name, _ in named]
         if lib.uh_jit_trace_names(names, [tensor for _, tensor in named], len(named)) != 0:

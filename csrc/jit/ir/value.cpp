@@ -44,9 +44,12 @@ void Value::set_name(std::string_view name) {
       stem.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
     stem.resize(dot);
   }
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || static_cast<unsigned char>(c) >= 0x80;
+  };
   check(!stem.empty() && stem.find_first_not_of("0123456789") != std::string::npos &&
-            stem.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                   "0123456789_.") == std::string::npos,
+            std::all_of(stem.begin(), stem.end(), fits),
         "graph: '", name, "' is no name of a value: letters, digits, _ and ., not only digits");
   std::string full(name);
   for (auto held = g.names_.find(full); held != g.names_.end() && held->second != this;

@@ -7,6 +7,7 @@
 #include "jit/ir/subgraphs.h"
 #include "jit/model/archive.h"
 #include "jit/model/model_file.h"
+#include "jit/text/parse.h"
 #include "jit/text/print.h"
 
 namespace uh::jit {
@@ -214,7 +215,21 @@ class ModelWriter {
     w.end_object();
   }
 
+  // A file with more could not be read.
+  static void check_depth(const Graph& graph, const std::string& name) {
+    std::vector<std::pair<const Block*, int>> waiting{{graph.block(), 0}};
+    while (!waiting.empty()) {
+      const auto [block, depth] = waiting.back();
+      waiting.pop_back();
+      check(depth < kMaxBlocks, "save: ", name, " nests blocks more than ", kMaxBlocks,
+            " deep, which no file can; save it as functions that call each other");
+      for (const Node* node : block->nodes())
+        for (const Block* inner : node->blocks()) waiting.emplace_back(inner, depth + 1);
+    }
+  }
+
   void write_body(JsonWriter& w, const Function& function) {
+    check_depth(function.graph(), function.name());
     w.member("name", function.name());
     w.member("graph", print(function.graph(), Print{true, &constants_}));
     w.key("defaults").begin_array();

@@ -112,8 +112,7 @@ class GraphReader {
     return std::string(name);
   }
   static bool name_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.';
+    return in_word(c) || c == '.';
   }
 
   Value* use() {
@@ -138,7 +137,7 @@ class GraphReader {
 
   // Nodes up to the word that ends the block, which stays.
   void nodes(Block* block, Scope& scope, std::string_view end) {
-    if (++blocks_ > kMostBlocks) cursor_.refuse(cursor_.at(), "blocks are nested too deeply");
+    if (++blocks_ > kMaxBlocks) cursor_.refuse(cursor_.at(), "blocks are nested too deeply");
     for (;;) {
       cursor_.peek();
       const size_t from = cursor_.at();
@@ -345,7 +344,6 @@ class GraphReader {
   Cursor& cursor_;
   const std::vector<IValue>* constants_;
   Graph* graph_ = nullptr;
-  static constexpr int kMostBlocks = 500;  // within each other: a long row of elif is as many
   int blocks_ = 0;
   static constexpr int kMostNested = 50;
   int depth_ = 0;  // of the graph that is being read: of one that a node of it holds, one more

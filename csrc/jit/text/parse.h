@@ -15,6 +15,10 @@
 
 namespace uh::jit {
 
+// Blocks within each other: a long row of elif is as many. More are an error where a graph is read,
+// and so also where it is saved.
+inline constexpr int kMaxBlocks = 500;
+
 // `constants`: what CONSTANTS.c0, c1... stand for (Print::constants); without them they are
 // refused.
 GraphRef parse(std::string_view text, const std::vector<IValue>* constants = nullptr);

@@ -4,11 +4,17 @@
 #include <charconv>
 
 namespace uh::jit {
-namespace {
 
 bool in_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
+
+namespace {
+
+// A byte within a character of UTF-8, of which the first byte counts.
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr size_t kQuotedLine = 100;  // of a text that may be one line of a megabyte
@@ -123,18 +129,30 @@ int Cursor::line() const {
                  std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n'));
 }
 
-int Cursor::column() const {
+std::string_view Cursor::line_so_far() const {
   const size_t newline = at_ ? text_.rfind('\n', at_ - 1) : std::string_view::npos;
-  return static_cast<int>(newline == std::string_view::npos ? at_ + 1 : at_ - newline);
+  const size_t from = newline == std::string_view::npos ? 0 : newline + 1;
+  return text_.substr(from, at_ - from);
+}
+
+int Cursor::column() const {
+  const std::string_view line = line_so_far();
+  return 1 + static_cast<int>(line.size() - static_cast<size_t>(std::count_if(
+                                                line.begin(), line.end(), is_continuation)));
 }
 
 void Cursor::stop(const std::string& problem) const {
-  const size_t indent = static_cast<size_t>(column()) - 1;
-  const size_t cut = indent > kQuotedLine / 2 ? indent - kQuotedLine / 2 : 0;
-  std::string shown(text_.substr(at_ - indent + cut, kQuotedLine));
-  shown = shown.substr(0, shown.find('\n'));
+  std::string_view before = line_so_far(), after = text_.substr(at_, kQuotedLine);
+  if (before.size() > kQuotedLine / 2) before.remove_prefix(before.size() - kQuotedLine / 2);
+  after = after.substr(0, kQuotedLine - before.size());
+  after = after.substr(0, after.find('\n'));
+  while (!before.empty() && is_continuation(before.front())) before.remove_prefix(1);
+  while (!after.empty() && (static_cast<unsigned char>(after.back()) & 0x80) &&
+         at_ + after.size() < text_.size() && is_continuation(text_[at_ + after.size()]))
+    after.remove_suffix(1);  // no part of a character
+  const auto inside = std::count_if(before.begin(), before.end(), is_continuation);
   fail(ErrorKind::kRuntime, what_, ": line ", line(), ", column ", column(), ": ", problem, "\n  ",
-       shown, "\n  ", std::string(indent - cut, ' '), "^");
+       before, after, "\n  ", std::string(before.size() - static_cast<size_t>(inside), ' '), "^");
 }
 
 void Cursor::wrong(std::string_view wanted) const {

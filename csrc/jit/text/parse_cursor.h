@@ -12,6 +12,9 @@
 
 namespace uh::jit {
 
+// Letters, digits and _; every byte of a character beyond ASCII counts as a letter.
+bool in_word(char c);
+
 class Cursor {
  public:
   // `what` is read, and named first in errors: "type", "graph". It must outlive the Cursor, as
@@ -38,7 +41,7 @@ class Cursor {
   // The same for a whole word: "in" is none of "int".
   bool eat_word(std::string_view word);
   void expect(std::string_view token);
-  // Letters, digits and _, beginning with none of the digits; with `more` these as well. Empty
+  // Characters of words, beginning with none of the digits; with `more` these as well. Empty
   // where there is none.
   std::string_view try_word(std::string_view more = "");
   std::string_view word(std::string_view what, std::string_view more = "");
@@ -54,7 +57,7 @@ class Cursor {
   std::string_view text() const { return text_; }
   std::string_view since(size_t from) const { return text_.substr(from, at_ - from); }
   int line() const;    // of the place, from 1
-  int column() const;  // from 1
+  int column() const;  // in characters, from 1
 
   // Throws a RuntimeError: what was expected, where, and the line with a caret below it.
   [[noreturn]] void wrong(std::string_view wanted) const;
@@ -78,6 +81,7 @@ class Cursor {
 
  private:
   void skip();
+  std::string_view line_so_far() const;
   [[noreturn]] void stop(const std::string& problem) const;
 
   std::string_view text_;

@@ -87,6 +87,7 @@ class Builder:
         self._counts: dict[str, int] = {}
         self._values: dict[int, Value] = {}
         self.known = hints.Known()
+        self.tree: ast.AST = source.tree  # what nodes are made of now
 
     # ---- where
 
@@ -103,6 +104,7 @@ class Builder:
 
     def at(self, tree: ast.AST) -> None:
         """New nodes come from this part of the source."""
+        self.tree = tree
         span = self.source.span(tree)
         self._done(lib.uh_graph_set_span(self.handle, self.source.handle, *span))
 
@@ -194,12 +196,7 @@ class Builder:
 
     def name(self, value: Value, name: str, numbered: bool = True) -> None:
         """Names a value that has none yet, as PyTorch does: x.1, x.2, ..."""
-        if (
-            value.named
-            or value.block != self.block
-            or not name.isidentifier()
-            or not name.isascii()
-        ):
+        if value.named or value.block != self.block or not name.isidentifier():
             return
         value.named = True
         fresh = self._fresh(name) if numbered else name

@@ -28,6 +28,7 @@ from engine.jit.frontend.types import (
     tuple_of,
 )
 from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
+from engine.jit.nesting import MAX_BLOCKS
 
 if TYPE_CHECKING:
     from engine.jit.frontend.functions import CompiledFunction
@@ -51,6 +52,7 @@ class Frame:
     def __init__(self, parent: Frame | None, block: int) -> None:
         self.parent = parent
         self.block = block
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.names: dict[str, Variable] = {}
         self.lost: dict[str, str] = {}  # names that not every path made, and why
 
@@ -145,6 +147,13 @@ class Context:
     def frame_in(self, block: int) -> Iterator[Frame]:
         """Compiles into a block, with names of its own."""
         self.frame = frame = Frame(self.frame, block)
+        if frame.depth > MAX_BLOCKS:
+            self.fail(
+                self.builder.tree,
+                f"blocks are nested more than {MAX_BLOCKS} deep: every `elif`, early `return`, `break` "
+                "and `continue` is a block around all that follows it",
+                "Instead: write a loop over a list, or move a part into a function",
+            )
         try:
             with self.builder.inside(block):
                 yield frame

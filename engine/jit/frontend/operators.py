@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
-
-_SCHEMA = re.compile(r"Schema: ``(\w+)")
 
 # Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.
 PROPERTIES = {
@@ -61,8 +58,10 @@ def operator_of(fn: Callable[..., Any]) -> str | None:
     name: str = getattr(fn, "__name__", "")
     name = SAME.get(name, name)
     if fn.__module__.startswith("engine._generated"):
-        found = _SCHEMA.search(fn.__doc__ or "")
-        return f"aten::{found[1] if found else name}"
+        from engine._generated.ops import OPERATORS
+
+        function = fn.__code__.co_name  # `__name__` is the public one
+        return f"aten::{OPERATORS.get(function, name)}"
     if fn.__module__.startswith("engine.nn."):
         return None
     return f"aten::{name}" if name in names() or name in _BUILTIN else None
