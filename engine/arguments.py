@@ -102,4 +102,20 @@ def argument_error(name: str, schema: str, args: Sequence[object]) -> Exception:
     if isinstance(cause, OverflowError):
         shown = ", ".join(repr(value) for value in args if isinstance(value, (int, tuple, list)))
         return RuntimeError(f"{name}: {cause}; a number does not fit 64 bits: {shown}")
+    if isinstance(cause, (ValueError, RuntimeError)):
+        return cause
     return TypeError(f"{name}: cannot be called with ({given}): {cause}; the signature is {schema}")
+
+
+def check_tensor(name: str, argument: str, value: object) -> None:
+    """Raises TypeError unless an argument is a tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type_word(value)}")
+
+
+def check_outs(name: str, out: object, count: int) -> None:
+    """Raises TypeError unless `out` is as many tensors as an operator has results."""
+    if not isinstance(out, (list, tuple)) or not all(isinstance(one, Tensor) for one in out):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_word(out)}")
+    if len(out) != count:
+        raise TypeError(f"{name}(): expected tuple of {count} elements but got {len(out)}")

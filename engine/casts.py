@@ -10,6 +10,7 @@ from engine.dtypes import (
     as_device,
     as_dtype,
     bool_,
+    check_format,
     device,
     dtype,
     memory_format,
@@ -77,9 +78,10 @@ def warn_of_lost_parts(target: dtype | None, source: dtype) -> None:
 
 
 def _cast(name: str, kind: dtype) -> Any:
-    def cast(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+    def cast(self: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+        check_format(name, memory_format)
         if self.dtype is kind and (
-            memory_format is preserve_format or self.is_contiguous(memory_format)
+            memory_format in (None, preserve_format) or self.is_contiguous(memory_format=memory_format)
         ):
             return self
         return self._copied(kind, None, memory_format)
@@ -104,11 +106,15 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of another."""
+    from engine.arguments import check_tensor
+
+    check_tensor("type_as", "other", other)
     return self.to(other.dtype)
 
 
-def _cpu(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+def _cpu(self: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """The tensor in main memory."""
+    check_format("cpu", memory_format)
     return self.to("cpu", memory_format=memory_format)
 
 
@@ -131,3 +137,5 @@ METHODS = {
     name: _cast(name, next(d for d in DTYPES if d.name == kind)) for name, kind in CASTS.items()
 }
 METHODS.update(type=_type, type_as=_type_as, cpu=_cpu)
+for _name, _method in METHODS.items():
+    _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"

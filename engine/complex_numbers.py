@@ -10,6 +10,7 @@ from typing import Any
 from engine._generated import ops
 from engine._native import lib
 from engine._native.errors import raise_last
+from engine.arguments import check_tensor
 from engine.casts import warn_of_lost_parts
 from engine.dtypes import complex64
 from engine.overloads import METHODS, function, method
@@ -56,6 +57,7 @@ def real(input: Tensor) -> Tensor:
     >>> engine.real(engine.tensor([1 + 2j]))
     tensor([1.])
     """
+    check_tensor("real", "input", input)
     return _real(input)
 
 
@@ -67,18 +69,21 @@ def imag(input: Tensor) -> Tensor:
     >>> engine.imag(engine.tensor([1 + 2j]))
     tensor([2.])
     """
+    check_tensor("imag", "input", input)
     return _imag(input)
 
 
 @function
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is a complex one."""
+    check_tensor("is_complex", "input", input)
     return input.is_complex()
 
 
 @function
 def is_conj(input: Tensor) -> bool:
     """Whether the elements still have to be conjugated: never, `conj` does it at once."""
+    check_tensor("is_conj", "input", input)
     return input.is_conj()
 
 
@@ -100,6 +105,8 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 def _matrix_adjoint(self: Tensor) -> Tensor:
+    if self.dim() == 0:
+        return self
     if self.dim() < 2:
         raise RuntimeError(
             "tensor.mH is only supported on matrices or batches of matrices. "

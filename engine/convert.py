@@ -105,15 +105,20 @@ def given(value: Any) -> tuple[int, Any]:
 
 
 def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
-    """A sequence of tensors as (handles, length)."""
-    if isinstance(tensors, Tensor):
-        raise TypeError("expected a sequence of tensors, got one tensor")
+    """A list or tuple of tensors as (handles, length).
+
+    Of nothing else: what makes its items when asked for them would let go of each at once.
+    """
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(f"expected a sequence of tensors, got {type(tensors).__name__}")
     values = [t._h for t in tensors]
     return values, len(values)
 
 
 def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
     """The same where some may be missing: None becomes handle 0."""
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(f"expected a sequence of tensors, got {type(tensors).__name__}")
     values = [0 if t is None else t._h for t in tensors]
     return values, len(values)
 

@@ -73,7 +73,7 @@ def tensor(
     kind = None if dtype is None else as_dtype(dtype, "tensor")
     place = CPU if device is None else as_device(device, "tensor")
     if isinstance(data, Tensor):
-        made = ops._to_copy(data, dtype=kind, device=device and place)
+        made = ops._to_copy(data.detach(), dtype=kind, device=device and place)
     elif is_array(data):
         made = from_array(data, kind, "tensor")
     elif hasattr(data, "__array__"):
@@ -161,9 +161,16 @@ def warn_of_resize(before: Sequence[int], after: Sequence[int]) -> None:
     )
 
 
-def finish(made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
-    """What all factories do last: into `out` where there is one."""
+def finish(
+    made: Tensor, out: Tensor | None, requires_grad: bool, *, keep_shape: bool = False
+) -> Tensor:
+    """What all factories do last: into `out` where there is one.
+
+    With `keep_shape`, an `out` of as many elements stays as it is.
+    """
     if out is not None:
+        if keep_shape and out.numel() == made.numel():
+            made = made.reshape(out.shape)
         if out.shape != made.shape:
             if out.numel():
                 warn_of_resize(out.shape, made.shape)
@@ -383,7 +390,7 @@ def arange(
     made = ops.arange(start, end, step, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return made
-    return finish(made, out, requires_grad)
+    return finish(made, out, requires_grad, keep_shape=True)
 
 
 def linspace(
@@ -406,7 +413,7 @@ def linspace(
     check_limits("linspace", start, end)
     dtype = result_dtype(out, dtype, "linspace")
     made = ops.linspace(start, end, steps, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+    return finish(made, out, requires_grad, keep_shape=True)
 
 
 def check_limits(function: str, start: Any, end: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
+from engine.arguments import check_tensor
 from engine.overloads import Number, both, function
 from engine.tensor import Tensor
 
@@ -138,6 +139,7 @@ def gradient(
     >>> engine.gradient(engine.tensor([1., 4., 9., 16.]))
     (tensor([3., 4., 6., 7.]),)
     """
+    check_tensor("gradient", "input", input)
     rank = input.dim()
     if str(input.dtype).endswith("uint8"):
         raise RuntimeError("gradient: does not support uint8 input")
@@ -147,6 +149,8 @@ def gradient(
         )
     dims = list(range(rank)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     for one in dims:
+        if not isinstance(one, int):
+            raise TypeError(f"gradient(): argument 'dim' must be int, not {type(one).__name__}")
         if not -rank <= one < rank:
             raise IndexError(f"gradient: dim {one} is out of range for {rank} dimensions")
     dims = [one % rank for one in dims]
@@ -220,6 +224,11 @@ def histogramdd(
     """
     from engine.return_types import structure
 
+    check_tensor("histogramdd", "input", input)
+    if not isinstance(bins, (int, list, tuple)):
+        raise TypeError(f"histogramdd(): argument 'bins' must be int or list, got {bins!r}")
+    if weight is not None:
+        check_tensor("histogramdd", "weight", weight)
     if input.dim() < 2:
         raise RuntimeError(
             f"histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}"

@@ -11,7 +11,7 @@ from typing import Any
 from engine._generated import ops
 from engine.creation import Device, finish, like_factory, result_dtype
 from engine.dtypes import dtype
-from engine.random import Generator, default_generator
+from engine.random import Generator, drawing
 from engine.tensor import Tensor
 
 __all__ = [
@@ -46,7 +46,7 @@ def rand(
     True
     """
     dtype = result_dtype(out, dtype, "rand")
-    with (generator or default_generator).drawing():
+    with drawing(generator, "rand"):
         made = ops.rand(*size, dtype=dtype, device=device)
     return finish(made, out, requires_grad)
 
@@ -63,7 +63,7 @@ def randn(
 ) -> Tensor:
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
     dtype = result_dtype(out, dtype, "randn")
-    with (generator or default_generator).drawing():
+    with drawing(generator, "randn"):
         made = ops.randn(*size, dtype=dtype, device=device)
     return finish(made, out, requires_grad)
 
@@ -94,7 +94,7 @@ def randint(
     if size is None:
         raise TypeError("randint: missing the argument 'size', a tuple of ints")
     dtype = result_dtype(out, dtype, "randint")
-    with (generator or default_generator).drawing():
+    with drawing(generator, "randint"):
         made = ops.randint(low, high, size, dtype=dtype, device=device)
     return finish(made, out, requires_grad)
 
@@ -112,7 +112,7 @@ def randperm(
 ) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
     dtype = result_dtype(out, dtype, "randperm")
-    with (generator or default_generator).drawing():
+    with drawing(generator, "randperm"):
         made = ops.randperm(n, dtype=dtype, device=device)
     return finish(made, out, requires_grad)
 
@@ -153,7 +153,7 @@ def bernoulli(
     >>> engine.bernoulli(engine.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
-    with (generator or default_generator).drawing():
+    with drawing(generator, "bernoulli"):
         made = ops.bernoulli(input) if p is None else ops.bernoulli_p(input, p)
     return finish(made, out, False)
 
@@ -176,7 +176,7 @@ def multinomial(
     >>> engine.multinomial(engine.tensor([0.0, 1.0]), 1)
     tensor([1])
     """
-    with (generator or default_generator).drawing():
+    with drawing(generator, "multinomial"):
         made = ops.multinomial(input, num_samples, replacement)
     return _into(out, made, "multinomial")
 
@@ -202,8 +202,14 @@ def normal(
     >>> engine.normal(2.0, 0.0, (2,))
     tensor([2., 2.])
     """
-    with (generator or default_generator).drawing():
+    with drawing(generator, "normal"):
         if isinstance(mean, Tensor) or isinstance(std, Tensor):
+            for argument, value in (("mean", mean), ("std", std)):
+                if not isinstance(value, (Tensor, int, float)):
+                    raise TypeError(
+                        f"normal(): argument '{argument}' must be float or Tensor, "
+                        f"not {type(value).__name__}"
+                    )
             if not isinstance(std, Tensor) and std < 0:
                 raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
             like = mean if isinstance(mean, Tensor) else std
@@ -238,7 +244,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> engine.poisson(engine.zeros(2))
     tensor([0., 0.])
     """
-    with (generator or default_generator).drawing():
+    with drawing(generator, "poisson"):
         return ops.poisson(input)
 
 
@@ -256,7 +262,7 @@ def _drawing_method(name: str) -> Any:
     def drawn(
         input: Tensor, *args: Any, generator: Generator | None = None, **options: Any
     ) -> Tensor:
-        with (generator or default_generator).drawing():
+        with drawing(generator, name):
             made: Tensor = getattr(ops, name)(input, *args, **options)
             return made
 
@@ -269,7 +275,7 @@ def bernoulli_(
     input: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
     """Sets every element to 1 with probability `p` (a number, or a tensor that broadcasts), else 0."""
-    with (generator or default_generator).drawing():
+    with drawing(generator, "bernoulli_"):
         if isinstance(p, Tensor):
             return ops.bernoulli_(input, p)
         return ops.bernoulli__float(input, p)

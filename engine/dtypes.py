@@ -315,6 +315,15 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return rank(as_dtype(from_, "can_cast")) <= rank(as_dtype(to, "can_cast"))
 
 
+def check_format(function: str, value: object) -> None:
+    """Raises TypeError for what is neither a memory format nor None."""
+    if value is not None and not isinstance(value, memory_format):
+        raise TypeError(
+            f"{function}(): argument 'memory_format' must be engine.memory_format, "
+            f"not {type(value).__name__}"
+        )
+
+
 def get_default_dtype() -> dtype:
     """The dtype of tensors made from Python floats."""
     return DTYPES[lib.uh_get_default_dtype()]

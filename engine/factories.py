@@ -82,7 +82,7 @@ def logspace(
     check_limits("logspace", start, end)
     kind = result_dtype(out, dtype, "logspace")
     made = ops.logspace(start, end, steps, base, dtype=kind, device=device)
-    return finish(made, out, requires_grad)
+    return finish(made, out, requires_grad, keep_shape=True)
 
 
 @function
@@ -90,7 +90,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | Tensor) -> tuple
     """The coordinates that flat indices into a tensor of that shape stand for, one tensor per dimension.
 
     Formula: indices = sum of out[d] * (product of shape[d + 1:])
-    Shape: those of `indices`. Dtype: that of `indices`. Memory: views of one new tensor.
+    Shape: those of `indices`. Dtype: int64. Memory: views of one new tensor.
     Raises: TypeError for indices that are not integers, ValueError for a negative size.
 
     >>> import engine
@@ -105,6 +105,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | Tensor) -> tuple
         shape = shape.tolist()
     if isinstance(shape, int):
         shape = (shape,)
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(f"unravel_index: expected shape to be ints, got {type(shape).__name__}")
     for position, size in enumerate(shape):
         if isinstance(size, bool) or not hasattr(size, "__index__"):
             raise TypeError(
@@ -120,7 +122,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | Tensor) -> tuple
         return ()
     from engine.creation import tensor
 
-    by = tensor(steps, dtype=indices.dtype, device=indices.device)
-    over = tensor(sizes, dtype=indices.dtype, device=indices.device)
+    by = tensor(steps, device=indices.device)
+    over = tensor(sizes, device=indices.device)
     rows = ops.floor_divide(ops.unsqueeze(indices, -1), by)
     return tuple(ops.unbind(ops.remainder(rows, over), -1))

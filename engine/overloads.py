@@ -9,6 +9,7 @@ engine/__init__.py installs over the generated tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, TypeAlias, TypeVar
 
 from engine import dtypes
@@ -74,13 +75,13 @@ def random_(
     input: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
     """Sets every element to a whole number drawn evenly: `random_(to)` or `random_(from, to)`."""
-    from engine.random import default_generator
+    from engine.random import drawing
 
     if to is None and from_ != 0:
         from_, to = 0, from_
     if to is None:
         to = beyond(input)
-    with (generator or default_generator).drawing():
+    with drawing(generator, "random_"):
         return ops.random_(input, from_, to)
 
 
@@ -174,6 +175,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     >>> broadcast_shapes((2, 1), (3,))
     engine.Size([2, 3])
     """
+    for shape in shapes:
+        if not isinstance(shape, (int, list, tuple)):
+            raise TypeError(f"broadcast_shapes: expected ints or lists of ints, got {shape!r}")
     listed = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     rank = max(map(len, listed), default=0)
     found = [1] * rank
@@ -196,8 +200,13 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 def _transposed(name: str, doc: str) -> property:
     def matrix_transpose(self: Tensor) -> Tensor:
-        if self.dim() < 2:
-            raise RuntimeError(f"{name}: needs at least 2 dimensions, got {self.dim()}")
+        if self.dim() == 0:
+            return self
+        if self.dim() == 1:
+            raise RuntimeError(
+                f"tensor.{name} is only supported on matrices or batches of matrices. "
+                "Got 1-D tensor."
+            )
         return ops.transpose(self, -2, -1)
 
     return property(matrix_transpose, doc=doc)
@@ -248,6 +257,16 @@ class Later:
         return made if instance is None else made.__get__(instance, owner)
 
 
+def name_by(name: str, made: Any) -> None:
+    """Has Python call a method by its public name in what it says of wrong arguments."""
+    if (
+        isinstance(made, FunctionType)
+        and made.__name__.startswith("_")
+        and not name.startswith("_")
+    ):
+        made.__name__, made.__qualname__ = name, f"Tensor.{name}"
+
+
 def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
     """Puts the names of this module, and the aliases, over those of the generated tables.
 
@@ -255,6 +274,8 @@ def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
     """
     functions.update(FUNCTIONS)
     methods.update(METHODS)
+    for name, made in methods.items():
+        name_by(name, made)
     for name in ("reshape", "permute", *_WRITING_FUNCTIONS.split()):
         functions.setdefault(name, methods[name])
     for table in (functions, methods):

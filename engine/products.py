@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
+from engine.arguments import check_tensor
 from engine.overloads import function
 from engine.tensor import Tensor
 
@@ -83,6 +84,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Dimensions = 2, out: Tensor | None = N
     tensor([[3., 3.],
             [3., 3.]])
     """
+    check_tensor("tensordot", "a", a)
+    check_tensor("tensordot", "b", b)
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, (list, tuple)):
@@ -112,8 +115,12 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     >>> engine.chain_matmul(engine.ones(1, 2), engine.ones(2, 3), engine.ones(3, 1))
     tensor([[6.]])
     """
-    if len(matrices) == 1 and out is None:
-        return matrices[0]
+    for matrix in matrices:
+        check_tensor("chain_matmul", "matrices", matrix)
+        if matrix.dim() != 2:
+            raise RuntimeError(f"chain_matmul: expected matrices, got a {matrix.dim()}-D tensor")
+    if len(matrices) == 1:
+        return matrices[0].clone() if out is None else out.copy_(matrices[0])
     chain = list(matrices)
     return ops.linalg_multi_dot(chain) if out is None else ops.linalg_multi_dot_out(chain, out=out)
 

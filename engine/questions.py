@@ -6,6 +6,7 @@ from typing import Any
 
 from engine._generated import ops
 from engine._native import lib
+from engine.arguments import check_tensor
 from engine.dtypes import DTYPES, dtype
 from engine.overloads import Number, function, method
 from engine.tensor import Tensor
@@ -22,12 +23,14 @@ def is_tensor(obj: object) -> bool:
 @function
 def numel(input: Tensor) -> int:
     """The number of elements."""
+    check_tensor("numel", "input", input)
     return input.numel()
 
 
 @function
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating one."""
+    check_tensor("is_floating_point", "input", input)
     return input.is_floating_point()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from engine._native import ffi, lib
@@ -76,6 +76,20 @@ class Generator:
             finally:
                 self._seed, self._offset = _state()
                 lib.uh_set_rng_state(*before)
+
+
+def drawing(generator: Generator | None, function: str) -> AbstractContextManager[None]:
+    """Operators inside the block draw from this generator, None being that of the process.
+
+    Raises: TypeError for what is no generator.
+    """
+    if generator is None:
+        return default_generator.drawing()
+    if not isinstance(generator, Generator):
+        raise TypeError(
+            f"{function}(): argument 'generator' must be Generator, got {type(generator).__name__}"
+        )
+    return generator.drawing()
 
 
 class _DefaultGenerator(Generator):

@@ -18,6 +18,7 @@ from engine.dtypes import (
     DTYPES,
     Size,
     bool_,
+    check_format,
     device,
     dtype,
     layout,
@@ -94,7 +95,13 @@ class Tensor(_Base):
 
     def _dimension(self, dim: int, function: str) -> int:
         ndim = lib.uh_ndim(self._h)
-        if not -ndim <= dim < ndim:
+        try:
+            inside = -ndim <= dim < ndim
+        except TypeError:
+            raise TypeError(
+                f"{function}(): argument 'dim' must be int, not {type(dim).__name__}"
+            ) from None
+        if not inside:
             expected = f"[{-ndim}, {ndim - 1}]" if ndim else "nothing: the tensor has 0 dimensions"
             raise IndexError(
                 f"{function}: dimension out of range (expected to be in range of {expected}, "
@@ -162,8 +169,9 @@ class Tensor(_Base):
         """Bytes of all elements; the Storage may have more, or fewer after `expand`."""
         return self.numel() * self.itemsize
 
-    def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
+    def is_contiguous(self, *, memory_format: memory_format | None = None) -> bool:
+        """Whether the elements lie in row-major order without gaps, or in another format's order."""
+        check_format("is_contiguous", memory_format)
         if memory_format is not None and memory_format.name.startswith("channels_last"):
             from engine.casts import is_channels_last
 
@@ -192,6 +200,7 @@ class Tensor(_Base):
 
     def is_same_size(self, other: Tensor) -> bool:
         """Whether both have the same shape."""
+        _expect_tensor("is_same_size", "other", other)
         return self.shape == other.shape
 
     def data_ptr(self) -> int:
@@ -204,6 +213,7 @@ class Tensor(_Base):
 
     def is_set_to(self, tensor: Tensor) -> bool:
         """Whether both describe the same elements of one Storage in the same way."""
+        _expect_tensor("is_set_to", "tensor", tensor)
         return bool(
             lib.uh_storage_id(self._h) == lib.uh_storage_id(tensor._h)
             and self.storage_offset() == tensor.storage_offset()
@@ -439,7 +449,7 @@ class Tensor(_Base):
 
         kind, place, copy, format_ = parse_to(args, options)
         same = (kind is None or kind is self.dtype) and (place is None or place == self.device)
-        if same and not copy and (format_ is None or self.is_contiguous(format_)):
+        if same and not copy and (format_ is None or self.is_contiguous(memory_format=format_)):
             return self
         return self._copied(kind, place, format_)
 
@@ -459,6 +469,12 @@ class Tensor(_Base):
 
 
 Tensor.__module__ = "engine"
+
+
+def _expect_tensor(function: str, argument: str, value: object) -> None:
+    from engine.arguments import check_tensor
+
+    check_tensor(function, argument, value)
 
 
 def _real(number: Any, function: str) -> Any:

@@ -264,8 +264,10 @@ def autograd_kernel(op: Operator) -> str:
     lines = [f"{op.cpp_result} {op.cpp_name}_autograd(KeySet keys, {op.cpp_parameters}) {{"]
     lines += [f"  const bool needs_{a.name} = requires_grad({a.name});" for a in edges]
     any_needed = " || ".join(f"needs_{a.name}" for a in edges)
-    lines.append(f"  if (!({any_needed})) return {below};")
     written = op.arguments[0] if op.written else None
+    if written:
+        any_needed = f"is_differentiable({written.name}.dtype()) && ({any_needed})"
+    lines.append(f"  if (!({any_needed})) return {below};")
     if written:
         lines.append(f"  check_inplace({written.name}, true);")
         if any(s.name == written.name and s.how in ("tensor", "operand") for s in saved):

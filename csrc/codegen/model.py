@@ -126,6 +126,7 @@ class Operator:
     # Gradient formulas: the arguments that one formula gives gradients of, and its text.
     gradient: dict[tuple[str, ...], str] = field(default_factory=dict)
     no_gradient: bool = False  # its results depend on no input in a differentiable way
+    constant: bool = False  # nor does what its in-place form has written
     decompose: str = ""  # a function that makes it of other operators, where gradients are wanted
     node: str = ""  # the name of its Node, where PyTorch's is not made from the operator's
     differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
@@ -321,7 +322,7 @@ def _default_python(name: str) -> tuple[str, ...]:
 def _gradient(entry: dict) -> dict[tuple[str, ...], str]:
     """`self: formula`, or `input, weight: formula` for one that gives a tuple of gradients."""
     given = entry.get("gradient") or {}
-    if given == "none":
+    if given in ("none", "constant"):
         return {}
     if not isinstance(given, dict):
         raise DeclarationError(f"{entry['schema']}: gradient is 'none' or a table, not {given!r}")
@@ -360,7 +361,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         doc=(entry.get("doc") or "").strip(),
         line=line,
         gradient=_gradient(entry),
-        no_gradient=entry.get("gradient") == "none",
+        no_gradient=entry.get("gradient") in ("none", "constant"),
+        constant=entry.get("gradient") == "constant",
         decompose=entry.get("decompose", ""),
         node=entry.get("node", ""),
         differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
@@ -407,6 +409,9 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
 def _inplace(op: Operator) -> Operator:
     """`add_` from `add`: the same call, whose first argument takes the result."""
     first = replace(op.arguments[0], type="Tensor", written=True, viewed=False)
+    if op.constant:
+        zeros = {(a.name,): "zero_gradient(grad)" for a in op.arguments}
+        op = replace(op, no_gradient=False, gradient=zeros)
     return replace(
         op,
         name=op.name + "_",

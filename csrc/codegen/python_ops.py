@@ -20,10 +20,11 @@ from engine.convert import (
 from engine.resolve import Overload, Parameter, overloaded
 from engine.return_types import structure
 from engine._native.errors import raise_last
-from engine.arguments import argument_error
+from engine.arguments import argument_error, check_outs
 from engine.tensor import Tensor, wrap
 
 _WRONG = (TypeError, AttributeError, OverflowError)
+_WRONG_TENSOR = (*_WRONG, ValueError, RuntimeError)  # nor does a Tensor convert to every number
 _GIVEN = object()  # stands where an argument is required under one of two names
 import numbers
 _OPERANDS = (Tensor, bool, int, float, numbers.Number)
@@ -104,9 +105,12 @@ def c_arguments(a: Argument) -> str:
     return n
 
 
-def default_text(a: Argument) -> str:
+def default_text(a: Argument, op: Operator) -> str:
+    """A default as Python writes it. Losses in PyTorch's top namespace are not reduced unless told."""
     text = a.default
     assert text is not None
+    if a.name == "reduction" and "function" in op.python:
+        return "0"
     return {"true": "True", "false": "False"}.get(text, text)
 
 
@@ -134,7 +138,7 @@ def signature(op: Operator, more: str = "") -> str:
             parts.append("*")
             starred = True
         if a.default is not None:
-            parts.append(f"{n}={default_text(a)}")
+            parts.append(f"{n}={default_text(a, op)}")
             defaulted = True
         elif (a.name in second or defaulted) and not a.keyword_only:
             parts.append(f"{n}=_GIVEN")
@@ -214,10 +218,13 @@ def raw(op: Operator) -> str:
             f"    elif _{v}: raise TypeError('{op.name}() got multiple values for argument `{v}`')\n"
         )
     names = ", ".join(py_name(a) for a in op.arguments)
+    wrong = (
+        "_WRONG" if result_kind(op) == "tuple" else "_WRONG_TENSOR"
+    )  # a tuple's call raises, too
     return (
         f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}"
         f"    try:\n        r = {_call(op)}\n"
-        f"    except _WRONG:\n        raise argument_error({op.name!r}, {op.schema!r}, ({names},)) from None\n"
+        f"    except {wrong}:\n        raise argument_error({op.name!r}, {op.schema!r}, ({names},)) from None\n"
         f"{_finish(op)}\n"
     )
 
@@ -239,9 +246,10 @@ def with_out(op: Operator, out: Operator) -> str:
     plain = op.cpp_name
     alias = f"_plain_{plain}" if plain in names else plain  # threshold(input, threshold, value)
     renamed = f"{alias} = {plain}\n\n" if alias != plain else ""
+    several = f"    check_outs({op.public_name!r}, out, {len(outs)})\n" if len(outs) > 1 else ""
     return (
         f"{renamed}def {shown}({signature(op, 'out=None')}):\n{_docstring(op, '    ')}{_second_names(op)}"
-        f"    if out is None: return {alias}({', '.join(passed)})\n"
+        f"    if out is None: return {alias}({', '.join(passed)})\n{several}"
         f"    return {out.cpp_name}({', '.join([*passed, given])})\n"
         f"{shown}.__name__ = {shown}.__qualname__ = {op.public_name!r}\n\n"
     )

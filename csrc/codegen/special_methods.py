@@ -57,6 +57,11 @@ INPLACE_OPERATORS = {
     "__ilshift__": "bitwise_left_shift_",
     "__irshift__": "bitwise_right_shift_",
 }
+# What the operator's own name has beside its operands; `out=` has none of them, as methods have not.
+OPTIONS = {
+    **dict.fromkeys(("__add__", "__radd__", "__sub__", "__iadd__", "__isub__"), "alpha"),
+    **dict.fromkeys(("__truediv__", "__div__", "__itruediv__", "__idiv__"), "rounding_mode"),
+}
 RAISING = {"__rdiv__", "__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"}
 UNARY_OPERATORS = {
     "__neg__": "neg",
@@ -66,9 +71,25 @@ UNARY_OPERATORS = {
 }
 
 
+def _head(name: str, target: str) -> list[str]:
+    """The first lines: without an operand, or with `out=`, the method does not apply."""
+    option = OPTIONS.get(name)
+    lines = [
+        f"def {name}(self, other=NotImplemented, {f'{option}=None, ' if option else ''}out=None):",
+        "    if out is not None: return NotImplemented",
+    ]
+    if option:
+        lines.append(
+            f"    if {option} is not None and isinstance(other, _OPERANDS): "
+            f"return {target}(self, other, {option}={option})"
+        )
+    return lines
+
+
 def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     left, right = ("other", "self") if swapped else ("self", "other")
-    lines = [f"def {name}(self, other):"]
+    # An `alpha` multiplies what is added: `__radd__` adds `other`, too.
+    lines = _head(name, "div_Tensor_mode" if op.name == "div" else op.cpp_name)
     if not swapped and has_fast_form(op):
         lines += [
             "    kind = other.__class__",
@@ -119,9 +140,9 @@ def write(
             methods[name] = target
     for name, target in INPLACE_OPERATORS.items():
         if target in by_name:
-            text = (
-                f"def {name}(self, other):\n"
-                "    if not isinstance(other, _OPERANDS): return NotImplemented\n"
-                f"    return {target}(self, other)\n\n"
-            )
-            add(name, text, by_name[target].family)
+            text = [
+                *_head(name, "div__Tensor_mode" if target == "div_" else target),
+                "    if not isinstance(other, _OPERANDS): return NotImplemented",
+                f"    return {target}(self, other)\n\n",
+            ]
+            add(name, "\n".join(text), by_name[target].family)

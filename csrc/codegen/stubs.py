@@ -72,8 +72,8 @@ def python_type(schema_type: str) -> str:
 # ---- from declarations
 
 
-def _parameter(a: Argument, name: str) -> str:
-    default = "" if a.default is None else f" = {python_ops.default_text(a)}"
+def _parameter(a: Argument, name: str, op: Operator) -> str:
+    default = "" if a.default is None else f" = {python_ops.default_text(a, op)}"
     if default and not default[3:].isidentifier() and not _is_literal(default[3:]):
         default = " = ..."
     return f"{name}: {python_type(a.type)}{default}"
@@ -106,11 +106,11 @@ def _one_way(op: Operator, method: bool, out: Operator | None, named: dict[str, 
             parts.append(f"*{name}: _b.int")
             starred = True
         elif name in named:
-            late.append(_parameter(a, named[name]))
+            late.append(_parameter(a, named[name], op))
         elif a.keyword_only or starred or (defaulted and a.default is None):
-            late.append(_parameter(a, name))
+            late.append(_parameter(a, name, op))
         else:
-            parts.append(_parameter(a, name))
+            parts.append(_parameter(a, name, op))
             defaulted = defaulted or a.default is not None
     if out:
         given = ["Tensor"] * len(out.written)

@@ -87,6 +87,8 @@ def _ones(root: Tensor) -> Tensor:
 def _gradients(roots: tuple[Any, ...], given: Any) -> tuple[Tensor | None, ...]:
     if given is None:
         return (None,) * len(roots)
+    if not isinstance(given, (Tensor, list, tuple)):
+        given = (given,)
     gradients = (given,) if isinstance(given, Tensor) else tuple(given)
     for gradient in gradients:
         if gradient is not None and not isinstance(gradient, Tensor):
@@ -124,6 +126,9 @@ def backward(
     if create_graph if retain_graph is None else retain_graph:
         flags |= KEEP
     targets = _tuple(inputs)
+    for target in targets:
+        if not isinstance(target, (Tensor, GradientEdge)):
+            raise TypeError(f"backward: inputs must be tensors, got {type(target).__name__}")
     if targets and any(isinstance(t, Tensor) and not t.is_leaf for t in targets):
         return _into_inputs(roots, gradients, targets, flags)
     _run(roots, gradients, targets, flags)

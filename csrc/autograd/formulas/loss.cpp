@@ -15,10 +15,9 @@ double loss_factor(int64_t reduction, const Dims& self, const Dims& target) {
 
 Tensor weighted(const Tensor& grad, const Tensor& weight) { return weight ? grad * weight : grad; }
 
-// Of the logarithms, which the loss does not let below -100.
+// Of the logarithms as they are, which the loss does not let below -100.
 Tensor bernoulli_backward_target(const Tensor& grad, const Tensor& self, double factor) {
-  const auto log = [](const Tensor& t) { return ops::clamp_min(ops::log(t), Scalar(-100)); };
-  return grad * (log(Scalar(1) - self) - log(self)) * Scalar(factor);
+  return grad * (ops::log1p(-self) - ops::log(self)) * Scalar(factor);
 }
 
 Tensor logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target,

@@ -64,7 +64,7 @@ Tensor cholesky_solve(KeySet, const Tensor& self, const Tensor& input2, bool upp
   check(input2.ndim() >= 2, "u should have at least 2 dimensions, but has ", input2.ndim(),
         " dimensions instead");
   check_square(input2, "cholesky_solve");
-  check_lapack_dtype(self, "cholesky_solve");
+  check_lapack_dtype(self, "cholesky_solve", Lapack::kKernelOnly);
   check_same_dtype(self, input2, "cholesky_solve", "b", "A");
   const int64_t n = rows_of(input2), k = columns_of(self);
   check(rows_of(self) == n, "Incompatible matrix sizes for cholesky_solve: each A matrix is ", n,
@@ -93,7 +93,7 @@ Tensor cholesky_solve(KeySet, const Tensor& self, const Tensor& input2, bool upp
 
 Tensor cholesky_inverse(KeySet, const Tensor& self, bool upper) {
   check_square(self, "cholesky_inverse");
-  check_lapack_dtype(self, "cholesky_inverse");
+  check_lapack_dtype(self, "cholesky_inverse", Lapack::kKernelOnly);
   const int64_t n = rows_of(self);
   check_lapack_size(n, n, "cholesky_inverse");
   const Tensor out = column_major_copy(self);

@@ -87,7 +87,7 @@ std::tuple<Tensor, Tensor> qr(KeySet, const Tensor& self, bool some) {
 
 std::tuple<Tensor, Tensor> geqrf(KeySet, const Tensor& self) {
   check_matrix(self, "torch.geqrf", "input");
-  check_lapack_dtype(self, "torch.geqrf");
+  check_lapack_dtype(self, "torch.geqrf", Lapack::kKernelOnly);
   const int64_t m = rows_of(self), n = columns_of(self);
   check_lapack_size(m, n, "torch.geqrf");
   const Tensor packed = column_major_copy(self);
@@ -116,7 +116,7 @@ Tensor linalg_householder_product(KeySet, const Tensor& input, const Tensor& tau
         tau.sizes());
   check(input.dtype() == tau.dtype(), kOp, ": tau dtype ", info(tau.dtype()).title,
         " does not match input dtype ", info(input.dtype()).title);
-  check_lapack_dtype(input, kOp);
+  check_lapack_dtype(input, kOp, Lapack::kKernelOnly);
   check_lapack_size(m, n, kOp);
   const Tensor q = column_major_copy(input);
   if (q.is_meta()) return q;
@@ -161,7 +161,7 @@ Tensor ormqr(KeySet, const Tensor& self, const Tensor& tau, const Tensor& other,
         ": Expected input, tau and other to have the same dtype, but got ",
         info(self.dtype()).title, ", ", info(tau.dtype()).title, " and ",
         info(other.dtype()).title);
-  check_lapack_dtype(self, kOp);
+  check_lapack_dtype(self, kOp, Lapack::kKernelOnly);
   check_lapack_size(rows, columns, kOp);
   const Tensor out = column_major_copy(other);
   if (out.is_meta() || out.numel() == 0 || k == 0) return out;

@@ -179,7 +179,7 @@ Tensor pseudo_inverse(const Tensor& a, const Tolerance& by, bool hermitian) {
 
 void check_pinv(const Tensor& a) {
   check_matrix(a, "linalg.pinv");
-  check_lapack_dtype(a, "linalg.pinv");
+  check_lapack_dtype(a, "linalg.pinv", Lapack::kDtypes);
 }
 
 Tensor rank(const Tensor& a, const Tolerance& by, bool hermitian) {
@@ -192,7 +192,7 @@ Tensor rank(const Tensor& a, const Tolerance& by, bool hermitian) {
 
 void check_rank(const Tensor& a, bool hermitian) {
   check_matrix(a, "linalg.matrix_rank");
-  check_lapack_dtype(a, "linalg.matrix_rank");
+  check_lapack_dtype(a, "linalg.matrix_rank", Lapack::kDtypes);
   if (hermitian) check_square(a, "linalg.matrix_rank");
 }
 

@@ -71,8 +71,9 @@ inline T origin(T largest) {
 inline void join(LogSumExp& a, double largest, double sum) {
   const double both = Max::apply(a.largest, largest);
   const double from = origin(both);
-  // exp(-inf - from) is 0: what had no elements stays out.
-  a.sum = a.sum * ::exp(origin(a.largest) - from) + sum * ::exp(origin(largest) - from);
+  // What had no elements stays out: 0 times an exp() that overflows would be NaN.
+  const auto scaled = [&](double s, double at) { return s == 0 ? 0 : s * ::exp(origin(at) - from); };
+  a.sum = scaled(a.sum, a.largest) + scaled(sum, largest);
   a.largest = both;
 }
 

@@ -65,7 +65,10 @@ namespace {
     fail(ErrorKind::kNotImplemented,
          "sign: a complex number has none; sgn() gives the number divided by its absolute value");
   }
-  if (is_complex(dtype) && (name == "maximum" || name == "minimum"))
+  constexpr std::string_view kRefusingComplex[] = {"maximum", "minimum",  "fmax",     "fmin",
+                                                   "rad2deg", "deg2rad",  "isposinf", "isneginf",
+                                                   "heaviside"};
+  if (is_complex(dtype) && std::ranges::find(kRefusingComplex, name) != std::end(kRefusingComplex))
     fail(ErrorKind::kRuntime, op.name, " not implemented for complex tensors.");
   fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title,
        "'");
@@ -326,7 +329,6 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
              ErrorKind::kType, op.name, ": one of the operands must be a Tensor, got only numbers");
   const DType dtype = compute_dtype(op, inputs, params);
   if (op.check) op.check(op, inputs, params, dtype);
-  const LoopFn fn = loop_for(op, dtype);
   const DType result = result_dtype(op, dtype);
   if (op.promotion == Promotion::kWhere) {
     const Input& c = inputs[0];
@@ -353,6 +355,7 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
     written = out.dtype() == result ? out : allocate(inputs, shape, result, device);
   }
   if (device == Device::kMeta) return out;
+  const LoopFn fn = loop_for(op, dtype);  // after all else, so that shapes are told first
   Prepared prepared;
   prepare(op, inputs, dtype, prepared);
   run(fn, prepared, inputs, written, params);

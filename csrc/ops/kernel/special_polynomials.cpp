@@ -7,13 +7,14 @@ namespace uh::special {
 namespace {
 
 constexpr double kMany = 64;  // beyond this degree the closed forms are faster, and exact enough
+constexpr double kNoDegree = 0x1p63;  // from here on PyTorch's degree, an int64, is negative
 constexpr double kEndless = 1e6;  // beyond this degree nothing is summed: asymptotic forms
 
 // p0, p1 and then p_k = next(k, p_(k-1), p_(k-2)) up to degree n; 0 below degree 0.
 template <class Next>
 double recur(double n, double p0, double p1, const Next& next) {
   n = std::trunc(n);
-  if (!(n >= 0)) return std::isnan(n) ? n : 0;
+  if (!(n >= 0 && n < kNoDegree)) return 0;
   if (n == 0) return p0;
   for (double k = 2; k <= n && !std::isnan(p1); ++k) {
     const double p2 = next(k, p1, p0);
@@ -27,6 +28,7 @@ double recur(double n, double p0, double p1, const Next& next) {
 // in angle = arccos(x).
 template <class Closed>
 double chebyshev(double x, double n, double p1, const Closed& closed) {
+  if (!(n < kNoDegree)) return 0;
   if (n > kMany && std::fabs(x) < 1) return closed(std::acos(x), std::trunc(n));
   if (n > kMany && std::fabs(x) == 1)  // the recurrence is linear there: x^n (1 + n (x p1 - 1))
     return (x > 0 || std::fmod(std::trunc(n), 2) == 0 ? 1 : -1) *

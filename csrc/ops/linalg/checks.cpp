@@ -37,11 +37,13 @@ void check_square(const Tensor& t, std::string_view op, std::string_view argumen
         rows, " by ", columns, " matrices");
 }
 
-void check_lapack_dtype(const Tensor& t, std::string_view op) {
-  check(is_inexact(t.dtype()), op, ": Expected a floating point or complex tensor as input. Got ",
-        info(t.dtype()).title);
-  check(!is_reduced_floating(t.dtype()), op, ": Low precision dtypes not supported. Got ",
-        info(t.dtype()).title);
+void check_lapack_dtype(const Tensor& t, std::string_view op, Lapack refusal) {
+  check_kind(is_inexact(t.dtype()),
+             refusal == Lapack::kKernelOnly ? ErrorKind::kNotImplemented : ErrorKind::kRuntime, op,
+             ": Expected a floating point or complex tensor as input. Got ", info(t.dtype()).title);
+  check_kind(!is_reduced_floating(t.dtype()),
+             refusal == Lapack::kDtypes ? ErrorKind::kRuntime : ErrorKind::kNotImplemented, op,
+             ": Low precision dtypes not supported. Got ", info(t.dtype()).title);
 }
 
 void check_same_dtype(const Tensor& first, const Tensor& second, std::string_view op,

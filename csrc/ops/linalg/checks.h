@@ -18,7 +18,10 @@ void check_matrix(const Tensor& t, std::string_view op, std::string_view argumen
 // At least two dimensions, the last two of the same size.
 void check_square(const Tensor& t, std::string_view op, std::string_view argument = "A");
 // float32, float64 or complex.
-void check_lapack_dtype(const Tensor& t, std::string_view op);
+// What LAPACK has no routine for, as PyTorch raises it: some operators ask for the dtype, some for a
+// floating one (and its kernel is missing then), some only for the kernel.
+enum class Lapack { kDtypes, kFloating, kKernelOnly };
+void check_lapack_dtype(const Tensor& t, std::string_view op, Lapack refusal = Lapack::kFloating);
 // The same dtype as `first`.
 void check_same_dtype(const Tensor& first, const Tensor& second, std::string_view op,
                       std::string_view first_name, std::string_view second_name);

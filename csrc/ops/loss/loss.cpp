@@ -93,6 +93,8 @@ Tensor kl_div(KeySet, const Tensor& self, const Tensor& target, int64_t reductio
               bool log_target) {
   check(!is_complex(self.dtype()) && !is_complex(target.dtype()),
         "kl_div: complex input is not supported");
+  check(is_floating(self.dtype()) && is_floating(target.dtype()),
+        "kl_div: Integral inputs not supported.");
   const Tensor losses = log_target ? ops::mul(ops::exp(target), minus(target, self))
                                    : minus(ops::xlogy(target, target), ops::mul(target, self));
   return reduced_loss(losses, reduction);

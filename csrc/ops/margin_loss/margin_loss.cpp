@@ -3,6 +3,7 @@
 
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
+#include "generated/ops/creation.h"
 #include "generated/ops/distance.h"
 #include "generated/ops/margin_loss.h"
 #include "generated/ops/transcendental.h"
@@ -24,7 +25,10 @@ Tensor where_label(const Tensor& target, int label, const Tensor& yes) {
 
 Tensor hinge_embedding_loss(KeySet, const Tensor& self, const Tensor& target, double margin,
                             int64_t reduction) {
-  const Tensor lacking = positive_part(minus(Scalar(margin), self));
+  // In the dtype of `self`, as PyTorch: of integers the margin loses its fraction.
+  const Tensor margins =
+      ops::full_like(self, Scalar(margin), self.dtype(), self.device(), MemoryFormat::kPreserve);
+  const Tensor lacking = positive_part(minus(margins, self));
   const Tensor apart = ops::where(ops::ne(target, Scalar(1)), lacking, Scalar(0));
   const Tensor alike = ops::where(ops::ne(target, Scalar(-1)), self, Scalar(0));
   return reduced_loss(plus(apart, alike), reduction);

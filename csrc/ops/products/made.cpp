@@ -252,7 +252,7 @@ Tensor linalg_matrix_power(KeySet, const Tensor& self, int64_t n) {
   }
   if (n == 1) return ops::clone(self, MemoryFormat::kUndefined);
   if (n < 0) {
-    check_lapack_dtype(self, "linalg.matrix_power");
+    check_lapack_dtype(self, "linalg.matrix_power", Lapack::kDtypes);
     if (n == -1) return ops::linalg_inv(self);
   }
   Tensor square = n < 0 ? ops::linalg_inv(self) : self, result;

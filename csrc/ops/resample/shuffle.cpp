@@ -50,6 +50,7 @@ Tensor pixel_unshuffle(KeySet, const Tensor& self, int64_t r) {
   check(h % r == 0 && w % r == 0,
         "pixel_unshuffle: expects height and width to be divisible by downscale_factor, but ", h,
         " x ", w, " is not divisible by ", r);
+  if (self.numel() == 0) return ops::clone(self, MemoryFormat::kPreserve);  // as PyTorch
   return regrouped(self, lead, {c, h / r, r, w / r, r}, {0, 2, 4, 1, 3}, {c * r * r, h / r, w / r});
 }
 

@@ -73,7 +73,7 @@ std::tuple<Tensor, Tensor, Tensor> det_with_factors(KeySet, const Tensor& a) {
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> slogdet_with_factors(KeySet, const Tensor& a) {
   check_square(a, "linalg.slogdet");
-  check_lapack_dtype(a, "linalg.slogdet");
+  check_lapack_dtype(a, "linalg.slogdet", Lapack::kDtypes);
   const Tensor sign = empty(batch_of(a), a.dtype(), a.device());
   const Tensor log = empty(batch_of(a), to_real(a.dtype()), a.device());
   const Factors factors = lu_factors(a, "linalg.slogdet");
@@ -106,7 +106,7 @@ std::tuple<Tensor, Tensor> linalg_slogdet(KeySet, const Tensor& a) {
 
 Tensor logdet(KeySet, const Tensor& a) {
   check_square(a, "logdet");
-  check_lapack_dtype(a, "logdet");
+  check_lapack_dtype(a, "logdet", Lapack::kDtypes);
   const auto [sign, log] = ops::linalg_slogdet(a);
   if (is_complex(a.dtype())) return ops::add(ops::log(sign), log, Scalar(1));
   return ops::where(ops::eq(sign, Scalar(-1.0)), Scalar(std::nan("")), log);

@@ -88,7 +88,7 @@ bool is_vector_rhs(const Tensor& a, const Tensor& b) {
 std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(KeySet, const Tensor& a, bool pivot,
                                                        bool check_errors) {
   check_matrix(a, "linalg.lu_factor");
-  check_lapack_dtype(a, "linalg.lu_factor");
+  check_lapack_dtype(a, "linalg.lu_factor", Lapack::kKernelOnly);
   check(pivot || a.numel() == 0,
         "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
   Factors made = lu_factors(a, "linalg.lu_factor");
@@ -104,7 +104,7 @@ std::tuple<Tensor, Tensor> linalg_lu_factor(KeySet, const Tensor& a, bool pivot)
 
 std::tuple<Tensor, Tensor, Tensor> linalg_lu(KeySet, const Tensor& a, bool pivot) {
   check_matrix(a, "linalg.lu");
-  check_lapack_dtype(a, "linalg.lu");
+  check_lapack_dtype(a, "linalg.lu", Lapack::kKernelOnly);
   const auto [lu, pivots, info] = ops::linalg_lu_factor_ex(a, pivot, false);
   return ops::lu_unpack(lu, pivots, true, pivot);
 }
@@ -264,7 +264,7 @@ Tensor linalg_solve(KeySet, const Tensor& a, const Tensor& b, bool left) {
 
 std::tuple<Tensor, Tensor> linalg_inv_ex(KeySet, const Tensor& a, bool check_errors) {
   check_square(a, "linalg.inv");
-  check_lapack_dtype(a, "linalg.inv");
+  check_lapack_dtype(a, "linalg.inv", Lapack::kDtypes);
   Tensor inverse = empty_column_major(a.sizes(), a.dtype(), a.device());
   const Factors factors = lu_factors(a, "linalg.inv");
   if (!a.is_meta()) {

@@ -39,7 +39,7 @@ void solve_triangles(const Tensor& a, const Tensor& x, const Triangle& how) {
 Tensor linalg_solve_triangular(KeySet, const Tensor& a, const Tensor& b, bool upper, bool left,
                                bool unitriangular) {
   constexpr std::string_view kOp = "linalg.solve_triangular";
-  check_lapack_dtype(a, kOp);
+  check_lapack_dtype(a, kOp, Lapack::kKernelOnly);
   check_same_dtype(a, b, kOp, "A", "B");
   check_square(a, kOp);
   check_matrix(b, kOp, "B");
@@ -59,7 +59,7 @@ std::tuple<Tensor, Tensor> triangular_solve(KeySet, const Tensor& b, const Tenso
   check(b.ndim() >= 2 && a.ndim() >= 2,
         "torch.triangular_solve: Expected A and b to have at least 2 dimensions, but they have ",
         a.ndim(), " and ", b.ndim());
-  check_lapack_dtype(a, "triangular_solve");
+  check_lapack_dtype(a, "triangular_solve", Lapack::kKernelOnly);
   check_same_dtype(b, a, "triangular_solve", "b", "A");
   check_square(a, "triangular_solve");
   check(rows_of(a) == rows_of(b),

@@ -1,4 +1,6 @@
 // median, nanmedian, kthvalue and mode.
+#include <numeric>
+
 #include "base/parallel.h"
 #include "generated/kernels/statistics.h"
 #include "ops/statistics/selected.h"
@@ -39,10 +41,68 @@ T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<
   return ranked(line, kept, (kept - 1) / 2);
 }
 
-// Values and indices of one element per line: f(x, stride, n, buffer) is its value.
-template <class F>
+// Which of several equal elements is the one is left open by what it means; programs that were
+// written with PyTorch see which it takes, so these do the same. Each says the index of the element
+// with number `rank`, of a line in which its value occurs more than once.
+
+// As median: the one that a stable sort puts there.
+template <class T>
+int64_t tied_median(const T* x, int64_t stride, int64_t n, int64_t rank) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::nth_element(order.begin(), order.begin() + rank, order.end(), [&](int64_t i, int64_t j) {
+    const T a = x[i * stride], b = x[j * stride];
+    return comes_before<T>(a, b) || (!comes_before<T>(b, a) && i < j);
+  });
+  return order[static_cast<size_t>(rank)];
+}
+
+// As kthvalue: Hoare's selection, which splits at the median of the first, middle and last element.
+template <class T>
+int64_t tied_kth(const T* x, int64_t stride, int64_t n, int64_t rank) {
+  std::vector<int64_t> at(static_cast<size_t>(n));
+  std::iota(at.begin(), at.end(), int64_t{0});
+  const auto swap = [&](int64_t i, int64_t j) {
+    std::swap(at[static_cast<size_t>(i)], at[static_cast<size_t>(j)]);
+  };
+  const auto value = [&](int64_t i) { return x[at[static_cast<size_t>(i)] * stride]; };
+  const auto after = [](T a, T b) { return comes_before<T>(b, a); };
+  int64_t low = 0, high = n - 1;
+  while (high > low + 1) {
+    swap(low + (high - low) / 2, low + 1);
+    if (after(value(low + 1), value(high))) swap(low + 1, high);
+    if (after(value(low), value(high))) swap(low, high);
+    if (after(value(low + 1), value(low))) swap(low + 1, low);
+    const T pivot = value(low);
+    int64_t i = low + 1, j = high;
+    for (;;) {
+      do ++i;
+      while (after(pivot, value(i)));
+      do --j;
+      while (after(value(j), pivot));
+      if (j < i) break;
+      swap(i, j);
+    }
+    swap(low, j);
+    if (j <= rank) low = i;
+    if (j >= rank) high = j - 1;
+  }
+  if (high == low + 1 && after(value(low), value(high))) swap(low, high);
+  return at[static_cast<size_t>(rank)];
+}
+
+template <class T>
+bool occurs_twice(const T* x, int64_t stride, int64_t n, T value) {
+  int64_t equal = 0;
+  for (int64_t i = 0; i < n; ++i) equal += x[i * stride] == value;
+  return equal > 1;
+}
+
+// Values and indices of one element per line: f(x, stride, n, buffer) is its value, and
+// tied(x, stride, n, value) its index where several elements have it, or where it is NaN.
+template <class F, class G>
 Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const F& f,
-          bool last = false) {
+          const G& tied) {
   const int64_t d = wrap_dim(dim, self.ndim(), name);
   const ReducedDims dims(self, Dims{d}, name);
   dims.check_not_empty(self, name);
@@ -62,12 +122,10 @@ Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const
                      const T* x = dense.data_as<T>() + lines.start(i);
                      const T value = f(x, lines.inner, lines.n, buffer);
                      found.data_as<T>()[i] = value;
-                     int64_t at = first_of(x, lines.inner, value);
-                     if (last && !is_nan(value)) {
-                       at = lines.n - 1;
-                       while (x[at * lines.inner] != value) --at;
-                     }
-                     indices.data_as<int64_t>()[i] = at;
+                     indices.data_as<int64_t>()[i] =
+                         is_nan(value) || occurs_twice(x, lines.inner, lines.n, value)
+                             ? tied(x, lines.inner, lines.n, value)
+                             : first_of(x, lines.inner, value);
                    }
                  });
   });
@@ -103,6 +161,12 @@ Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan
   return pick(self, dim, keepdim, name,
               [=](const auto* x, int64_t stride, int64_t n, auto& buffer) {
                 return median_of(x, stride, n, ignore_nan, buffer);
+              },
+              []<class T>(const T* x, int64_t stride, int64_t n, T value) {
+                if (is_nan(value)) return first_of(x, stride, value);
+                int64_t numbers = 0;
+                for (int64_t i = 0; i < n; ++i) numbers += !is_nan(x[i * stride]);
+                return tied_median(x, stride, n, (numbers - 1) / 2);
               });
 }
 
@@ -147,6 +211,9 @@ Pair kthvalue(KeySet, const Tensor& self, int64_t k, int64_t dim, bool keepdim) 
                 line.resize(static_cast<size_t>(size));
                 for (int64_t i = 0; i < size; ++i) line[static_cast<size_t>(i)] = x[i * stride];
                 return ranked(line, size, k - 1);
+              },
+              [=]<class T>(const T* x, int64_t stride, int64_t size, T) {
+                return tied_kth(x, stride, size, k - 1);
               });
 }
 
@@ -157,7 +224,11 @@ Pair mode(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
       [](const auto* x, int64_t stride, int64_t n, auto& line) {
         return most_frequent(x, stride, n, line);
       },
-      true);
+      []<class T>(const T* x, int64_t stride, int64_t n, T value) {  // the last
+        if (is_nan(value)) return first_of(x, stride, value);
+        while (x[(n - 1) * stride] != value) --n;
+        return n - 1;
+      });
 }
 
 }  // namespace uh::kernels

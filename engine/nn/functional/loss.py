@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._generated import ops
+from engine.dtypes import get_default_dtype
 from engine.overloads import Made, broadcast_shapes
 from engine.tensor import Tensor
 
@@ -266,7 +267,8 @@ def gaussian_nll_loss(
     else:
         if var < 0:
             raise ValueError(f"gaussian_nll_loss: var has negative entry/entries: {var}")
-        variance = ops.full(input.shape, var, dtype=input.dtype, device=input.device)
+        kind = input.dtype if input.dtype.is_floating_point else get_default_dtype()
+        variance = ops.full(input.shape, var, dtype=kind, device=input.device)
     if variance.shape != input.shape:
         if input.shape[:-1] == variance.shape:
             variance = ops.unsqueeze(variance, -1)

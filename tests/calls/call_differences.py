@@ -1,0 +1,163 @@
+"""Where the engine and PyTorch may differ, each with its reason; nothing else may."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# Drawn numbers, or memory as it was found: dtype, shape and strides are compared, numbers are not.
+NO_NUMBERS = re.compile(
+    r"(Tensor\.|nn\.functional\.|)(.*(empty|rand|dropout|bernoulli|multinomial|normal|poisson$|binomial|uniform|cauchy"
+    r"|exponential|geometric|rrelu|gumbel|fractional_max_pool).*|resize_|resize_as_|new|multi_head_attention_forward)"
+)
+# PyTorch says no thing about these words: whose turn it was to run out of memory.
+MEMORY = re.compile(r"memory|allocat|too large|overflow|Storage size|bytes", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Calls of names that match `path` may differ as `found` matches, for this reason."""
+
+    reason: str
+    path: str
+    found: str
+    call: str = ""  # what the call's text has to match, too
+
+
+PRODUCTS = (
+    r"(Tensor\.|linalg\.|nn\.functional\.|fft\.|)(__r?matmul__|.*mm_?|.*mv_?|addr_?|matmul|.*dot|inner"
+    r"|einsum|outer|ger|kron|bilinear|linear|.*conv.*|.*fft.*|stft|istft|.*solve.*|.*inv(_ex|erse)?"
+    r"|matrix_power|matrix_exp|chain_matmul|.*det|cross|lu.*|cholesky.*|ldl.*|qr|geqrf|svd|svdvals|eig.*|orgqr|ormqr|householder_product|pinv.*"
+    r"|cond|lstsq|matrix_rank|.*attention.*|lstm.*|gru.*|rnn.*|cov|corrcoef|cdist|pdist|.*norm|norm_.*|tensordot|nuclear_norm)"
+)
+SPECIAL = r"(Tensor\.|special\.|nn\.functional\.|)"
+BESSEL = (
+    r"(i0e?|i1e?|bessel_.*|.*modified_bessel_.*|airy_ai|igammac?|gammaincc?|gelu|elu|celu|selu|zeta|polygamma"
+    r"|digamma|psi)_?"
+)
+
+DIFFERENCES: tuple[Difference, ...] = (
+    # ---- numbers
+    Difference(
+        "infinities and NaN within products and transforms: where they appear follows from the order of steps",
+        PRODUCTS,
+        r"values: .*(inf|nan)",
+    ),
+    Difference(
+        "vectors are unique up to a factor of absolute value 1, or a rotation where values repeat",
+        r"(Tensor\.|linalg\.|)(svd|qr|eigh?|geqrf|lstsq|ldl_.*)",
+        r"values:",
+    ),
+    Difference(
+        "limits and poles are exact: PyTorch has NaN for i0(inf) and a large number for polygamma(1, -3)",
+        SPECIAL + BESSEL,
+        r"values: .*(inf|nan|e\+1\d)",
+    ),
+    Difference(
+        "polynomials of huge degrees and at infinity: closed forms here, a loop that ends early there",
+        r"special\..*polynomial.*",
+        r"values:",
+        r"inf|nan|e\+|\d{7}",
+    ),
+    Difference(
+        "where what is written overlaps itself or is read, PyTorch's result follows from its order of work",
+        r".*",
+        r"values:|strides|returns, PyTorch raises RuntimeError|raises RuntimeError|shape",
+        r"(_\(|__i\w+__|out=).*(overlapping|expanded|<again|<view)",
+    ),
+    Difference(
+        "strides of results of tensors whose elements overlap in part mean nothing",
+        r".*",
+        r"strides",
+        r"overlapping|expanded",
+    ),
+    Difference(
+        "PyTorch leaves memory unwritten here",
+        r"(nn\.functional\.)?(multi_margin_loss|multilabel_margin_loss.*|embedding_bag)",
+        r"values:",
+    ),
+    Difference("PyTorch's cov writes into its argument", r"(Tensor\.)?cov", r"input 0 afterwards"),
+    Difference(
+        "PyTorch mistakes its second positional argument for another",
+        r"(Tensor\.)?unique_consecutive",
+        r"shape|structure|values",
+    ),
+    Difference(
+        "16-bit matrices are computed in double precision",
+        r"(Tensor\.|linalg\.)?matrix_exp",
+        r"values:",
+    ),
+    Difference(
+        "dropped elements are drawn", r".*attention.*", r"values:", r"dropout_p=0\.\d*[1-9]|, 0\.5"
+    ),
+    # ---- what there is
+    Difference("there is no complex32 here", r".*", r"PyTorch's is complex32"),
+    Difference("conj is done at once", r".*", r"sharing None", r"conj|adjoint|\.H|mH"),
+    Difference("names of types begin with engine", r"Tensor\.type", r"values"),
+    Difference(
+        "dtypes that PyTorch has no kernel for",
+        r".*",
+        r"^returns, PyTorch raises NotImplementedError.*not implemented for",
+    ),
+    Difference(
+        "gradients that PyTorch does not have",
+        r".*",
+        r"^gradient is there.*(not implemented|ZeroTensor|unallocated|is not differentiable|not yet implemented)"
+        r"|is not differentiable with respect",
+    ),
+    Difference("sparse gradients", r".*(gather|embedding).*", r"gradient", r"sparse(_grad)?=True"),
+    Difference(
+        "the gradient of polar takes a negative radius for what it is",
+        r"polar",
+        r"gradient 0: values",
+    ),
+    # ---- arguments
+    Difference(
+        "a number is converted where Python converts it: bool, int, a tensor of one element, a number of NumPy's",
+        r".*",
+        r"PyTorch('s is| raises) TypeError.*\|.*must be (?!Tensor|tuple of Tensors)[\w. ]+, not ",
+    ),
+    Difference(
+        "NumPy's `axis` and `keepdims` beside `dim` and `keepdim`",
+        r".*",
+        r"unexpected keyword argument '(axis|keepdims)'",
+    ),
+    Difference(
+        "`out=` of operators that PyTorch has without it, and of their methods",
+        r".*",
+        r"unexpected keyword argument 'out'",
+    ),
+    Difference(
+        "special methods called by hand with the wrong arguments: PyTorch returns NotImplemented for every TypeError",
+        r"Tensor\.__\w+__",
+        r"^(raises TypeError|structure)",
+    ),
+)
+
+
+def reason(path: str, found: str, call: str = "") -> str | None:
+    """Why this difference is allowed; None if it is not."""
+    for one in DIFFERENCES:
+        if (
+            re.fullmatch(one.path, path)
+            and re.search(one.found, found, re.DOTALL)
+            and re.search(one.call, call)
+        ):
+            return one.reason
+    return None
+
+
+# Exceptions of PyTorch's own Python functions that look like errors from inside.
+INTERNAL_IN_PYTORCH = (
+    (r"nn\.functional\..*", "AttributeError|TypeError"),
+    (r"nn\.functional\.embedding", "AssertionError"),
+    (r"nn\.functional\.multi_head_attention_forward", "AssertionError"),
+)
+
+
+def internal_in_pytorch_too(path: str, outcome: tuple[object, ...]) -> bool:
+    """Whether PyTorch's own Python ends in the same error of a built-in class for such arguments."""
+    return any(
+        re.fullmatch(names, path) and re.fullmatch(kinds, str(outcome[1]))
+        for names, kinds in INTERNAL_IN_PYTORCH
+    )

@@ -1,0 +1,285 @@
+"""Runs calls in one library, the engine or PyTorch, and describes what came of each as plain data.
+
+    python call_run.py LIBRARY SEED NUMBERS MODE [WORD...]
+
+Standard output is a stream of pickles (number, outcome); in the file that PROGRESS names, eight bytes tell the
+number of the call that is running. An outcome is ("raised", class, message, internal) or ("returned", result,
+inputs, gradients). NUMBERS: START:END, or numbers between commas. MODE: `look` tells only what is wrong by itself,
+`full` all outcomes, `wide` all with floating dtypes made double. WORD: only names that contain one of these.
+"""
+
+from __future__ import annotations
+
+import importlib
+import mmap
+import os
+import pickle
+import re
+import resource
+import sys
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+from call_arguments import Call, Spec
+from call_signatures import targets
+
+MEMORY = 4 << 30
+WIDE = dict.fromkeys(("float16", "bfloat16", "float32"), "float64") | {"complex64": "complex128"}
+MOST = 20_000  # elements of a tensor that is looked at
+INTERNAL = (
+    AttributeError,
+    NameError,
+    KeyError,
+    RecursionError,
+    SystemError,
+    AssertionError,
+    StopIteration,
+)
+PRIVATE = re.compile(
+    r"'NoneType'|cdata|ctype|\buh_|has no attribute|not subscriptable|unsupported operand|\b_(?!_)\w+\(\)"
+    r"|object is not callable|instances of '|bad operand type|not enough values|too many values|tuple index"
+    r"|list index|pop from|cannot unpack|object is not iterable|engine\._|\.py\b"
+)
+
+
+class Builder:
+    """Makes one call's arguments of a library's tensors."""
+
+    def __init__(self, lib: Any, wide: bool = False) -> None:
+        self.lib = lib
+        self.dtypes = WIDE if wide else {}
+        self.tensors: list[Any] = []
+        self.leaves: list[Any] = []
+        self._of_specs: dict[int, Any] = {}
+
+    def build(self, spec: Spec) -> Any:
+        """The argument that a spec describes; each spec of a tensor is one tensor."""
+        tag = spec[0]
+        if tag == "value":
+            return spec[1]
+        if tag in ("list", "tuple", "size"):
+            items = [self.build(one) for one in spec[1:]]
+            return (
+                items if tag == "list" else tuple(items) if tag == "tuple" else self.lib.Size(items)
+            )
+        if tag == "again":
+            return self.build(spec[1])
+        if tag == "numpy":
+            return getattr(np, spec[1] if spec[1] != "bool" else "bool_")(spec[2])
+        if tag in ("dtype", "format"):
+            return getattr(self.lib, self.dtypes.get(spec[1], spec[1]))
+        if id(spec) not in self._of_specs:
+            self._of_specs[id(spec)] = made = self.tensor(spec)
+            self.tensors.append(made)
+        return self._of_specs[id(spec)]
+
+    def tensor(self, spec: Spec) -> Any:
+        if spec[0] == "view":
+            return view(self.build(spec[1]), spec[2])
+        if spec[0] == "meta":
+            return self.lib.empty(spec[2], dtype=getattr(self.lib, spec[1]), device="meta")
+        narrow = getattr(self.lib, spec[1])
+        return tensor(spec, self.lib, narrow, self.dtypes.get(spec[1]), self.leaves)
+
+
+def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any]) -> Any:
+    """The tensor of a spec in its layout."""
+    _, _, shape, numbers, layout, grad = spec
+    made = lib.tensor(numbers, dtype=kind).reshape(shape)
+    if wide:
+        kind = getattr(lib, wide)
+        made = made.to(kind)
+    if layout == "transposed" and len(shape) > 1:
+        made = made.transpose(0, -1).contiguous().transpose(0, -1)
+    elif layout == "strided" and shape:
+        made = lib.stack([made, made], -1)[..., 0]
+    elif layout == "offset":
+        flat = lib.zeros(made.numel() + 3, dtype=kind)
+        flat[3:] = made.reshape(-1)
+        made = flat[3:].reshape(shape)
+    elif layout == "expanded" and shape:
+        made = made[:1].expand(shape) if shape[0] else made
+    elif layout == "overlapping" and shape and made.numel():
+        flat = made.reshape(-1)
+        made = (
+            flat.as_strided(shape, [1] * len(shape))
+            if sum(shape) - len(shape) < flat.numel()
+            else made
+        )
+    if grad:
+        leaf = made.detach().requires_grad_()
+        leaves.append(leaf)
+        return leaf if grad == 1 else leaf * 1
+    return made
+
+
+def view(source: Any, kind: str) -> Any:
+    """A view of a tensor that there is already."""
+    if kind == "reversed" and source.dim():
+        return source.permute(*reversed(range(source.dim())))
+    if kind in ("first", "rest") and source.dim() and source.shape[0]:
+        return source[:1] if kind == "first" else source[1:]
+    return source.reshape(-1) if kind == "flat" else source.view(source.shape)
+
+
+class Library:
+    """The engine or PyTorch: its public names, and what its tensors tell."""
+
+    def __init__(self, name: str) -> None:
+        self.module = importlib.import_module(name)
+        self.Tensor = self.module.Tensor
+        self.name = name
+
+    def run(self, call: Call, mode: str) -> tuple[Any, ...] | None:
+        """The outcome of one call; in mode `look` only what is wrong by itself, else None."""
+        full = mode != "look"
+        builder = Builder(self.module, mode == "wide")
+        tensors, leaves = builder.tensors, builder.leaves
+        try:
+            args = [builder.build(one) for one in call.args]
+            kwargs = {name: builder.build(one) for name, one in call.kwargs.items()}
+        except Exception as error:
+            return ("unbuilt", f"{type(error).__name__}: {error}")
+        try:
+            result = self.call(call, args, kwargs)
+        except Exception as error:
+            return self.raised(error, full)
+        if not full:
+            self.touch(result)
+            return None
+        inputs = [self.described(t, tensors, False) for t in tensors]
+        try:
+            gradients = self.gradients(result, leaves)
+        except Exception as error:
+            gradients = self.raised(error, True)
+        return ("returned", self.tree(result, tensors), inputs, gradients)
+
+    def call(self, call: Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Finds the name and calls it."""
+        found: Any = self.module
+        for part in call.path.split("."):
+            found = getattr(found, part, None)
+        if found is None:
+            raise LookupError(call.path)
+        if not call.target.attribute:
+            if call.target.is_method and args and isinstance(args[0], self.Tensor):
+                return getattr(args[0], call.target.name)(*args[1:], **kwargs)
+            return found(*args, **kwargs)
+        return getattr(args[0], call.target.name)
+
+    def raised(self, error: Exception, full: bool) -> tuple[Any, ...] | None:
+        message = str(error)
+        if isinstance(error, LookupError) and type(error) is LookupError:
+            return ("missing",)
+        internal = isinstance(error, INTERNAL) or bool(PRIVATE.search(message))
+        if not full and (not internal or isinstance(error, MemoryError)):
+            return None
+        where = ""
+        if internal and self.name == "engine":
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(last.filename)}:{last.lineno}"
+        return ("raised", type(error).__name__, message[:300], internal, where)
+
+    def touch(self, value: Any) -> None:
+        """Reads what came back: strides that lead out of the storage are found here."""
+        if isinstance(value, self.Tensor):
+            if not value.is_meta and 0 < value.numel() <= MOST:
+                value.tolist()
+        elif isinstance(value, (tuple, list)):
+            for one in value:
+                self.touch(one)
+
+    def tree(self, value: Any, inputs: list[Any]) -> Any:
+        if isinstance(value, self.Tensor):
+            return self.described(value, inputs, True)
+        if isinstance(value, (list, tuple)):
+            kind = type(value).__name__ if len(value) < 64 else "long"
+            return (kind.rpartition(".")[2], *(self.tree(one, inputs) for one in value[:64]))
+        if isinstance(value, (bool, int, float, complex, str, type(None))):
+            return ("value", type(value).__name__, value)
+        return ("other", type(value).__name__, str(value).replace("torch", "engine")[:100])
+
+    def described(self, t: Any, inputs: list[Any], sources: bool) -> tuple[Any, ...]:
+        """("tensor", dtype, shape, strides, requires_grad, which input it is, whose storage it shares, numbers)"""
+        numbers: Any = None
+        if not t.is_meta and t.numel() <= MOST:
+            dense = t.detach()
+            if self.name == "torch":  # the engine has no lazy conjugates
+                dense = dense.resolve_conj().resolve_neg()
+            numbers = dense.reshape(-1).tolist()
+        same = shares = None
+        if sources:
+            same = next((k for k, one in enumerate(inputs) if one is t), None)
+            if t.numel() and not t.is_meta:
+                place = t.untyped_storage().data_ptr()
+                shares = next(
+                    (
+                        k
+                        for k, one in enumerate(inputs)
+                        if one.untyped_storage().data_ptr() == place
+                    ),
+                    None,
+                )
+        return (
+            "tensor",
+            str(t.dtype).rpartition(".")[2],
+            tuple(t.shape),
+            tuple(t.stride()),
+            t.requires_grad,
+            same,
+            shares,
+            numbers,
+            t.device.type,
+        )
+
+    def gradients(self, result: Any, leaves: list[Any]) -> Any:
+        outs = [
+            t
+            for t in (result if isinstance(result, (list, tuple)) else [result])
+            if isinstance(t, self.Tensor)
+            and t.requires_grad
+            and t.grad_fn is not None
+            and not t.is_meta
+        ]
+        if not outs or not leaves or sum(t.numel() for t in outs) > MOST:
+            return None
+        weights = []
+        for t in outs:
+            w = self.module.arange(t.numel(), dtype=self.module.float32) % 5 + 1
+            weights.append((w / 4).reshape(t.shape).to(t.dtype))
+        found = self.module.autograd.grad(outs, leaves, weights, allow_unused=True)
+        return [None if g is None else self.described(g, [], False) for g in found]
+
+
+def main() -> None:
+    """Runs the calls and writes the outcomes."""
+    name, seed, numbers, mode, *words = sys.argv[1:]
+    start, colon, end = numbers.partition(":")
+    chosen_numbers = range(int(start), int(end)) if colon else map(int, numbers.split(","))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("ignore")
+    library = Library(name)
+    library.module.set_num_threads(1)
+    chosen = [t for t in targets() if not words or any(word in t.path for word in words)]
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no outcome
+    with open(os.environ["PROGRESS"], "r+b") as file:
+        progress = mmap.mmap(file.fileno(), 8)
+        for number in chosen_numbers:
+            progress[:] = number.to_bytes(8, "little")
+            if os.environ.get("CALL_RUN_ABORTS_AT") == str(number):  # to test the search with
+                os.abort()
+            outcome = library.run(Call(chosen, int(seed), number), mode)
+            if outcome is not None or number % 64 == 0:
+                pickle.dump((number, outcome), stream)
+                if mode == "look" or number % 16 == 0:
+                    stream.flush()
+        pickle.dump((-1, None), stream)
+        stream.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""Searches for calls that crash, hang, end in an internal error or differ from PyTorch.
+
+    python tests/calls/call_search.py --count 100000 --seed 1            (the engine alone)
+    python tests/calls/call_search.py --count 10000 --torch --op sub     (with PyTorch beside, names with `sub`)
+    python tests/calls/call_search.py --seed 1 --show 4711 [--torch]     (one call and its outcomes)
+
+Every call follows from its seed and number. Calls run in a child process with a memory limit; one that ends the
+child, or takes longer than 10 seconds, is a finding, and the search goes on behind it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import pickle
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from call_arguments import Call, call_text
+from call_compare import difference, no_farther
+from call_differences import internal_in_pytorch_too, reason
+from call_signatures import targets
+
+SECONDS = 10.0  # of its processor's time, or four times as many on the wall
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Finding:
+    """One call and what is wrong with it."""
+
+    seed: int
+    number: int
+    path: str
+    found: str
+    call: str = ""
+
+
+class Child:
+    """The process that runs the calls in one library, started again behind each call that ends it."""
+
+    def __init__(
+        self, library: str, seed: int, numbers: list[int] | range, mode: str, words: list[str]
+    ) -> None:
+        self.library, self.seed, self.mode, self.words = library, seed, mode, words
+        self.left = numbers
+        self.progress = tempfile.NamedTemporaryFile()  # noqa: SIM115  (open as long as this)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def outcomes(self) -> Iterator[tuple[int, Any]]:
+        """(number, outcome) in order; an outcome ("ended", how) stands for a call that ended the process."""
+        while self.left:
+            self._start()
+            try:
+                yield from self._read()
+            finally:
+                self._stop()
+
+    def _start(self) -> None:
+        self.progress.seek(0)
+        self.progress.write(self.left[0].to_bytes(8, "little"))
+        self.progress.flush()
+        environment = {
+            **os.environ,
+            "PROGRESS": self.progress.name,
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+            "MALLOC_ARENA_MAX": "2",
+        }
+        numbers = ",".join(map(str, self.left))
+        if isinstance(self.left, range):
+            numbers = f"{self.left.start}:{self.left.stop}"
+        command = [
+            sys.executable,
+            HERE / "call_run.py",
+            self.library,
+            self.seed,
+            numbers,
+            self.mode,
+        ]
+        self.process = subprocess.Popen(
+            [*map(str, command), *self.words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+
+    def _stop(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.communicate()
+
+    def _running(self) -> int:
+        return int.from_bytes(Path(self.progress.name).read_bytes()[:8], "little")
+
+    def _read(self) -> Iterator[tuple[int, Any]]:
+        assert self.process is not None
+        stream = self.process.stdout
+        hung = ""
+        while not hung:
+            hung = self._hangs(stream)
+            if hung:
+                break
+            try:
+                number, outcome = pickle.load(stream)
+            except (EOFError, pickle.UnpicklingError):
+                break
+            if number < 0:
+                self.left = range(0)
+                return
+            self.left = self.left[self.left.index(number) + 1 :]
+            yield number, outcome
+        if hung:
+            self.process.kill()
+        code = self.process.wait()
+        running = self._running()
+        while self.mode != "look" and self.left[0] != running:  # outcomes that were not written yet
+            yield self.left[0], None
+            self.left = self.left[1:]
+        self.left = self.left[self.left.index(running) + 1 :]
+        yield running, ("ended", hung or (f"signal {-code}" if code < 0 else f"status {code}"))
+
+    def _hangs(self, stream: Any) -> str:
+        """Waits for the next outcome; says how long one call has taken where that is too long."""
+        if stream.peek(1) if select.select([stream], [], [], 0)[0] else False:
+            return ""
+        number, since, cpu = self._running(), time.monotonic(), self._cpu()
+        while not select.select([stream], [], [], 0.5)[0]:
+            if self._running() != number:
+                number, since, cpu = self._running(), time.monotonic(), self._cpu()
+            used = self._cpu() - cpu
+            if used > SECONDS or time.monotonic() - since > 4 * SECONDS:
+                return f"takes longer than {SECONDS:.0f} s"
+        return ""
+
+    def _cpu(self) -> float:
+        assert self.process is not None
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def search(
+    seed: int, start: int, count: int, torch: bool, words: list[str], say: Any
+) -> tuple[collections.Counter[str], list[Finding]]:
+    """Runs the calls; returns counts and findings."""
+    counts: collections.Counter[str] = collections.Counter()
+    findings: list[Finding] = []
+    chosen = [t for t in targets() if not words or any(word in t.path for word in words)]
+
+    def note(number: int, found: str, may_differ: bool = False) -> None:
+        call = Call(chosen, seed, number)
+        text = call_text(call)
+        if may_differ and (allowed := reason(call.path, found, text)):
+            counts[f"allowed: {allowed}"] += 1
+            return
+        finding = Finding(seed, number, call.path, found, text)
+        findings.append(finding)
+        say(finding)
+
+    numbers = range(start, start + count)
+    ours = Child("engine", seed, numbers, "full" if torch else "look", words)
+    if not torch:
+        for number, outcome in ours.outcomes():
+            if outcome is None:
+                continue
+            if outcome[0] == "ended":
+                counts["ended"] += 1
+                note(number, f"ends the process: {outcome[1]}")
+            elif outcome[0] == "raised" and not internal_in_pytorch_too(
+                Call(chosen, seed, number).path, outcome
+            ):
+                counts["internal"] += 1
+                note(number, f"internal {outcome[1]} at {outcome[4]}: {outcome[2]}")
+        counts["calls"] += count
+        return counts, findings
+    theirs = Child("torch", seed, numbers, "full", words)
+    doubtful: dict[int, tuple[str, Any, Any]] = {}
+    for (number, b), (other, a) in zip(ours.outcomes(), theirs.outcomes(), strict=True):
+        assert number == other
+        counts["calls"] += 1
+        if b is not None and b[0] == "ended":
+            counts["ended"] += 1
+            note(number, f"ends the process: {b[1]}")
+        elif a is None or b is None:
+            counts["lost"] += 1
+        elif a[0] == "ended":
+            counts[f"PyTorch {a[1]}"] += 1
+        else:
+            counts[f"PyTorch {a[0]}"] += 1
+            path = Call(chosen, seed, number).path
+            found = difference(path, a, b)
+            if found and "values:" in found:
+                doubtful[number] = found, a, b
+            elif found:
+                internal = b[0] == "raised" and b[3]
+                where = f" (at {b[4]})" if internal else ""
+                note(
+                    number,
+                    f"{found}{where} | {b[2] if b[0] == 'raised' else ''} | {a[2] if a[0] == 'raised' else ''}",
+                    may_differ=True,
+                )
+    judge = Child("torch", seed, list(doubtful), "wide", words)
+    for number, wide in judge.outcomes():
+        found, a, b = doubtful[number]
+        if wide and wide[0] == "returned" and no_farther(a, b, wide):
+            counts["no farther from the result in float64"] += 1
+        else:
+            note(number, found, may_differ=True)
+    return counts, findings
+
+
+def show(seed: int, number: int, torch: bool, words: list[str]) -> None:
+    """Prints one call and what comes of it."""
+    chosen = [t for t in targets() if not words or any(word in t.path for word in words)]
+    print(call_text(Call(chosen, seed, number)))
+    for library in ("engine", "torch") if torch else ("engine",):
+        for _, outcome in Child(library, seed, [number], "full", words).outcomes():
+            print(f"{library}: {outcome}")
+
+
+def main() -> int:
+    """Reads the command line; status 1 when there are findings."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument(
+        "--op", action="append", default=[], help="only names that contain this; may be repeated"
+    )
+    parser.add_argument("--torch", action="store_true", help="compare each call with PyTorch's")
+    parser.add_argument("--show", type=int, help="print the call of this number and its outcomes")
+    parser.add_argument("--out", type=Path, help="append findings to this file as lines of JSON")
+    options = parser.parse_args()
+    if options.show is not None:
+        show(options.seed, options.show, options.torch, options.op)
+        return 0
+
+    def say(finding: Finding) -> None:
+        if options.out:
+            with options.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(vars(finding)) + "\n")
+
+    began = time.monotonic()
+    counts, findings = search(
+        options.seed, options.start, options.count, options.torch, options.op, say
+    )
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        kinds.setdefault((one.path, re.sub(r"\d+", "#", one.found)[:60]), []).append(one)
+    for alike in sorted(kinds.values(), key=len):
+        first = alike[0]
+        print(
+            f"{len(alike)} x {first.path}: {first.found[:300]}\n    #{first.number} {first.call[:600]}"
+        )
+    print(f"{dict(counts)}; {len(findings)} findings; {time.monotonic() - began:.0f} s")
+    return bool(findings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+"""Calls that the search has found to differ from PyTorch, or to end badly, with what PyTorch does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import engine
+
+F = engine.nn.functional
+
+
+def leaf(*values: float) -> Any:
+    return engine.tensor([*values], requires_grad=True)
+
+
+# ---- memory
+
+
+def test_a_tensor_in_place_of_a_list_of_tensors_is_refused() -> None:
+    # Its rows would be freed as soon as they were listed: the heap was corrupted.
+    code = """if True:
+        import engine
+        x = engine.tensor([1.0, 2.0, 3.0])
+        for _ in range(200):
+            for call in (
+                lambda: engine.index_put(x, engine.tensor([0, 1]), x[:2]),
+                lambda: engine.cat(engine.ones(50, 3)),
+                lambda: engine.stack(row * 2 for row in engine.ones(50, 3)),
+            ):
+                try:
+                    call()
+                except TypeError as error:
+                    assert "must be sequence of Tensor" in str(error)
+                else:
+                    raise AssertionError
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---- values
+
+
+def test_logsumexp_of_very_negative_numbers_is_not_nan() -> None:
+    x = engine.tensor([-800.0, -900.0, -1e30])
+    assert engine.logsumexp(x, 0).item() == -800.0
+    assert engine.logsumexp(x.reshape(3, 1), 0).tolist() == [-800.0]
+    assert engine.logsumexp(engine.tensor([-(2**31)]), 0).item() == -(2.0**31)
+
+
+@pytest.mark.parametrize(
+    ("call", "shape"),
+    [
+        (lambda x: engine.hinge_embedding_loss(x, x), (2,)),
+        (lambda x: engine.margin_ranking_loss(x, x, x), (2,)),
+        (lambda x: engine.kl_div(x, x), (2,)),
+        (lambda x: engine.binary_cross_entropy_with_logits(x, x), (2,)),
+        (lambda x: engine.cosine_embedding_loss(x.repeat(2, 1), x.repeat(2, 1), x), (2,)),
+        (
+            lambda x: engine.triplet_margin_loss(x.repeat(3, 1), -x.repeat(3, 1), x.repeat(3, 1)),
+            (3,),
+        ),
+        (lambda x: F.hinge_embedding_loss(x, x), ()),
+        (lambda x: F.kl_div(x, x, reduction="batchmean"), ()),
+    ],
+)
+def test_losses_in_the_top_namespace_are_not_reduced_unless_told(
+    call: Callable[[Any], Any], shape: tuple[int, ...]
+) -> None:
+    assert tuple(call(engine.tensor([1.0, -1.0])).shape) == shape
+
+
+def test_their_reduction_is_a_number() -> None:
+    x, y = engine.tensor([0.5, 0.25]), engine.tensor([1.0, -1.0])
+    assert engine.hinge_embedding_loss(x, y, 1.0, 2).item() == 1.25
+    assert engine.hinge_embedding_loss(x, y, 1.0, 1).item() == 0.625
+    with pytest.raises(TypeError):
+        engine.hinge_embedding_loss(x, y, 1.0, "sum")
+
+
+def test_hinge_embedding_loss_of_integers_stays_one() -> None:
+    loss = F.hinge_embedding_loss(
+        engine.tensor([-4, -1]), engine.tensor([1, -1]), 0.5, reduction="sum"
+    )
+    assert loss.dtype is engine.int64
+    assert loss.item() == -3
+
+
+def test_median_and_kthvalue_take_pytorchs_index_among_equals() -> None:
+    ties = engine.tensor([[3, 1, 1, 3, 1], [2, 2, 2, 2, 2], [0, 5, 5, 0, 5]])
+    assert ties.median(1).indices.tolist() == MEDIAN
+    assert ties.float().nanmedian(1).indices.tolist() == MEDIAN
+    assert [ties.kthvalue(k, 1).indices.tolist() for k in (1, 2, 3, 4, 5)] == KTH
+    assert ties.median(1).values.tolist() == [1, 2, 5]
+    nan = float("nan")
+    few = engine.tensor([0.0, nan, 1.0, nan, 2.0, nan])
+    assert [few.kthvalue(k).indices.item() for k in (4, 5, 6)] == [3, 1, 5]
+    assert few.median(0).indices.item() == 1
+
+
+MEDIAN = [4, 2, 1]
+KTH = [[2, 3, 3], [4, 2, 0], [1, 0, 2], [3, 1, 1], [0, 4, 4]]
+
+
+def test_unravel_index_gives_int64() -> None:
+    found = engine.unravel_index(engine.tensor([5], dtype=engine.uint8), (2, 300))
+    assert [one.dtype for one in found] == [engine.int64, engine.int64]
+    assert [one.tolist() for one in found] == [[0], [5]]
+
+
+def test_polynomials_of_a_degree_that_is_no_int64_are_zero() -> None:
+    x = engine.tensor([0.5, 2.0, -1.0])
+    for name in (
+        "chebyshev_polynomial_t",
+        "shifted_chebyshev_polynomial_w",
+        "hermite_polynomial_h",
+    ):
+        for degree in (float("nan"), float("inf"), 1e300, -1.0):
+            assert getattr(engine.special, name)(x, degree).tolist() == [0, 0, 0]
+        assert getattr(engine.special, name)(x, 0).tolist() == [1, 1, 1]
+
+
+def test_pixel_unshuffle_of_nothing_keeps_the_shape() -> None:
+    assert tuple(F.pixel_unshuffle(engine.ones(0, 3, 4, 8), 2).shape) == (0, 3, 4, 8)
+
+
+def test_gaussian_nll_loss_of_integers_keeps_the_variance() -> None:
+    loss = F.gaussian_nll_loss(engine.tensor([1, 2]), engine.tensor([1, 2]), 0.5)
+    assert loss.item() == pytest.approx(-0.34657359)
+
+
+@pytest.mark.parametrize("name", ["arange", "linspace", "logspace"])
+def test_ranges_leave_an_out_of_as_many_elements_its_shape(name: str) -> None:
+    out = engine.zeros(4, 1)
+    arguments = (0, 4) if name == "arange" else (0, 3, 4)
+    assert getattr(engine, name)(*arguments, out=out) is out
+    assert tuple(out.shape) == (4, 1)
+
+
+def test_a_number_has_transposes() -> None:
+    x = engine.tensor(2.0)
+    assert x.mT is x
+    assert x.mH is x
+    with pytest.raises(RuntimeError, match="Got 1-D tensor"):
+        engine.ones(2).mT  # noqa: B018
+
+
+def test_complex_logaddexp_of_equal_real_parts_keeps_the_first_angle() -> None:
+    x, y = engine.tensor([0.5 + 4j]), engine.tensor([0.5 - 2j])
+    assert engine.logaddexp(x, y).imag.item() == pytest.approx(4.1415927)
+    assert engine.logaddexp(y, x).imag.item() == pytest.approx(-2.1415927)
+
+
+# ---- gradients
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_what_a_comparison_in_place_leaves_depends_on_no_input(name: str) -> None:
+    x, y = leaf(1.0, 2.0), leaf(2.0, 2.0)
+    written = getattr(x * 3, f"{name}_")(y)
+    assert written.requires_grad
+    for gradient in engine.autograd.grad(written.sum(), (x, y)):
+        assert gradient.tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        getattr(x, f"{name}_")(1)
+
+
+def test_a_copy_into_integers_has_no_history() -> None:
+    x = engine.zeros(2, dtype=engine.int64)
+    assert not x.copy_(leaf(1.0, 2.0)).requires_grad
+
+
+def test_a_tensor_made_of_a_tensor_is_a_leaf() -> None:
+    x = leaf(1.0)
+    assert not x.new_tensor(x).requires_grad
+    assert not engine.tensor(x * 2).requires_grad
+
+
+def test_the_gradient_of_a_probability_of_zero_by_its_target_is_infinite() -> None:
+    target = leaf(0.5)
+    F.binary_cross_entropy(engine.tensor([0.0]), target).backward()
+    assert target.grad.tolist() == [float("inf")]
+
+
+def test_a_detached_copy_says_that_its_gradient_is_missing() -> None:
+    copied = engine.detach_copy(leaf(1.0))
+    with pytest.raises(RuntimeError, match="derivative for aten::detach_copy is not implemented"):
+        copied.sum().backward()
+
+
+# ---- arguments
+
+
+def test_special_methods_take_what_their_operators_do() -> None:
+    x, y = engine.tensor([5.0, 6.0]), engine.tensor([2.0, 4.0])
+    assert x.__add__(y, alpha=2).tolist() == [9, 14]
+    assert x.__radd__(y, alpha=2).tolist() == [9, 14]
+    assert x.__sub__(y, alpha=2).tolist() == [1, -2]
+    assert x.__truediv__(y, rounding_mode="floor").tolist() == [2, 1]
+    assert x.clone().__isub__(y, alpha=2).tolist() == [1, -2]
+    assert x.clone().__itruediv__(y, rounding_mode="trunc").tolist() == [2, 1]
+    assert x.__add__(y, out=x) is NotImplemented
+    assert x.__eq__() is NotImplemented
+    assert (x + y).tolist() == [7, 10]
+    assert (x != None) is True  # noqa: E711
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.is_contiguous(-1),
+        lambda x: x.is_contiguous(memory_format=-1),
+        lambda x: x.float(x),
+        lambda x: x.cpu(memory_format=1),
+        lambda x: x.normal_(generator=1),
+        lambda x: engine.randn(2, generator="x"),
+        lambda x: engine.multinomial(x, 1, generator=()),
+        lambda x: engine.histogramdd(x, 2, weight=0.5),
+        lambda x: engine.histogramdd(x, 0.5),
+        lambda x: engine.numel(3),
+        lambda x: engine.is_complex(3),
+        lambda x: engine.real(3),
+        lambda x: x.is_set_to(3),
+        lambda x: x.is_same_size(None),
+        lambda x: x.type_as([1]),
+        lambda x: x.size("a"),
+        lambda x: engine.tensordot([1], x),
+        lambda x: engine.gradient(3),
+        lambda x: engine.broadcast_shapes(object),
+        lambda x: engine.linalg.svd(x, out=x),
+        lambda x: engine.kthvalue(x, 1, out=(x, 1)),
+        lambda x: engine.sort(x, out=(x,)),
+        lambda x: x.transpose(engine.tensor([1, 2]), 0),
+        lambda x: x.sum(keepdim=engine.tensor([1, 2])),
+    ],
+)
+def test_wrong_arguments_are_type_errors(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError) as caught:
+        call(engine.ones(2, 2))
+    assert "_h'" not in str(caught.value)
+    assert "subscriptable" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: engine.linalg.qr(x.half()), NotImplementedError),
+        (lambda x: engine.linalg.inv(x.half()), RuntimeError),
+        (lambda x: engine.linalg.eigh(x.long()), NotImplementedError),
+        (lambda x: engine.linalg.qr(x.long()), RuntimeError),
+        (lambda x: x.cfloat().rad2deg(), RuntimeError),
+        (lambda x: engine.fmax(x.cfloat(), x.cfloat()), RuntimeError),
+        (lambda x: engine.kl_div(x.long(), x.long()), RuntimeError),
+        # Of two faults the shapes' is told, as PyTorch tells it.
+        (lambda x: engine.bitwise_and(x, engine.ones(3, 3)), RuntimeError),
+    ],
+)
+def test_errors_have_pytorchs_class(call: Callable[[Any], Any], error: type[Exception]) -> None:
+    with pytest.raises(error) as caught:
+        call(engine.ones(2, 2))
+    assert type(caught.value) is error

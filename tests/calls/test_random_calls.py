@@ -1,0 +1,79 @@
+"""A few thousand random calls, always the same: none crashes, hangs or ends in an error from inside.
+
+`call_search.py` makes as many as one has time for, and compares them with PyTorch's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from call_arguments import Call, call_text
+from call_compare import difference
+from call_search import search
+from call_signatures import targets
+
+
+def test_none_crashes_hangs_or_ends_in_an_error_from_inside() -> None:
+    found: list[Any] = []
+    counts, _ = search(seed=1, start=0, count=6000, torch=False, words=[], say=found.append)
+    assert counts["calls"] == 6000
+    assert not found
+
+
+def test_a_call_follows_from_its_seed_and_number() -> None:
+    chosen = targets()
+    first, again, other = (call_text(Call(chosen, 1, n)) for n in (7, 7, 8))
+    assert first == again != other
+
+
+def test_every_public_name_can_be_called() -> None:
+    names = {target.path for target in targets()}
+    assert {"add", "Tensor.add_", "Tensor.__add__", "linalg.svd", "nn.functional.elu"} <= names
+    assert len(names) > 1200
+
+
+def test_a_call_that_ends_the_process_is_found_and_the_search_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CALL_RUN_ABORTS_AT", "30")
+    found: list[Any] = []
+    counts, _ = search(seed=1, start=0, count=60, torch=False, words=["abs"], say=found.append)
+    assert counts["ended"] == 1
+    assert [(one.number, one.found) for one in found] == [(30, "ends the process: signal 6")]
+
+
+TENSOR = ("tensor", "float32", (2,), (1,), False, None, None, [1.0, 2.0], "cpu")
+
+
+@pytest.mark.parametrize(
+    ("ours", "expected"),
+    [
+        (TENSOR, None),
+        ((*TENSOR[:7], [1.0, 2.5], "cpu"), "values: 2.5 at 1 of 2, PyTorch's is 2.0"),
+        (("tensor", "float64", *TENSOR[2:]), "dtype float64, PyTorch's is float32"),
+        ((*TENSOR[:4], True, *TENSOR[5:]), "requires_grad True, PyTorch's is False"),
+        ((*TENSOR[:3], (2,), *TENSOR[4:]), "strides (2,), PyTorch's are (1,)"),
+        (("value", "int", 3), "structure value, PyTorch's is tensor"),
+    ],
+)
+def test_a_difference_between_results_is_told(ours: Any, expected: str | None) -> None:
+    assert (
+        difference("abs", ("returned", TENSOR, [], None), ("returned", ours, [], None)) == expected
+    )
+
+
+def test_a_difference_between_errors_is_told() -> None:
+    theirs = ("raised", "TypeError", "no", False, "")
+    assert difference("abs", theirs, ("raised", "TypeError", "other words", False, "")) is None
+    found = difference("abs", theirs, ("raised", "ValueError", "no", False, ""))
+    assert found == "class ValueError, PyTorch's is TypeError"
+
+
+def test_pytorch_agrees_on_a_few_hundred_calls() -> None:
+    pytest.importorskip("torch")
+    found: list[Any] = []
+    words = ["atan2", "addcmul", "lerp", "Tensor.sub", "maximum"]
+    counts, _ = search(seed=1, start=0, count=400, torch=True, words=words, say=found.append)
+    assert counts["PyTorch returned"] > 100
+    assert not [one for one in found if "values" in one.found or "gradient" in one.found]
