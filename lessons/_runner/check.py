@@ -9,7 +9,9 @@ and no file lies about unused.
 from __future__ import annotations
 
 import argparse
+import string
 import tempfile
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +26,8 @@ from lessons._runner.runner import Runner
 MIN_PREDICTIONS = 3
 MIN_ACCEPTED = 2
 MIN_REFUSED = 3
+MAX_LINES = 6  # of a reply
+COLUMNS = 100
 VIEWS = (
     "source",
     "timeline",
@@ -108,6 +112,8 @@ def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
     """What is wrong with one step, whatever its kind."""
     if not step.text:
         yield "has no text"
+    for text in texts_of(step):
+        yield from check_fields(text)
     if any(not hint.strip() for hint in step.hints):
         yield "has an empty hint"
     if step.kind == "run":
@@ -122,6 +128,23 @@ def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
         yield from check_predict(runner, step)
     elif step.kind == "exercise":
         yield from check_exercise(runner, i, step)
+
+
+def texts_of(step: Step) -> list[str]:
+    """The texts of a step into which values are filled."""
+    texts = [goal.message for goal in step.exercise.goals] if step.exercise else []
+    if step.predict:
+        texts += [step.predict.why, *(wrong.message for wrong in step.predict.wrong)]
+    return texts
+
+
+def check_fields(text: str) -> Iterator[str]:
+    """Every `{expression}` of a text is one (a `:` in it would begin the format)."""
+    for _, field, _, _ in string.Formatter().parse(text):
+        try:
+            compile((field or "None").strip(), "<text>", "eval")
+        except SyntaxError as error:
+            yield f"{{{field}}} in {text!r} is no expression: {error.msg}"
 
 
 def check_look(runner: Runner, i: int, step: Step) -> Iterator[str]:
@@ -181,6 +204,9 @@ def check_exercise(runner: Runner, i: int, step: Step) -> Iterator[str]:
         yield f"lists {len(rights)} other right answers; at least {MIN_ACCEPTED} are asked for"
     if len(exercise.refuses) < MIN_REFUSED:
         yield f"lists {len(exercise.refuses)} wrong answers; at least {MIN_REFUSED} are asked for"
+    for number, goal in enumerate(exercise.goals, 1):
+        if not any(field for _, field, _, _ in string.Formatter().parse(goal.message)):
+            yield f"goal {number} says nothing of what came: {goal.message!r}"
     for number, code in enumerate(exercise.accepts, 1):
         if message := judge(runner, step, code):
             yield f"right answer {number} is refused: {message}"
@@ -190,6 +216,8 @@ def check_exercise(runner: Runner, i: int, step: Step) -> Iterator[str]:
             yield f"wrong answer {number} passes"
         elif refusal.message not in message:
             yield f"wrong answer {number} gets {message!r}, which lacks {refusal.message!r}"
+        elif (lines := len(textwrap.wrap(message, COLUMNS))) > MAX_LINES:
+            yield f"wrong answer {number} gets {lines} lines: {message!r}"
 
 
 def judge(runner: Runner, step: Step, code: str) -> str:

@@ -9,9 +9,12 @@ it is missing, the program never came back, and the parent says how it ended.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import contextlib
 import ctypes
 import faulthandler
+import gc
 import json
 import linecache
 import os
@@ -20,10 +23,30 @@ import string
 import sys
 import traceback
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 SHORT_CHECK = 60  # longer ones would tell the learner of the lesson's inside, not of the mistake
+MAX_VALUE = 160  # characters of a value in a message
+MAX_ERROR = 300  # characters of an exception's text
+MAX_WATCHED = 1000  # values of a watched expression that are kept
+
+
+class Names(dict[str, Any]):
+    """What checks can name: the checker's own names, then the program's.
+
+    The program's names stay in its module: a copy would count as an owner of everything in it.
+    """
+
+    def __init__(self, program: dict[str, Any], own: dict[str, Any]) -> None:
+        super().__init__(own)
+        self["__builtins__"] = builtins
+        self["names_of"] = lambda thing: [n for n, held in program.items() if held is thing]
+        self.program = program
+
+    def __missing__(self, name: str) -> Any:
+        return self.program[name]
 
 
 def main(job_path: str) -> None:
@@ -32,39 +55,77 @@ def main(job_path: str) -> None:
     program = Path(job["program"])
     sys.path[0] = str(program.parent)
     sys.argv = [str(program)]
-    limit_memory(job["memory_limit"])
+    limit_memory(job["address_limit"], job["memory_limit"])
     stacks = open(job["stacks"], "w")  # noqa: SIM115  (open until the process ends)
     faulthandler.enable(stacks)
     faulthandler.register(signal.SIGUSR1, file=stacks)  # the parent asks where the program hangs
-    names: dict[str, Any] = {}
-    checker: dict[str, Any] = {}
+    this = os.getpid()
+    own: dict[str, Any] = {}
+    module: dict[str, Any] = {}
+    watched: list[Any] = []
     error = ""
     try:
-        checker = checkers_names(program) if job["ask"] else {}
+        own = checkers_names(program) if job["ask"] else {}
     except Exception as failure:
         error = f"the engine cannot be used: {describe_short(failure)}"
     if not error:
-        names, error = run(program, job["trace"])
+        with watching(program, job["watch"], watched):
+            module, error = run(program, job["trace"])
+    if os.getpid() != this:
+        os._exit(0)  # a fork of the program came to the end: the answer is the first process's
     result: dict[str, Any] = {"error": error}
     if not error and job["ask"]:
-        names.update(checker)  # not a copy, which would count as an owner of everything in it
         try:
-            result |= ask(job["ask"], names)
-        except Exception as failure:
+            result |= ask(job["ask"], Names(module, own | {"watched": watched}))
+        except BaseException as failure:  # the program's functions may end in any way
             result["error"] = f"the question cannot be computed: {describe_short(failure)}"
-    Path(job["result"]).write_text(json.dumps(result), encoding="utf-8")
+    write_result(Path(job["result"]), result)
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     os._exit(0)  # a thread that the program left running must not keep its answer from us
 
 
-def limit_memory(limit: int) -> None:
+def write_result(path: Path, result: dict[str, Any]) -> None:
+    """Writes the result whole or not at all: a process that is killed meanwhile has given none."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(result), encoding="utf-8")
+    os.replace(draft, path)
+
+
+def limit_memory(address: int, memory: int) -> None:
     """A program that keeps everything it makes gets a MemoryError, not the whole machine."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
+    with contextlib.suppress(ImportError):
         import resource
 
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+        for kind, limit in ((resource.RLIMIT_AS, address), (resource.RLIMIT_DATA, memory)):
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
+
+
+@contextlib.contextmanager
+def watching(program: Path, expression: str, values: list[Any]) -> Iterator[None]:
+    """Notes each new value of the expression, after every step of the program's own lines."""
+    if not expression:
+        yield
+        return
+    code = compile(expression.strip(), "<watch>", "eval")
+    file = str(program)
+
+    def step(frame: types.FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        frame.f_trace_opcodes = True
+        with contextlib.suppress(Exception):  # its names may not be there yet
+            value = eval(code, sys.modules["__main__"].__dict__)
+            if (not values or values[-1] != value) and len(values) < MAX_WATCHED:
+                values.append(value)
+        return step
+
+    sys.settrace(step)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
 
 
 def checkers_names(program: Path) -> dict[str, Any]:
@@ -76,6 +137,7 @@ def checkers_names(program: Path) -> dict[str, Any]:
         "engine": engine,
         "live": live,
         "refcount": refcount,
+        "count_in": count_in,
         "nodes_behind": nodes_behind,
         "start": live.allocator_stats(),
         "source": program.read_text(encoding="utf-8", errors="replace"),
@@ -85,6 +147,20 @@ def checkers_names(program: Path) -> dict[str, Any]:
 def refcount(thing: Any) -> int:
     """What the object's header says, less the one owner that this call's argument is."""
     return ctypes.c_uint32.from_address(id(thing)).value - 1
+
+
+def count_in(holder: Any, thing: Any) -> int:
+    """In how many places `thing` is inside of `holder`, at any depth (not in modules and classes)."""
+    skipped = (types.ModuleType, type, types.FunctionType, types.FrameType)
+    count, seen, todo = 0, {id(holder)}, [holder]
+    while todo:
+        for held in gc.get_referents(todo.pop()):
+            if held is thing:
+                count += 1
+            elif id(held) not in seen and not isinstance(held, skipped):
+                seen.add(id(held))
+                todo.append(held)
+    return count
 
 
 def nodes_behind(tensor: Any) -> list[Any]:
@@ -112,10 +188,15 @@ def run(program: Path, trace: str | None) -> tuple[dict[str, Any], str]:
         return {}, f"{where}SyntaxError: {error.msg}" + (f": `{text}`" if text else "")
     except SystemExit as error:
         if error.code not in (None, 0):
-            return {}, f"Your program ended with sys.exit({error.code!r})."
+            return {}, f"Your program ended with sys.exit({describe_code(error.code)})."
     except BaseException as error:
         return {}, describe(error, program)
     return module.__dict__, ""
+
+
+def describe_code(code: object) -> str:
+    """What the program gave to sys.exit: a number, a text, or any object."""
+    return shortened(repr(code), MAX_ERROR) if isinstance(code, int | str) else type(code).__name__
 
 
 def recording(trace: str | None) -> contextlib.AbstractContextManager[Any]:
@@ -130,16 +211,16 @@ def recording(trace: str | None) -> contextlib.AbstractContextManager[Any]:
 
 def describe(error: BaseException, program: Path) -> str:
     """`line 3: `x = y`: NameError: name 'y' is not defined`, in terms of the learner's own file."""
-    name = type(error).__name__
-    text = f"{name}: {error}" if str(error) else name
+    text = describe_short(error)
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(program)]
     if not lines or lines[-1] is None:
         return text
-    return f"line {lines[-1]}: `{linecache.getline(str(program), lines[-1]).strip()}`: {text}"
+    code = shortened(linecache.getline(str(program), lines[-1]).strip(), MAX_VALUE)
+    return f"line {lines[-1]}: `{code}`: {text}"
 
 
-def ask(questions: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+def ask(questions: dict[str, Any], names: Names) -> dict[str, Any]:
     """Computes expressions and texts, and finds the first goal that the state does not meet."""
     return {
         "values": [encode(evaluate(text, names)) for text in questions["values"]],
@@ -148,35 +229,35 @@ def ask(questions: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def first_failed(goals: list[list[str]], names: dict[str, Any]) -> str:
+def first_failed(goals: list[list[str]], names: Names) -> str:
     """The message of the first goal that is not met, with its values filled in; "" if all are."""
     for check, message in goals:
+        for name in bound_in(check):  # what an earlier check has put there says nothing about this
+            names.pop(name, None)
         try:
             met = bool(evaluate(check, names))
         except Exception as error:
             if isinstance(error, NameError) and not in_program(error, names):
                 return f"Your program has no name `{error.name}` at its end; the goal asks for one."
-            return f"{message_or(message, names)} ({failure(check, error, names)})"
+            return f"{fill(message, names, unknown='?')} ({failure(check, error, names)})"
         if not met:
-            return fill(message, names)
+            return fill(message, names, unknown="?")
     return ""
 
 
-def message_or(message: str, names: dict[str, Any]) -> str:
-    """The message, or what is left of it when its values cannot be computed either."""
-    try:
-        return fill(message, names)
-    except Exception:
-        return "What the goal asks for cannot be looked at."
+def bound_in(check: str) -> list[str]:
+    """The names that a check gives to values by `:=`."""
+    tree = ast.parse(check.strip(), mode="eval")
+    return [node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)]
 
 
-def in_program(error: BaseException, names: dict[str, Any]) -> bool:
+def in_program(error: BaseException, names: Names) -> bool:
     """Whether a line of the learner's program was running when it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(frame.filename == names["__file__"] for frame in frames)
 
 
-def failure(check: str, error: Exception, names: dict[str, Any]) -> str:
+def failure(check: str, error: Exception, names: Names) -> str:
     """Where a check failed: at a line of the program, or in what it asks, where that is short."""
     if in_program(error, names):
         return describe(error, Path(names["__file__"]))
@@ -187,7 +268,19 @@ def failure(check: str, error: Exception, names: dict[str, Any]) -> str:
 
 def describe_short(error: BaseException) -> str:
     """`AttributeError: 'list' object has no attribute 'stride'`."""
-    return f"{type(error).__name__}: {error}"
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except BaseException as failure:  # its __str__ is the learner's, and may do anything
+        return f"{name}, whose __str__ raises {type(failure).__name__}"
+    return f"{name}: {shortened(text, MAX_ERROR)}" if text else name
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, without its middle where it is longer than `limit`."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit * 2 // 3]} ... {text[-limit // 4 :]}"
 
 
 def evaluate(expression: str, names: dict[str, Any]) -> Any:
@@ -195,13 +288,25 @@ def evaluate(expression: str, names: dict[str, Any]) -> Any:
     return eval(compile(expression.strip(), "<check>", "eval"), names)
 
 
-def fill(text: str, names: dict[str, Any]) -> str:
-    """Replaces each `{expression}` by its value: `stride {x.stride()}` -> `stride (3, 1)`."""
+def fill(text: str, names: dict[str, Any], unknown: str | None = None) -> str:
+    """Replaces each `{expression}` by its value: `stride {x.stride()}` -> `stride (3, 1)`.
+
+    `{x!r}` takes its repr. A long value loses its middle. One that cannot be computed becomes `unknown`,
+    or is an error.
+    """
     parts = []
-    for literal, field, spec, _ in string.Formatter().parse(text):
+    for literal, field, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
-        if field is not None:
-            parts.append(format(evaluate(field, names), spec or ""))
+        if field is None:
+            continue
+        try:
+            value = evaluate(field, names)
+            value = repr(value) if conversion == "r" else value
+            parts.append(shortened(format(value, spec or ""), MAX_VALUE))
+        except Exception:
+            if unknown is None:
+                raise
+            parts.append(unknown)
     return "".join(parts)
 
 

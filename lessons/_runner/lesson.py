@@ -69,11 +69,15 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Exercise:
-    """Goals are tried in order; the first one that fails is what the learner is told."""
+    """Goals are tried in order; the first one that fails is what the learner is told.
+
+    `watch` is an expression whose values, while the program runs, are `watched` for the goals.
+    """
 
     goals: tuple[Goal, ...]
     accepts: tuple[str, ...]
     refuses: tuple[Refusal, ...]
+    watch: str = ""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ _KEYS = {
     "run": {"continues"},
     "look": {"view", "select", "index", "line"},
     "predict": {"continues", "answer", "why", "also", "tolerance", "wrong", "hints"},
-    "exercise": {"goal", "hints", "accepts", "refuses"},
+    "exercise": {"goal", "hints", "accepts", "refuses", "watch"},
 }
 
 
@@ -193,4 +193,5 @@ def _exercise(entry: dict[str, Any], where: str) -> Exercise:
             Refusal(_need(wrong, "code", where), _need(wrong, "message", where))
             for wrong in entry.get("refuses", ())
         ),
+        watch=entry.get("watch", ""),
     )

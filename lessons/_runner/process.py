@@ -1,11 +1,14 @@
 """Starts a program in a process of its own and says, whatever it does, how it ended.
 
-Endless loops, crashes, `os._exit`, endless output and syntax errors all come back as an `Outcome`.
+Endless loops, crashes, `os._exit`, endless output, a program that stops itself or kills its parent:
+all come back as an `Outcome`, and leave no process and no file behind. `engine/inspect/supervise.py`
+stands between the program and this process.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import math
 import os
@@ -21,11 +24,15 @@ from pathlib import Path
 from typing import Any
 
 CHILD = Path(__file__).with_name("child.py")
+WRITER = "engine.inspect.writer"  # the process that finishes a recording may outlive the program
 OUTPUT_LIMIT = 64 * 1024
-MEMORY_LIMIT = 16 << 30  # of address space; threads and libraries reserve far more than they use
+ADDRESS_LIMIT = 16 << 30  # bytes of address space; libraries reserve far more than they use
+MEMORY_LIMIT = 4 << 30  # bytes that the program can write to, if the machine has twice as many
 STARTUP_S = 60.0  # until the program's first line; a crowded machine is slow to start a Python
 WAITING = 6  # a program that computes nothing may take so many times its time limit
+STOPPED_S = 1.0  # a program that has stopped itself does not go on
 GRACE_S = 10.0  # between asking where a program hangs and ending it unheard
+END_S = 60.0  # until everything that the program left behind has ended
 
 
 @dataclass(frozen=True)
@@ -59,46 +66,100 @@ def run_program(
     questions: Questions | None = None,
     trace: Path | None = None,
     time_limit: float = 10.0,
+    watch: str = "",
 ) -> Outcome:
     """Runs `program` (a file), recorded into `trace` if given. `time_limit` is in seconds that it
-    computes: what else the machine does is no fault of the program."""
-    with tempfile.TemporaryDirectory(prefix="underhood-") as folder:
+    computes: what else the machine does is no fault of the program. The values that the expression
+    `watch` takes while it runs are `watched` for the questions."""
+    with tempfile.TemporaryDirectory(prefix="underhood-", ignore_cleanup_errors=True) as folder:
         box = Path(folder)
+        (box / "tmp").mkdir()
         job = {
             "program": str(program),
             "trace": None if trace is None else str(trace),
             "ask": (questions or Questions()).table(),
+            "watch": watch,
             "result": str(box / "result.json"),
             "stacks": str(box / "stacks.txt"),
-            "memory_limit": MEMORY_LIMIT,
+            "address_limit": ADDRESS_LIMIT,
+            "memory_limit": min(MEMORY_LIMIT, _memory_of_machine() // 2),
         }
         (box / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        stdout, code = _run(box, program.parent, time_limit)
-        if not (box / "result.json").exists():
-            return Outcome(stdout, _how_it_ended(code, box / "stacks.txt", program, time_limit))
-        return Outcome(stdout, **json.loads((box / "result.json").read_text(encoding="utf-8")))
+        try:
+            stdout, end = _run(box, program.parent, time_limit)
+        except OSError as error:
+            return Outcome("", f"The program cannot be started: {error}")
+        if end.stopped or not (box / "result.json").exists():
+            return Outcome(stdout, _how_it_ended(end, box / "stacks.txt", program, time_limit))
+        try:
+            return Outcome(stdout, **json.loads((box / "result.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            return Outcome(stdout, f"What the program left behind cannot be read: {error}")
 
 
-def _run(box: Path, folder: Path, limit: float) -> tuple[str, int | None]:
-    """Output (cut at OUTPUT_LIMIT) and exit code; None as code means it had to be stopped."""
-    process = subprocess.Popen(
-        [sys.executable, str(CHILD), str(box / "job.json")],
-        cwd=folder,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+def _memory_of_machine() -> int:
+    """Bytes of memory; where the system does not say, so many that the limit is the usual one."""
     try:
-        clock = _Clock(process.pid, box / "stacks.txt", limit)
-        stdout = _read(process, clock)
-        code = process.poll()
-        if code is None:
-            clock.ask_where()
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 2 * MEMORY_LIMIT
+
+
+def _supervisor() -> Path:
+    """The script that starts the program (found without importing the engine)."""
+    spec = importlib.util.find_spec("engine")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        script = Path(folder) / "inspect" / "supervise.py"
+        if script.is_file():
+            return script
+    raise FileNotFoundError("engine/inspect/supervise.py is not installed")
+
+
+@dataclass
+class _End:
+    """How a program ended: its exit code (below 0: a signal's number) or what had to be done."""
+
+    code: int | None = None
+    stopped: bool = False  # it had stopped itself
+    late: bool = False  # its time was over
+
+
+def _run(box: Path, folder: Path, limit: float) -> tuple[str, _End]:
+    """Output (cut at OUTPUT_LIMIT) and end."""
+    command = [sys.executable, str(CHILD), str(box / "job.json")]
+    status, said = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_supervisor()), str(said), WRITER, *command],
+            cwd=folder,
+            env=os.environ | {"PYTHONIOENCODING": "utf-8", "TMPDIR": str(box / "tmp")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[said],
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(status)
+        raise
     finally:
-        _stop_group(process)
-    return stdout, code
+        os.close(said)
+    end = _End()
+    with os.fdopen(status, encoding="ascii") as lines:
+        try:
+            pid = int(lines.readline().removeprefix("pid ") or 0)
+            clock = _Clock(pid, box / "stacks.txt", limit)
+            stdout = _read(process, clock)
+            end.stopped = clock.stopped
+            end.late = not clock.stopped and _is_alive(pid)
+            if end.late or end.stopped:
+                clock.ask_where()
+        finally:
+            _end_all(process)
+        kind, _, number = lines.readline().partition(" ")
+    if number:
+        end.code = -int(number) if kind == "signal" else int(number)
+    return stdout, end
 
 
 class _Clock:
@@ -109,14 +170,24 @@ class _Clock:
         self.pid, self.stacks, self.limit = pid, stacks, limit
         self.made = time.monotonic()
         self.began: tuple[float, float] | None = None
+        self.stopped_at = 0.0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the program has stood still, by SIGSTOP or the like, for so long that it will."""
+        return bool(self.stopped_at) and time.monotonic() - self.stopped_at > STOPPED_S
 
     def over(self) -> bool:
         now = time.monotonic()
+        state, used = _computed(self.pid)
+        self.stopped_at = (self.stopped_at or now) if state == "T" else 0.0
+        if self.stopped:
+            return True
         if self.began is None:
             if not self.stacks.exists():
                 return now - self.made > STARTUP_S
-            self.began = now, _computed(self.pid)
-        passed, computed = now - self.began[0], _computed(self.pid) - self.began[1]
+            self.began = now, used
+        passed, computed = now - self.began[0], used - self.began[1]
         if math.isnan(computed):  # this system does not say
             return passed > self.limit
         return computed > self.limit or passed > WAITING * self.limit
@@ -127,21 +198,31 @@ class _Clock:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGUSR1)
+            os.kill(self.pid, signal.SIGCONT)
         end, size = time.monotonic() + GRACE_S, 0
-        while time.monotonic() < end:
+        while time.monotonic() < end and self.stacks.exists():
             before, size = size, self.stacks.stat().st_size
             if size and size == before:
                 return
             time.sleep(0.02)
 
 
-def _computed(pid: int) -> float:
-    """Seconds that all threads of a process have computed; NaN where the system does not tell."""
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return bool(pid)
+
+
+def _computed(pid: int) -> tuple[str, float]:
+    """State of a process, and the seconds that all its threads have computed; NaN where the system
+    does not tell."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2].split()
-    except (OSError, ValueError):
-        return math.nan
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return "", math.nan
 
 
 def _read(process: subprocess.Popen[bytes], clock: _Clock) -> str:
@@ -173,24 +254,33 @@ def _wait(process: subprocess.Popen[bytes], clock: _Clock) -> None:
         time.sleep(0.01)
 
 
-def _stop_group(process: subprocess.Popen[bytes]) -> None:
-    """Ends whatever is left of the process's own session, and only that."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
+def _end_all(process: subprocess.Popen[bytes]) -> None:
+    """Has the supervisor end whatever is left of the program, and waits until it has."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
 
 
-def _how_it_ended(code: int | None, stacks: Path, program: Path, limit: float) -> str:
+def _how_it_ended(end: _End, stacks: Path, program: Path, limit: float) -> str:
     line = _last_line(stacks, program)
     at = f" at line {line}" if line else ""
-    if code is None:
+    if end.stopped:
+        return f"The program stopped itself{at} (SIGSTOP), so it was ended."
+    if end.late:
         return f"Still running{at} after {limit:g} s, so it was stopped. Is there an endless loop?"
-    if code < 0:
-        return f"The process crashed{at}: {signal.Signals(-code).name}."
+    if end.code is None:
+        return "The program killed the process that started it, and ended with it."
+    if end.code < 0:
+        known = {number.value: number.name for number in signal.Signals}
+        return f"The process crashed{at}: {known.get(-end.code, f'signal {-end.code}')}."
     return (
-        f"The program ended its process at once (exit code {code}) before its last line, "
+        f"The program ended its process at once (exit code {end.code}) before its last line, "
         "as `os._exit` does. Let it run to its end, so that its state can be looked at."
     )
 

@@ -139,7 +139,9 @@ class Runner:
         path = path or self.start_exercise()
         self._tried(step)
         goals = tuple((goal.check, goal.message) for goal in step.exercise.goals)
-        outcome = run_program(path, Questions(goals=goals), time_limit=self.time_limit)
+        outcome = run_program(
+            path, Questions(goals=goals), time_limit=self.time_limit, watch=step.exercise.watch
+        )
         if message := outcome.error or outcome.failed:
             self._save()
             return Verdict(False, message)

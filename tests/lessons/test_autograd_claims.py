@@ -27,8 +27,8 @@ FOCUS = {
 }
 
 
-def looked_at(name: str, title: str, folder: Path) -> Autograd:
-    """What the autograd view makes of a look's recording, at its moment."""
+def looked_at(name: str, title: str, folder: Path, *, at_end: bool = False) -> Autograd:
+    """What the autograd view makes of a look's recording, at its moment or at the recording's end."""
     lesson = load(name)
     step = next(step for step in lesson.steps if step.title == title)
     assert step.look is not None
@@ -36,7 +36,8 @@ def looked_at(name: str, title: str, folder: Path) -> Autograd:
     assert result.error == ""
     assert result.trace_path is not None
     history = History(Trace.open(result.trace_path))
-    return autograd.project(history, *place(step.look, history))
+    moment, selection = place(step.look, history)
+    return autograd.project(history, history.end - 1 if at_end else moment, selection)
 
 
 def test_every_look_at_a_graph_is_listed() -> None:
@@ -55,6 +56,21 @@ def test_a_look_has_the_node_it_speaks_of_in_focus(name: str, title: str, tmp_pa
     box = model.nodes.of(model.focus)
     assert box is not None
     assert box.fact.name == FOCUS[name, title]
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("14_backward_step_by_step", "Step through it"),
+        ("19_every_byte_of_training", "See what is held"),
+    ],
+    ids=lambda text: text,
+)
+def test_who_is_to_step_through_the_pass_stands_before_it(
+    name: str, title: str, tmp_path: Path
+) -> None:
+    assert not any(box.order for box in looked_at(name, title, tmp_path).nodes)
+    assert any(box.order for box in looked_at(name, title, tmp_path, at_end=True).nodes)
 
 
 def test_the_stale_number_is_shown_with_the_line_that_wrote_it(tmp_path: Path) -> None:
@@ -80,7 +96,7 @@ def test_the_exercises_backward_runs_as_the_engine_does(
     foretold = [lines[node] for node in space["order"]]
     waits = space["dependencies"](space["c"])
 
-    model = looked_at("14_backward_step_by_step", "Step through it", tmp_path)
+    model = looked_at("14_backward_step_by_step", "Step through it", tmp_path, at_end=True)
     ran = sorted((box for box in model.nodes if box.order), key=lambda box: box.order)
     assert [box.fact.line for box in ran if not box.fact.leaf] == foretold
     counted = {box.fact.line: box.dependencies for box in ran[1:]}  # the root begins with its own
