@@ -4,9 +4,11 @@
 
 Runs COMMAND and writes to the descriptor STATUS: `pid N`, and at its end `exit N` or `signal N`. What
 the command sees as its parent is a process that only waits. A program that kills it ends itself, and
-nothing of the caller; then no end is written. When the command has ended, or standard input is closed, or the caller has died, every
-descendant is ended, also those that called `setsid` or were orphaned. Processes that have the word
-SPARED in their command line (the writer of a recording) get time to end by themselves.
+nothing of the caller; then no end is written.
+
+When the command has ended, or standard input is closed, or the caller has died, every descendant is
+ended, also those that called `setsid` or were orphaned. Processes that have the word SPARED in their
+command line (the writer of a recording) get time to end by themselves.
 
 A script of the standard library alone: it starts in a few milliseconds.
 """

@@ -2,20 +2,29 @@
 
 Saved by writing a new file and replacing the old one at once, so that a crash leaves the old or the
 new state, never half of one. A file that cannot be read is put aside, not overwritten, and said.
+
+Several explorers may be open. What one saves is only what changed in it: under a lock it reads the
+file again, and takes over all that others wrote there.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import fcntl
 import json
 import os
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_dir
 
 from lessons._runner.lesson import Lesson
+
+LOCK_S = 2.0  # how long to wait for another explorer that is saving
 
 
 def home() -> Path:
@@ -47,6 +56,8 @@ class Progress:
     at: dict[str, str] = field(default_factory=dict)
     last: str = ""
     problem: str = ""
+    base: Progress | None = field(default=None, repr=False)
+    """A copy of what was last read or written: what differs from it is new."""
 
     @classmethod
     def load(cls, path: Path | None = None) -> Progress:
@@ -64,11 +75,42 @@ class Progress:
                 f"{progress.path} could not be read ({error}); it is kept as {aside.name}, "
                 "and progress starts afresh"
             )
+        progress._remember()
         return progress
 
     def save(self) -> None:
-        """Writes the whole file next to the old one, then replaces that in one move."""
+        """Takes over what others have saved, then writes the whole file in one move."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(self.path.with_name(f"{self.path.name}.lock")):
+            saved = Progress.load(self.path)
+            if saved.problem:
+                self.problem = saved.problem.replace("progress starts afresh", "is written anew")
+            self._merge(saved)
+            self._write()
+        self._remember()
+
+    def _merge(self, saved: Progress) -> None:
+        """What differs from `base` stays; all else becomes what the file has."""
+        base = self.base or Progress(self.path)
+        if self.last == base.last:
+            self.last = saved.last or self.last
+        for lesson, name in saved.at.items():
+            if self.at.get(lesson, "") == base.at.get(lesson, ""):
+                self.at[lesson] = name
+        for lesson, states in saved.steps.items():
+            for name, state in states.items():
+                ours = self.step(lesson, name)
+                before = base.steps.get(lesson, {}).get(name, StepState())
+                for entry in fields(StepState):
+                    if getattr(ours, entry.name) == getattr(before, entry.name):
+                        setattr(ours, entry.name, getattr(state, entry.name))
+
+    def _remember(self) -> None:
+        self.base = Progress(
+            self.path, copy.deepcopy(self.steps), dict(self.at), self.last, self.problem
+        )
+
+    def _write(self) -> None:
         table = {
             "version": 1,
             "last": self.last,
@@ -79,11 +121,15 @@ class Progress:
             },
         }
         draft = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump(table, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self.path)
+        try:
+            with open(draft, "w", encoding="utf-8") as file:
+                json.dump(table, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, self.path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
 
     def step(self, lesson: str, name: str) -> StepState:
         """The state of one step, made on first use."""
@@ -132,6 +178,22 @@ class Progress:
             lesson: {name: StepState(**state) for name, state in states.items()}
             for lesson, states in table["steps"].items()
         }
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock file; after LOCK_S goes on without it, as no lock is worth a learner's work."""
+    with open(path, "w", encoding="ascii") as file:
+        deadline = time.monotonic() + LOCK_S
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.01)
+        yield
 
 
 def unused_name(path: Path, word: str) -> Path:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,3 +80,90 @@ def test_next_lesson_is_the_one_under_way_then_the_first_unfinished(tmp_path: Pa
 def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path))
     assert home() == tmp_path / "data" / "lessons"
+
+
+def test_two_explorers_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    one, other = Progress.load(path), Progress.load(path)
+    one.step("01_first", "a").done = True
+    one.step("01_first", "b").typed = "from one"
+    one.save()
+    other.visit(lesson("a", "b", "c"), 2)
+    other.step("01_first", "b").tries = 3
+    other.save()
+    one.step("01_first", "d").done = True
+    one.save()
+    for progress in (Progress.load(path), one):
+        states = progress.steps["01_first"]
+        assert [states[name].done for name in "abcd"] == [True, False, True, True]
+        assert (states["b"].typed, states["b"].tries) == ("from one", 3)
+        assert progress.at == {"01_first": "c"}
+
+
+def test_what_is_taken_back_stays_so(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    one = Progress.load(path)
+    one.step("01_first", "a").done = True
+    one.save()
+    other = Progress.load(path)
+    other.step("01_first", "a").done = False  # the exercise was reset
+    other.save()
+    one.step("01_first", "b").done = True
+    one.save()
+    assert not Progress.load(path).step("01_first", "a").done
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from lessons._runner.progress import Progress
+
+progress = Progress.load(Path(sys.argv[1]))
+for number in range(20):
+    progress.step("01_first", f"{sys.argv[2]}{number}").done = True
+    progress.save()
+"""
+
+
+def test_processes_that_save_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("x", "y")
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    states = Progress.load(path).steps["01_first"]
+    assert len(states) == 40
+    assert all(state.done for state in states.values())
+    assert {other.name for other in tmp_path.iterdir()} <= {path.name, f"{path.name}.lock"}
+
+
+def test_a_deleted_folder_is_written_anew_with_everything(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "progress.json"
+    progress = Progress.load(path)
+    progress.step("01_first", "a").done = True
+    progress.save()
+    shutil.rmtree(path.parent)
+    progress.step("01_first", "b").done = True
+    progress.save()
+    assert Progress.load(path).steps["01_first"].keys() == {"a", "b"}
+
+
+def test_a_file_damaged_meanwhile_is_kept_aside_and_ours_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    progress = Progress.load(path)
+    progress.step("01_first", "a").done = True
+    progress.save()
+    path.write_text('{"version": 1, "la')
+    progress.save()
+    assert "is written anew" in progress.problem
+    assert Progress.load(path).step("01_first", "a").done
+    (kept,) = [other for other in tmp_path.iterdir() if "damaged" in other.name]
+    assert kept.read_text() == '{"version": 1, "la'
+
+
+def test_a_save_that_fails_leaves_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = Progress.load(tmp_path / "progress.json")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        progress.save()
+    assert not list(tmp_path.glob("*.tmp"))
