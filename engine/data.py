@@ -205,8 +205,8 @@ def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
     numbers = [item if type(item) is int else _whole(item, kind, function) for item in flat]
     if numbers:
         limits = iinfo(kind)
-        # PyTorch lets -1 become the largest unsigned number, but nothing beyond the other end.
-        lowest = limits.min if kind.is_signed else -limits.max - 1
+        # PyTorch lets -1 become the largest unsigned number, -255 the number 1.
+        lowest = limits.min if kind.is_signed else -limits.max
         for value in (min(numbers), max(numbers)):
             if not lowest <= value <= limits.max:
                 overflow = ValueError if kind is int64 else RuntimeError
@@ -218,14 +218,16 @@ def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
 
 
 def _whole(item: Any, kind: dtype, function: str) -> int:
-    """A number cut off towards zero, as a cast does."""
+    """A number cut off towards zero, as a cast does, if it lies within the limits before."""
     value = item.item() if hasattr(item, "item") else item
-    try:
-        return int(value)
-    except (ValueError, OverflowError):  # NaN and infinities
-        raise RuntimeError(
-            f"{function}: value {value} cannot be converted to type {kind.name} without overflow"
-        ) from None
+    if isinstance(value, float):
+        limits = iinfo(kind)
+        if not limits.min <= value <= limits.max:  # NaN, too
+            raise RuntimeError(
+                f"{function}: value {value} cannot be converted to type {kind.name} without "
+                f"overflow; {kind.name} holds {limits.min} to {limits.max}"
+            )
+    return int(value)
 
 
 # ---- and back
@@ -242,16 +244,3 @@ def nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
 
 def _empty_nest(shape: tuple[int, ...]) -> list[Any]:
     return [_empty_nest(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
-
-
-def rebuild(
-    kind: dtype, sizes: tuple[int, ...], memory: bytes | None, requires_grad: bool = False
-) -> Tensor:
-    """The inverse of `Tensor.__reduce_ex__`."""
-    if memory is None:
-        from engine.creation import empty
-
-        made = empty(sizes, dtype=kind, device="meta")
-    else:
-        made = from_bytes(memory, kind, sizes)
-    return made.requires_grad_() if requires_grad else made

@@ -237,6 +237,8 @@ def _normal(item: Any) -> Any:
         if item.dtype == bool and item.ndim == 0:
             return bool(item)
         return _normal(tensor(item))
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"index: invalid data type '{type(item).__name__}': {item!r}")
     if is_sequence(item):
         from engine.creation import tensor
 
@@ -259,6 +261,8 @@ def _long() -> Any:
 
 def _position(index: int, size: int, dim: int) -> int:
     if not -size <= index < size:
+        if not -(1 << 63) <= index < 1 << 63:
+            raise ValueError(f"index: Overflow when unpacking long long: {index}")
         raise IndexError(
             f"index: index {index} is out of bounds for dimension {dim} with size {size}"
         )

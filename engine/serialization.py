@@ -5,19 +5,19 @@ nested, and the values that are no tensors, are JSON in its metadata (engine/sav
 any reader of the format finds every tensor, under its path: `optimizer.state.0.exp_avg`. Reading
 executes nothing: a pickle, which is what `torch.save` writes, is refused.
 
-Memory that tensors share: tensors over exactly the same elements (tied weights) are written once, and
-share memory again after loading. Tensors that overlap otherwise are refused; those that lie apart in
-one Storage are written each by itself.
+Memory that tensors share is written once and shared again after loading: tied weights under the name
+of the first, and views that overlap, or are not contiguous, as one flat tensor that each describes by
+offset, sizes and strides. Tensors that lie apart in one Storage are written each by itself.
 """
 
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import math
 import mmap as _mmap
 import os
+from dataclasses import dataclass
 from typing import Any
 
 from engine._native import ffi, lib
@@ -29,7 +29,7 @@ from engine.saved_tree import Reader, Writer
 __all__ = ["load", "save"]
 
 _KEY = "underhood"  # of the metadata
-_VERSION = 1  # of the form of its value
+_VERSION = 2  # of the form of its value; 1 has no views
 _NAMES = {  # in the format; complex128, which it does not have, is written as pairs of F64
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
     "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64",
@@ -46,10 +46,10 @@ def save(obj: Any, f: Any) -> None:
     f: a path, or an object with `write`. A path gets the new file when it is complete: a program that
     has mapped the old file keeps it, and a save that fails leaves it as it was. Permissions and
     symbolic links stay; devices, pipes and /dev/stdout are written into; other hard links of the file
-    keep the old content. `requires_grad` is kept, the graph is not. Memory: contiguous tensors are
-    written from where they are.
-    Raises: TypeError for values that cannot be written, RuntimeError for meta tensors and for tensors
-    that overlap in memory without being the same, ValueError for containers that contain themselves.
+    keep the old content. `requires_grad` is kept, and strides and shared memory are; the graph is not.
+    Memory: contiguous tensors are written from where they are, views are copied first.
+    Raises: TypeError for values that cannot be written, RuntimeError for meta tensors, ValueError for
+    containers that contain themselves.
 
     >>> import io; file = io.BytesIO()
     >>> save({"w": engine.ones(2), "epoch": 3}, file); _ = file.seek(0); load(file)
@@ -57,9 +57,8 @@ def save(obj: Any, f: Any) -> None:
     """
     tensors = _Tensors()
     tree = Writer(tensors.note).node(obj)
-    tensors.refuse_overlaps()
-    metadata = {_KEY: json.dumps({"version": _VERSION, "root": tree}, separators=(",", ":"))}
-    dense = {name: _as_pairs(x.detach()).contiguous() for name, x in tensors.by_name.items()}
+    dense = tensors.written()
+    metadata = {_KEY: json.dumps({"version": tensors.version, "root": tree}, separators=(",", ":"))}
     if hasattr(f, "write"):
         f.write(_serialized(dense, metadata))
     else:
@@ -113,65 +112,129 @@ def _as_pairs(tensor: Any) -> Any:
 
 
 class _Tensors:
-    """The tensors of one file by name, each memory once."""
+    """The tensors of one file: which memory is written under which name."""
 
     def __init__(self) -> None:
-        self.by_name: dict[str, Any] = {}
-        self._places: dict[tuple[Any, ...], str] = {}
+        self.version = 1
+        self._noted: list[_Noted] = []
 
     def note(self, suggested: str, tensor: Any) -> Any:
-        """The JSON value for a tensor, which is now part of the file."""
+        """Return the JSON value for a tensor, which `written` completes."""
         if tensor.is_meta:
             raise RuntimeError(f"save: {suggested} is a meta tensor: it has no elements to save")
-        place = _place(tensor)
-        name = self._places.get(place) if place else None
-        if name is None:
-            name = self._free(suggested)
-            self.by_name[name] = tensor
-            if place:
-                self._places[place] = name
-        content: dict[str, Any] = {"name": name}
+        content: dict[str, Any] = {"name": ""}
         if tensor.requires_grad:
             content["requires_grad"] = True
         if tensor.dtype is complex128:
             content["complex"] = True
+        self._noted.append(_Noted(suggested, tensor.detach(), content))
         return {"tensor": content}
 
-    def _free(self, suggested: str) -> str:
-        if suggested == "__metadata__":
-            suggested = "tensor.__metadata__"
-        # Any string may be a key of a dict; a name in the file is UTF-8, and ends at a NUL.
-        suggested = suggested.replace("\0", "\\0").encode(errors="backslashreplace").decode()
-        name, number = suggested, 2
-        while name in self.by_name:
-            name, number = f"{suggested}#{number}", number + 1
-        return name
-
-    def refuse_overlaps(self) -> None:
-        """RuntimeError for tensors whose bytes overlap: they would come back as separate copies."""
-        spans = sorted(
-            (place[0], place[0] + _extent(self.by_name[name]), name)
-            for place, name in self._places.items()
-        )
-        for (_, end, first), (start, _, second) in itertools.pairwise(spans):
-            if start < end:
-                raise RuntimeError(
-                    f"save: {first} and {second} share memory, and are not the same tensor: "
-                    "loaded they would be two; save a .clone() of one, or the tensor both are views of"
-                )
+    def written(self) -> dict[str, Any]:
+        """Return the tensors to write by name: contiguous, each memory once."""
+        found: dict[str, Any] = {}
+        for cluster in _clusters(self._noted):
+            name = _free(cluster[0].name, found)
+            first = cluster[0].tensor
+            same = all(_same(first, each.tensor) for each in cluster)
+            if same and not any(0 in each.tensor.stride() for each in cluster):
+                found[name] = _as_pairs(first.contiguous())
+            else:
+                found[name] = _write_views(cluster)
+                same = False
+            for each in cluster:
+                each.content["name"] = name
+                if same and not first.is_contiguous():
+                    each.content["strides"] = list(first.stride())
+            if not (same and first.is_contiguous()):
+                self.version = _VERSION
+        return found
 
 
-def _place(tensor: Any) -> tuple[Any, ...]:
-    """What is equal for tensors over the same elements; () where there are none."""
-    if tensor.numel() == 0:
-        return ()
-    return (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
+@dataclass(slots=True)
+class _Noted:
+    """A tensor, the name that suits it, and its JSON value."""
+
+    name: str
+    tensor: Any
+    content: dict[str, Any]
+
+    @property
+    def start(self) -> int:
+        """The address of the first element."""
+        return int(self.tensor.data_ptr())
+
+    @property
+    def end(self) -> int:
+        """The address after the last element."""
+        pairs = zip(self.tensor.shape, self.tensor.stride(), strict=True)
+        last = sum((size - 1) * stride for size, stride in pairs)
+        return self.start + int(last + 1) * int(self.tensor.itemsize)
 
 
-def _extent(tensor: Any) -> int:
-    """Bytes from the first to behind the last element."""
-    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return int((last + 1) * tensor.itemsize)
+def _clusters(noted: list[_Noted]) -> list[list[_Noted]]:
+    """Group the tensors whose memory overlaps, in the order in which they were noted."""
+    clusters: list[list[_Noted]] = [[each] for each in noted if each.tensor.numel() == 0]
+    end = 0
+    for each in sorted((n for n in noted if n.tensor.numel()), key=lambda n: n.start):
+        if each.start >= end:
+            clusters.append([])
+        clusters[-1].append(each)
+        end = max(end, each.end) if len(clusters[-1]) > 1 else each.end
+    order = {id(each): number for number, each in enumerate(noted)}
+    for cluster in clusters:
+        cluster.sort(key=lambda n: order[id(n)])
+    return sorted(clusters, key=lambda cluster: order[id(cluster[0])])
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether both are the same elements."""
+    return bool(
+        a.data_ptr() == b.data_ptr()
+        and a.shape == b.shape
+        and a.stride() == b.stride()
+        and a.dtype is b.dtype
+    )
+
+
+def _write_views(cluster: list[_Noted]) -> Any:
+    """Return the memory that tensors share as a flat tensor; each one's JSON says where it lies there:
+    {"view": [offset, sizes, strides]}, in elements, and "dtype" where the flat one has another."""
+    import engine
+
+    start, end = min(each.start for each in cluster), max(each.end for each in cluster)
+    kinds = {each.tensor.dtype for each in cluster}
+    grid = max(each.tensor.itemsize for each in cluster)  # every element lies at its multiples
+    skipped = start % grid if len(kinds) > 1 else 0
+    for each in cluster:
+        if (skipped + each.start - start) % each.tensor.itemsize:
+            raise RuntimeError(
+                f"save: {cluster[0].name} and {each.name} share memory, and the elements of one begin "
+                "within those of the other; save a .clone() of one"
+            )
+    flat = engine.zeros(-(-(skipped + end - start) // grid) * grid, dtype=engine.uint8)
+    at = ffi.cast("char *", flat.data_ptr()) + skipped
+    ffi.memmove(at, ffi.cast("char *", start), end - start)
+    for each in cluster:
+        tensor = each.tensor
+        offset = (skipped + each.start - start) // tensor.itemsize
+        each.content["view"] = [offset, list(tensor.shape), list(tensor.stride())]
+        if len(kinds) > 1:
+            each.content.pop("complex", None)
+            each.content["dtype"] = tensor.dtype.name
+    return flat if len(kinds) > 1 else _as_pairs(flat.view(kinds.pop()))
+
+
+def _free(suggested: str, used: dict[str, Any]) -> str:
+    """Return a name that no tensor of the file has yet."""
+    if suggested == "__metadata__":
+        suggested = "tensor.__metadata__"
+    # Any string may be a key of a dict; a name in the file is UTF-8, and ends at a NUL.
+    suggested = suggested.replace("\0", "\\0").encode(errors="backslashreplace").decode()
+    name, number = suggested, 2
+    while name in used:
+        name, number = f"{suggested}#{number}", number + 1
+    return name
 
 
 # ---- reading
@@ -311,7 +374,7 @@ class _Loaded:
                     f"load: {tensor!r} in {name} has dtype {entry['dtype']}, which the engine does "
                     f"not have; it has {', '.join(_NAMES)}"
                 )
-        self._made: dict[str, Any] = {}
+        self._made: dict[Any, Any] = {}  # by name, or by name and strides
 
     def value(self) -> Any:
         if _KEY not in self.metadata:
@@ -339,8 +402,24 @@ class _Loaded:
             from engine import view_as_complex
 
             made = view_as_complex(made)
+        if "view" in content:
+            offset, sizes, strides = content["view"]
+            if "dtype" in content:
+                made = made.view(_BY_NAME[content["dtype"]])
+            made = made.as_strided(sizes, strides, offset)
+        elif "strides" in content:
+            made = self._strided(content["name"], made, tuple(content["strides"]))
         made = made.detach()
         return made.requires_grad_() if content.get("requires_grad") is True else made
+
+    def _strided(self, name: str, rows: Any, strides: tuple[int, ...]) -> Any:
+        """A copy with other strides; the same memory when it is asked for again."""
+        from engine import empty_strided
+
+        if (name, strides) not in self._made:
+            made = empty_strided(rows.shape, strides, dtype=rows.dtype, device=rows.device)
+            self._made[name, strides] = made.copy_(rows)
+        return self._made[name, strides]
 
     def tensor(self, name: str) -> Any:
         """One tensor; the same memory when it is asked for again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakValueDictionary
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
@@ -152,3 +153,55 @@ def _copied(tensor: Any, memo: dict[Any, Any]) -> Any:
             memo[key] = tensor.as_strided((count,), (1,), 0).clone()
         made = memo[key].as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     return made.detach()
+
+
+# ---- pickles
+
+
+class PickledStorage:
+    """The bytes of a Storage in a pickle: the tensors over it give the same one, which pickle writes
+    once; unpickled it is a flat uint8 tensor."""
+
+    __slots__ = ("__weakref__", "_storage")
+
+    def __init__(self, storage: UntypedStorage) -> None:
+        self._storage = storage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (bytes(self._storage),)
+
+
+_pickled: WeakValueDictionary[int, PickledStorage] = WeakValueDictionary()
+
+
+def pickled_storage(tensor: Any) -> PickledStorage:
+    """Return what stands for the tensor's Storage in every pickle that is being written."""
+    key = int(lib.uh_storage_id(tensor._h))  # ids are never reused
+    found = _pickled.get(key)
+    if found is None:
+        found = _pickled[key] = PickledStorage(UntypedStorage(tensor.detach()))
+    return found
+
+
+def _unpickled(content: bytes) -> Any:
+    from engine.data import from_bytes
+    from engine.dtypes import uint8
+
+    return from_bytes(content, uint8, (len(content),))
+
+
+def rebuild(
+    kind: Any, sizes: Any, strides: Any, offset: int, storage: Any, requires_grad: bool
+) -> Any:
+    """The inverse of `Tensor.__reduce_ex__`; `storage`: a flat uint8 tensor, None for a meta tensor.
+
+    Raises: RuntimeError for a layout that reaches beyond the storage.
+    """
+    if storage is None:
+        from engine.creation import empty_strided
+
+        made = empty_strided(sizes, strides, dtype=kind, device="meta")
+    else:
+        whole = storage.numel() // kind.itemsize * kind.itemsize
+        made = storage[:whole].view(kind).as_strided(sizes, strides, offset).detach()
+    return made.requires_grad_() if requires_grad else made

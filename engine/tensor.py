@@ -429,14 +429,12 @@ class Tensor(_Base):
         return deep_copy(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickled as dtype, sizes and the elements' bytes: loading runs no code of the data's."""
-        from engine.data import rebuild
+        """Pickle dtype, layout and the bytes of the whole Storage, which tensors of one pickle share."""
+        from engine.storage import pickled_storage, rebuild
 
-        if self.is_meta:
-            return rebuild, (self.dtype, tuple(self.shape), None, self.requires_grad)
-        dense = self.detach().contiguous()
-        memory = ffi.buffer(ffi.cast("char *", dense.data_ptr()), dense.nbytes)
-        return rebuild, (self.dtype, tuple(self.shape), bytes(memory), self.requires_grad)
+        layout = (tuple(self.shape), self.stride(), self.storage_offset())
+        storage = None if self.is_meta else pickled_storage(self)
+        return rebuild, (self.dtype, *layout, storage, self.requires_grad)
 
     # ---- another dtype, another place
 

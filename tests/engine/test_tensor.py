@@ -100,6 +100,36 @@ def test_pickle(kind):
     y = pickle.loads(pickle.dumps(x))
     assert y.dtype is kind
     assert y.tolist() == x.tolist()
+    assert y.stride() == x.stride()
+
+
+def test_tensors_of_one_pickle_share_memory_again():
+    x = engine.arange(6.0)
+    parts = [x, x[2:], x.view(2, 3).t(), x.view(engine.uint8), x[:1].expand(4), x[6:]]
+    parts.append(engine.nn.Parameter(x.view(3, 2)))
+    loaded = pickle.loads(pickle.dumps(parts))
+    for part, again in zip(parts, loaded, strict=True):
+        assert type(again) is type(part)
+        assert again.storage_offset() == part.storage_offset()
+        assert again.stride() == part.stride()
+        assert again.requires_grad == part.requires_grad
+    x.mul_(2)
+    loaded[0].mul_(2)
+    assert [part.tolist() for part in loaded] == [part.tolist() for part in parts]
+    assert loaded[0].untyped_storage() == loaded[-1].untyped_storage()
+
+
+def test_each_pickle_has_the_bytes_of_its_own_moment():
+    x = engine.zeros(2)
+    first = pickle.dumps(x)
+    x.add_(1)
+    assert [pickle.loads(p).tolist() for p in (first, pickle.dumps(x))] == [[0, 0], [1, 1]]
+
+
+def test_a_pickled_meta_tensor_keeps_its_layout():
+    x = engine.empty(2, 3, device="meta").t()
+    y = pickle.loads(pickle.dumps(x))
+    assert (y.is_meta, y.shape, y.stride()) == (True, (3, 2), (1, 3))
 
 
 def test_data_has_a_version_of_its_own():

@@ -41,7 +41,11 @@ void cast_run(void* dst, DType to, const void* src, DType from, int64_t n);
 // n elements `stride` apart, converted into a contiguous run.
 void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t stride, int64_t n);
 
-// A number as the bytes of one element. Throws when the dtype cannot represent it, as PyTorch does.
+// Throws when an element of `dtype` cannot hold the number, as PyTorch does: a negative integer wraps
+// into an unsigned dtype, a negative or fractional float beyond its ends does not.
+void check_fits(const Scalar& value, DType dtype);
+
+// A number as the bytes of one element. Throws when the dtype cannot hold it.
 using ElementBytes = std::array<std::byte, 16>;
 ElementBytes element_bytes(const Scalar& value, DType dtype);
 

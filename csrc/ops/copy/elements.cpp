@@ -198,15 +198,14 @@ bool fits(const Scalar& value, DType dtype) {
   return visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
-      // A negative number may wrap into an unsigned type, as in C.
       const int64_t hi = std::numeric_limits<T>::max();
-      const int64_t lo =
-          std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::min()) : -hi;
+      const int64_t lo = std::numeric_limits<T>::min();
       if (value.is_float() || value.is_complex()) {
         const double v = value.to_double();
         return v >= static_cast<double>(lo) && v <= static_cast<double>(hi);  // false for NaN
       }
-      return value.to_int() >= lo && value.to_int() <= hi;
+      // A negative integer may wrap into an unsigned type, as in C.
+      return value.to_int() >= (std::is_signed_v<T> ? lo : -hi) && value.to_int() <= hi;
     }
     return true;
   });
@@ -214,10 +213,14 @@ bool fits(const Scalar& value, DType dtype) {
 
 }  // namespace
 
-ElementBytes element_bytes(const Scalar& value, DType dtype) {
+void check_fits(const Scalar& value, DType dtype) {
   check(fits(value, dtype), "value cannot be converted to type ",
         kTypeNames[static_cast<int>(dtype)], " without overflow: ", value, " is outside of ",
         name(dtype));
+}
+
+ElementBytes element_bytes(const Scalar& value, DType dtype) {
+  check_fits(value, dtype);
   ElementBytes bytes{};
   visit_any(dtype, [&](auto zero) {
     const auto element = value.to<decltype(zero)>();

@@ -92,6 +92,8 @@ Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, D
   check_kind(out.dtype() != DType::kBool, ErrorKind::kNotImplemented,
              "\"linspace_cpu\" not implemented for 'Bool'");
   if (out.is_meta()) return out;
+  if (steps > 0) check_fits(start, out.dtype());
+  if (steps > 1) check_fits(end, out.dtype());
   // From both ends towards the middle: the last element is exactly `end`. Integers begin and end
   // with whole numbers.
   const auto fill = [&](auto zero) {

@@ -1,11 +1,26 @@
 #include "ops/kernel/checks.h"
 
+#include "ops/copy/copy.h"
+
 namespace uh::checks {
+
+UH_CHECK(fitting) {
+  (void)op;
+  for (const Input& o : inputs)
+    if (o.is_number()) check_fits(o.number, dtype);
+  for (size_t i = 0; i < Params::kMost; ++i)
+    if (params.has(i)) check_fits(*params[i], dtype);
+}
 
 UH_CHECK(alpha) {
   (void)inputs;
-  if (!params.has(0) || params[0]->kind() == Scalar::Kind::kInt) return;
+  if (!params.has(0)) return;
   const Scalar& factor = *params[0];
+  if (factor.kind() == Scalar::Kind::kInt) {
+    const int64_t value = factor.to_int();
+    if (value < 0 || value > 127) check_fits(factor, dtype);
+    return;
+  }
   check(factor.kind() != Scalar::Kind::kBool || dtype == DType::kBool, op.name,
         ": a Boolean alpha is only supported for Boolean results, not for ", info(dtype).title);
   check(!factor.is_float() || is_inexact(dtype), op.name,
@@ -14,6 +29,7 @@ UH_CHECK(alpha) {
   check(!factor.is_complex() || is_complex(dtype), op.name,
         ": for non-complex input tensors, argument alpha must not be a complex number, got ",
         factor);
+  check_fits(factor, dtype);
 }
 
 // Whether 1 or 255 was meant by a bool, nobody can tell.
@@ -54,9 +70,9 @@ UH_CHECK(fraction) {
 }
 
 UH_CHECK(limits) {
-  (void)inputs, (void)dtype;
   check(params.has(0) || params.has(1), op.name,
         ": at least one of 'min' or 'max' must not be None");
+  fitting(op, inputs, params, dtype);
 }
 
 UH_CHECK(tolerance) {
@@ -68,7 +84,7 @@ UH_CHECK(tolerance) {
 }
 
 UH_CHECK(signed_limits) {
-  (void)inputs;
+  fitting(op, inputs, params, dtype);
   check(dtype != DType::kUInt8 || (params[0]->to_double() >= 0 && params[1]->to_double() >= 0),
         op.name, ": cannot limit an unsigned type to negative limits [", *params[0], ", ",
         *params[1], "]");

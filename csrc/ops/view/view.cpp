@@ -47,10 +47,10 @@ Tensor as_strided(KeySet, const Tensor& self, const Dims& size, const Dims& stri
 Tensor view(KeySet, const Tensor& self, const Dims& size) {
   Dims sizes = layouts::infer_size(size, self.numel());
   auto strides = layouts::view_strides(self.sizes(), self.strides(), sizes);
-  check(strides.has_value(), "view: size ", sizes, " is not compatible with input tensor's size ",
-        self.sizes(), " and stride ", self.strides(),
-        " (at least one dimension spans across two contiguous subspaces). Use .reshape(...) "
-        "instead.");
+  check(strides.has_value(),
+        "view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans across two contiguous subspaces). Use .reshape(...) instead. Got size ",
+        sizes, " for an input of size ", self.sizes(), " and stride ", self.strides());
   return alias(self, {std::move(sizes), std::move(*strides), self.offset()});
 }
 

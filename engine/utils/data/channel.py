@@ -70,6 +70,12 @@ class _Pickler(pickle.Pickler):
             self.tensors.append(dense.clone() if dense is obj and not self.ours else dense)
         return self._places[id(obj)]
 
+    def reducer_override(self, obj: Any) -> Any:
+        """A tensor goes with its own elements only: of a sample that is a row, not the whole data."""
+        if type(obj) is not engine.Tensor or obj.is_meta:
+            return NotImplemented
+        return obj.detach().clone().requires_grad_(obj.requires_grad).__reduce_ex__(2)
+
 
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file: io.BytesIO, tensors: list[Any]) -> None:

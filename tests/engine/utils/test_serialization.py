@@ -72,13 +72,29 @@ def test_a_tensor_alone(again):
     assert again(engine.empty(0, 3)).shape == (0, 3)
 
 
-def test_layouts_become_row_major(again):
+def test_layouts_stay_as_they_are(again):
     x = engine.arange(12.0).view(3, 4)
-    made = again({"t": x.t(), "part": engine.arange(10)[::3], "wide": engine.ones(1).expand(3)})
-    assert made["t"].tolist() == x.t().tolist()
-    assert made["t"].is_contiguous()
-    assert made["part"].tolist() == [0, 3, 6, 9]
-    assert made["wide"].tolist() == [1, 1, 1]
+    image = engine.rand(2, 3, 4, 5).contiguous(memory_format=engine.channels_last)
+    obj = {
+        "t": x.t(),
+        "part": engine.arange(10)[::3],
+        "wide": engine.ones(1).expand(3),
+        "image": image,
+        "complex": engine.ones(2, 3, dtype=engine.complex128).t(),
+    }
+    made = again(obj)
+    for key, tensor in obj.items():
+        assert made[key].tolist() == tensor.tolist()
+        assert made[key].stride() == tensor.stride(), key
+        assert made[key].dtype is tensor.dtype
+
+
+def test_another_reader_finds_a_strided_tensor_by_its_shape(tmp_path):
+    from safetensors.numpy import load_file
+
+    x = engine.arange(6.0).view(2, 3)
+    save({"t": x.t()}, tmp_path / "x")
+    assert load_file(tmp_path / "x")["t"].tolist() == x.t().tolist()
 
 
 def test_tied_weights_stay_tied(again):
@@ -89,14 +105,59 @@ def test_tied_weights_stay_tied(again):
     assert made["other"].tolist() == engine.ones(2, 3).tolist()
 
 
-def test_tensors_that_overlap_are_refused(tmp_path):
-    x = engine.zeros(4, 4)
-    for pair in ([x, x[0]], [x, x.t()], [x[:3], x[1:]], [x, x.view(16)]):
-        with pytest.raises(RuntimeError, match="share memory"):
-            save(pair, tmp_path / "x")
-    assert not os.listdir(tmp_path)
+VIEWS = {
+    "row": lambda x: [x, x[0]],
+    "transposed": lambda x: [x, x.t()],
+    "halves": lambda x: [x[:3], x[1:]],
+    "flat": lambda x: [x, x.view(16)],
+    "diagonal first": lambda x: [x.diagonal(), x],
+    "expanded": lambda x: [x[:, :1].expand(4, 3), x],
+    "other dtype": lambda x: [x, x.view(engine.int32)[1]],
+    "bytes": lambda x: [x.view(engine.uint8), x[2:]],
+    "chain": lambda x: [x[0:2], x[1:3], x[2:4], x[1]],
+    "complex": lambda x: [engine.view_as_complex(x.view(4, 2, 2)), x],
+}
+
+
+@pytest.mark.parametrize("dtype", [engine.float32, engine.float64])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_one_memory_share_it_again(again, name, dtype):
+    if (name, dtype) == ("other dtype", engine.float64):
+        pytest.skip("two int32 for each element")
+    obj = VIEWS[name](engine.arange(16.0, dtype=dtype).view(4, 4))
+    made = again(obj)
+    for a, b in zip(obj, made, strict=True):
+        assert (a.shape, a.stride(), a.dtype) == (b.shape, b.stride(), b.dtype)
+        assert a.tolist() == b.tolist()
+    for tensors in (obj, made):  # a write into one is seen in all
+        target = tensors[0] if name != "expanded" else tensors[1]
+        target.mul_(2)
+    assert [a.tolist() for a in obj] == [b.tolist() for b in made]
+
+
+def test_shared_views_keep_who_requires_grad(again):
+    x = engine.arange(4.0)
+    made = again([x.detach().requires_grad_(), x[1:]])
+    assert [t.requires_grad for t in made] == [True, False]
+
+
+def test_rows_of_one_storage_are_written_each_by_itself(tmp_path):
+    from safetensors.numpy import load_file
+
+    x = engine.arange(16.0).view(4, 4)
     save([x[0], x[1], x[0]], tmp_path / "x")
-    assert len(load(tmp_path / "x")) == 3
+    first, _, again = load(tmp_path / "x")
+    assert first.data_ptr() == again.data_ptr()
+    assert {name: value.tolist() for name, value in load_file(tmp_path / "x").items()} == {
+        "0": [0, 1, 2, 3], "1": [4, 5, 6, 7],
+    }  # fmt: skip
+
+
+def test_dtypes_that_share_memory_keep_their_grid(again):
+    x = engine.arange(3.0)
+    made = again([x.view(engine.uint8)[1:], x[1:]])
+    made[0].zero_()
+    assert made[1].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
