@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from engine.inspect.columns import Columns, Events, Store, columns_of_planes, columns_of_records
 from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
 
 APPLICATION_ID = 0x55485431
@@ -56,8 +57,7 @@ class Trace:
         self.path = path
         self.warning = ""
         self.meta: dict[str, str] = {}
-        self._records = np.empty(0, RECORD)
-        self._end = 0
+        self._store = Store()
         self._firsts: list[int] = []  # the first event of each segment
         self._packed: list[bytes] = []  # and its blobs, packed until somebody asks
         self._unpacked: dict[int, bytes] = {}
@@ -96,7 +96,7 @@ class Trace:
         trace.meta = dict(meta or {})
         trace._strings = dict(strings or {})
         trace._sources = dict(sources or {})
-        trace._add(records, zlib.compress(blobs, 1))
+        trace._add(columns_of_records(records), zlib.compress(blobs, 1))
         return trace
 
     # What it holds
@@ -105,9 +105,19 @@ class Trace:
         return self._end
 
     @property
-    def events(self) -> np.ndarray:
-        """Every event so far as one structured array (dtype RECORD)."""
-        return self._records[: self._end]
+    def _end(self) -> int:
+        return len(self._store)
+
+    @property
+    def events(self) -> np.ndarray | Events:
+        """Every event so far, as one structured array (dtype RECORD) or, where they are many, as what
+        answers like one."""
+        return self._store.events
+
+    @property
+    def columns(self) -> Events:
+        """The same events by kind and field."""
+        return self._store.columns
 
     @property
     def finished(self) -> bool:
@@ -132,7 +142,7 @@ class Trace:
 
     def blob(self, number: int) -> bytes:
         """The bytes attached to an event, b"" when there are none or they are damaged."""
-        record = self._records[number]
+        record = self._store.record(number)
         if not int(record["flags"]) & HAS_BLOB:
             return b""
         data = self._blobs(bisect_right(self._firsts, number) - 1)
@@ -142,23 +152,30 @@ class Trace:
 
     def blob_words(self, numbers: np.ndarray, words: int) -> np.ndarray:
         """The first int64 words of many events' blobs at once, a row an event; 0 = absent."""
+        return self.blob_words_and_lengths(numbers, words)[0]
+
+    def blob_words_and_lengths(
+        self, numbers: np.ndarray, words: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same, and how many words each blob has. `numbers` ascend."""
         out = np.zeros((len(numbers), words), np.int64)
+        lengths = np.zeros(len(numbers), np.int64)
         cuts = np.searchsorted(numbers, self._firsts)
         for segment, (lo, hi) in enumerate(zip(cuts, [*cuts[1:], len(numbers)], strict=True)):
             if lo == hi:
                 continue
             data = self._blobs(segment)
             stream = np.frombuffer(data[: len(data) & ~7], "<i8")
-            records = self._records[numbers[lo:hi]]
-            has = (records["flags"] & HAS_BLOB) != 0
-            start = records["e"] >> 3
+            has = (self.columns.gather("flags", numbers[lo:hi]) & HAS_BLOB) != 0
+            start = self.columns.gather("e", numbers[lo:hi]) >> 3
             has &= (start >= 0) & (start < len(stream))
             length = np.zeros(hi - lo, np.int64)
-            length[has] = stream[start[has]] >> 3
+            length[has] = np.clip(stream[start[has]] >> 3, 0, len(stream) - 1 - start[has])
+            lengths[lo:hi] = length
             for word in range(words):
-                there = has & (word < length) & (start + 1 + word < len(stream))
+                there = has & (word < length)
                 out[lo:hi][there, word] = stream[start[there] + 1 + word]
-        return out
+        return out, lengths
 
     def _blobs(self, segment: int) -> bytes:
         """A segment's blobs, unpacked; the least recently used ones are packed again."""
@@ -254,30 +271,25 @@ class Trace:
         if not isinstance(events, bytes) or not isinstance(blobs, bytes | None):
             raise _Damage(f"the segment at event {first} has no bytes")
 
-    def _add(self, records: np.ndarray, blobs: bytes | None) -> None:
+    def _add(self, columns: Columns, blobs: bytes | None) -> None:
         """Append one segment."""
-        first, end = self._end, self._end + len(records)
-        if end > len(self._records):
-            room = np.empty(max(end, len(self._records) * 3 // 2), RECORD)
-            room[:first] = self._records[:first]
-            self._records = room
-        self._records[first:end] = records
+        first = self._end
         self._firsts.append(first)
         self._packed.append(blobs or b"")
-        self._end = end
-        self._learn_texts(first, end)
+        self._store.append(columns)
+        self._learn_texts(first, columns)
 
-    def _learn_texts(self, first: int, end: int) -> None:
+    def _learn_texts(self, first: int, columns: Columns) -> None:
         """Strings and sources come in the stream too: the tables may lag behind it."""
-        kinds = self._records["kind"][first:end]
-        for number in (first + np.flatnonzero(kinds == NUMBER["STRING"])).tolist():
-            key = int(self._records["a"][number])
+        kinds = columns["kind"]
+        for place in np.flatnonzero(kinds == NUMBER["STRING"]).tolist():
+            key = int(columns["a"][place])
             if key not in self._strings:
-                self._strings[key] = self.blob(number).decode("utf-8", "replace")
-        for number in (first + np.flatnonzero(kinds == NUMBER["SOURCE"])).tolist():
-            key = int(self._records["a"][number])
+                self._strings[key] = self.blob(first + place).decode("utf-8", "replace")
+        for place in np.flatnonzero(kinds == NUMBER["SOURCE"]).tolist():
+            key = int(columns["a"][place])
             if not self._sources.get(key, ("", ""))[1]:
-                text = self.blob(number).decode("utf-8", "replace")
+                text = self.blob(first + place).decode("utf-8", "replace")
                 self._sources[key] = (self.string(key), text)
 
 
@@ -440,10 +452,9 @@ def _unpack(packed: bytes, most: int) -> bytes:
     return data
 
 
-def _decode(packed: bytes, count: int) -> np.ndarray:
-    """Records from their packed byte-planes."""
+def _decode(packed: bytes, count: int) -> Columns:
+    """The fields of records from their packed byte-planes."""
     data = _unpack(packed, count * RECORD.itemsize)
     if len(data) != count * RECORD.itemsize:
         raise _Damage(f"{len(data)} bytes for {count} events")
-    planes = np.frombuffer(data, np.uint8).reshape(RECORD.itemsize, count)
-    return np.ascontiguousarray(planes.T).view(RECORD).reshape(count)
+    return columns_of_planes(np.frombuffer(data, np.uint8).reshape(RECORD.itemsize, count))

@@ -124,7 +124,7 @@ class History:
 
     def tensors_at(self, m: int) -> tuple[TensorFact, ...]:
         """Every living tensor, oldest first."""
-        return each(self._rows.tensor, self.tables.tensors.at(m))
+        return self._rows.tensor.each(self.tables.tensors.at(m))
 
     def tensor(self, tensor: int, m: int) -> TensorFact | None:
         """The tensor's description at the moment; None when it does not exist then."""
@@ -138,18 +138,18 @@ class History:
 
     def tensors_on(self, storage: int, m: int) -> tuple[TensorFact, ...]:
         """Every living tensor over this storage, oldest first."""
-        return each(self._rows.tensor, self.tables.tensors.where_at("storage", storage, m))
+        return self._rows.tensor.each(self.tables.tensors.where_at("storage", storage, m))
 
     def storage(self, storage: int, m: int) -> StorageFact | None:
         rows = self.tables.storages.where_at("id", storage, m)
         return self._rows.storage(int(rows[-1])) if len(rows) else None
 
     def storages_at(self, m: int) -> tuple[StorageFact, ...]:
-        return each(self._rows.storage, self.tables.storages.at(m))
+        return self._rows.storage.each(self.tables.storages.at(m))
 
     def blocks_at(self, m: int) -> tuple[BlockFact, ...]:
         """Every block of memory that is handed out."""
-        return each(self._rows.block, self.tables.blocks.at(m))
+        return self._rows.block.each(self.tables.blocks.at(m))
 
     def aliases(self, first: int, second: int, m: int) -> bool:
         """Whether two tensors share a byte at the moment, or it is too hard to rule out."""
@@ -182,13 +182,13 @@ class History:
         """Every bound name, of one frame or of all, in the order they were bound."""
         table = self.tables.names
         rows = table.at(m) if frame is None else table.where_at("frame", frame, m)
-        return each(self._rows.name, rows)
+        return self._rows.name.each(rows)
 
     def names_of(self, tensor: int, m: int) -> tuple[NameFact, ...]:
         """Everything in the user's program that refers to the tensor."""
         if not tensor:
             return ()
-        return each(self._rows.name, self.tables.names.where_at("tensor", tensor, m))
+        return self._rows.name.each(self.tables.names.where_at("tensor", tensor, m))
 
     def _label(self, tensor: int, m: int) -> str:
         """What to call a tensor: a name of the running frame, else any name, else `#17`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from operator import mul
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -38,10 +39,12 @@ from engine.inspect.history.facts import (
     TensorFact,
     VersionFact,
 )
-from engine.inspect.history.table import Table
+from engine.inspect.history.table import Ints, Table
 from engine.inspect.history.tables import Tables
 
+F = TypeVar("F")
 _MOST_RANK = 64
+_USUAL_RANK = 6
 _KEPT = 1 << 17
 _SHORT = 200  # characters of a text that is kept
 
@@ -56,10 +59,10 @@ class Rows:
         self.tables = tables
         self.trace = tables.trace
         self._texts: dict[int, str] = {}
-        self.tensor = lru_cache(maxsize=_KEPT)(self._tensor)
-        self.storage = lru_cache(maxsize=_KEPT)(self._storage)
-        self.block = lru_cache(maxsize=_KEPT)(self._block)
-        self.name = lru_cache(maxsize=_KEPT)(self._name)
+        self.tensor = Facts(self._tensors)
+        self.storage = Facts(self._storages)
+        self.block = Facts(self._blocks)
+        self.name = Facts(self._names)
 
     def text(self, event: int) -> str:
         """The text attached to an event. Short ones are kept: warnings that lie far apart in a trace
@@ -73,28 +76,38 @@ class Rows:
                 self._texts[event] = known
         return known
 
-    def _tensor(self, row: int) -> TensorFact:
-        got = _row(self.tables.tensors, row)
-        blob = self.trace.blob(got["since"])[: 8 * (3 + 2 * _MOST_RANK)]
-        words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
-        counter, base, rank = (*words, 0, 0, 0)[:3]
-        rank = min(max(rank, 0), max(len(words) - 3, 0) // 2)
-        fact = TensorFact(
-            since=got["since"],
-            until=got["until"],
-            id=got["id"],
-            storage=got["storage"],
-            dtype=dtype_name(got["layout"] & 0xFF),
-            device=coded(DEVICES, got["layout"] >> 8 & 0xFF),
-            wrapped_number=bool(got["layout"] >> 16 & 1),
-            offset=got["offset"],
-            sizes=tuple(words[3 : 3 + rank]),
-            strides=tuple(words[3 + rank : 3 + 2 * rank]),
-            counter=counter,
-            base=base,
-            keys=key_names(got["layout"] >> 32),
+    def _tensors(self, rows: Ints) -> list[TensorFact]:
+        table = self.tables.tensors
+        described, lengths = self.trace.blob_words_and_lengths(
+            table.since[rows], 3 + 2 * _USUAL_RANK
         )
-        return fact if _can_be(fact) else self._nothing(fact)
+        facts = []
+        parts = zip(_rows(table, rows), described.tolist(), lengths.tolist(), strict=True)
+        for got, words, length in parts:
+            if length > 3 + 2 * _USUAL_RANK:
+                blob = self.trace.blob(got["since"])[: 8 * (3 + 2 * _MOST_RANK)]
+                words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
+                length = len(words)
+            counter, base, rank = words[:3]
+            rank = min(max(rank, 0), max(length - 3, 0) // 2)
+            layout = got["layout"]
+            fact = TensorFact(
+                since=got["since"],
+                until=got["until"],
+                id=got["id"],
+                storage=got["storage"],
+                dtype=dtype_name(layout & 0xFF),
+                device=coded(DEVICES, layout >> 8 & 0xFF),
+                wrapped_number=bool(layout >> 16 & 1),
+                offset=got["offset"],
+                sizes=tuple(words[3 : 3 + rank]),
+                strides=tuple(words[3 + rank : 3 + 2 * rank]),
+                counter=counter,
+                base=base,
+                keys=_key_names(layout >> 32),
+            )
+            facts.append(fact if _can_be(fact) else self._nothing(fact))
+        return facts
 
     def _nothing(self, fact: TensorFact) -> TensorFact:
         """A description that no tensor can have comes from damage: it is shown without elements."""
@@ -104,14 +117,19 @@ class Rows:
         )
         return replace(fact, dtype=DTYPES[1][0], sizes=(0,), strides=(1,), offset=0)
 
-    def _storage(self, row: int) -> StorageFact:
-        got = _row(self.tables.storages, row)
-        return StorageFact(**_spelled(got, allocator=ALLOCATORS, device=DEVICES))
+    def _storages(self, rows: Ints) -> list[StorageFact]:
+        spelled = (
+            _spelled(got, allocator=ALLOCATORS, device=DEVICES)
+            for got in _rows(self.tables.storages, rows)
+        )
+        return [StorageFact(**got) for got in spelled]
 
-    def _block(self, row: int) -> BlockFact:
-        got = _row(self.tables.blocks, row)
-        got["reused"] = bool(got["reused"])
-        return BlockFact(**_spelled(got, allocator=ALLOCATORS, device=DEVICES))
+    def _blocks(self, rows: Ints) -> list[BlockFact]:
+        spelled = (
+            _spelled(got, allocator=ALLOCATORS, device=DEVICES) | {"reused": bool(got["reused"])}
+            for got in _rows(self.tables.blocks, rows)
+        )
+        return [BlockFact(**got) for got in spelled]
 
     def version(self, row: int) -> VersionFact:
         return VersionFact(**_row(self.tables.versions, row))
@@ -121,11 +139,13 @@ class Rows:
         got["type"] = self.trace.string(got["type"])
         return ObjectFact(**got, header=self.trace.blob(got["since"]))
 
-    def _name(self, row: int) -> NameFact:
-        got = _row(self.tables.names, row)
-        got["name"] = self.trace.string(got["name"])
-        text = "" if got["tensor"] else self.text(got["since"])
-        return NameFact(**_spelled(got, kind=HOLDERS), text=text)
+    def _names(self, rows: Ints) -> list[NameFact]:
+        facts = []
+        for got in _rows(self.tables.names, rows):
+            got["name"] = self.trace.string(got["name"])
+            text = "" if got["tensor"] else self.text(got["since"])
+            facts.append(NameFact(**_spelled(got, kind=HOLDERS), text=text))
+        return facts
 
     def frame(self, row: int) -> FrameFact:
         got = _row(self.tables.frames, row)
@@ -205,11 +225,41 @@ class Rows:
         return OutputFact(got["since"], got["stream"], self.text(got["since"]))
 
 
+class Facts(Generic[F]):
+    """The facts of a table's rows: made for many rows at once, and cached."""
+
+    def __init__(self, make: Callable[[Ints], list[F]]) -> None:
+        self._make = make
+        self._cache: dict[int, F] = {}
+
+    def __call__(self, row: int) -> F:
+        return self.each(np.array([row]))[0]
+
+    def each(self, rows: Ints) -> tuple[F, ...]:
+        """The facts of several rows, which ascend."""
+        numbers = rows.tolist()
+        cache = self._cache  # another thread may replace it meanwhile
+        missing = [row for row in numbers if row not in cache]
+        if missing:
+            facts = zip(missing, self._make(np.array(missing)), strict=True)
+            if len(cache) + len(missing) > _KEPT:
+                cache = {row: cache[row] for row in numbers if row in cache}
+            cache.update(facts)
+            self._cache = cache
+        return tuple([cache[row] for row in numbers])
+
+
+@lru_cache(maxsize=1024)
+def _key_names(key_set: int) -> tuple[str, ...]:
+    return key_names(key_set)
+
+
 def _can_be(fact: TensorFact) -> bool:
     """Whether a tensor can have this description: a known dtype, bytes that can be addressed."""
-    known = not fact.dtype.startswith("?")
-    counted = min((fact.offset, *fact.sizes, *fact.strides)) >= 0
-    return known and counted and fact.span[1] < 1 << 62
+    if fact.dtype.startswith("?") or min((fact.offset, *fact.sizes, *fact.strides)) < 0:
+        return False
+    reach = fact.offset + sum(map(mul, fact.sizes, fact.strides)) + 1
+    return reach < 1 << 58 or fact.span[1] < 1 << 62
 
 
 def each(fact: Any, rows: Iterable[Any]) -> tuple[Any, ...]:
@@ -217,11 +267,17 @@ def each(fact: Any, rows: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(fact(int(row)) for row in rows)
 
 
+def _rows(table: Table, rows: Ints) -> Iterator[dict[str, Any]]:
+    """The columns of some rows by name, as plain ints."""
+    names = ("since", "until", *table.columns)
+    columns = (table.since, table.until, *table.columns.values())
+    values = (column[rows].tolist() for column in columns)
+    return (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
+
+
 def _row(table: Table, row: int) -> dict[str, Any]:
     """The columns of one row by name, as plain ints."""
-    got: dict[str, Any] = {"since": int(table.since[row]), "until": int(table.until[row])}
-    got.update((name, int(column[row])) for name, column in table.columns.items())
-    return got
+    return next(_rows(table, np.array([row])))
 
 
 def _spelled(got: dict[str, Any], **names: tuple[str, ...]) -> dict[str, Any]:

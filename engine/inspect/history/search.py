@@ -36,7 +36,7 @@ class Search:
     def __init__(self, history: History, text: str):
         self.history = history
         self.events = history.tables.events
-        self.kinds = self.events["kind"]
+        self.kinds = np.asarray(self.events["kind"])
         self.possible = np.ones(len(self.events), bool)
         words, filters = [], []
         for part in text.split():

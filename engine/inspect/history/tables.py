@@ -6,11 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.inspect.columns import Records
 from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER
 from engine.inspect.history.table import Table, ends_of, next_of_same, pair, rows_before
 from engine.inspect.trace import Trace
-
-_MOST_KNOWN = 1 << 16  # events of one kind that are kept: several tables ask for the same ones
 
 
 class Tables:
@@ -19,34 +18,25 @@ class Tables:
     def __init__(self, trace: Trace):
         self.trace = trace
         self.events = trace.events
-        kinds = np.ascontiguousarray(self.events["kind"])
-        self._order = np.argsort(kinds, kind="stable")
-        self._kinds = kinds[self._order]
-        self._known: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
+        self._columns = trace.columns
+        self._numbers: dict[tuple[str, ...], np.ndarray] = {}
 
     def numbers(self, *kinds: str) -> np.ndarray:
         """The numbers of all events of these kinds, ascending."""
-        parts = []
-        for kind in kinds:
-            bounds = np.array([NUMBER[kind], NUMBER[kind] + 1], self._kinds.dtype)  # no conversion
-            lo, hi = np.searchsorted(self._kinds, bounds)
-            parts.append(self._order[lo:hi])
-        return parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
+        if kinds not in self._numbers:
+            parts = [self._columns.numbers(NUMBER[kind]) for kind in kinds]
+            self._numbers[kinds] = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
+        return self._numbers[kinds]
 
-    def of(self, *kinds: str) -> tuple[np.ndarray, np.ndarray]:
+    def of(self, *kinds: str) -> tuple[np.ndarray, Records]:
         """(numbers, records) of all events of these kinds."""
-        if kinds not in self._known:
-            numbers = self.numbers(*kinds)
-            found = numbers, self.events[numbers]
-            if len(numbers) > _MOST_KNOWN:
-                return found
-            self._known[kinds] = found
-        return self._known[kinds]
+        numbers = self.numbers(*kinds)
+        return numbers, self._columns.of_kinds(tuple(NUMBER[kind] for kind in kinds), numbers)
 
     def moments(self, kind: str, **fields: str) -> Table:
         """A table of things that happen at once: each row holds only at its own event."""
         since, records = self.of(kind)
-        columns = {name: np.ascontiguousarray(records[field]) for name, field in fields.items()}
+        columns = {name: records[field] for name, field in fields.items()}
         return Table(since, since + 1, **columns)
 
     # Memory

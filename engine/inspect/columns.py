@@ -1,0 +1,368 @@
+"""The records of a trace in columns: 64 bytes on disk and in the ring, some 15 here.
+
+The first records, and those that came last, are an array of whole records. Before those they are packed: by
+segment of 65,536, by kind, and by field, each column in as few bytes as its numbers need. A table of
+facts asks for a few fields of a few kinds, and gets them without a look at the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from engine.inspect.events import RECORD
+
+PLAIN = 1 << 18  # events up to which a trace is not packed
+PACKED = 1 << 16  # events of a packed segment
+_CHUNK = 1 << 10  # records that are put together when one is asked for
+_LEAST_PACKED = 1 << 14  # a segment of the file that has as many is packed as it is
+
+Columns = dict[str, np.ndarray]
+
+
+def columns_of_planes(planes: np.ndarray) -> Columns:
+    """The fields of records from the 64 rows of their bytes (see `writer.byte_planes`)."""
+    columns = {}
+    for name in RECORD.names or ():
+        dtype, offset = RECORD.fields[name][:2]  # type: ignore[index]
+        column = np.zeros(planes.shape[1], dtype)
+        if len(column):
+            rows = column.view(np.uint8).reshape(-1, dtype.itemsize)
+            for byte in range(dtype.itemsize):
+                if planes[offset + byte].any():
+                    rows[:, byte] = planes[offset + byte]
+        columns[name] = column
+    return columns
+
+
+def columns_of_records(records: np.ndarray) -> Columns:
+    return {name: np.ascontiguousarray(records[name]) for name in RECORD.names or ()}
+
+
+class _Segment(Protocol):
+    """Some records that follow each other."""
+
+    first: int
+    kinds: np.ndarray
+
+    def positions(self, kind: int) -> np.ndarray:
+        """Where the records of a kind are, ascending, from the first record of the segment on."""
+
+    def of_kind(self, kind: int, field: str) -> np.ndarray | int:
+        """A field of all records of a kind; a number where they are all the same."""
+
+    def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
+        """A field of the records at these positions."""
+
+
+class _Plain:
+    """Records as they are."""
+
+    def __init__(self, first: int, records: np.ndarray) -> None:
+        self.first = first
+        self.records = records
+        self.kinds = np.ascontiguousarray(records["kind"])
+        self._positions: dict[int, np.ndarray] = {}
+
+    def positions(self, kind: int) -> np.ndarray:
+        if kind not in self._positions:
+            self._positions[kind] = np.flatnonzero(self.kinds == kind)
+        return self._positions[kind]
+
+    def of_kind(self, kind: int, field: str) -> np.ndarray | int:
+        return self.records[field][self.positions(kind)]
+
+    def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
+        return self.records[field][positions]
+
+
+class _Packed:
+    """Records by kind; what is the same in all of them is kept once."""
+
+    def __init__(self, first: int, columns: Columns) -> None:
+        self.first = first
+        self.kinds = _small(columns["kind"])
+        self._t, self._t_first = _offsets(columns["t"])
+        self._thread = _narrow(columns["thread"])
+        order = np.argsort(self.kinds, kind="stable")
+        sorted_kinds = self.kinds[order]
+        starts = np.flatnonzero(np.diff(sorted_kinds, prepend=sorted_kinds[0] + 1))
+        bounds = [*pairwise([*starts.tolist(), len(order)])]
+        self._kinds = sorted_kinds[starts].tolist()
+        places = _small(order)
+        self._positions = {
+            kind: places[lo:hi] for kind, (lo, hi) in zip(self._kinds, bounds, strict=True)
+        }
+        self._fields: dict[tuple[int, str], np.ndarray | int] = {}
+        for field in ("flags", *"abcde"):
+            column = columns[field][order]
+            low = np.minimum.reduceat(column, starts).tolist()
+            high = np.maximum.reduceat(column, starts).tolist()
+            for kind, (lo, hi), least, most in zip(self._kinds, bounds, low, high, strict=True):
+                self._fields[kind, field] = _fitted(column[lo:hi], least, most)
+
+    def positions(self, kind: int) -> np.ndarray:
+        return self._positions.get(kind, _NONE)
+
+    def of_kind(self, kind: int, field: str) -> np.ndarray | int:
+        if kind not in self._positions:
+            return 0
+        if field in ("n", "t", "thread", "kind"):
+            return self.gather(field, self._positions[kind].astype(np.int64))
+        return self._fields[kind, field]
+
+    def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
+        if field == "kind":
+            return self.kinds[positions]
+        if field == "n":
+            return self.first + positions
+        if field == "t":
+            return self._t[positions].astype(np.uint64) + np.uint64(self._t_first)
+        if field == "thread":
+            if isinstance(self._thread, int):
+                return np.full(len(positions), self._thread, np.uint32)
+            return self._thread[positions]
+        kinds = self.kinds[positions]
+        out = np.empty(len(positions), np.int64)
+        for kind in np.unique(kinds).tolist():
+            rows = kinds == kind
+            column = self._fields[kind, field]
+            if not isinstance(column, int):
+                places = self._positions[kind]
+                column = column[places.searchsorted(positions[rows].astype(places.dtype))]
+            out[rows] = column
+        return out
+
+
+_NONE = np.empty(0, np.int64)
+
+
+def _small(column: np.ndarray) -> np.ndarray:
+    """The same numbers, none of which is negative, in as few bytes as the largest needs."""
+    return column.astype(np.min_scalar_type(int(column.max())))
+
+
+def _narrow(column: np.ndarray) -> np.ndarray | int:
+    return _fitted(column, int(column.min()), int(column.max()))
+
+
+def _offsets(column: np.ndarray) -> tuple[np.ndarray, int]:
+    first = int(column.min())
+    return _small(column - np.uint64(first)), first
+
+
+def _fitted(column: np.ndarray, least: int, most: int) -> np.ndarray | int:
+    if least == most:
+        return least
+    dtype = np.promote_types(np.min_scalar_type(least), np.min_scalar_type(most))
+    # Numbers of both signs that need 64 bits promote to floats.
+    return column.astype(dtype if dtype.kind in "ui" else np.int64)
+
+
+class Records:
+    """Some records by their numbers, as a structured array has them: `records["a"]`, `records[mask]`.
+    A field is put together when it is first asked for."""
+
+    def __init__(self, count: int, column: Callable[[str], np.ndarray]) -> None:
+        self._count = count
+        self._column = column
+        self._columns: Columns = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            size = len(np.arange(self._count)[key])
+            return Records(size, lambda field: self[field][key])
+        if key not in self._columns:
+            self._columns[key] = self._column(key)
+        return self._columns[key]
+
+
+class Events:
+    """The records of a trace up to some moment; as an array has them, but in little room."""
+
+    def __init__(self, segments: tuple[_Segment, ...], end: int) -> None:
+        self._segments = segments
+        self._firsts = np.array([segment.first for segment in segments])
+        self._end = end
+        self._chunk = (
+            -1,
+            np.empty(0, RECORD),
+        )  # the first number and the records that were looked at last
+
+    def __len__(self) -> int:
+        return self._end
+
+    def __iter__(self) -> Iterator[np.void]:
+        return (self[number] for number in range(self._end))
+
+    def __getitem__(self, key: Any) -> Any:
+        """A column by its field's name; the record with a number; records by their numbers."""
+        if isinstance(key, str):
+            return Column(self, key)
+        if isinstance(key, (int, np.integer)):
+            number = range(self._end)[int(key)]
+            first = number - number % _CHUNK
+            if self._chunk[0] != first:
+                self._chunk = first, self[first : first + _CHUNK]
+            return self._chunk[1][number - first]
+        return self.records(self.chosen(key))
+
+    def chosen(self, key: Any) -> np.ndarray:
+        """The numbers that an array's index stands for."""
+        if isinstance(key, slice):
+            return np.arange(*key.indices(self._end))
+        key = np.asarray(key)
+        return np.flatnonzero(key) if key.dtype == bool else key
+
+    def records(self, numbers: np.ndarray) -> np.ndarray:
+        """Whole records by their numbers."""
+        out = np.empty(len(numbers), RECORD)
+        for name in RECORD.names or ():
+            out[name] = self.gather(name, numbers)
+        return out
+
+    def gather(self, field: str, numbers: np.ndarray) -> np.ndarray:
+        """A field of the records with these numbers."""
+        out = np.empty(len(numbers), RECORD[field])
+        which = self._firsts.searchsorted(numbers, "right") - 1
+        order = np.argsort(which, kind="stable")
+        starts = np.flatnonzero(np.diff(which[order], prepend=-1)).tolist()
+        for lo, hi in pairwise([*starts, len(order)]):
+            rows = order[lo:hi]
+            segment = self._segments[int(which[rows[0]])]
+            out[rows] = segment.gather(field, numbers[rows] - segment.first)
+        return out
+
+    def numbers(self, kind: int) -> np.ndarray:
+        """The numbers of all records of a kind, ascending."""
+        parts = [segment.positions(kind) for segment in self._segments]
+        out = np.empty(sum(map(len, parts)), np.int64)
+        at = 0
+        for segment, part in zip(self._segments, parts, strict=True):
+            np.add(part, np.int64(segment.first), out=out[at : at + len(part)])
+            at += len(part)
+        return out
+
+    def of_kind(self, kind: int, field: str) -> np.ndarray:
+        """A field of all records of a kind."""
+        parts = [(len(segment.positions(kind)), segment) for segment in self._segments]
+        out = np.empty(sum(count for count, _ in parts), RECORD[field])
+        at = 0
+        for count, segment in parts:
+            out[at : at + count] = segment.of_kind(kind, field)
+            at += count
+        return out
+
+    def of_kinds(self, kinds: tuple[int, ...], numbers: np.ndarray) -> Records:
+        """All records of these kinds, whose numbers are `numbers`."""
+        if len(kinds) == 1:
+            return Records(len(numbers), lambda field: self.of_kind(kinds[0], field))
+        order = np.argsort(np.concatenate([self.numbers(kind) for kind in kinds]), kind="stable")
+        return Records(
+            len(numbers),
+            lambda field: np.concatenate([self.of_kind(kind, field) for kind in kinds])[order],
+        )
+
+    def whole(self, field: str) -> np.ndarray:
+        """A field of every record."""
+        out = np.empty(self._end, RECORD[field])
+        for segment in self._segments:
+            count = len(segment.kinds)
+            out[segment.first : segment.first + count] = segment.gather(field, np.arange(count))
+        return out
+
+
+class Column(np.lib.mixins.NDArrayOperatorsMixin):
+    """A field of all records, of which as much is put together as is asked for."""
+
+    def __init__(self, events: Events, field: str) -> None:
+        self._events = events
+        self._field = field
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (int, np.integer)):
+            return self._events[key][self._field]
+        return self._events.gather(self._field, self._events.chosen(key))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self._events.whole(self._field), dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        arrays = [np.asarray(each) if isinstance(each, Column) else each for each in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def tolist(self) -> list[int]:
+        return np.asarray(self).tolist()
+
+
+class Store:
+    """Takes records in, and gives all that there are as `Events`, or as one array while they are few."""
+
+    def __init__(self) -> None:
+        self._packed: list[_Segment] = []
+        self._first = 0  # of the records in `_tail`
+        self._tail = np.empty(0, RECORD)
+        self._count = 0  # how many of `_tail` are records
+        self._columns: Events | None = None
+
+    def __len__(self) -> int:
+        return self._first + self._count
+
+    def append(self, columns: Columns) -> None:
+        self._columns = None
+        count = len(columns["kind"])
+        if self._packed and count >= _LEAST_PACKED:
+            self._pack_tail(1)
+            self._pack(columns)
+            return
+        if self._count + count > len(self._tail):
+            room = np.empty(max(self._count + count, self._count * 3 // 2), RECORD)
+            room[: self._count] = self._tail[: self._count]
+            self._tail = room
+        for name in RECORD.names or ():
+            self._tail[name][self._count : self._count + count] = columns[name]
+        self._count += count
+        if len(self) > PLAIN:
+            self._pack_tail(PACKED)
+
+    def _pack_tail(self, least: int) -> None:
+        """Packs what there are of full segments, or all (`least` 1) that is left."""
+        at = 0
+        while self._count - at >= least:
+            end = min(at + PACKED, self._count)
+            self._pack(columns_of_records(self._tail[at:end]))
+            at = end
+        if at:
+            self._tail = self._tail[at : self._count].copy()
+            self._count -= at
+
+    def _pack(self, columns: Columns) -> None:
+        self._packed.append(_Packed(self._first, columns))
+        self._first += len(columns["kind"])
+
+    @property
+    def columns(self) -> Events:
+        """What there is now; it stays as it is when more comes."""
+        if self._columns is None:
+            tail = [_Plain(self._first, self._tail[: self._count])] if self._count else []
+            self._columns = Events((*self._packed, *tail), len(self))
+        return self._columns
+
+    @property
+    def events(self) -> np.ndarray | Events:
+        """The same, as an array where nothing is packed."""
+        return self.columns if self._packed else self._tail[: self._count]
+
+    def record(self, number: int) -> np.void:
+        if number >= self._first:
+            return self._tail[: self._count][number - self._first]
+        return self.columns[number]
