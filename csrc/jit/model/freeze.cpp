@@ -109,6 +109,7 @@ GraphRef frozen_graph(const Function& method, const std::string& name, const IVa
   GraphRef graph = method.graph().copy();
   graph->set_name(name);
   run_pass(*find_pass("inline_calls"), *graph);
+  run_pass(*find_pass("erase_shapes"), *graph);  // a trace's: other inputs may come
   {
     PassRun run("freeze", *graph);
     Freezer(module, preserved).run(*graph);

@@ -78,24 +78,30 @@ bool to_the_first(Peephole& p, Node* node) {
 }
 
 // The same operator twice, which takes itself back.
-bool twice(Peephole& p, Node* node, const char* rule, Peephole::Where where) {
+// `fits`: for which dtypes the operator raises no error.
+bool twice(Peephole& p, Node* node, const char* rule, bool (*fits)(DType), Peephole::Where where) {
   Node* inner = node->input(0)->node();
-  if (!of_tensor(node) || inner->op() != node->op() || !is_dense(inner->input(0))) return false;
+  if (!of_tensor(node) || inner->op() != node->op() || !is_dense(inner->input(0)) ||
+      !fits(known_dtype(inner->input(0))))
+    return false;
   return p.same(node, inner->input(0), rule, {inner}, "", where);
 }
 
 bool negated_twice(Peephole& p, Node* node) {
-  return twice(p, node, "-(-x) -> x", Peephole::Where::current());
+  const auto fits = [](DType dtype) {
+    return is_integral(dtype) || is_floating(dtype) || is_complex(dtype);
+  };
+  return twice(p, node, "-(-x) -> x", fits, Peephole::Where::current());
 }
 
 bool inverted_twice(Peephole& p, Node* node) {
-  return twice(p, node, "~~x -> x", Peephole::Where::current());
+  const auto fits = [](DType dtype) { return is_integral(dtype) || dtype == DType::kBool; };
+  return twice(p, node, "~~x -> x", fits, Peephole::Where::current());
 }
 
 bool not_twice(Peephole& p, Node* node) {
-  const Node* inner = node->input(0)->node();
-  return inner->op() == node->op() && known_dtype(inner->input(0)) == DType::kBool &&
-         twice(p, node, "logical_not(logical_not(x)) -> x", Peephole::Where::current());
+  const auto fits = [](DType dtype) { return dtype == DType::kBool; };  // of others it makes bools
+  return twice(p, node, "logical_not(logical_not(x)) -> x", fits, Peephole::Where::current());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/ir/effects.h"
+#include "jit/ir/facts.h"
 #include "jit/peephole/rules.h"
 
 namespace uh::jit {
@@ -15,6 +16,18 @@ Node* made_by(const Value* value, std::initializer_list<const char*> kinds) {
   return nullptr;
 }
 
+// Whether a dimension that a constant names is one of `rank`.
+bool is_dimension(int64_t d, int64_t rank) { return d >= -rank && d < rank; }
+
+// Whether a view raises no error: the sizes of its result are known, which were found by making it
+// of a tensor of the sizes and strides that its input has.
+bool is_valid_view(const Node* node) {
+  const TensorFacts* facts = facts_of(node->input(0));
+  return facts && known_sizes(node->input(0)) && all_known(facts->strides) &&
+         known_sizes(node->output());
+}
+
+// As PyTorch does, whatever the rank: that t() refuses more than two dimensions is lost.
 bool t_twice(Peephole& p, Node* node) {
   Node* inner = made_by(node->input(0), {"aten::t"});
   return inner && p.same(node, inner->input(0), "x.t().t() -> x", {inner});
@@ -25,32 +38,34 @@ bool numpy_t_twice(Peephole& p, Node* node) {
   return inner && p.same(node, inner->input(0), "x.T.T -> x", {inner});
 }
 
-// The two dimensions of a transpose, counted from the front where the rank is known.
-std::optional<std::pair<int64_t, int64_t>> dims_of_transpose(const Node* node) {
+// The two dimensions of a transpose of `x`, which has the rank of what it turns, counted from the
+// front; nothing where it may raise.
+std::optional<std::pair<int64_t, int64_t>> dims_of_transpose(const Node* node, const Value* x) {
   std::optional<int64_t> a = constant_int(node->input(1)), b = constant_int(node->input(2));
-  if (!a || !b) return std::nullopt;
-  const std::optional<int64_t> rank = known_rank(node->input(0));
-  if (rank && *a < 0) *a += *rank;
-  if (rank && *b < 0) *b += *rank;
+  const std::optional<int64_t> rank = known_rank(x);
+  if (!a || !b || !rank) return std::nullopt;
+  for (int64_t* d : {&*a, &*b}) {
+    if (!is_dimension(*d, std::max<int64_t>(*rank, 1))) return std::nullopt;
+    if (*d < 0) *d += *rank;
+  }
   return std::minmax(*a, *b);
 }
 
 bool transpose_twice(Peephole& p, Node* node) {
   Node* inner = made_by(node->input(0), {"aten::transpose", "aten::swapaxes", "aten::swapdims"});
   if (!inner) return false;
-  const auto dims = dims_of_transpose(node);
-  return dims && dims == dims_of_transpose(inner) &&
+  const auto dims = dims_of_transpose(node, inner->input(0));
+  return dims && dims == dims_of_transpose(inner, inner->input(0)) &&
          p.same(node, inner->input(0), "x.transpose(a, b).transpose(a, b) -> x", {inner});
 }
 
-// t() and transpose(0, 1) are one where there are two dimensions, and there are: t() refuses more,
-// transpose(0, 1) fewer.
+// t() and transpose(0, 1) are one where there are two dimensions; else one of them raises.
 bool t_and_transpose(Peephole& p, Node* node) {
   Node* inner =
       node->is("aten::t")
           ? made_by(node->input(0), {"aten::transpose", "aten::swapaxes", "aten::swapdims"})
           : made_by(node->input(0), {"aten::t"});
-  if (!inner) return false;
+  if (!inner || known_rank(inner->input(0)) != 2) return false;
   const Node* transpose = node->is("aten::t") ? inner : node;
   const std::optional<int64_t> a = constant_int(transpose->input(1));
   const std::optional<int64_t> b = constant_int(transpose->input(2));
@@ -61,7 +76,7 @@ bool t_and_transpose(Peephole& p, Node* node) {
 }
 
 bool transpose_of_one_dimension(Peephole& p, Node* node) {
-  const auto dims = dims_of_transpose(node);
+  const auto dims = dims_of_transpose(node, node->input(0));
   return dims && dims->first == dims->second &&
          p.same(node, node->input(0), "x.transpose(a, a) -> x");
 }
@@ -86,7 +101,8 @@ bool is_in_order(const Ints& order) {
 
 bool permute_in_order(Peephole& p, Node* node) {
   const std::optional<Ints> order = order_of(p, node);
-  return order && is_in_order(*order) &&
+  if (!order || known_rank(node->input(0)) != static_cast<int64_t>(order->size())) return false;
+  return is_in_order(*order) &&
          p.same(node, node->input(0), "x.permute(0, 1, 2) -> x", {},
                 "the dimensions stay in their order");
 }
@@ -96,6 +112,7 @@ bool permute_twice(Peephole& p, Node* node) {
   if (!inner) return false;
   const std::optional<Ints> last = order_of(p, node), first = order_of(p, inner);
   if (!last || !first || last->size() != first->size()) return false;
+  if (known_rank(inner->input(0)) != static_cast<int64_t>(first->size())) return false;  // may raise
   Ints both;
   for (const int64_t d : *last) both.push_back((*first)[static_cast<size_t>(d)]);
   if (is_in_order(both))
@@ -117,10 +134,11 @@ bool is_view_by_size(const Node* node) {
 
 // A view can be taken of a view exactly where it can be taken of what is behind it: both ask which
 // neighbouring dimensions lie in one row in memory. So can a reshape, which copies where it cannot.
+// That the first view can be taken has to be known: x.t().view(12) may raise.
 bool view_of_view(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
   Node* inner = made_by(node->input(0), {"aten::view"});
-  if (!inner || !is_view_by_size(inner)) return false;
+  if (!inner || !is_view_by_size(inner) || !is_valid_view(inner)) return false;
   return p.reach_through(node, 0, inner->input(0),
                          node->is("aten::view") ? "x.view(a).view(b) -> x.view(b)"
                                                 : "x.view(a).reshape(b) -> x.reshape(b)",
@@ -131,7 +149,7 @@ bool view_of_view(Peephole& p, Node* node) {
 bool view_of_reshape(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
   Node* inner = made_by(node->input(0), {"aten::reshape"});
-  if (!inner || !is_row_major(inner->input(0))) return false;
+  if (!inner || !is_row_major(inner->input(0)) || !is_valid_view(inner)) return false;
   return p.reach_through(node, 0, inner->input(0), "x.reshape(a).view(b) -> x.view(b)", {inner},
                          "x is row-major: reshape is a view of it");
 }
@@ -163,6 +181,7 @@ bool expand_of_expand(Peephole& p, Node* node) {
   Node* inner = made_by(node->input(0), {"aten::expand"});
   const std::optional<Ints> wanted = p.ints(node->input(1));
   if (!inner || !wanted || std::count(wanted->begin(), wanted->end(), -1) != 0) return false;
+  if (!known_sizes(inner->input(0)) || !known_sizes(inner->output())) return false;  // may raise
   return p.reach_through(node, 0, inner->input(0), "x.expand(a).expand(b) -> x.expand(b)", {inner},
                          "b names every size");
 }
@@ -180,7 +199,8 @@ bool squeeze_of_unsqueeze(Peephole& p, Node* node) {
   if (!inner) return false;
   const std::optional<int64_t> added = constant_int(inner->input(1));
   const std::optional<Ints> removed = squeezed(p, node);
-  return added && removed && *removed == Ints{*added} &&
+  const std::optional<int64_t> rank = known_rank(inner->input(0));
+  return added && removed && rank && is_dimension(*added, *rank + 1) && *removed == Ints{*added} &&
          p.same(node, inner->input(0), "x.unsqueeze(d).squeeze(d) -> x", {inner});
 }
 
@@ -219,7 +239,9 @@ bool slice_of_all(Peephole& p, Node* node) {
   const auto is_last = [](const Value* v) {
     return is_constant_none(v) || constant_int(v) == INT64_MAX;
   };
-  return is_first(node->input("start")) && is_last(node->input("end")) &&
+  const std::optional<int64_t> dim = constant_int(node->input("dim"));
+  const std::optional<int64_t> rank = known_rank(node->input(0));
+  return dim && rank && is_dimension(*dim, *rank) && is_first(node->input("start")) && is_last(node->input("end")) &&
          constant_int(node->input("step")) == 1 && p.same(node, node->input(0), "x[:] -> x");
 }
 
