@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from engine import casts as _casts
 from engine import complex_numbers as _complex_numbers  # noqa: F401  (adds to overloads' tables)
 from engine import creation as _creation
+from engine import decompositions as _decompositions  # noqa: F401  (adds to the tables of overloads)
 from engine import derived as _derived  # noqa: F401  (adds to the tables of overloads)
 from engine import draws as _draws
 from engine import dtypes as _dtypes
@@ -81,9 +82,9 @@ _LAZY = {
     "save": "engine.serialization",
     "load": "engine.serialization",
     **dict.fromkeys(
-        ("autograd", "backends", "fft", "inspect", "jit", "linalg", "nn", "ops", "optim")
+        ("autograd", "backends", "fft", "inspect", "jit", "linalg", "masked", "nn", "ops", "optim")
     ),
-    **dict.fromkeys(("return_types", "special", "utils")),
+    **dict.fromkeys(("return_types", "signal", "special", "utils")),
 }
 
 
@@ -95,10 +96,12 @@ if TYPE_CHECKING:
         inspect,
         jit,
         linalg,
+        masked,
         nn,
         ops,
         optim,
         return_types,
+        signal,
         special,
         utils,
     )

@@ -130,9 +130,11 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     return tuple(found.unbind(1))
 
 
-FUNCTIONS["embedding_renorm_"] = (
-    "embedding_renorm_"  # the generated tables leave out functions that write
-)
+# The generated tables leave out functions that write.
+FUNCTIONS["celu_"] = "celu_"
+FUNCTIONS["embedding_renorm_"] = "embedding_renorm_"
+FUNCTIONS["selu_"] = "selu_"
+FUNCTIONS["threshold_"] = "threshold_"
 
 
 # ---- shapes

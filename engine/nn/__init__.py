@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from engine.nn import functional as functional
 from engine.nn import modules as modules
+from engine.nn.functional.linear_cross_entropy import (
+    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+)
 from engine.nn.modules import *  # noqa: F403
 from engine.nn.modules import LATER as _LATER
 from engine.nn.parameter import Buffer as Buffer

@@ -55,6 +55,7 @@ from engine.nn.functional.fractional_pooling import fractional_max_pool3d as fra
 from engine.nn.functional.fractional_pooling import (
     fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
 )
+from engine.nn.functional.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from engine.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from engine.nn.functional.loss import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,

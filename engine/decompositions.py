@@ -1,0 +1,135 @@
+"""Decompositions that are a few lines of others: `lu` as a tuple, approximations of low rank."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from engine._generated import ops
+from engine.dtypes import get_default_dtype
+from engine.overloads import METHODS, function, method
+from engine.return_types import structure
+from engine.tensor import Tensor
+
+
+def _lu(input: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
+    """LU, pivots and, if requested, infos; without them a failure raises."""
+    warnings.warn(
+        "lu is deprecated in favor of linalg.lu_factor / linalg.lu_factor_ex", stacklevel=3
+    )
+    factors, pivots, infos = ops.linalg_lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
+    return (factors, pivots, infos) if get_infos else (factors, pivots)
+
+
+@function
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """The LU factorisation of matrices with L and U in one tensor. Deprecated: `linalg.lu_factor` is the same.
+
+    Formula: A = P L U; L is unit lower triangular and below the diagonal of the first result, U is the rest of it.
+    Shape: (*, m, n) gives LU (*, m, n) and pivots (*, min(m, n)), and with `get_infos` infos (*): 0, or the position
+    of the first zero on U's diagonal. Dtype: floating or complex; pivots and infos int32.
+    Memory: new tensors, or the tuple `out`. Gradient: that of LU.
+    Raises: RuntimeError for what is not a batch of matrices; TypeError when `out` has another length.
+    """
+    results = _lu(A, pivot, get_infos)
+    if out is None:
+        return (
+            structure("_lu_with_info", ("LU", "pivots", "info"))(*results) if get_infos else results
+        )
+    if len(out) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    for target, result in zip(out, results, strict=True):
+        target.resize_as_(result).copy_(result)
+    return out
+
+
+@method
+def _lu_method(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """The LU factorisation, see `engine.lu`."""
+    return _lu(input, pivot, get_infos)
+
+
+METHODS["lu"] = METHODS.pop("_lu_method")
+
+
+def _without_mean(A: Tensor, M: Tensor | None, factor: Tensor) -> Tensor:
+    """(A - M) @ factor, without a tensor of A - M."""
+    product = ops.matmul(A, factor)
+    return product if M is None else product - ops.matmul(M, factor)
+
+
+def _range(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
+    """q orthonormal columns whose span is near the range of A - M, from products with random vectors."""
+    from engine.draws import randn
+
+    floating = A.is_floating_point() or A.is_complex()
+    dtype = A.dtype if floating else get_default_dtype()
+    columns = randn(A.shape[-1], q, dtype=dtype, device=A.device)
+    Q = ops.linalg_qr(_without_mean(A, M, columns))[0]
+    for _ in range(niter):
+        Q = ops.linalg_qr(_without_mean(A.mH, None if M is None else M.mH, Q))[0]
+        Q = ops.linalg_qr(_without_mean(A, M, Q))[0]
+    return Q
+
+
+@function
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The q largest singular values of matrices and their vectors, approximately (Halko, Martinsson, Tropp 2011).
+
+    Formula: A - M is about U diag(S) V^H, found from products with q random vectors; `niter` is how often they are
+    multiplied by A and its adjoint again, which makes them better.
+    Shape: (*, m, n) gives U (*, m, q), S (*, q) and V (*, n, q); M broadcasts to A. Dtype: that of A.
+    Memory: new tensors, none as large as A. Raises: RuntimeError for a q above min(m, n).
+
+    >>> import engine
+    >>> A = engine.tensor([[3., 0., 0.], [0., 2., 0.]])
+    >>> engine.svd_lowrank(A, q=2)[1].round()
+    tensor([3., 2.])
+    """
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
+    if M is not None:
+        M = ops.expand(M, *A.shape)
+    wide = A.shape[-2] < A.shape[-1]
+    if wide:
+        A, M = A.mH, None if M is None else M.mH
+    Q = _range(A, M, q, niter)
+    inner = ops.matmul(Q.mH, A)
+    if M is not None:
+        inner = inner - ops.matmul(Q.mH, M)
+    U, S, Vh = ops.linalg_svd(inner, full_matrices=False)
+    U, V = ops.matmul(Q, U), Vh.mH
+    return (V, S, U) if wide else (U, S, V)
+
+
+@function
+def pca_lowrank(
+    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The q principal components of rows, approximately.
+
+    Formula: U diag(S) V^H is about A minus the mean of its rows (`center`), as `svd_lowrank` finds it; V's columns
+    are the principal directions, S ** 2 / (m - 1) the variances along them, A @ V the components.
+    Shape: (*, m, n), m samples of n features, gives U (*, m, q), S (*, q) and V (*, n, q).
+    Memory: new tensors.
+    Raises: ValueError for a negative niter or a q that is not within 0 and min(m, n); it defaults to min(6, m, n).
+
+    >>> import engine
+    >>> A = engine.tensor([[1., 1.], [2., 2.], [3., 3.]])
+    >>> engine.pca_lowrank(A, q=1)[1].round()
+    tensor([2.])
+    """
+    m, n = A.shape[-2:]
+    if q is None:
+        q = min(6, m, n)
+    elif not 0 <= q <= min(m, n):
+        raise ValueError(
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
+        )
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    centered = A - ops.mean(A, -2, keepdim=True) if center else A
+    return svd_lowrank(centered, q, niter)
