@@ -100,14 +100,19 @@ def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) ->
         before = after = steps
         near = far = [steps, steps]
     both_steps = before + after
-    center = (
-        _cut(input, dim, None, -2) * (-after / (before * both_steps))
-        + _cut(input, dim, 1, -1) * ((after - before) / (before * after))
-        + _cut(input, dim, 2, None) * (before / (after * both_steps))
-    )
-    if edge_order == 1:
-        first = _weighted(input, dim, 0, (-1 / near[0], 1 / near[0]))
-        last = _weighted(input, dim, size - 2, (-1 / far[1], 1 / far[1]))
+    if isinstance(steps, Tensor):
+        center = (
+            _cut(input, dim, None, -2) * (-after / (before * both_steps))
+            + _cut(input, dim, 1, -1) * ((after - before) / (before * after))
+            + _cut(input, dim, 2, None) * (before / (after * both_steps))
+        )
+    else:
+        center = (_cut(input, dim, 2, None) - _cut(input, dim, None, -2)) / both_steps
+    if (
+        edge_order == 1
+    ):  # the difference first: small where neighbours are alike, before it is rounded
+        first = _weighted(input, dim, 0, (-1, 1)) / near[0]
+        last = _weighted(input, dim, size - 2, (-1, 1)) / far[1]
     else:
         a, b = near
         weights = (-(2 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))

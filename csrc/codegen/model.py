@@ -402,7 +402,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         found = [replace(o, apart=apart) if o.form == "out" else o for o in found]
     if direct := entry.get("inplace_kernel"):
         kernels = {"CPU": direct, "Meta": direct}
-        found = [replace(o, kernels=kernels, base="") if o.form == "inplace" else o for o in found]
+        own = {"kernels": kernels, "base": "", "pointwise": None}
+        found = [replace(o, **own) if o.form == "inplace" else o for o in found]
     return found
 
 

@@ -101,6 +101,12 @@ BOOL_ARGMAX = Bad(
     lambda m: m.tensor([True]).argmax(), RuntimeError, r"argmax\(\): does not support bool input"
 )
 
+
+def _hash(x: np.ndarray, axis: Any, keepdims: bool) -> Any:
+    bits = x.astype(np.float64).view(np.int64) if x.dtype.kind == "f" else x.astype(np.int64)
+    return np.bitwise_xor.reduce(bits, axis=axis, keepdims=keepdims)
+
+
 ROWS = [
     Row("sum", reference(_add), samples(), ALL, "sum", out=True, bad=(RANGE, TWICE)),
     Row("mean", reference(_mean), samples(), FLOATS, out=True, bad=(INT_MEAN,)),
@@ -112,6 +118,7 @@ ROWS = [
     Row("argmin", reference(np.argmin), samples(empty=False, several=False), NUMBERS, "int64", out=True),
     Row("all", reference(np.all), samples(), [d for d in ALL if d != "uint8"], "bool", out=True),
     Row("any", reference(np.any), samples(), [d for d in ALL if d != "uint8"], "bool", out=True),
+    Row("hash_tensor", reference(_hash), samples(empty=False), ALL, "int64", out=True, torch=False),
     Row("max", np.max, _plain, ALL, bad=(EMPTY_MAX, EMPTY_DIM)),
     Row("min", np.min, _plain, ALL),
     Row("max", _along("max", "argmax"), _pairs, ALL, "values and int64"),

@@ -3,9 +3,17 @@
 
 #include "generated/ops/comparison.h"
 #include "generated/ops/reduce.h"
+#include "generated/pointwise/comparison.h"
 #include "ops/copy/copy.h"
 
 namespace uh::kernels {
+
+void nan_to_num_into(KeySet, const Tensor& self, std::optional<double> nan,
+                     std::optional<double> posinf, std::optional<double> neginf) {
+  if (!is_inexact(self.dtype())) return;  // there is nothing to replace, so no element is written
+  run_pointwise(k_nan_to_num, Form::kInplace, std::array{Input(self)},
+                Params({nan, posinf, neginf}), self);
+}
 
 Tensor clamp_tensors(KeySet, const Tensor& self, const Tensor& min, const Tensor& max) {
   check(min || max, "clamp: at least one of 'min' or 'max' must not be None");

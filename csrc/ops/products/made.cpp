@@ -94,6 +94,10 @@ Tensor addr(KeySet, const Tensor& self, const Tensor& vec1, const Tensor& vec2, 
   const DType dtype = promote(promote(self.dtype(), vec1.dtype()), vec2.dtype());
   check_factor(beta, dtype, "addr", "beta");
   check_factor(alpha, dtype, "addr", "alpha");
+  if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) {  // rounded once, at the end
+    const auto wide = [](const Tensor& t) { return in_dtype(t, DType::kFloat32); };
+    return in_dtype(ops::addr(wide(self), wide(vec1), wide(vec2), beta, alpha), dtype);
+  }
   const Tensor product = ops::outer(vec1, vec2);
   if (dtype == DType::kBool) {
     const Tensor scaled = alpha.to_bool() ? product

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "generated/ops/arithmetic.h"
+#include "generated/ops/bits.h"
 #include "generated/ops/comparison.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
@@ -130,6 +131,42 @@ Tensor index_of_extreme(const Tensor& self, std::optional<int64_t> dim, bool kee
 }
 
 }  // namespace
+
+// Halves are folded onto each other until one slice is left.
+Tensor hash_tensor(KeySet, const Tensor& self, const Dims& dim, bool keepdim, int64_t mode) {
+  check(mode == 0, "Unknown hash_tensor mode: ", mode);
+  const ReducedDims dims(self, dim, "hash_tensor");
+  check(self.numel() > 0 || !dim.empty(),
+        "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the "
+        "reduction dim with the 'dim' argument.");
+  dims.check_not_empty(self, "hash_tensor");
+  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented,
+             "\"xor_sum_cpu\" not implemented for '", info(self.dtype()).title, "'");
+  const Dims sizes = dims.result_sizes(self, keepdim);
+  if (self.is_meta() || self.numel() == 0) return empty(sizes, DType::kInt64, self.device());
+  Dims order;
+  for (const bool reduced : {true, false}) {
+    for (size_t d = 0; d < self.sizes().size(); ++d) {
+      if (dims.has(d) == reduced) order.push_back(static_cast<int64_t>(d));
+    }
+  }
+  Tensor bits = ops::permute(self, order);
+  bits = is_inexact(self.dtype())
+             ? ops::view_dtype(as_contiguous(bits, DType::kFloat64), DType::kInt64)
+             : as_contiguous(bits, DType::kInt64);
+  bits = ops::reshape(bits, Dims{dims.count(self), -1});
+  while (bits.size(0) > 1) {
+    const int64_t n = bits.size(0), half = n / 2;
+    Tensor folded = ops::bitwise_xor(ops::narrow(bits, 0, 0, half), ops::narrow(bits, 0, half, half));
+    if (n % 2 != 0) {
+      const Tensor first = ops::narrow(folded, 0, 0, 1);
+      ops::bitwise_xor_(first, ops::narrow(bits, 0, n - 1, 1));
+    }
+    bits = folded;
+  }
+  if (bits.storage() == self.storage()) bits = ops::clone(bits, MemoryFormat::kContiguous);
+  return ops::reshape(bits, sizes);
+}
 
 Tensor sum(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype) {
   return folded(self, dim, keepdim, FoldOp::kSum, given(dtype, sum_dtype(self.dtype())), "sum");
@@ -321,15 +358,24 @@ void mean_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, b
                                     : write_exact_out(out, made, "mean");
 }
 
+namespace {
+
+// The result of uint8 is uint8; `out` may be bool all the same.
+void write_truth(const Tensor& out, const Tensor& made, std::string_view op) {
+  check_truth(out, op);
+  const bool converts = out.dtype() == DType::kBool && made.dtype() != DType::kBool;
+  write_out(out, converts ? ops::ne(made, Scalar(0)) : made, op);
+}
+
+}  // namespace
+
 void reduce_all_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                     const Tensor& out) {
-  check_truth(out, "all");
-  write_out(out, reduce_all(keys, self, dim, keepdim), "all");
+  write_truth(out, reduce_all(keys, self, dim, keepdim), "all");
 }
 void reduce_any_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                     const Tensor& out) {
-  check_truth(out, "any");
-  write_out(out, reduce_any(keys, self, dim, keepdim), "any");
+  write_truth(out, reduce_any(keys, self, dim, keepdim), "any");
 }
 
 }  // namespace uh::kernels
