@@ -8,6 +8,7 @@ such a sample is counted as skipped.
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import types
 from collections.abc import Callable
@@ -28,10 +29,12 @@ class Missing(Exception):
 
 # ---- values
 
+SAME_BITS = {torch.uint64: torch.int64}  # the hashes of hash_tensor
+
 
 def engine_dtype(dtype: torch.dtype) -> Any:
-    """The engine's dtype of the same name."""
-    name = str(dtype).removeprefix("torch.")
+    """The engine's dtype of the same name; for uint64 that of the same bits."""
+    name = str(SAME_BITS.get(dtype, dtype)).removeprefix("torch.")
     found = getattr(engine, "bool_" if name == "bool" else name, None)
     if not isinstance(found, engine.dtype):
         raise Unsupported(f"dtype {name}")
@@ -189,6 +192,11 @@ def to_engine_word(value: Any) -> Any:
         return engine.Generator().manual_seed(value.initial_seed())
     if isinstance(value, torch.nn.Module):
         return _module(value)
+    if dataclasses.is_dataclass(value) and type(value).__module__.startswith("torch.nn"):
+        settings = {
+            f.name: to_engine_word(getattr(value, f.name)) for f in dataclasses.fields(value)
+        }
+        return find(f"nn.{type(value).__name__}")(**settings)
     if hasattr(value, "__name__") and callable(value) and not isinstance(value, type):
         return counterpart(value)
     return value
@@ -218,20 +226,6 @@ def find(name: str, root: Any = engine) -> Any:
     return found
 
 
-def has(name: str) -> bool:
-    """Whether the engine has PyTorch's operator of this name, as a function or as a method."""
-    methods = [] if "." in name else [(engine.Tensor, name), (engine.Tensor, f"{name}_")]
-    places = [(engine, name), *methods]
-    for root, path in places:
-        try:
-            found = find(path, root)
-        except Missing:
-            continue
-        if not isinstance(found, engine.dtype):
-            return True
-    return False
-
-
 def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
     """The engine's function for one of PyTorch's, which its operator database calls `name`.
 
@@ -243,8 +237,8 @@ def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
             counterpart(f.func, name), *arguments.copy(f.args), **arguments.copy(f.keywords)
         )
     module, own = getattr(f, "__module__", None) or "", getattr(f, "__name__", "")
-    if own == "wrapper_set_seed":
-        return _seeded
+    if own in STAND_INS:
+        return STAND_INS[own]
     if getattr(torch.Tensor, own, None) is f:
         return find(own, engine.Tensor)
     if isinstance(f, types.FunctionType) and module.startswith("torch.testing"):
@@ -254,10 +248,21 @@ def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
         return find(f"ops.aten.{path}")
     for path in (name, own, f"nn.functional.{own}", f"special.{own}", f"linalg.{own}"):
         if path and _reach(path) is f:
-            return find(path)
+            return _public(path)
     if module.startswith("torch"):
-        return find(name or own)
+        return _public(name or own)
     return f  # Python's own, such as operator.add
+
+
+def _public(path: str) -> Any:
+    """The engine's function of a name; where a name is private, the operator."""
+    path = path.removeprefix("torch.")
+    try:
+        return find(path)
+    except Missing:
+        if not path.startswith("_"):
+            raise
+        return find(f"ops.aten.{path}")
 
 
 def _reach(path: str) -> Any:
@@ -288,6 +293,21 @@ def _again(f: types.FunctionType) -> Callable[..., Any]:
 def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     engine.manual_seed(42)
     return op(*args, **kwargs)
+
+
+def _masked_pointwise(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    output = op(*args, **kwargs)
+    masks = [kwargs.get(name) for name in ("input_mask", "other_mask")]
+    if any(mask is None for mask in masks):
+        return output
+    return engine.where(engine.logical_and(*masks).expand(output.shape), output, 0)
+
+
+# The database's wrappers that PyTorch's private functions are called in.
+STAND_INS = {
+    "wrapper_set_seed": _seeded,
+    "gradcheck_wrapper_masked_pointwise_operation": _masked_pointwise,
+}
 
 
 # ---- words for people

@@ -1,4 +1,4 @@
-"""Which operators are compared: issue 3's list, and all else of PyTorch's that the engine has by name.
+"""Which operators are compared: all of PyTorch's operator database, first issue 3's list.
 
 Names are those of PyTorch's operator database: `name` or `name/variant`; a bare name stands for all its
 variants. Only `database()` imports PyTorch, so that the list can be read where PyTorch is absent.
@@ -67,6 +67,30 @@ class Deviation:
     reason: str
 
 
+NO_SPARSE = "the engine has no sparse layouts"
+NO_COMPLEX32 = "the engine has no complex32: float16 parts"
+NO_FLOAT8 = "the engine has no float8 dtypes"
+NO_CPU = "PyTorch has it on GPUs only"
+PRIVATE = "private to PyTorch: its compilers and backends call it; what users call is compared"
+
+# Operators that the engine does not have: a glob on full names, and why.
+MISSING: dict[str, str] = {
+    "sparse.*": NO_SPARSE,
+    "to_sparse": NO_SPARSE,
+    "chalf": NO_COMPLEX32,
+    "torch._scaled_mm*": NO_FLOAT8,
+    "torch.ops.aten._flash_attention_forward": NO_CPU,
+    "torch.ops.aten._efficient_attention_forward": NO_CPU,
+    "torch.ops.aten._safe_softmax.default": PRIVATE,
+    "_native_batch_norm_legit": PRIVATE,
+    "_batch_norm_with_update": PRIVATE,
+    "_chunk_cat": PRIVATE,
+    "_segment_reduce/*": PRIVATE,
+    "_unsafe_masked_index": PRIVATE,
+    "_unsafe_masked_index_put_accumulate": PRIVATE,
+    "max_pool2d_with_indices_backward": PRIVATE,
+}
+
 DEVIATIONS: tuple[Deviation, ...] = (
     *(
         Deviation(
@@ -99,6 +123,65 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "* gradient: gradient 0: values: *",
         "PyTorch gives self the gradient of what src wrote over: its own gradcheck refuses that",
     ),
+    Deviation(
+        "__rsub__",
+        "errors: raises AttributeError: *",
+        "a method of tensors that is called by name with a number for its tensor: AttributeError",
+    ),
+    *(
+        Deviation(
+            name,
+            "* out other dtype: no error; PyTorch raises RuntimeError: Found dtype *",
+            "PyTorch does not convert to the dtype of out= where a single dimension is transformed",
+        )
+        for name in ("fft.ihfft2", "fft.ihfftn")
+    ),
+    Deviation(
+        "linalg.lstsq*",
+        "* out empty: result 0: strides *",
+        "PyTorch resizes an empty out= to LAPACK's order of memory, the engine to rows",
+    ),
+    Deviation(
+        "linalg.lstsq*",
+        "* out other dtype: raises RuntimeError: *",
+        "PyTorch converts to the dtype of out=; the engine asks for that of the result",
+    ),
+    *(
+        Deviation(
+            name,
+            "uint8 * values: *",
+            "PyTorch filters uint8 pixels with fixed-point weights and rounds after each dimension",
+        )
+        for name in (
+            "_upsample_bilinear2d_aa",
+            "nn.functional.interpolate/bi*",
+            "nn.functional.upsample_bilinear",
+        )
+    ),
+    Deviation(
+        "native_dropout_backward",
+        "* dtype *int*, PyTorch's is float32",
+        "a private operator, which is called with floating gradients",
+    ),
+    Deviation(
+        "linalg.matrix_power",
+        "* out other dtype: raises RuntimeError: *",
+        "PyTorch checks the dtype of out= for some exponents only, the engine for all",
+    ),
+    *(
+        Deviation(
+            name,
+            "*float16 out other dtype: no error; PyTorch raises RuntimeError: std_var_all: *",
+            "PyTorch reduces no 16-bit floats into an out= of another dtype",
+        )
+        for name in ("std", "var")
+    ),
+    Deviation(
+        "conj",
+        "complex* is a new tensor; PyTorch's is a view of input 0",
+        "the engine has no conjugate bit: conj() of complex numbers computes",
+    ),
+    Deviation("view_as_complex", "float16 * raises RuntimeError: *", NO_COMPLEX32),
 )
 
 
@@ -108,6 +191,11 @@ def deviation(operator: str, difference: str) -> Deviation | None:
         if fnmatchcase(operator, entry.operator) and fnmatchcase(difference, entry.difference):
             return entry
     return None
+
+
+def missing_reason(operator: str) -> str | None:
+    """Why the engine does not have this operator, if that is known."""
+    return next((why for name, why in MISSING.items() if fnmatchcase(operator, name)), None)
 
 
 def full_name(op: Any) -> str:
@@ -157,8 +245,11 @@ def chosen(patterns: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def present() -> list[str]:
-    """The full names of all operators that the engine has, listed or not."""
-    from bridge import has
+def everything() -> list[str]:
+    """The full names of the whole database: the issue's list, then all others."""
+    return list(dict.fromkeys([*listed(), *database()]))
 
-    return [name for name, op in database().items() if has(op.name)]
+
+def present() -> list[str]:
+    """The full names of all operators but those that are known to be missing."""
+    return [name for name in database() if missing_reason(name) is None]

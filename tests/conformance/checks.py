@@ -7,6 +7,7 @@ what became of the arguments, must be equal (compare.py).
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -23,6 +24,7 @@ import engine
 
 OUTS = ("empty", "strided", "other dtype", "narrow dtype")
 FEW, WHOLE = 6, 100_000  # elements of a tensor that are told by value: usually, and of one sample
+SLOW = 10.0  # seconds of CPU that no call may take
 ALIAS_SAMPLES = 3  # an alias is the same function: a few samples show that it is there
 
 
@@ -39,6 +41,7 @@ class Report:
     differences: list[str] = field(default_factory=list)
     deviations: dict[str, int] = field(default_factory=dict)  # reason: calls
     missing: set[str] = field(default_factory=set)
+    slowest: float = 0.0  # the CPU seconds of the engine's slowest call
 
     def record(self, form: str, difference: str | None, text: str) -> bool:
         """Counts one call; returns whether it passed, as it is or by an allowed deviation."""
@@ -70,6 +73,31 @@ class Form:
     name: str
     theirs: Callable[..., Any]
     ours: Callable[..., Any]
+
+
+class Stopwatch:
+    """The CPU seconds of the slowest call since it was last asked."""
+
+    def __init__(self) -> None:
+        self._slowest = 0.0
+
+    def time(self, call: Callable[[], Any]) -> tuple[Any, float]:
+        """A call's result, and how long it took."""
+        begin = time.process_time()
+        try:
+            result = call()
+        finally:
+            seconds = time.process_time() - begin
+            self._slowest = max(self._slowest, seconds)
+        return result, seconds
+
+    def read(self) -> float:
+        """The slowest call's seconds; the next reading starts from 0."""
+        slowest, self._slowest = self._slowest, 0.0
+        return round(slowest, 3)
+
+
+stopwatch = Stopwatch()
 
 
 def seed() -> None:
@@ -129,6 +157,7 @@ def check_samples(
             passed = False
         report.samples += 1
         report.passed += passed and not report.missing
+    report.slowest = stopwatch.read()
     report.differences.sort(key=_weight)
     if report.missing and report.samples:
         report.differences.insert(0, f"missing: {', '.join(sorted(report.missing))}")
@@ -230,13 +259,15 @@ def check_call(
         their_error = error
     seed()
     try:
-        got = ours(*our_args, **our_kwargs)
+        got, seconds = stopwatch.time(lambda: ours(*our_args, **our_kwargs))
     except AttributeError as error:
         if home := _engine_name(error.obj):
             raise Missing(f"{home}.{error.name}") from None
         return _raised(their_error, error)
     except Exception as error:
         return _raised(their_error, error)
+    if seconds > SLOW:
+        return f"takes {seconds:.0f} seconds"
     if their_error is not None:
         return f"no error; PyTorch raises {_line(their_error)}"
     try:

@@ -76,7 +76,7 @@ class Call:
         return None
 
     def _description(self, a: torch.Tensor, b: Any) -> str | None:
-        if bridge.torch_dtype(b.dtype) is not a.dtype:
+        if bridge.torch_dtype(b.dtype) is not bridge.SAME_BITS.get(a.dtype, a.dtype):
             return f"dtype {_name(b.dtype)}, PyTorch's is {str(a.dtype)[6:]}"
         if tuple(a.shape) != tuple(b.shape):
             return f"shape {tuple(b.shape)}, PyTorch's is {tuple(a.shape)}"
@@ -129,7 +129,7 @@ class Call:
             wide = [one for _, one, _ in leaves_of(*[self.reference()] * 2)][position]
         except Exception:
             return False  # PyTorch cannot do it in float64: there is no judge
-        return wide.shape == a.shape and no_farther(wide, a, b)
+        return wide.shape == a.shape and no_farther(wide, a, b, self.precision)
 
 
 def _shares(source: tuple[int, bool] | None) -> str:
@@ -205,6 +205,7 @@ def value_difference(a: Any, b: Any, precision: torch.dtype | None = None) -> st
     if a.shape != b.shape:
         return f"shape {tuple(b.shape)}, PyTorch's is {tuple(a.shape)}"
     a = a.resolve_conj().resolve_neg()
+    a = a.view(bridge.SAME_BITS.get(a.dtype, a.dtype))
     if torch.equal(a, b):
         return None
     rtol, atol = max(TOLERANCES.get(dtype, (0, 0)) for dtype in (a.dtype, precision))
@@ -219,9 +220,14 @@ def value_difference(a: Any, b: Any, precision: torch.dtype | None = None) -> st
     )
 
 
-def no_farther(wide: torch.Tensor, theirs: torch.Tensor, ours: torch.Tensor) -> bool:
+def no_farther(
+    wide: torch.Tensor,
+    theirs: torch.Tensor,
+    ours: torch.Tensor,
+    precision: torch.dtype | None = None,
+) -> bool:
     """Whether ours is within tolerance of the float64 result, or our largest error within PyTorch's."""
-    rtol, atol = TOLERANCES.get(ours.dtype, (0, 0))
+    rtol, atol = max(TOLERANCES.get(dtype, (0, 0)) for dtype in (ours.dtype, precision))
     ours, theirs = ours.to(wide.dtype), theirs.resolve_conj().to(wide.dtype)
     if torch.isclose(ours, wide, rtol=rtol, atol=atol, equal_nan=True).all():
         return True

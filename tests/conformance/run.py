@@ -2,13 +2,14 @@
 
     python tests/conformance/run.py add linalg.*           these operators: names, name/variant, globs
     python tests/conformance/run.py --listed               issue 3's list (the default)
-    python tests/conformance/run.py --all                  and all others that the engine has by name
+    python tests/conformance/run.py --all                  and all others of the database
     ... --dtype float32 bfloat16     only these dtypes (default: float32 float64 int64 bool; or `all`)
     ... --errors-only | --no-errors  only the bad inputs, or without them
     ... -v                           every difference, not just the first of each line
     ... --sample 12                  one sample of each, by its number
-    ... --jobs 2 --timeout 120       processes at once, seconds per operator and dtype
-    ... --json OUT --table OUT.md    results for programs, and the coverage table
+    ... --jobs 2 --timeout 120       processes at once, seconds per sample
+    ... --slice 3/8                  the third of eight parts of the operators
+    ... --json OUT                   results for programs; coverage_table.py makes csrc/ops/COVERAGE.md of them
 
 One line per operator and dtype: samples passed / total, then the first difference: dtype, form (function,
 method, in-place, operator, alias, out ...), what differs | the call that showed it. A crash or a hang ends
@@ -76,7 +77,8 @@ def run(
 ) -> Iterator[dict[str, Any]]:
     """The tasks' reports in the order of the tasks; each runs in a child of its own."""
     context = multiprocessing.get_context("fork")
-    running: dict[Connection, tuple[int, Any, mmap.mmap, float]] = {}
+    running: dict[Connection, tuple[int, Any, mmap.mmap]] = {}
+    deadlines: dict[Connection, tuple[bytes, float]] = {}  # what a child does, and until when
     finished: dict[int, dict[str, Any]] = {}
     started = told = 0
     while told < len(tasks):
@@ -86,10 +88,11 @@ def run(
             child = context.Process(target=target, args=(*tasks[started], note, only, sender))
             child.start()
             sender.close()
-            running[receiver] = (started, child, note, time.monotonic() + timeout)
+            running[receiver] = (started, child, note)
             started += 1
         for pipe in wait(list(running), timeout=0.5):
-            number, child, note, _ = running.pop(pipe)
+            number, child, note = running.pop(pipe)
+            deadlines.pop(pipe, None)
             try:
                 finished[number] = json.loads(pipe.recv())
                 child.join()
@@ -98,11 +101,14 @@ def run(
                 code = child.exitcode or 0
                 cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
                 finished[number] = lost(tasks[number], f"CRASH ({cause})", note)
-        for pipe, (number, child, note, deadline) in list(running.items()):
-            if time.monotonic() > deadline:
+        for pipe, (number, child, note) in list(running.items()):
+            doing = note[:]
+            if deadlines.get(pipe, (b"", 0.0))[0] != doing:
+                deadlines[pipe] = (doing, time.monotonic() + timeout)
+            elif time.monotonic() > deadlines[pipe][1]:
                 child.kill()
                 child.join()
-                del running[pipe]
+                del running[pipe], deadlines[pipe]
                 finished[number] = lost(tasks[number], f"HANG (over {timeout:g} s)", note)
         while told in finished:
             yield finished.pop(told)
@@ -114,7 +120,7 @@ def lost(task: tuple[str, str], what: str, note: mmap.mmap) -> dict[str, Any]:
     text = note[:].partition(b"\0")[0].decode(errors="replace")
     return {
         "operator": task[0], "dtype": task[1], "samples": 1, "passed": 0, "skipped": {}, "forms": {},
-        "differences": [f"{task[1]} {what} | {text}"], "deviations": {}, "missing": [],
+        "differences": [f"{task[1]} {what} | {text}"], "deviations": {}, "missing": [], "slowest": 0.0,
     }  # fmt: skip
 
 
@@ -179,8 +185,16 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--table", type=Path)
+    parser.add_argument("--slice", type=part, default=(1, 1))
     return parser.parse_args()
+
+
+def part(text: str) -> tuple[int, int]:
+    """ "3/8" as two numbers."""
+    number, _, count = text.partition("/")
+    if not 1 <= int(number) <= int(count):
+        raise ValueError(text)
+    return int(number), int(count)
 
 
 def main() -> int:
@@ -192,7 +206,9 @@ def main() -> int:
     warnings.simplefilter("ignore")
     names = catalog.chosen(options.names) if options.names else catalog.listed()
     if options.all:
-        names = list(dict.fromkeys([*names, *catalog.present()]))
+        names = [name for name in catalog.everything() if catalog.missing_reason(name) is None]
+    number, count = options.slice
+    names = names[number - 1 :: count]
     tasks = tasks_of(names, options.dtype, not options.no_errors, not options.errors_only)
     width = max((len(name) for name, _ in tasks), default=0)
     begin, reports = time.monotonic(), []
@@ -205,10 +221,6 @@ def main() -> int:
     summarise(reports, time.monotonic() - begin)
     if options.json:
         options.json.write_text(json.dumps(reports, indent=1))
-    if options.table:
-        from coverage_table import table
-
-        options.table.write_text(table(reports))
     return int(any(r["passed"] < r["samples"] for r in reports))
 
 

@@ -98,6 +98,24 @@ def test_pytorch_passes_against_itself() -> None:
     assert "0/0 (16 skipped)" in shown, "sparse tensors are not for the engine, and that is told"
 
 
+def test_what_is_missing_has_a_reason_and_is_missing() -> None:
+    import catalog
+    from bridge import Missing, counterpart
+
+    names = [name for name in catalog.database() if catalog.missing_reason(name)]
+    for name in names:
+        op = catalog.database()[name]
+        for form in (op.op, op.method_variant):
+            if form is not None and not name.startswith("chalf"):
+                with pytest.raises(Missing):
+                    counterpart(form, op.name)
+    for glob in catalog.MISSING:
+        assert any(catalog.fnmatchcase(name, glob) for name in names), glob
+    for name in catalog.present():
+        op = catalog.database()[name]
+        counterpart(op.op, op.name)
+
+
 def test_each_fault_is_found() -> None:
     lines = output("-c", FAULTS.format(here=str(HERE))).splitlines()
     found = dict(line.split(" | ", 1) for line in lines)
