@@ -81,7 +81,8 @@ def _cast(name: str, kind: dtype) -> Any:
     def cast(self: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
         check_format(name, memory_format)
         if self.dtype is kind and (
-            memory_format in (None, preserve_format) or self.is_contiguous(memory_format=memory_format)
+            memory_format in (None, preserve_format)
+            or self.is_contiguous(memory_format=memory_format)
         ):
             return self
         return self._copied(kind, None, memory_format)
