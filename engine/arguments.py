@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from engine.dtypes import device, dtype, memory_format
 from engine.tensor import Tensor
@@ -105,6 +106,33 @@ def argument_error(name: str, schema: str, args: Sequence[object]) -> Exception:
     if isinstance(cause, (ValueError, RuntimeError)):
         return cause
     return TypeError(f"{name}: cannot be called with ({given}): {cause}; the signature is {schema}")
+
+
+def older_form(
+    call: Callable[..., Any], orders: Sequence[str], args: Sequence[Any], **options: Any
+) -> Any:
+    """Calls an operator whose positional arguments come in the order of an older version.
+
+    `orders` are names between blanks; alpha, beta, value and what has `:number` are numbers, the others
+    tensors, but for `other`. Raises: TypeError when no order fits.
+    """
+    for order in orders:
+        names = order.split()
+        if len(names) == len(args) and all(map(_is_older_argument, names, args)):
+            return call(
+                **dict(zip([n.partition(":")[0] for n in names], args, strict=True)), **options
+            )
+    given = ", ".join(map(type_word, args))
+    raise TypeError(
+        f"{call.__name__}(): received an invalid combination of arguments - got ({given})"
+    )
+
+
+def _is_older_argument(name: str, value: object) -> bool:
+    if name == "other":
+        return accepts("Tensor", value) or accepts("Scalar", value)
+    number = name in ("alpha", "beta", "value") or name.endswith(":number")
+    return accepts("Scalar" if number else "Tensor", value)
 
 
 def check_tensor(name: str, argument: str, value: object) -> None:

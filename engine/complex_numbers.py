@@ -98,6 +98,10 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
             warn_of_lost_parts(input.dtype, src.dtype)
         failed = _copy(input._h, src._h, non_blocking)
     except (TypeError, AttributeError):
+        if isinstance(src, (bool, int, float, complex)):
+            from engine.creation import tensor
+
+            return copy_(input, tensor(src), non_blocking)
         return ops.copy_(input, src, non_blocking)  # says which argument does not fit
     if failed:
         raise_last()

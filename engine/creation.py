@@ -241,6 +241,9 @@ def _zeros_with_options(
     return finish(made, out, requires_grad)
 
 
+_zeros_with_options.__name__ = _zeros_with_options.__qualname__ = "zeros"
+
+
 def ones(
     *size: Any,
     out: Tensor | None = None,

@@ -232,6 +232,11 @@ def histogramdd(
     check_tensor("histogramdd", "input", input)
     if not isinstance(bins, (int, list, tuple)):
         raise TypeError(f"histogramdd(): argument 'bins' must be int or list, got {bins!r}")
+    for one in bins if isinstance(bins, (list, tuple)) else ():
+        if not isinstance(one, (int, Tensor)):
+            raise TypeError(
+                f"histogramdd(): argument 'bins' must hold ints or tensors, got {one!r}"
+            )
     if weight is not None:
         check_tensor("histogramdd", "weight", weight)
     if input.dim() < 2:

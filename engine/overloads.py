@@ -51,6 +51,14 @@ def fill_(input: Tensor, value: Number | Tensor) -> Tensor:
     return ops.fill__Scalar(input, value)
 
 
+@method
+def set_(input: Tensor, source: Tensor | None = None) -> Tensor:
+    """Makes the tensor describe the Storage of `source` with the same sizes and strides; or nothing."""
+    if source is None:
+        source = ops.empty((0,), dtype=input.dtype, device=input.device)
+    return ops.set_(input, source)
+
+
 def beyond(input: Tensor) -> int:
     """What is greater than every number that a dtype is filled with evenly."""
     kind, bits = input.dtype, 8 * input.element_size()

@@ -119,6 +119,8 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         check_tensor("chain_matmul", "matrices", matrix)
         if matrix.dim() != 2:
             raise RuntimeError(f"chain_matmul: expected matrices, got a {matrix.dim()}-D tensor")
+    if out is not None:
+        check_tensor("chain_matmul", "out", out)
     if len(matrices) == 1:
         return matrices[0].clone() if out is None else out.copy_(matrices[0])
     chain = list(matrices)

@@ -121,6 +121,7 @@ class Operator:
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
     varargs: str = ""
+    older: tuple[str, ...] = ()  # orders of positional arguments that PyTorch still takes
     doc: str = ""
     line: int = 0  # of its entry in the yaml file
     # Gradient formulas: the arguments that one formula gives gradients of, and its text.
@@ -290,6 +291,7 @@ _KEYS = {
     "doc",
     "python",
     "varargs",
+    "older",
     "kernel",
     "kernels",
     "composite",
@@ -358,6 +360,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         aliases=tuple(entry.get("aliases", ())),
         python=tuple(entry.get("python", _default_python(name))),
         varargs=entry.get("varargs", ""),
+        older=tuple(entry.get("older", ())),
         doc=(entry.get("doc") or "").strip(),
         line=line,
         gradient=_gradient(entry),

@@ -20,7 +20,7 @@ from engine.convert import (
 from engine.resolve import Overload, Parameter, overloaded
 from engine.return_types import structure
 from engine._native.errors import raise_last
-from engine.arguments import argument_error, check_outs
+from engine.arguments import argument_error, check_outs, older_form
 from engine.tensor import Tensor, wrap
 
 _WRONG = (TypeError, AttributeError, OverflowError)
@@ -135,7 +135,7 @@ def signature(op: Operator, more: str = "") -> str:
             starred = True
             continue
         if a.keyword_only and not starred:
-            parts.append("*")
+            parts.append("*older" if op.older else "*")
             starred = True
         if a.default is not None:
             parts.append(f"{n}={default_text(a, op)}")
@@ -156,6 +156,15 @@ def _second_names(op: Operator) -> str:
     return "".join(
         f"    if {numpy} is not None: {name} = {numpy}\n" for name, numpy in numpy_names(op)
     )
+
+
+def _older(op: Operator, call: str, more: str = "") -> str:
+    """The line that recognises what is handed over in the order of an older version."""
+    if not op.older:
+        return ""
+    orders = tuple(order.replace("self", "input") for order in op.older)
+    first = ", ".join(py_name(a) for a in op.arguments if not a.keyword_only)
+    return f"    if older: return older_form({call}, {orders!r}, ({first}, *older){more})\n"
 
 
 def _docstring(op: Operator, indent: str) -> str:
@@ -222,7 +231,7 @@ def raw(op: Operator) -> str:
         "_WRONG" if result_kind(op) == "tuple" else "_WRONG_TENSOR"
     )  # a tuple's call raises, too
     return (
-        f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}"
+        f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}{_older(op, op.cpp_name)}"
         f"    try:\n        r = {_call(op)}\n"
         f"    except {wrong}:\n        raise argument_error({op.name!r}, {op.schema!r}, ({names},)) from None\n"
         f"{_finish(op)}\n"
@@ -249,6 +258,7 @@ def with_out(op: Operator, out: Operator) -> str:
     several = f"    check_outs({op.public_name!r}, out, {len(outs)})\n" if len(outs) > 1 else ""
     return (
         f"{renamed}def {shown}({signature(op, 'out=None')}):\n{_docstring(op, '    ')}{_second_names(op)}"
+        f"{_older(op, shown, ', out=out')}"
         f"    if out is None: return {alias}({', '.join(passed)})\n{several}"
         f"    return {out.cpp_name}({', '.join([*passed, given])})\n"
         f"{shown}.__name__ = {shown}.__qualname__ = {op.public_name!r}\n\n"

@@ -25,7 +25,7 @@ import numpy as np
 from call_arguments import Call, Spec
 from call_signatures import targets
 
-MEMORY = 4 << 30
+MEMORY = {"engine": 2 << 30, "torch": 5 << 30}  # PyTorch needs more to begin with
 WIDE = dict.fromkeys(("float16", "bfloat16", "float32"), "float64") | {"complex64": "complex128"}
 MOST = 20_000  # elements of a tensor that is looked at
 INTERNAL = (
@@ -38,7 +38,7 @@ INTERNAL = (
     StopIteration,
 )
 PRIVATE = re.compile(
-    r"'NoneType'|cdata|ctype|\buh_|has no attribute|not subscriptable|unsupported operand|\b_(?!_)\w+\(\)"
+    r"'NoneType' object|cdata|ctype|\buh_|has no attribute|not subscriptable|unsupported operand|\b_(?!_)\w+\(\)"
     r"|object is not callable|instances of '|bad operand type|not enough values|too many values|tuple index"
     r"|list index|pop from|cannot unpack|object is not iterable|engine\._|\.py\b"
 )
@@ -258,7 +258,7 @@ def main() -> None:
     name, seed, numbers, mode, *words = sys.argv[1:]
     start, colon, end = numbers.partition(":")
     chosen_numbers = range(int(start), int(end)) if colon else map(int, numbers.split(","))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY[name], MEMORY[name]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     library = Library(name)

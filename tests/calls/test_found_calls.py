@@ -209,6 +209,45 @@ def test_special_methods_take_what_their_operators_do() -> None:
     assert (x != None) is True  # noqa: E711
 
 
+def test_older_orders_of_arguments_are_understood() -> None:
+    x, y = engine.tensor([1.0, 2.0]), engine.tensor([3.0, 5.0])
+    m = engine.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert engine.add(x, 2, y).tolist() == x.add(2, y).tolist() == [7, 12]
+    assert x.add(2, 3).tolist() == [7, 8]
+    assert engine.sub(x, 2, y).tolist() == x.clone().sub_(2, y).tolist() == [-5, -8]
+    assert engine.rsub(x, 3, 2).tolist() == [1, -1]
+    assert engine.addcmul(x, 2, x, y).tolist() == x.clone().addcmul_(2, x, y).tolist() == [7, 22]
+    assert engine.addcdiv(x, 2, x, x).tolist() == [3, 4]
+    both = [[23, 34], [51, 74]]
+    assert engine.addmm(2, m, 3, m, m).tolist() == m.clone().addmm_(2, 3, m, m).tolist() == both
+    assert engine.addmm(2, m, m, m).tolist() == [[9, 14], [21, 30]]
+    assert engine.addmv(2, x, 3, m, x).tolist() == [17, 37]
+    assert engine.addr(2, m, 3, x, x).tolist() == [[5, 10], [12, 20]]
+    out = engine.empty(2)
+    assert engine.add(x, 2, y, out=out) is out
+    assert engine.baddbmm(2, m[None], 3, m[None], m[None]).tolist() == [both]
+    for wrong in (
+        lambda: engine.add(x, y, 2),
+        lambda: engine.rsub(x, y, 2),
+        lambda: x.add(1, 2, 3),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_a_number_is_copied_and_a_storage_let_go() -> None:
+    x = engine.tensor([1.0, 2.0])
+    assert x.copy_(7).tolist() == [7, 7]
+    assert tuple(x.set_().shape) == (0,)
+    assert x.dtype is engine.float32
+
+
+def test_elu_in_place_takes_all_its_arguments() -> None:
+    x = engine.tensor([-1.0, 2.0])
+    assert F.elu_(x, 2.0, 0.5, 0.25) is x
+    assert x.tolist() == pytest.approx([-0.2211992, 1.0])
+
+
 @pytest.mark.parametrize(
     "call",
     [

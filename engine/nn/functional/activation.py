@@ -164,9 +164,9 @@ sigmoid.__doc__, tanh.__doc__ = (getattr(f, "__doc__", None) for f in (ops.sigmo
 relu_, selu_, threshold_ = ops.relu_, ops.selu_, ops.threshold_
 
 
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
     """`elu` in place."""
-    return ops.elu_(input, alpha)
+    return ops.elu_(input, alpha, scale, input_scale)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
