@@ -110,7 +110,7 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 def _matrix_adjoint(self: Tensor) -> Tensor:
     if self.dim() == 0:
-        return self
+        return ops.conj(self) if self.is_complex() else self
     if self.dim() < 2:
         raise RuntimeError(
             "tensor.mH is only supported on matrices or batches of matrices. "

@@ -169,6 +169,8 @@ def finish(
     With `keep_shape`, an `out` of as many elements stays as it is.
     """
     if out is not None:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
         if keep_shape and out.numel() == made.numel():
             made = made.reshape(out.shape)
         if out.shape != made.shape:

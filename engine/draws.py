@@ -202,6 +202,8 @@ def normal(
     >>> engine.normal(2.0, 0.0, (2,))
     tensor([2., 2.])
     """
+    if out is not None and not isinstance(out, Tensor):
+        raise TypeError(f"normal(): argument 'out' must be Tensor, not {type(out).__name__}")
     if out is not None and not (out.is_floating_point() or out.is_complex()):
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{out.dtype.title}'")
     with drawing(generator, "normal"):

@@ -42,6 +42,11 @@ def test_a_tensor_in_place_of_a_list_of_tensors_is_refused() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_repeats_of_more_than_there_is_memory_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="memory"):
+        engine.repeat_interleave(engine.ones(1), engine.tensor([2**63 - 2]), 0)
+
+
 # ---- values
 
 

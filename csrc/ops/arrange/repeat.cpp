@@ -1,4 +1,5 @@
 // Repetition, grids and combinations.
+#include <new>
 #include <numeric>
 
 #include "generated/kernels/arrange.h"
@@ -45,6 +46,7 @@ Tensor repeat_counts(KeySet, const Tensor& repeats, std::optional<int64_t> outpu
   check(!output_size || *output_size == total, "repeat_interleave: output_size is ",
         output_size.value_or(0), " but the counts add up to ", total);
   checked_numel({&total, 1}, "repeat_interleave");
+  if (static_cast<size_t>(total) > values.max_size()) throw std::bad_alloc();
   values.reserve(static_cast<size_t>(total));
   for (int64_t i = 0; i < counts.numel(); ++i)
     values.insert(values.end(), static_cast<size_t>(counts.data_as<int64_t>()[i]), i);
