@@ -90,7 +90,7 @@ def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
             place += 2
         elif word == "--":
             return argv[:place], argv[place + 1 :]
-        elif word == "-m" or not word.startswith("-"):
+        elif word in ("-m", "-c", "-") or not word.startswith("-"):
             return argv[:place], argv[place:]
         else:
             place += 1

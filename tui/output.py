@@ -14,8 +14,12 @@ from tui.render import clean_lines
 
 
 def write(text: str, file: IO[str] | None = None) -> None:
-    """Print `text`, cleaned line by line, to `file` (default: standard output)."""
-    print(clean_lines(text), file=file or sys.stdout)
+    """Print `text`, cleaned line by line, to `file` (default: standard output).
+
+    What its encoding does not have is printed as an escape: `\\xf6` in the C locale."""
+    stream = file or sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    print(clean_lines(text).encode(encoding, "backslashreplace").decode(encoding), file=stream)
 
 
 def complain(text: str) -> None:

@@ -177,8 +177,8 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
 /* ---- recording: see csrc/events */
 int uh_record_open(int fd, uint64_t value_budget);
 void uh_record_close(void);
-void* uh_record_header(void);  /* 4096 bytes: the ring that is open, or was last; see events/ring.h */
-void uh_record_release(void);  /* gives the memory of a closed ring back; its writer has ended */
+void* uh_record_header(void); /* 4096 bytes: of the ring that is open, or was last (events/ring.h) */
+void uh_record_release(void); /* gives the memory of a closed ring back; its writer has ended */
 int uh_recording(void); /* 0, or 4 | 1 (lines) | 2 (values) */
 uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
 uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d,

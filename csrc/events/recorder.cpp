@@ -125,8 +125,8 @@ uint32_t thread_number() {
   return number;
 }
 
-// The letter that Linux has for the state of a process (proc(5)); 0 when there is no such process, '?'
-// where the system does not say.
+// The letter that Linux has for the state of a process (proc(5)); 0 when there is no such process,
+// '?' where the system does not say.
 char process_state(pid_t pid) {
   const int fd = ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return kill(pid, 0) != 0 && errno == ESRCH ? 0 : '?';
@@ -138,16 +138,17 @@ char process_state(pid_t pid) {
   return name_end == std::string_view::npos ? 0 : stat[name_end + 2];
 }
 
-// How a wait for room ends without room: a writer that is dead (reaped or not) is not waited for, one
-// that is stopped for a short while only, and one that does nothing for kPatience neither.
-// `waited` counts this thread's own waiting while the heartbeat stood still, so that a program and a
-// writer that were stopped together (ctrl+z) go on together.
+// How a wait for room ends without room: a writer that is dead (reaped or not) is not waited for,
+// one that is stopped only for a short while, and one that does nothing for kPatience neither.
+// `waited` counts this thread's own waiting while the heartbeat stood still, so that a program and
+// a writer that were stopped together (ctrl+z) go on together.
 RingEnd writer_end(const RingHeader& h, uint64_t waited) {
   if (now_ns() - h.heartbeat_ns.load() < kHeartbeatLate) return RingEnd::kNone;
   const char state = process_state(static_cast<pid_t>(h.writer_pid.load()));
   if (state == 0 || state == 'Z' || state == 'X') return RingEnd::kWriterDead;
   const bool stopped = state == 'T' || state == 't';
-  return waited > (stopped ? kPatienceStopped : kPatience) ? RingEnd::kWriterSilent : RingEnd::kNone;
+  const uint64_t patience = stopped ? kPatienceStopped : kPatience;
+  return waited > patience ? RingEnd::kWriterSilent : RingEnd::kNone;
 }
 
 struct Wanted {
@@ -229,8 +230,8 @@ uint64_t commit(const Wanted& w) {
   return number;
 }
 
-// Around a fork nothing is being written, so the child's locks are free. The child shares the mapping,
-// and two programs must not write one trace: it records nothing.
+// Around a fork nothing is being written, so the child's locks are free. The child shares the
+// mapping, and two programs must not write one trace: it records nothing.
 void before_fork() {
   ring().strings_lock.lock();
   ring().lock.lock();
@@ -359,7 +360,8 @@ void release_ring() {
   Ring& r = ring();
   std::lock_guard guard(r.lock);
   if (r.header.load() || !r.closed) return;
-  madvise(reinterpret_cast<std::byte*>(r.closed) + kHeaderBytes, r.mapped - kHeaderBytes, MADV_REMOVE);
+  auto* after_header = reinterpret_cast<std::byte*>(r.closed) + kHeaderBytes;
+  madvise(after_header, r.mapped - kHeaderBytes, MADV_REMOVE);
 }
 
 uint64_t emit(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, uint16_t flags) {

@@ -4,7 +4,7 @@
 //
 // Record n lives in slot n % capacity_records. A blob at absolute position p lives at
 // p % capacity_blob: 8 bytes of length, the bytes, padding to 8; it never wraps round the end.
-// engine/inspect/ring.py is the other side; its test compares the two through uh_ring_layout().
+// engine/inspect/ring.py is the other side.
 #pragma once
 
 #include <atomic>
@@ -28,12 +28,12 @@ struct RingHeader {
   std::atomic<uint64_t> writer_pid;
   std::atomic<uint64_t> state;      // 1 recording, 2 closed by the program
   std::atomic<uint64_t> waited_ns;  // how long the program waited for room
-  std::atomic<uint64_t> lost;       // events dropped because the writer vanished
+  std::atomic<uint64_t> lost;       // not 0: events were dropped because the writer was gone or silent
   std::atomic<uint64_t> mode;       // kLines | kValues
   std::atomic<uint64_t> values_budget;
-  std::atomic<uint64_t> end;        // RingEnd
+  std::atomic<uint64_t> end;  // RingEnd
 };
-static_assert(sizeof(RingHeader) <= kHeaderBytes / 2);  // the other half holds the writer's last words
+static_assert(sizeof(RingHeader) <= kHeaderBytes / 2);  // the other half: the writer's last words
 
 // Why the program stopped recording before its own end.
 enum class RingEnd : uint64_t { kNone, kWriterDead, kWriterSilent };

@@ -18,7 +18,8 @@
 #pragma GCC diagnostic pop
 #endif
 
-// Lets this thread go that many calls deeper than the recursion limit; a negative number takes them back.
+// Lets this thread go that many calls deeper than the recursion limit; a negative number takes them
+// back.
 static inline void lend_recursion(int calls) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyThreadState_Get()->py_recursion_remaining += calls;

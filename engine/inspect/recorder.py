@@ -40,6 +40,7 @@ from engine.inspect.ring import (
 from engine.inspect.tracer import absolute
 
 _STARTUP = Path(__file__).with_name("startup")
+_NOT_A_SCRIPT = ("-m", "-c", "-")
 
 
 def traces_directory() -> Path:
@@ -131,7 +132,7 @@ class ProgramRecording:
         details = {
             "fd": ring.fd,
             "pythonpath": os.environ.get("PYTHONPATH"),
-            "script": "" if argv[0].startswith("-") else absolute(argv[0]),
+            "script": "" if argv[0] in _NOT_A_SCRIPT else absolute(argv[0]),
             "module": module,
         }
         python_path = [str(_STARTUP), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -216,6 +217,8 @@ def record_program(
     `traces_directory()`; a file that is there already is never overwritten (FileExistsError).
     A script that Python cannot even open leaves no trace.
     """
+    if argv[0].startswith("-") and argv[0] not in _NOT_A_SCRIPT:
+        argv = [os.path.join(os.curdir, argv[0]), *argv[1:]]
     with _signals_are_the_programs() as running:
         if not _can_begin(argv[0]):
             process = subprocess.Popen(python(argv), close_fds=False)
@@ -260,7 +263,7 @@ def _options(words: Iterator[str]) -> Iterator[str]:
 
 def _can_begin(script: str) -> bool:
     """Whether Python will get as far as running something; if not, it is Python that says why."""
-    if script.startswith("-"):
+    if script in _NOT_A_SCRIPT:
         return True
     try:
         if os.path.isdir(script):

@@ -7,6 +7,7 @@ A damaged file gives its readable beginning and says so in `warning`.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import zlib
 from bisect import bisect_right
@@ -355,7 +356,7 @@ def _check_file(file: Path) -> None:
 
 def _connect(file: Path) -> sqlite3.Connection:
     """Open read only. A log beside it is read too; without one the folder need not be writable."""
-    address = f"file:{quote(str(file.resolve()))}?mode=ro"
+    address = f"file:{quote(os.fsencode(file.resolve()))}?mode=ro"
     log = file.with_name(file.name + "-wal")
     for uri in (address, f"{address}&immutable=1"):
         database = sqlite3.connect(uri, uri=True, timeout=PATIENCE)

@@ -261,3 +261,56 @@ def test_default_paths_are_new_and_the_newest_is_found(
     second.touch()
     os.utime(first, (1, 1))
     assert newest_trace() == second
+
+
+_FORKS = """
+import os, signal, sys, threading
+from engine._native import lib
+from engine.inspect import producer
+from engine.inspect.recorder import record
+from engine.inspect.ring import Ring
+names = [f"name {n}".encode() for n in range(1000)]
+def intern():
+    while going:
+        for name in names:
+            lib.uh_intern(name, len(name))
+with record("t.uht", lines=False):
+    going = True
+    threads = [threading.Thread(target=intern) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    codes = set()
+    for _ in range(60):
+        if (pid := os.fork()) == 0:
+            signal.alarm(20)
+            producer.start(Ring.create(records=64, blob=4096), [])
+            os._exit(lib.uh_recording() != 7)
+        codes.add(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    going = False
+    for thread in threads:
+        thread.join()
+print(codes)
+"""
+
+
+def test_a_fork_beside_a_thread_that_records_can_record_itself(tmp_path: Path) -> None:
+    """The thread held the lock on the strings, and in the fork nothing was left to give it back."""
+    assert run([sys.executable, "-c", _FORKS], tmp_path) == (0, "{0}\n", "")
+    assert Trace.open(tmp_path / "t.uht").warning == ""
+
+
+def test_the_memory_of_a_ring_is_given_back(tmp_path: Path) -> None:
+    """10,000 events are 640 kB of it, in each recording."""
+
+    def shared() -> int:
+        status = Path("/proc/self/status").read_text()
+        return int(re.findall(r"RssShmem:\s+(\d+) kB", status)[0])
+
+    from engine._native import lib
+
+    before = shared()
+    for number in range(3):
+        with record(tmp_path / f"{number}.uht", lines=False, values=False):
+            for _ in range(10_000):
+                lib.uh_emit(6, 0, 0, 0, 0, 0, 0)
+        assert shared() < before + 500, number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("run -m pkg.mod -o x", "run", "-m pkg.mod -o x"),
         ("record -o out.uht a.py -o b", "record -o out.uht", "a.py -o b"),
         ("record --values-budget 1M -- -odd.py", "record --values-budget 1M", "-odd.py"),
+        ("record -c pass -o x", "record", "-c pass -o x"),
+        ("record -o x - y", "record -o x", "- y"),
         ("record --help", "record --help", ""),
         ("open a.uht", "open a.uht", ""),
     ],
@@ -167,3 +170,28 @@ def test_doctor_finds_this_python(capsys: pytest.CaptureFixture[str]) -> None:
     found = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert found["python"]["state"] == "ok"
     assert found["traces"]["state"] == "ok"
+
+
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+def test_names_that_are_not_utf_8_are_recorded_and_shown(locale: str, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/d\xfe"
+    os.mkdir(folder)
+    (script := tmp_path / "\xf6.py").write_text("import sys\nprint(ascii(sys.argv))\n")
+    Path(os.fsdecode(folder), "-odd.py").write_text("print('odd')\n")
+    environment = {**os.environ, "LC_ALL": locale}
+    if locale == "C":
+        environment |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def underhood(*words: str | bytes) -> bytes:
+        command = [sys.executable, "-m", "tui", *words]
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, check=False
+        )
+        assert b"Traceback" not in done.stderr
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert b"\\udce9" in underhood("record", "-o", b"t\xfd.uht", os.fsencode(script), b"\xe9")
+    assert b"print(ascii(sys.argv))" in underhood("show", b"t\xfd.uht", "--view", "source")
+    assert underhood("record", "--", "-odd.py") == b"odd\n"
+    assert b"print('odd')" in underhood("show", "--view", "source")
