@@ -248,9 +248,15 @@ async def test_keys_can_be_remapped(tmp_path: Path) -> None:
         assert stage.grain != before
 
 
-async def test_an_example_is_recorded_and_opened(home: Path) -> None:
+async def test_an_example_is_recorded_and_opened(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing of the current folder is run for it."""
     from tui.places import gallery_scripts
 
+    for name in ("tui", "engine", "lessons", "sqlite3"):
+        (tmp_path / f"{name}.py").write_text("open('was_run', 'w').close()\nraise SystemExit(9)\n")
+    monkeypatch.chdir(tmp_path)
     script = next(path for path in gallery_scripts() if path.stem == "free_expand")
     app = Underhood("explore", script=script)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -258,6 +264,7 @@ async def test_an_example_is_recorded_and_opened(home: Path) -> None:
         stage = app.screen.query_one(Viewer).stage
         assert stage is not None
         assert any(name.tensor for name in stage.history.names_at(stage.moment))
+    assert not (tmp_path / "was_run").exists()
 
 
 async def test_a_script_that_fails_opens_where_it_failed(tmp_path: Path) -> None:
