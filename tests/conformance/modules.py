@@ -1,0 +1,378 @@
+"""PyTorch's published samples of modules (`module_db`) and optimizers (`optim_db`) against the engine.
+
+    python tests/conformance/modules.py [name...]       names or globs: nn.Conv*, Adam; all by default
+    ... --table                                         the Markdown rows of csrc/ops/COVERAGE.md
+
+A sample of a module passes when its text, the names and shapes of its state, its results, the
+gradients of parameters and inputs and its buffers after the call are PyTorch's, in training and in
+evaluation; one of an optimizer when ten steps leave the same parameters and the same state. Errors:
+the published bad options or inputs raise the same class. Exit status: 0 if everything passed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
+
+import bridge  # noqa: E402
+import torch  # noqa: E402
+
+import engine  # noqa: E402
+
+DTYPES = (torch.float32, torch.float64)
+FAR = {torch.float32: (2e-5, 2e-5), torch.float64: (1e-9, 1e-9)}
+STEPS = 10
+MUON_FAR = 0.02  # its products are in bfloat16 and summed in another order
+
+
+@dataclass
+class Report:
+    """How many samples of one module or optimizer passed, and the first difference of the others."""
+
+    name: str
+    samples: int = 0
+    passed: int = 0
+    errors: int = 0
+    errors_passed: int = 0
+    skipped: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        return self.passed == self.samples and self.errors_passed == self.errors
+
+
+def check_module(info: Any) -> Report:
+    """All samples of one entry of `module_db`."""
+    report = Report(info.name)
+    for dtype, training in itertools.product(DTYPES, (False, True)):
+        torch.manual_seed(0)
+        samples = info.module_inputs_func(
+            info, device="cpu", dtype=dtype, requires_grad=True, training=training
+        )
+        for number, sample in enumerate(samples):
+            _count(
+                report, number, dtype, lambda s=sample, t=training, d=dtype: _module(info, s, t, d)
+            )
+    if info.module_error_inputs_func is not None:
+        for sample in info.module_error_inputs_func(
+            info, device="cpu", dtype=torch.float32, requires_grad=False, training=False
+        ):
+            _count_error(report, lambda s=sample: _bad_module(info, s))
+    return report
+
+
+def _count(report: Report, number: int, dtype: Any, check: Callable[[], str | None]) -> None:
+    try:
+        difference = check()
+    except bridge.Unsupported:
+        report.skipped += 1
+        return
+    except bridge.Missing as error:
+        difference = f"missing: {error}"
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        difference = f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
+    report.samples += 1
+    report.passed += difference is None
+    if difference:
+        report.differences.append(f"{report.name} sample {number} {dtype}: {difference[:300]}")
+
+
+def _count_error(report: Report, check: Callable[[], str | None]) -> None:
+    try:
+        difference = check()
+    except bridge.Unsupported:
+        report.skipped += 1
+        return
+    report.errors += 1
+    report.errors_passed += difference is None
+    if difference:
+        report.differences.append(f"{report.name} error: {difference[:300]}")
+
+
+def _build(info: Any, call: Any) -> tuple[Any, Any]:
+    """PyTorch's module and the engine's, with the same parameters and buffers."""
+    torch.manual_seed(1)
+    theirs = info.module_cls(*call.args, **call.kwargs)
+    words = bridge.Arguments()
+    ours = bridge.find(info.name)(*words.copy(call.args), **words.copy(call.kwargs))
+    return theirs, ours
+
+
+def _load(theirs: Any, ours: Any) -> None:
+    state = theirs.state_dict()
+    tensors = bridge.Arguments()
+    ours.load_state_dict({key: tensors.copy(value) for key, value in state.items()})
+
+
+def _module(info: Any, sample: Any, training: bool, dtype: Any) -> str | None:
+    theirs, ours = _build(info, sample.constructor_input)
+    theirs.to(dtype).train(training)
+    ours.to(bridge.engine_dtype(dtype)).train(training)
+    args, kwargs = sample.forward_input.args, sample.forward_input.kwargs
+    inputs = bridge.Arguments()
+    own_args, own_kwargs = inputs.copy(args), inputs.copy(kwargs)
+    for source, copied in inputs.pairs:
+        if source.requires_grad:
+            copied.requires_grad_()
+    if "Lazy" in info.name:  # it learns its shapes from the first input
+        theirs(*args, **kwargs)
+        ours(*own_args, **own_kwargs)
+    if repr(theirs) != repr(ours).replace("engine.", "torch."):
+        return f"repr: {ours!r} instead of {theirs!r}"
+    if list(theirs.state_dict()) != list(ours.state_dict()):
+        return f"state: {list(ours.state_dict())} instead of {list(theirs.state_dict())}"
+    _load(theirs, ours)
+    torch.manual_seed(2)
+    expected = theirs(*args, **kwargs)
+    engine.manual_seed(2)
+    actual = ours(*own_args, **own_kwargs)
+    found = _differ("result", expected, actual, dtype)
+    if found:
+        return found
+    weighed = [_weighed(t) for t in _tensors(expected) if t.requires_grad]
+    own_weighed = [_weighed(t) for t in _tensors(actual) if t.requires_grad]
+    if len(weighed) != len(own_weighed):
+        return f"{len(own_weighed)} results require gradients instead of {len(weighed)}"
+    if weighed:
+        sum(weighed[1:], weighed[0]).backward()
+        sum(own_weighed[1:], own_weighed[0]).backward()
+    gradients = [
+        (name, p, dict(ours.named_parameters())[name]) for name, p in theirs.named_parameters()
+    ]
+    gradients += [
+        (f"input {n}", a, b)
+        for n, (a, b) in enumerate(inputs.pairs)
+        if a.requires_grad and a.is_leaf
+    ]
+    for name, p, own in gradients:
+        found = _differ(f"gradient of {name}", p.grad, own.grad, dtype)
+        if found:
+            return found
+    return _differ("state after", theirs.state_dict(), ours.state_dict(), dtype)
+
+
+def _weighed(tensor: Any) -> Any:
+    """A sum whose gradient differs from element to element."""
+    library = torch if isinstance(tensor, torch.Tensor) else engine
+    kind = library.float64 if tensor.dtype in (torch.float64, engine.float64) else library.float32
+    weights = library.linspace(0.5, 1.5, tensor.numel(), dtype=kind).reshape(tuple(tensor.shape))
+    return (tensor * weights).sum()
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, (torch.Tensor, engine.Tensor)):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _differ(what: str, expected: Any, actual: Any, dtype: Any, far: float = 0) -> str | None:
+    """The first difference between two structures of tensors and numbers, in words."""
+    if isinstance(expected, torch.Tensor):
+        if not isinstance(actual, engine.Tensor):
+            return f"{what}: {type(actual).__name__} instead of a tensor"
+        own = bridge.to_torch(actual.detach())
+        rtol, atol = (far, far) if far else FAR[dtype]
+        try:
+            torch.testing.assert_close(
+                own, expected.detach(), rtol=rtol, atol=atol, equal_nan=True, check_stride=False
+            )
+        except AssertionError as error:
+            return f"{what}: {' '.join(str(error).split())}"
+        return None
+    if isinstance(expected, dict):
+        if list(expected) != list(actual):
+            return f"{what}: keys {list(actual)} instead of {list(expected)}"
+        pairs = [(f"{what} {key}", value, actual[key]) for key, value in expected.items()]
+    elif isinstance(expected, (list, tuple)):
+        if len(expected) != len(actual):
+            return f"{what}: {len(actual)} items instead of {len(expected)}"
+        pairs = [(what, a, b) for a, b in zip(expected, actual, strict=True)]
+    else:
+        same = expected == actual or (expected is None and actual is None)
+        return None if same else f"{what}: {actual!r} instead of {expected!r}"
+    return next((d for n, a, b in pairs if (d := _differ(n, a, b, dtype, far))), None)
+
+
+def _raised(act: Callable[[], Any]) -> type[BaseException] | None:
+    try:
+        act()
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def _compare_errors(theirs: Callable[[], Any], ours: Callable[[], Any]) -> str | None:
+    expected, actual = _raised(theirs), _raised(ours)
+    if expected is None or (actual is not None and issubclass(actual, expected)):
+        return None
+    name = actual.__name__ if actual else "no error"
+    return f"{name} instead of {expected.__name__}"
+
+
+def _bad_module(info: Any, sample: Any) -> str | None:
+    call, forward = (
+        sample.module_error_input.constructor_input,
+        sample.module_error_input.forward_input,
+    )
+    words = bridge.Arguments()
+    args, kwargs = words.copy(call.args), words.copy(call.kwargs)
+    own = words.copy(forward.args) if forward is not None else None
+
+    def theirs() -> None:
+        made = info.module_cls(*call.args, **call.kwargs)
+        if forward is not None:
+            made(*forward.args, **forward.kwargs)
+
+    def ours() -> None:
+        made = bridge.find(info.name)(*args, **kwargs)
+        if own is not None:
+            made(*own, **words.copy(forward.kwargs))
+
+    return _compare_errors(theirs, ours)
+
+
+# ---- optimizers
+
+
+def check_optimizer(info: Any) -> Report:
+    """All samples of one entry of `optim_db`."""
+    name = info.optim_cls.__name__
+    report = Report(f"optim.{name}")
+    for dtype in DTYPES:
+        for number, sample in enumerate(info.optim_inputs_func("cpu")):
+            _count(report, number, dtype, lambda s=sample, d=dtype: _optimizer(info, name, s, d))
+    if info.optim_error_inputs_func is not None:
+        for sample in info.optim_error_inputs_func("cpu", torch.float32):
+            _count_error(report, lambda s=sample: _bad_optimizer(info, name, s))
+    return report
+
+
+def _optimizer(info: Any, name: str, sample: Any, dtype: Any) -> str | None:
+    shapes = ((3, 4), (4, 3)) if name == "Muon" else ((3, 4), (4,), (2, 1, 5))
+    words = bridge.Arguments()
+    kwargs = words.copy(sample.kwargs)
+    generator = torch.Generator().manual_seed(3)
+    starts = [
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype) for shape in shapes
+    ]
+    params = [start.clone().requires_grad_() for start in starts]
+    own = [bridge.Arguments().copy(start).requires_grad_() for start in starts]
+    theirs = info.optim_cls(params, **sample.kwargs)
+    ours = bridge.find(f"optim.{name}")(own, **kwargs)
+    far = MUON_FAR if name == "Muon" else 1e-4 if name == "LBFGS" and dtype is torch.float32 else 0
+    for step in range(STEPS):
+        if step == 0 or name != "LBFGS":  # which needs one function for all its steps
+            targets = [
+                torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+                for shape in shapes
+            ]
+        _step(theirs, params, targets, info.only_supports_sparse_grads)
+        _step(ours, own, [bridge.Arguments().copy(t) for t in targets], False)
+        found = _differ(f"step {step}", [p.detach() for p in params], own, dtype, far)
+        if found:
+            return found
+    expected, actual = theirs.state_dict(), ours.state_dict()
+    return _differ("state", expected["state"], actual["state"], dtype, far)
+
+
+def _step(optimizer: Any, params: list[Any], targets: list[Any], sparse: bool) -> None:
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = sum(((p - t) ** 2).sum() for p, t in zip(params, targets, strict=True))
+        loss.backward()
+        if sparse:
+            for p in params:
+                p.grad = p.grad.to_sparse(1)
+        return loss
+
+    optimizer.step(closure)
+
+
+def _bad_optimizer(info: Any, name: str, sample: Any) -> str | None:
+    bad = sample.optimizer_error_input
+    words = bridge.Arguments()
+    try:
+        params, kwargs = words.copy(bad.params), words.copy(bad.kwargs)
+    except TypeError:  # what is no list of tensors
+        params, kwargs = bad.params, bad.kwargs
+    return _compare_errors(
+        lambda: info.optim_cls(bad.params, **bad.kwargs),
+        lambda: bridge.find(f"optim.{name}")(params, **kwargs),
+    )
+
+
+# ---- the run
+
+
+def reports(names: list[str]) -> Iterator[Report]:
+    """A report for each module and optimizer whose name matches."""
+    from torch.testing._internal.common_modules import module_db
+    from torch.testing._internal.common_optimizers import optim_db
+
+    def wanted(name: str) -> bool:
+        return not names or any(fnmatch.fnmatch(name, pattern) for pattern in names)
+
+    for info in module_db:
+        if wanted(info.name):
+            yield check_module(info)
+    for info in optim_db:
+        if wanted(info.optim_cls.__name__):
+            yield check_optimizer(info)
+
+
+def table(results: list[Report]) -> str:
+    """The Markdown table of all results."""
+    lines = [
+        "| module or optimizer | samples | errors |",
+        "|---|---:|---:|",
+    ]
+    for each in results:
+        samples = f"{each.passed}/{each.samples}" + f" ({each.skipped} skipped)" * bool(
+            each.skipped
+        )
+        errors = f"{each.errors_passed}/{each.errors}" if each.errors else ""
+        lines.append(
+            f"| `{each.name}` | {samples if each.whole else f'**{samples}**'} | {errors} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    names = [word for word in arguments if not word.startswith("--")]
+    results = []
+    for report in reports(names):
+        results.append(report)
+        if not report.whole:
+            print(
+                f"{report.name}: {report.passed}/{report.samples}, errors "
+                f"{report.errors_passed}/{report.errors}",
+                file=sys.stderr,
+            )
+            for difference in report.differences[:3]:
+                print(f"    {difference}", file=sys.stderr)
+    whole = sum(report.whole for report in results)
+    passed, samples = sum(r.passed for r in results), sum(r.samples for r in results)
+    print(f"{whole} of {len(results)} whole, {passed} of {samples} samples", file=sys.stderr)
+    if "--table" in arguments:
+        print(table(results))
+    return 0 if whole == len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
