@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import math
 import sys
 import traceback
 import warnings
@@ -181,6 +182,10 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 def _differ(what: str, expected: Any, actual: Any, dtype: Any, far: float = 0) -> str | None:
     """The first difference between two structures of tensors and numbers, in words."""
+    if isinstance(expected, float) or isinstance(actual, float):  # or a tensor of one number
+        rtol, atol = (far, far) if far else FAR[dtype]
+        near = math.isclose(float(expected), float(actual), rel_tol=rtol, abs_tol=atol)
+        return None if near else f"{what}: {actual} instead of {expected}"
     if isinstance(expected, torch.Tensor):
         if not isinstance(actual, engine.Tensor):
             return f"{what}: {type(actual).__name__} instead of a tensor"
@@ -194,7 +199,7 @@ def _differ(what: str, expected: Any, actual: Any, dtype: Any, far: float = 0) -
             return f"{what}: {' '.join(str(error).split())}"
         return None
     if isinstance(expected, dict):
-        if list(expected) != list(actual):
+        if set(expected) != set(actual):
             return f"{what}: keys {list(actual)} instead of {list(expected)}"
         pairs = [(f"{what} {key}", value, actual[key]) for key, value in expected.items()]
     elif isinstance(expected, (list, tuple)):

@@ -6,11 +6,14 @@ All have `reduction`: "mean", "sum", or "none" to keep the loss of every element
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from engine.nn import functional as F
+from engine.nn.functional.linear_cross_entropy import LinearCrossEntropyOptions
 from engine.nn.functional.loss import _word
 from engine.nn.module import Module
+from engine.nn.modules.linear import Linear
 from engine.tensor import Tensor
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
     "NLLLoss",
     "NLLLoss2d",
@@ -291,6 +295,77 @@ class CrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A linear layer and the cross entropy of its results: with `options`, rows are computed in chunks
+    and no tensor of all logits exists.
+
+    Shape: input (in_features) or (N, in_features); target of classes (), (N) or (N, *out_features), of
+    probabilities (C) or (N, C, *out_features). `linear.weight` is
+    (num_classes * prod(out_features), in_features).
+    Raises: RuntimeError for a weight of another shape than (num_classes,), and a smoothing outside [0, 1].
+
+    >>> import engine
+    >>> loss = LinearCrossEntropyLoss(3, 2)
+    >>> loss(engine.zeros(4, 3), engine.tensor([0, 1, 0, 1]))
+    tensor(0.6931, grad_fn=<NllLossBackward0>)
+    """
+
+    __constants__ = ("num_classes", "out_features", "reduction", "ignore_index", "label_smoothing")
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(
+                f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
+            )
+        super().__init__(weight, reduction=reduction)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+        rows = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        shape = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape((*shape, self.linear.in_features)),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
 
 

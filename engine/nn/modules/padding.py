@@ -152,7 +152,18 @@ class ReplicationPad3d(_Pad):
     dims, mode = 3, "replicate"
 
 
-class CircularPad1d(_Pad):
+class _Circular(_Pad):
+    mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (self.dims + 1, self.dims + 2):
+            raise ValueError(
+                f"expected {self.dims + 1}D or {self.dims + 2}D input (got {input.dim()}D input)"
+            )
+        return F.pad(input, self.padding, "circular")
+
+
+class CircularPad1d(_Circular):
     """Pads the last dimension with what is at its other end.
 
     >>> import engine
@@ -160,16 +171,16 @@ class CircularPad1d(_Pad):
     tensor([[3., 1., 2., 3., 1.]])
     """
 
-    dims, mode = 1, "circular"
+    dims = 1
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_Circular):
     """Pads the last two dimensions with what is at their other ends."""
 
-    dims, mode = 2, "circular"
+    dims = 2
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_Circular):
     """Pads the last three dimensions with what is at their other ends."""
 
-    dims, mode = 3, "circular"
+    dims = 3
