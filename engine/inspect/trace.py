@@ -217,7 +217,8 @@ class Trace:
         try:
             with closing(_connect(Path(self.path))) as database:
                 database.execute("BEGIN")  # one moment of the file: no event without its strings
-                self._budget = _Budget(Path(self.path))
+                database.execute("SELECT key FROM meta").fetchone()  # which it is from here on:
+                self._budget = _Budget(Path(self.path))  # what comes later only makes it larger
                 self._read_tables(database)
                 self._read_segments(database)
             self._growing = not self.finished
