@@ -7,6 +7,7 @@ writer that carries its events into the trace, which can be read while it grows.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 import os
 import signal
@@ -31,6 +32,8 @@ LINE_EVENTS = 500_000
 """How many events a line may record before it is paused: what is recorded has to be folded, too."""
 _PIPEFUL = 1 << 16
 _MOST_READS = 64
+_WRITER = "engine.inspect.writer"  # a recording that a line began may be finished
+_END = 30.0  # seconds until all that the kernel started has ended
 _AGAIN = 0.1  # seconds after which a line that has not heard an interruption is interrupted again
 
 
@@ -45,6 +48,71 @@ class Reply:
     request: int
     kind: str
     text: str = ""
+
+
+class _Kernel:
+    """The kernel's process, which `supervise.py` starts: what it kills as its parent is not ours, and
+    what it leaves behind is ended with it."""
+
+    def __init__(self, command: list[str], descriptors: list[int]) -> None:
+        supervise = Path(__file__).with_name("supervise.py")
+        status, said = os.pipe()
+        try:
+            self._supervisor = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(supervise), str(said), _WRITER, *command],
+                pass_fds=[said, *descriptors],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(status)
+            raise
+        finally:
+            os.close(said)
+        self._status = os.fdopen(status, encoding="ascii")
+        assert self._supervisor.stdout
+        assert self._supervisor.stderr
+        self.stdout, self.stderr = self._supervisor.stdout, self._supervisor.stderr
+        self.pid = int(self._status.readline().removeprefix("pid ") or 0)
+        self._code: int | None = None
+        if not self.pid:
+            self._supervisor.kill()
+            reason = self.stderr.read().decode("utf-8", "replace").strip()
+            self.close()
+            raise OSError(f"the process that starts Python did not: {reason}")
+
+    def poll(self) -> int | None:
+        """Exit code, or the negative number of a signal, once it and all that it started have ended."""
+        if self._code is None and self._supervisor.poll() is not None:
+            kind, _, number = self._status.readline().partition(" ")
+            # No end is written when the process that waits for it was killed: that kills it, too.
+            self._code = (-1 if kind == "signal" else 1) * int(number or -signal.SIGKILL)
+        return self._code
+
+    def send_signal(self, number: int) -> None:
+        if self._code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Ends it at once, and waits until nothing of it is left."""
+        self.send_signal(signal.SIGKILL)
+        assert self._supervisor.stdin
+        self._supervisor.stdin.close()
+        try:
+            self._supervisor.wait(_END)
+        except subprocess.TimeoutExpired:
+            self._supervisor.kill()
+            self._supervisor.wait()
+
+    def close(self) -> None:
+        """Closes the pipes, once it has ended."""
+        self._supervisor.wait()
+        assert self._supervisor.stdin
+        for stream in (self._supervisor.stdin, self.stdout, self.stderr, self._status):
+            stream.close()
 
 
 class Session:
@@ -87,14 +155,7 @@ class Session:
         command = [sys.executable, "-P", "-m", "engine.inspect.kernel", "--ring", str(ring.fd)]
         command += ["--requests", str(requests), "--replies", str(replies)]
         try:
-            self._kernel = subprocess.Popen(
-                command,
-                pass_fds=[ring.fd, requests, replies],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            self._kernel = _Kernel(command, [ring.fd, requests, replies])
             meta = trace_meta(["<playground>"], self._budget)
             self._writer = spawn_writer(ring, self.path, self._kernel.pid, meta)
         except BaseException:
@@ -104,8 +165,6 @@ class Session:
             os.close(requests)
             os.close(replies)
         self._ring = ring
-        assert self._kernel.stdout
-        assert self._kernel.stderr
         decoder = codecs.getincrementaldecoder("utf-8")
         self._streams = {
             self._kernel.stdout.fileno(): ("stdout", decoder("replace")),
@@ -232,7 +291,6 @@ class Session:
         """Ends the kernel at once, whatever it is doing; the next `poll` says that it died."""
         if self.alive:
             self._kernel.kill()
-            self._kernel.wait()
 
     def restart(self) -> list[Reply]:
         """A fresh kernel and a fresh trace at `path` (the old trace stays); returns what the old
@@ -272,10 +330,7 @@ class Session:
         self.paused = False
         await_writer(self._writer, self._ring.header)
         self._ring.close()
-        assert self._kernel.stdout
-        assert self._kernel.stderr
-        self._kernel.stdout.close()
-        self._kernel.stderr.close()
+        self._kernel.close()
         os.close(self._to_kernel)
         os.close(self._from_kernel)
 

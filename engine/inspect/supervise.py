@@ -45,7 +45,7 @@ def main(status: int, spared: str, command: list[str]) -> None:
         ready, _, _ = select.select([0, wake], [], [])
         if wake in ready:
             os.read(wake, 4096)
-            if parent in reap():
+            if parent in (reap() or ()):
                 break
         if 0 in ready and not os.read(0, 4096):
             break
@@ -103,25 +103,26 @@ def prctl(option: int, value: int) -> bool:
     return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
 
 
-def reap() -> list[int]:
-    """The children that have ended since the last call."""
+def reap() -> list[int] | None:
+    """The children that have ended since the last call; None if there are no children any more."""
     ended = []
-    with contextlib.suppress(ChildProcessError):
+    try:
         while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
             ended.append(pid)
+    except ChildProcessError:
+        return ended or None
     return ended
 
 
 def end_descendants(spared: str) -> None:
     """Ends every descendant; returns when there is none. An orphan becomes a child of this process."""
     deadline = time.monotonic() + SPARED_S
-    while pids := descendants():
-        for pid in pids:
+    while reap() is not None:
+        for pid in descendants():
             if time.monotonic() > deadline or spared not in command_line(pid):
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-        reap()
-        time.sleep(0.01)
+        time.sleep(0.005)
 
 
 def descendants() -> list[int]:

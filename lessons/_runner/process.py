@@ -151,7 +151,7 @@ def _run(box: Path, folder: Path, limit: float) -> tuple[str, _End]:
             clock = _Clock(pid, box / "stacks.txt", limit)
             stdout = _read(process, clock)
             end.stopped = clock.stopped
-            end.late = not clock.stopped and _is_alive(pid)
+            end.late = not clock.stopped and process.poll() is None and _is_alive(pid)
             if end.late or end.stopped:
                 clock.ask_where()
         finally:

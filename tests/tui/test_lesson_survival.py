@@ -1,0 +1,132 @@
+"""Lessons and playground, through their screens, survive what the learner's code does to them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from lessons._runner import process
+from tests.tui.waiting import until
+from tui.app import Underhood
+from tui.course import Course
+from tui.screens.lesson import LessonScreen
+from tui.screens.playground import PlaygroundScreen, Prompt
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr(process, "WAITING", 2)
+    return tmp_path / "home"
+
+
+# What the program does, and a piece of what the screen says about it.
+DEEDS = {
+    "print for ever": ("while True: print('x' * 1000)", "Still running"),
+    "fork": ("import os\nos.fork()", "x"),
+    "kill its parent": ("import os\nos.kill(os.getppid(), 9)", "killed the process that started it"),
+    "delete the data": (
+        "import os, shutil\nshutil.rmtree(os.environ['UNDERHOOD_HOME'])\nx = 1",
+        "`x` is int",
+    ),
+    "ask": ("input()", "EOFError"),
+    "stop": ("import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)", "stopped itself at line 2"),
+    "escape": (
+        "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(300)\nx = 1",
+        "`x` is int",
+    ),
+    "raise from __str__": (
+        "class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E",
+        "whose __str__ raises ValueError",
+    ),
+    "crash": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
+}
+
+
+async def test_a_lesson_survives_what_an_exercise_does(home: Path) -> None:
+    course = Course.open("1")
+    for number, step in enumerate(course.lesson.steps):
+        if step.kind == "predict":
+            course.progress.step(course.lesson.name, step.name).done = True
+        if step.kind == "exercise":
+            course.go(number)
+    course.progress.save()
+    done = course.progress.done_count(course.lesson)
+    assert done >= 4
+    app = Underhood("lesson", lesson="1")
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, LessonScreen)
+        await until(pilot, lambda: screen.course is not None)
+        assert screen.course is not None
+        screen.course.runner.time_limit = 1.0
+        for deed, (code, told) in DEEDS.items():
+            path = screen.course.runner.start_exercise()
+            path.write_text(code, encoding="utf-8")
+            screen._tell([])
+            await pilot.press("enter")
+            await until(pilot, lambda: screen.said and screen.said[0][1] != "working ...")
+            assert told in screen.said[0][1], f"{deed}: {screen.said}"
+        await pilot.press("h")  # it still answers
+        await until(pilot, lambda: screen.said[0][1].startswith("Hint 1"))
+    saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))
+    assert sum(state["done"] for state in saved["steps"][course.lesson.name].values()) == done
+
+
+async def test_the_playground_survives_what_a_line_does(home: Path) -> None:
+    app = Underhood("playground")
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, PlaygroundScreen)
+
+        def heard(text: str) -> bool:
+            return any(text in line for _, line in screen.said)
+
+        async def restarted() -> None:
+            screen.said.clear()
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: screen.session is not None and screen.session.alive)
+            await until(pilot, lambda: screen.session and not screen.session.busy)
+
+        async def typed(line: str) -> None:
+            screen.query_one(Prompt).value = line
+            await pilot.press("enter")
+
+        await until(pilot, lambda: screen.session is not None and not screen.session.busy)
+        await typed("import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(100)")
+        await until(pilot, lambda: heard("was ended by SIGKILL"))
+        await restarted()
+        await typed("input()")
+        await until(pilot, lambda: heard("EOFError"))
+        await typed("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+        for _ in range(3):
+            await asyncio.sleep(0.2)
+            await pilot.press("ctrl+c")
+        await until(pilot, lambda: heard("was ended by SIGKILL"))
+        await restarted()
+        await typed("import os, shutil; shutil.rmtree(os.environ['UNDERHOOD_HOME'])")
+        await typed("print('still', 'here')")
+        await until(pilot, lambda: heard("still here"))
+        await typed("import os, time; (os.fork() or (os.setsid(), time.sleep(0.1), os._exit(0))) and 'forked'")
+        await until(pilot, lambda: heard("'forked'"))
+
+
+def test_a_line_of_the_playground_leaves_no_process_behind(tmp_path: Path) -> None:
+    from engine.inspect.session import Session
+    from tests.lessons.test_process_survival import alive_with
+
+    session = Session(tmp_path / "t.uht")
+    word = f"playground-{tmp_path}"
+    session.send(
+        "import subprocess, sys\n"
+        f"sleep = [sys.executable, '-c', 'import time; time.sleep(300) # {word}']\n"
+        "_ = subprocess.Popen(sleep, start_new_session=True)\n"
+    )
+    session.wait(60)
+    assert alive_with(word)
+    session.close()
+    assert not alive_with(word)
