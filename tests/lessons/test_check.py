@@ -29,6 +29,12 @@ FAULTS = (
     ),
     (
         ('select = ""', 'select = "x"', "no name 'x' stands for a tensor"),
+        ("y is {y}, not 3.", "y is not 3.", "goal 1 says nothing of what came"),
+        (
+            "Not {a + 1}, less.",
+            "Not {a : b}, {if}.",
+            "{if} in 'Not {a : b}, {if}.' is no expression",
+        ),
         ('[[step.accepts]]\ncode = "y = 3.0"', "", "lists 1 other right answers"),
         ('[[step.refuses]]\ncode = "z = 3"\nmessage = "no name `y`"', "", "lists 2 wrong answers"),
     ),
@@ -56,3 +62,9 @@ def test_facts_that_no_lesson_covers_are_listed(sample) -> None:
     assert text.startswith(f"1 of {len(facts())} facts are taught.")
     assert "  T2 " in text
     assert "  T1 " not in text
+
+
+def test_a_reply_of_many_lines_is_named(sample) -> None:
+    long = ("y is {y}, not 3.", "y is {y}, not 3." + " And so on." * 60)
+    problems = "\n".join(check_lesson(load("1", sample.write(long))))
+    assert "wrong answer 1 gets 7 lines: 'y is 4, not 3." in problems

@@ -144,3 +144,13 @@ def test_nothing_is_right_or_wrong_by_the_clock(lesson: Lesson) -> None:
         if step.exercise is not None:
             for goal in step.exercise.goals:
                 assert "time" not in goal.check, goal.check
+
+
+@pytest.mark.parametrize("lesson", load_all(), ids=lambda lesson: lesson.name)
+def test_times_are_the_best_of_the_processors(lesson: Lesson) -> None:
+    """As the README says: `process_time`, the best of several, and ratios of them."""
+    for step in lesson.steps:
+        if "import time" in step.code and "sleep" not in step.code:
+            assert "perf_counter" not in step.code, step.title
+            assert "time.process_time()" in step.code, step.title
+            assert "return min(taken)" in step.code, step.title

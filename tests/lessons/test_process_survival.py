@@ -13,6 +13,7 @@ import pytest
 
 from lessons._runner import process
 from lessons._runner.process import Outcome, Questions, run_program
+from tests.processes import alive_with
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs Linux's /proc")
 
@@ -33,21 +34,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return outcome
 
     return run
-
-
-def alive_with(word: str) -> list[str]:
-    """The processes with that word in their environment or command line."""
-    found = []
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit():
-            try:
-                state = (path / "stat").read_text().rpartition(") ")[2][0]
-                line = (path / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if state != "Z" and word.encode() in line:
-                found.append(path.name)
-    return found
 
 
 def test_a_program_that_kills_its_parent_ends_itself(run: Run) -> None:
@@ -86,7 +72,9 @@ def test_a_program_that_stops_itself_is_ended_and_its_line_named(run: Run) -> No
 
 
 def test_a_fork_that_comes_to_the_end_gives_no_second_answer(run: Run) -> None:
-    code = "import os, time\nchild = os.fork()\nif child:\n    os.waitpid(child, 0)\nx = bool(child)"
+    code = (
+        "import os, time\nchild = os.fork()\nif child:\n    os.waitpid(child, 0)\nx = bool(child)"
+    )
     for _ in range(3):
         assert run(code, questions=Questions(values=("x",))).values[0]["value"] is True
 

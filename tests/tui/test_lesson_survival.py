@@ -28,7 +28,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 DEEDS = {
     "print for ever": ("while True: print('x' * 1000)", "Still running"),
     "fork": ("import os\nos.fork()", "x"),
-    "kill its parent": ("import os\nos.kill(os.getppid(), 9)", "killed the process that started it"),
+    "kill its parent": (
+        "import os\nos.kill(os.getppid(), 9)",
+        "killed the process that started it",
+    ),
     "delete the data": (
         "import os, shutil\nshutil.rmtree(os.environ['UNDERHOOD_HOME'])\nx = 1",
         "`x` is int",
@@ -63,7 +66,7 @@ async def test_a_lesson_survives_what_an_exercise_does(home: Path) -> None:
         assert isinstance(screen, LessonScreen)
         await until(pilot, lambda: screen.course is not None)
         assert screen.course is not None
-        screen.course.runner.time_limit = 1.0
+        screen.course.runner.time_limit = 0.5
         for deed, (code, told) in DEEDS.items():
             path = screen.course.runner.start_exercise()
             path.write_text(code, encoding="utf-8")
@@ -97,7 +100,9 @@ async def test_the_playground_survives_what_a_line_does(home: Path) -> None:
             await pilot.press("enter")
 
         await until(pilot, lambda: screen.session is not None and not screen.session.busy)
-        await typed("import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(100)")
+        await typed(
+            "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(100)"
+        )
         await until(pilot, lambda: heard("was ended by SIGKILL"))
         await restarted()
         await typed("input()")
@@ -111,13 +116,33 @@ async def test_the_playground_survives_what_a_line_does(home: Path) -> None:
         await typed("import os, shutil; shutil.rmtree(os.environ['UNDERHOOD_HOME'])")
         await typed("print('still', 'here')")
         await until(pilot, lambda: heard("still here"))
-        await typed("import os, time; (os.fork() or (os.setsid(), time.sleep(0.1), os._exit(0))) and 'forked'")
+        await typed(
+            "import os, time; (os.fork() or (os.setsid(), time.sleep(0.1), os._exit(0))) and 'forked'"
+        )
         await until(pilot, lambda: heard("'forked'"))
+
+
+async def test_two_explorers_at_once_lose_nothing(home: Path) -> None:
+    first, second = Underhood("lesson", lesson="1"), Underhood("lesson", lesson="1")
+    async with first.run_test(size=(100, 30)) as one, second.run_test(size=(100, 30)) as other:
+        for pilot in (one, other):
+            screen = pilot.app.screen
+            assert isinstance(screen, LessonScreen)
+            await until(pilot, lambda screen=screen: screen.course is not None)
+        await one.press("enter")  # reads on, and runs the second step there
+        await until(one, lambda: one.app.screen.course.at == 1)
+        await one.press("enter")
+        await until(one, lambda: one.app.screen.course.done)
+        await other.press("n")  # the other was opened before; it saves after that
+        await until(other, lambda: other.app.screen.course.at == 1)
+    saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))
+    (states,) = saved["steps"].values()
+    assert [state["done"] for state in states.values()] == [True, True]
 
 
 def test_a_line_of_the_playground_leaves_no_process_behind(tmp_path: Path) -> None:
     from engine.inspect.session import Session
-    from tests.lessons.test_process_survival import alive_with
+    from tests.processes import alive_with
 
     session = Session(tmp_path / "t.uht")
     word = f"playground-{tmp_path}"
