@@ -28,6 +28,16 @@ CALLS = {
 }
 
 
+# Facts that are easily mentioned and not taught: the predictions by which they are.
+PREDICTED = {
+    "A4": ("12", "One function, any device"),
+    "A6": ("12", "Work that is still to come"),
+    "G4": ("20", "Ancestors: a function made of a function"),
+    "P3": ("11", "Which number counts?"),
+    "T3": ("26", "Three floors"),
+}
+
+
 def looked_at(lesson: Lesson, step: Step, folder: Path) -> tuple[History, Any]:
     """The recording of a look, and what its view makes of it."""
     result = Runner(lesson, folder=folder).run_step(lesson.steps.index(step))
@@ -154,3 +164,10 @@ def test_times_are_the_best_of_the_processors(lesson: Lesson) -> None:
             assert "perf_counter" not in step.code, step.title
             assert "time.process_time()" in step.code, step.title
             assert "return min(taken)" in step.code, step.title
+
+
+@pytest.mark.parametrize("fact", PREDICTED)
+def test_a_fact_that_is_covered_is_predicted(fact: str) -> None:
+    lesson, step = find(*PREDICTED[fact])
+    assert fact in lesson.covers
+    assert step.kind == "predict"
