@@ -150,8 +150,8 @@ def _run(box: Path, folder: Path, limit: float) -> tuple[str, _End]:
             pid = int(lines.readline().removeprefix("pid ") or 0)
             clock = _Clock(pid, box / "stacks.txt", limit)
             stdout = _read(process, clock)
-            end.stopped = clock.stopped
-            end.late = not clock.stopped and process.poll() is None and _is_alive(pid)
+            end.stopped = clock.stopped_at > 0  # its time may be over before STOPPED_S is
+            end.late = not end.stopped and process.poll() is None and _is_alive(pid)
             if end.late or end.stopped:
                 clock.ask_where()
         finally:

@@ -71,6 +71,14 @@ def test_a_program_that_stops_itself_is_ended_and_its_line_named(run: Run) -> No
     assert error == "The program stopped itself at line 3 (SIGSTOP), so it was ended."
 
 
+def test_a_program_that_is_late_because_it_stopped_itself_is_told_so(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "WAITING", 1)
+    code = "import os, signal\n\nos.kill(os.getpid(), signal.SIGSTOP)\nprint('on')"
+    assert "stopped itself at line 3" in run(code, time_limit=0.5).error
+
+
 def test_a_fork_that_comes_to_the_end_gives_no_second_answer(run: Run) -> None:
     code = (
         "import os, time\nchild = os.fork()\nif child:\n    os.waitpid(child, 0)\nx = bool(child)"
