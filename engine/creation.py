@@ -173,11 +173,9 @@ def finish(
             raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
         if keep_shape and out.numel() == made.numel():
             made = made.reshape(out.shape)
-        if out.shape != made.shape:
-            if out.numel():
-                warn_of_resize(out.shape, made.shape)
-            out.resize_(made.shape)
-        out.copy_(made)
+        if out.shape != made.shape and out.numel():
+            warn_of_resize(out.shape, made.shape)
+        ops.alias_copy_out(made, out=out)
         made = out
     return made.requires_grad_(requires_grad) if requires_grad else made
 

@@ -92,12 +92,12 @@ atleast_3d = function(
 
 @function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """All tensors expanded to the shape they broadcast to. Memory: none, views."""
+    """All tensors expanded to the shape they broadcast to. Memory: none, views; one of that shape is itself."""
     from engine.overloads import broadcast_shapes
 
     listed = _listed(tensors, "broadcast_tensors")
     shape = broadcast_shapes(*(one.shape for one in listed))
-    return tuple(ops.expand(one, shape) for one in listed)
+    return tuple(one if one.shape == shape else ops.expand(one, shape) for one in listed)
 
 
 @method

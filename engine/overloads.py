@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from engine import dtypes
 from engine._generated import ops
 from engine.dtypes import Size, as_dtype, dtype, int64
+from engine.storage import UntypedStorage
 from engine.tensor import Tensor
 
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
@@ -52,11 +53,49 @@ def fill_(input: Tensor, value: Number | Tensor) -> Tensor:
 
 
 @method
-def set_(input: Tensor, source: Tensor | None = None) -> Tensor:
-    """Makes the tensor describe the Storage of `source` with the same sizes and strides; or nothing."""
-    if source is None:
-        source = ops.empty((0,), dtype=input.dtype, device=input.device)
-    return ops.set_(input, source)
+def set_(
+    input: Tensor,
+    source: Tensor | UntypedStorage | None = None,
+    storage_offset: int | None = None,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] = (),
+) -> Tensor:
+    """Makes the tensor describe other bytes: those of `source`, from `storage_offset` on with `size` and `stride`.
+
+    A tensor alone is described as it describes itself, a storage alone as one row; without a source
+    the tensor is empty. Memory: none is copied. The storage grows when it must.
+    Raises: RuntimeError for a tensor of another dtype.
+
+    >>> import engine
+    >>> x = engine.arange(6.0)
+    >>> engine.empty(0).set_(x.untyped_storage(), 1, (2,), (2,))
+    tensor([1., 3.])
+    """
+    if source is None and storage_offset is None:
+        return ops.set_(input, ops.empty(0, dtype=input.dtype, device=input.device))
+    if (storage_offset is None) != (size is None):
+        raise TypeError(
+            "set_() received an invalid combination of arguments: offset and size go together"
+        )
+    if isinstance(source, Tensor):
+        if storage_offset is None:
+            return ops.set_(input, source)
+        if source.dtype != input.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {source.dtype} to a tensor of type {input.dtype}"
+            )
+    elif isinstance(source, UntypedStorage):
+        if storage_offset is None:
+            storage_offset, size = 0, (source.nbytes() // input.element_size(),)
+        source = source._tensor.detach()  # bytes have no history
+    else:
+        raise TypeError(
+            "set_() received an invalid combination of arguments: source must be a Tensor or an "
+            f"UntypedStorage, got {type(source).__name__}"
+        )
+    if not isinstance(size, Sequence):
+        raise TypeError(f"set_(): size must be a tuple of ints, got {type(size).__name__}")
+    return ops.set__source_Storage_storage_offset(input, source, storage_offset, size, stride)
 
 
 def beyond(input: Tensor) -> int:

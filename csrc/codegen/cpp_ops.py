@@ -163,9 +163,18 @@ def _inplace_or_view(op: Operator) -> str | None:
     if op.written:
         bumps = "".join(f"\n  {a.name}.impl()->bump_version(current_call());" for a in op.written)
         head += "".join(f"\n  {a.name}.impl()->check_writable();" for a in op.written)
+        if op.bumps == "resized":
+            self = op.written[0].name
+            head += f"\n  const Dims sizes = {self}.sizes();"
+            bumps = f"\n  if (!({self}.sizes() == sizes)) {bumps.strip()}"
+        # However the kernel writes, with calls of its own, it is one write.
+        within = "const Without<Key::kADInplaceOrView> below;"
         if op.results:
-            return f"{head}\n  auto result = {call};{bumps}\n  return result;\n}}"
-        return f"{head}\n  {call};{bumps}\n}}"
+            return (
+                f"{head}\n  auto result = [&] {{\n    {within}\n    return {call};\n  }}();"
+                f"{bumps}\n  return result;\n}}"
+            )
+        return f"{head}\n  {{\n    {within}\n    {call};\n  }}{bumps}\n}}"
     return None
 
 

@@ -126,6 +126,7 @@ class Operator:
     line: int = 0  # of its entry in the yaml file
     # Gradient formulas: the arguments that one formula gives gradients of, and its text.
     gradient: dict[tuple[str, ...], str] = field(default_factory=dict)
+    bumps: str = ""  # "resized": a call that leaves the sizes as they are is no write
     no_gradient: bool = False  # its results depend on no input in a differentiable way
     constant: bool = False  # nor does what its in-place form has written
     decompose: str = ""  # a function that makes it of other operators, where gradients are wanted
@@ -311,7 +312,7 @@ _KEYS |= {
 }
 _KEYS |= {"numbers", "check", "promoting", "loop"}
 _KEYS |= {"gradient", "decompose", "node", "differentiable"}
-_KEYS |= {"overloads", "given"}
+_KEYS |= {"overloads", "given", "bumps"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -368,6 +369,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         constant=entry.get("gradient") == "constant",
         decompose=entry.get("decompose", ""),
         node=entry.get("node", ""),
+        bumps=entry.get("bumps", ""),
         differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
         made=results,
         overloads=tuple(entry.get("overloads", ())),
@@ -416,6 +418,8 @@ def _inplace(op: Operator) -> Operator:
     if op.constant:
         zeros = {(a.name,): "zero_gradient(grad)" for a in op.arguments}
         op = replace(op, no_gradient=False, gradient=zeros)
+    elif op.pointwise and op.pointwise.promotion != "logical":
+        op = replace(op, no_gradient=False)  # integers have no gradient to go on with: it is missing
     return replace(
         op,
         name=op.name + "_",

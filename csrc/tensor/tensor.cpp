@@ -37,23 +37,9 @@ Tensor fresh(Layout layout, int64_t elements, DType dtype, Device device) {
   return Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), dtype));
 }
 
-// Dense and without overlap in some order of the dimensions: a permutation of a contiguous tensor.
-bool is_dense(const Tensor& t) {
-  Dims order(static_cast<size_t>(t.ndim()));
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return t.size(b) < 2 ? false : t.size(a) < 2 ? true : t.stride(a) < t.stride(b);
-  });
-  int64_t expected = 1;
-  for (int64_t d : order) {
-    if (t.size(d) < 2) continue;
-    if (t.stride(d) != expected) return false;
-    expected *= t.size(d);
-  }
-  return true;
-}
-
 }  // namespace
+
+bool is_dense(const Tensor& t);
 
 DType default_dtype() { return g_default_dtype.load(std::memory_order_relaxed); }
 void set_default_dtype(DType dtype) {
@@ -104,8 +90,9 @@ Tensor empty_like(const Tensor& self, DType dtype) {
 }
 
 Tensor empty_like(const Tensor& self, DType dtype, Device device) {
-  if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
+  // Dense: the same strides, those of dimensions of size 1 included.
   if (is_dense(self)) return empty_strided(self.sizes(), self.strides(), dtype, device);
+  if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
   // Keep the order of the dimensions, close the gaps: strides sorted, then recomputed densely.
   Dims order(static_cast<size_t>(self.ndim()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
@@ -154,6 +141,22 @@ void record_write(const Tensor& self) {
   events::capture_values({self.storage()->id(),
                           static_cast<const std::byte*>(self.storage()->data()), span.lo, span.hi,
                           static_cast<int>(self.dtype())});
+}
+
+bool is_dense(const Tensor& t) {
+  if (t.is_contiguous() && t.numel() > 0) return true;
+  Dims order(static_cast<size_t>(t.ndim()));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return t.size(b) < 2 ? false : t.size(a) < 2 ? true : t.stride(a) < t.stride(b);
+  });
+  int64_t expected = 1;
+  for (int64_t d : order) {
+    if (t.size(d) < 2) continue;
+    if (t.stride(d) != expected) return false;
+    expected *= t.size(d);
+  }
+  return true;
 }
 
 bool has_internal_overlap(const Tensor& self) {

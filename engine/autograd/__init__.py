@@ -187,7 +187,10 @@ def grad(
         flags |= KEEP
     made = _run(roots, _gradients(roots, grad_outputs), targets, flags)
     if materialize_grads:
-        return tuple(_zeros(t) if g is None else g for g, t in zip(made, targets, strict=True))
+        return tuple(
+            _zeros(t).requires_grad_(create_graph) if g is None else g
+            for g, t in zip(made, targets, strict=True)
+        )
     return tuple(made)
 
 

@@ -96,7 +96,10 @@ void define_gradients() {
            return t;
          }>);
   define("prim::data(Tensor(a) a) -> Tensor(a)",
-         boxed<[](const Tensor& t) { return ops::detach(t); }>);
+         boxed<[](const Tensor& t) {
+           // Writes to it are not counted in t's versions.
+           return alias(t, t.impl()->layout(), t.dtype(), make_ref<OwnCounter>());
+         }>);
   // Another one after each backward().
   define("prim::grad(Tensor a) -> Tensor(*)", boxed<[](const Tensor& t) {
            const auto* meta = autograd::maybe_meta(t.impl());

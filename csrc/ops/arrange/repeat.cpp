@@ -184,6 +184,7 @@ Tensor rot90(KeySet, const Tensor& self, int64_t k, const Dims& dims) {
         "expected rotation dims to be different, but got dim0 = ", dims[0],
         " and dim1 = ", dims[1]);
   for (int64_t d : dims) check(d < total && d >= -total, "Rotation dim out of range, dim = ", d);
+  const Without<Key::kADInplaceOrView> below;  // the result is new: what it is seen through does not matter
   switch ((k % 4 + 4) % 4) {
     case 1: return ops::transpose(ops::flip(self, Dims{dims[1]}), dims[0], dims[1]);
     case 2: return ops::flip(self, dims);

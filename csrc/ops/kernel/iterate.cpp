@@ -87,12 +87,14 @@ void Iteration::collapse() {
 }
 
 Dims dense_strides(IntSpan sizes, const Dims& order) {
+  // Row-major is said in the usual strides; another order counts a size of 0 as it is, as PyTorch's.
+  if (std::is_sorted(order.begin(), order.end())) return contiguous_strides(sizes);
   Dims strides(sizes.size());
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {
     const auto d = static_cast<size_t>(order[i]);
     strides[d] = step;
-    step *= sizes[d] > 1 ? sizes[d] : 1;
+    step *= sizes[d];
   }
   return strides;
 }

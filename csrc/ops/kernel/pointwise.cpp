@@ -11,6 +11,9 @@
 #include "ops/kernel/promotion.h"
 
 namespace uh {
+
+bool is_dense(const Tensor& self);
+
 namespace {
 
 // One number in the compute dtype, where a loop can read it with stride 0.
@@ -143,10 +146,39 @@ void tell_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n)
   record_plan(plan);
 }
 
+// Whether dimensions of size 1 have the strides, too, that a new tensor of these sizes gets.
+bool is_row_major(const Layout& layout) {
+  int64_t step = 1;
+  for (size_t i = layout.sizes.size(); i-- > 0;) {
+    if (layout.strides[i] != step) return false;
+    step *= layout.sizes[i] > 1 ? layout.sizes[i] : 1;
+  }
+  return true;
+}
+
+// Operands of one shape and all contiguous, or all dense with the same strides, decide the result's
+// strides at once, as with PyTorch: those of one that is contiguous are row-major whatever the
+// strides of its dimensions of size 1 are. A number is an operand of another shape.
+std::optional<Dims> common_strides(std::span<const Input> inputs, const Dims& shape) {
+  bool contiguous = true;
+  const Tensor& first = inputs[0].tensor;
+  for (const Input& input : inputs) {
+    if (input.is_number() || !(input.tensor.sizes() == shape)) return std::nullopt;
+    contiguous = contiguous && input.tensor.is_contiguous();
+  }
+  if (contiguous) return contiguous_strides(shape);
+  for (const Input& input : inputs) {
+    if (!is_dense(input.tensor) || !(input.tensor.strides() == first.strides()))
+      return std::nullopt;
+  }
+  return first.strides();
+}
+
 bool all_flat(std::span<const Input> inputs, IntSpan shape) {
   for (const Input& input : inputs) {
     if (input.is_number()) continue;
-    if (!input.tensor.is_contiguous() || input.tensor.sizes().size() != shape.size() ||
+    if (!input.tensor.is_contiguous() || !is_row_major(input.tensor.impl()->layout()) ||
+        input.tensor.numel() == 0 || input.tensor.sizes().size() != shape.size() ||
         !std::equal(shape.begin(), shape.end(), input.tensor.sizes().begin())) {
       return false;
     }
@@ -178,6 +210,8 @@ void prepare(const PointwiseOp& op, std::span<const Input> inputs, DType dtype,
 Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device) {
   if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
+  if (const std::optional<Dims> strides = common_strides(inputs, shape))
+    return empty_strided(shape, *strides, dtype, device);
   Iteration space(shape);
   for (const Input& input : inputs) {
     if (!input.is_number()) space.add(input.tensor);
@@ -274,6 +308,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, c
   constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
   if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
       first.ndim() == 0 || first.numel() == 0 || dtype == DType::kBool ||
+      !is_row_major(first.layout()) ||
       (op.promotion == Promotion::kFloat && !is_inexact(dtype))) {
     return false;
   }
@@ -282,7 +317,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, c
       if (!fits(input.number, dtype)) return false;
     } else if (const TensorImpl& t = *input.tensor.impl();
                t.dtype() != dtype || !t.is_contiguous() || !(t.sizes() == first.sizes()) ||
-               t.device() != Device::kCPU) {
+               !(t.strides() == first.strides()) || t.device() != Device::kCPU) {
       return false;
     }
   }

@@ -78,7 +78,7 @@ Tensor cov(KeySet, const Tensor& self, int64_t correction, const Tensor& fweight
   }
   const Tensor product = ops::mm(from_mean, other);
   const Tensor out = ops::div(product, norm);
-  return rows.size(0) == 1 ? ops::reshape(out, {}) : out;
+  return ops::squeeze(out, std::nullopt);
 }
 
 Tensor corrcoef(KeySet, const Tensor& self) {

@@ -370,4 +370,28 @@ void set_(KeySet, const Tensor& self, const Tensor& source) {
   self.impl()->set_storage(source.impl()->storage_ref(), source.impl()->layout());
 }
 
+void set_part(KeySet, const Tensor& self, const Tensor& source, int64_t offset, const Dims& size,
+              const Dims& stride) {
+  check(offset >= 0, "set_: Tensor: invalid storage offset ", offset);
+  check(stride.empty() || stride.size() == size.size(), "set_: unequal size length (", size.size(),
+        ") and stride length (", stride.size(), ")");
+  const Dims strides = stride.empty() ? contiguous_strides(size) : stride;
+  int64_t last = offset;
+  for (size_t d = 0; d < size.size(); ++d) {
+    check(strides[d] >= 0, "set_: Tensor: invalid negative stride ", strides[d]);
+    int64_t reach = 0;
+    check(!__builtin_mul_overflow(size[d] - 1, strides[d], &reach) &&
+              !__builtin_add_overflow(last, reach, &last),
+          "set_: Storage size calculation overflowed with sizes=", size, " and strides=", strides);
+  }
+  const int64_t width = itemsize(self.dtype());
+  int64_t bytes = 0;
+  check(last < INT64_MAX && !__builtin_mul_overflow(last + 1, width, &bytes),
+        "set_: Storage size calculation overflowed with sizes=", size, " and strides=", strides);
+  Storage& storage = *source.storage();
+  if (checked_numel(size, "set_") > 0 && bytes > static_cast<int64_t>(storage.nbytes()))
+    storage.resize(static_cast<size_t>(bytes));
+  self.impl()->set_storage(source.impl()->storage_ref(), Layout{size, strides, offset});
+}
+
 }  // namespace uh::kernels

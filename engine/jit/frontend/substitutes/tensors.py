@@ -20,7 +20,7 @@ def _broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
     shape = tensors[0].size()
     for one in tensors[1:]:
         shape = broadcast_shapes(shape, one.size())
-    return [ops.expand(one, shape) for one in tensors]
+    return [one if one.size() == shape else ops.expand(one, shape) for one in tensors]
 
 
 def _meshgrid(tensors: list[Tensor], indexing: str | None = None) -> list[Tensor]:
@@ -98,6 +98,8 @@ def _is_cpu(self: Tensor) -> bool:
 
 
 def _transposed_matrix(self: Tensor) -> Tensor:
+    if self.dim() == 0:
+        return self
     if self.dim() < 2:
         raise RuntimeError(f"mT: needs at least 2 dimensions, got {self.dim()}")
     return ops.transpose(self, -2, -1)

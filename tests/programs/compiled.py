@@ -1,0 +1,154 @@
+"""A program as a function, compiled and not: the same results, writes, memory, gradients and errors.
+
+Statements that assign `x...` are its inputs; the others are its body, which returns everything that it names.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import engine
+from tests.programs.grammar import Session
+from tests.programs.outcome import Difference, Facts, different_fact, facts_of_all, tolerance_of
+
+Check = Callable[[str], Difference | None]
+CALLS = 4  # the last ones are specialised
+NUMBERS = itertools.count()
+NEAR = 1e-4
+
+
+def source_of(text: str) -> tuple[list[str], list[str], str]:
+    """The names of the inputs, those of the results, and the function."""
+    body, names, results = [], [], []
+    for node in ast.parse(text).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        name = target.id if isinstance(target, ast.Name) else ""
+        if name.startswith("x") and name not in names and not body:
+            names.append(name)
+            continue
+        body.append(ast.unparse(node))
+        if name and name not in results and name not in names:
+            results.append(name)
+    lines = [line for statement in body for line in statement.split("\n")]
+    result = ", ".join([*names, *results])
+    head = f"def f({', '.join(names)}):"
+    return (
+        names,
+        results,
+        "\n".join([head, *("    " + line for line in lines), f"    return ({result},)"]) + "\n",
+    )
+
+
+def function_of(lib: Any, source: str) -> Any:
+    """The function, in a module of its own whose source compilers find."""
+    file = f"<program {next(NUMBERS)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    module = types.ModuleType("program")
+    module.__dict__["lib"] = lib
+    exec(compile(source, file, "exec"), module.__dict__)
+    return module.__dict__["f"]
+
+
+def inputs_of(lib: Any, text: str, names: list[str]) -> list[Any]:
+    session = Session(lib)
+    for node in ast.parse(text).body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id in names
+        ):
+            error = session.run(ast.unparse(node))
+            if error is not None:
+                raise error
+    return [session.names[name] for name in names]
+
+
+def outcome(
+    lib: Any, fn: Callable[..., Any], inputs: list[Any]
+) -> tuple[str | None, str, dict[str, Facts]]:
+    """The class of the error and its text, and facts of inputs and results, with gradients."""
+    mode = lib.is_grad_enabled()
+    leaves = [x for x in inputs if x.requires_grad and x.is_leaf]
+    try:
+        results = [*inputs, *fn(*inputs)]
+    except Exception as error:
+        return type(error).__name__, str(error), {}
+    finally:
+        lib.set_grad_enabled(mode)
+    parts = [x.abs().sum() for x in results if x.requires_grad]
+    if leaves and parts:
+        try:
+            total = parts[0]
+            for part in parts[1:]:
+                total = total + part.to(total.dtype)
+            gradients = lib.autograd.grad(total, leaves, allow_unused=True)
+            results += [x for x in gradients if x is not None]
+        except Exception as error:
+            return "gradients: " + type(error).__name__, str(error), {}
+    facts = facts_of_all(lib, {f"{i:03}": x for i, x in enumerate(results)})
+    for number, (fact, x) in enumerate(zip(facts.values(), results, strict=True)):
+        fact.update(grad_fn=None, _base=None, nbytes=0, grad=None, retains_grad=False)
+        if number >= len(inputs) and not any(x is y for y in inputs):
+            fact.update(_version=0, is_leaf=False)
+        if not x.numel():
+            fact.update(storage=0)
+    return None, "", facts
+
+
+def compare(label: str, ours: Any, expected: Any, source: str) -> Difference | None:
+    if ours[0] != expected[0]:
+        fact = (
+            "raises"
+            if expected[0] is None
+            else "does not raise"
+            if ours[0] is None
+            else "error class"
+        )
+        detail = f"{label}: {ours[0]} ({ours[1]}), not {expected[0]} ({expected[1]})"
+        return Difference(fact, source, detail)
+    tolerance = max(NEAR, tolerance_of(expected[2]))
+    for name, facts in ours[2].items():
+        fact = different_fact(facts, expected[2][name], tolerance)
+        if fact:
+            return Difference(
+                fact, source, f"{label}, part {name}: {facts[fact]}, not {expected[2][name][fact]}"
+            )
+    return None
+
+
+def scripted(text: str) -> Difference | None:
+    return _compiled(text, lambda f, inputs: engine.jit.script(f), CALLS)
+
+
+def traced(text: str) -> Difference | None:
+    return _compiled(
+        text, lambda f, inputs: engine.jit.trace(f, tuple(inputs), check_trace=False), CALLS
+    )
+
+
+def _compiled(
+    text: str, compiler: Callable[[Any, list[Any]], Any], calls: int
+) -> Difference | None:
+    names, _, source = source_of(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        f = function_of(engine, source)
+        expected = outcome(engine, f, inputs_of(engine, text, names))
+        try:
+            program = compiler(f, inputs_of(engine, text, names))
+        except Exception as error:
+            if expected[0] is not None:
+                return None
+            return Difference("does not compile", source, f"{type(error).__name__} {error}")
+        for call in range(calls):
+            ours = outcome(engine, program, inputs_of(engine, text, names))
+            result = compare(f"call {call + 1}", ours, expected, source)
+            if result is not None:
+                return result
+    return None

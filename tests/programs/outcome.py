@@ -1,0 +1,204 @@
+"""What a program did, statement by statement, as facts that can be compared."""
+
+from __future__ import annotations
+
+import ast
+import cmath
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.programs.grammar import Session
+
+# How far apart results may be, by what they were computed in: sums are taken in another order.
+TOLERANCES = {"float32": 2e-5, "complex64": 2e-5, "float16": 8e-3, "bfloat16": 6e-2}
+FACTS = (
+    "shape", "stride", "storage_offset", "dtype", "requires_grad", "is_leaf", "grad_fn", "_version", "_base",
+    "storage", "nbytes", "retains_grad", "is_conj", "values", "grad",
+)  # fmt: skip
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement, the class of its error, and every tensor that there is after it."""
+
+    statement: str
+    error: str | None
+    message: str
+    tensors: dict[str, Facts]
+    seen: Any
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first fact that is not the same, and the statement after which it was not."""
+
+    fact: str
+    statement: str
+    detail: str
+
+    @property
+    def signature(self) -> str:
+        """The class of the difference: the fact, and what the statement calls."""
+        node: ast.AST = ast.parse(self.statement).body[0]
+        if isinstance(node, ast.Assign):
+            if isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
+                return f"{self.fact}: {_name_of(node.targets[0])}="
+            node = node.value
+        elif isinstance(node, ast.Expr):
+            node = node.value
+        return f"{self.fact}: {_name_of(node)}"
+
+
+def _name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        names = [node.func.attr, *(f"{one.arg}=" for one in node.keywords if one.arg)]
+        return " ".join(names)
+    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.UnaryOp)):
+        return f"{type(node).__name__} {type(node.op).__name__}"
+    return node.attr if isinstance(node, ast.Attribute) else type(node).__name__
+
+
+def statements(text: str) -> list[str]:
+    return [ast.unparse(node) for node in ast.parse(text).body]
+
+
+def run(lib: Any, text: str) -> list[Step]:
+    """Every step of a program."""
+    session = Session(lib)
+    steps = []
+    for statement in statements(text):
+        error = session.run(statement)
+        steps.append(
+            Step(
+                statement,
+                None if error is None else type(error).__name__,
+                "" if error is None else str(error),
+                facts_of_all(lib, session.tensors()),
+                plain(session.names["seen"]),
+            )
+        )
+    return steps
+
+
+def facts_of_all(lib: Any, tensors: dict[str, Any]) -> dict[str, Facts]:
+    storages: dict[int, int] = {}
+    result = {name: facts(lib, x, storages, tensors) for name, x in tensors.items()}
+    for name, x in tensors.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of results it is no gradient, but may be set
+            grad = x.grad
+        if grad is not None:
+            shared = next((other for other, y in tensors.items() if y is grad), "")
+            result[name]["grad"] = (shared, facts(lib, grad, storages, {}))
+            # How often a gradient was written to while it was computed is nobody's concern.
+            result[name]["grad"][1]["_version"] = 0
+            if shared:
+                result[shared]["_version"] = 0
+    return result
+
+
+def facts(lib: Any, x: Any, storages: dict[int, int], tensors: dict[str, Any]) -> Facts:
+    """What can be asked of a tensor; an error is its class."""
+    storage = x.untyped_storage()
+    nbytes = storage.nbytes()
+    address = storage.data_ptr() if nbytes else -1 - len(storages)
+    base = x._base
+    return {
+        "shape": tuple(x.shape),
+        "stride": x.stride(),
+        "storage_offset": x.storage_offset(),
+        "dtype": str(x.dtype).split(".")[-1],
+        "requires_grad": answer(lambda: x.requires_grad),
+        "is_leaf": answer(lambda: x.is_leaf),
+        "grad_fn": answer(lambda: x.grad_fn and x.grad_fn.name().removeprefix("torch::autograd::")),
+        "_version": x._version,
+        "_base": None
+        if base is None
+        else [name for name, y in tensors.items() if y is base] or "a tensor",
+        "storage": storages.setdefault(address, len(storages)),
+        "nbytes": nbytes,
+        "retains_grad": x.retains_grad,
+        "is_conj": x.is_conj(),
+        "values": x.detach().reshape(-1).tolist() if fits(x, nbytes) else "outside of its storage",
+        "grad": None,
+    }
+
+
+def answer(question: Callable[[], Any]) -> Any:
+    """The answer, or the class of the error: some views may not be asked for their history."""
+    try:
+        return question()
+    except RuntimeError as error:
+        return type(error).__name__
+
+
+def fits(x: Any, nbytes: int) -> bool:
+    if not x.numel():
+        return True
+    end = sum((n - 1) * by for n, by in zip(x.shape, x.stride(), strict=True))
+    return bool((x.storage_offset() + end + 1) * x.element_size() <= nbytes)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return (
+        value
+        if isinstance(value, (int, float, complex, str, bool, type(None)))
+        else str(type(value).__name__)
+    )
+
+
+def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
+    """The first thing in which two runs of a program differ."""
+    for step, other in zip(steps, expected, strict=True):
+        if (step.error is None) != (other.error is None):
+            messages = [text.partition("\n")[0] for text in (step.message, other.message)]
+            detail = f"{step.error} ({messages[0]}), not {other.error} ({messages[1]})"
+            return Difference("raises" if step.error else "does not raise", step.statement, detail)
+        if step.error != other.error:
+            detail = f"{step.error} ({step.message}), not {other.error} ({other.message})"
+            return Difference("error class", step.statement, detail)
+        if step.tensors.keys() != other.tensors.keys():
+            return Difference("names", step.statement, f"{[*step.tensors]}, not {[*other.tensors]}")
+        tolerance = tolerance_of(step.tensors)
+        for name, ours in step.tensors.items():
+            fact = different_fact(ours, other.tensors[name], tolerance)
+            if fact:
+                detail = f"{name}: {ours[fact]}, not {other.tensors[name][fact]}"
+                return Difference(fact, step.statement, detail)
+        if not near(step.seen, other.seen, tolerance):
+            return Difference("seen", step.statement, f"{step.seen[-1:]}, not {other.seen[-1:]}")
+    return None
+
+
+def tolerance_of(tensors: dict[str, Facts]) -> float:
+    """Of the least precise dtype: values move from one tensor to others."""
+    return max([1e-9, *(TOLERANCES.get(one["dtype"], 1e-9) for one in tensors.values())])
+
+
+def different_fact(ours: Facts, theirs: Facts, tolerance: float) -> str | None:
+    for fact in FACTS:
+        a, b = ours[fact], theirs[fact]
+        if fact == "values":
+            if not near(a, b, tolerance):
+                return fact
+        elif fact == "grad" and a is not None and b is not None:
+            if a[0] != b[0] or different_fact(a[1], b[1], tolerance):
+                return fact
+        elif a != b:
+            return fact
+    return None
+
+
+def near(a: Any, b: Any, tolerance: float) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(near(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    if isinstance(a, (float, complex)) and isinstance(b, (float, complex)):
+        if a == b or (cmath.isnan(a) and cmath.isnan(b)):
+            return True
+        return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+    return type(a) is type(b) and bool(a == b)

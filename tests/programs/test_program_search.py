@@ -1,0 +1,115 @@
+"""A few programs of the search (search.py): the same wherever they run, and no tool that cannot find anything."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+import engine
+from tests.programs import compiled
+from tests.programs.grammar import program, programs
+from tests.programs.known import reason_for
+from tests.programs.outcome import Difference, difference, run, statements
+from tests.programs.search import beside_pytorch, script
+
+# What a program computes; the long run (search.py) looks at everything.
+COMPUTED = ("values", "dtype", "requires_grad", "does not compile")
+FEW = settings(
+    max_examples=25,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def computes_otherwise(result: Difference | None) -> bool:
+    return result is not None and result.fact in COMPUTED and reason_for(result) is None
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_values_are_pytorchs(first: int) -> None:
+    pytest.importorskip("torch")
+    for number in range(first, first + 20):
+        result = beside_pytorch(program(number))
+        assert not computes_otherwise(result), (number, result)
+
+
+@seed(11)
+@FEW
+@given(programs())
+def test_a_program_does_the_same_twice(text: str) -> None:
+    assert difference(run(engine, text), run(engine, text)) is None
+
+
+def test_a_seed_is_a_program() -> None:
+    assert program(3) == program(3)
+    assert program(3) != program(4)
+    assert program(3) != program(3, compiled=True)
+
+
+def test_a_program_is_a_script_that_runs_by_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["program.py", "engine"])
+    text = "x = lib.ones(2)\nx.add_(1)\nx.view(3)\n"
+    exec(compile(script(text), "program.py", "exec"), {})
+    shown = capsys.readouterr()
+    assert shown.out == "tensor([2., 2.]) 1 False\n[]\n"
+    assert "view size" in shown.err or "shape '[3]' is invalid" in shown.err
+
+
+def test_every_fact_is_compared() -> None:
+    before = "x = lib.ones(2, 2)\n"
+    for statement, other, fact in (
+        ("x.add_(1)", "x.add_(2)", "values"),
+        ("x.add_(1)", "x.add_(1).mul_(1)", "_version"),
+        ("y = x.t()", "y = x[:]", "stride"),
+        ("y = x[0]", "y = x[1]", "storage_offset"),
+        ("y = x[:]", "y = x.clone()", "_base"),
+        ("x.requires_grad_()", "x", "requires_grad"),
+        ("y = x.detach()", "y = x.data", ""),
+        ("y = x.double()", "y = x.float()", "dtype"),
+        ("x.view(3)", "x.view(4)", "raises"),
+        ("x.view(3)", "x[5]", "error class"),
+        ("x.grad = x.clone()", "x.grad = None", "grad"),
+        ("seen.append(1)", "seen.append(2)", "seen"),
+    ):
+        result = difference(run(engine, before + statement), run(engine, before + other))
+        assert (result.fact if result else "") == fact, (statement, other)
+
+
+def test_statements_are_what_python_reads() -> None:
+    text = "x = lib.ones(2)\nwith lib.no_grad():\n    x.add_(1)\n    x.mul_(2)\nx.neg_()\n"
+    assert [one.split("\n")[0] for one in statements(text)] == [
+        "x = lib.ones(2)",
+        "with lib.no_grad():",
+        "x.neg_()",
+    ]
+
+
+def test_a_wrong_compiler_is_noticed() -> None:
+    text = "x0 = lib.ones(2)\nv1 = x0 + 1\n"
+    assert compiled.scripted(text) is None
+    names, results, source = compiled.source_of(text)
+    assert (names, results) == (["x0"], ["v1"])
+    right = compiled.function_of(engine, source)
+    wrong = compiled.function_of(engine, source.replace("+ 1", "+ 2"))
+    inputs = compiled.inputs_of(engine, text, names)
+    expected, other = (compiled.outcome(engine, f, inputs) for f in (right, wrong))
+    result = compiled.compare("call 1", other, expected, source)
+    assert result is not None
+    assert result.fact == "values"
+
+
+def test_hypothesis_and_a_seed_draw_from_one_grammar() -> None:
+    texts = {program(number) for number in range(40)}
+    assert len(texts) == 40
+    assert any("no_grad" in text for text in texts)
+
+
+@pytest.mark.parametrize("check", [compiled.scripted, compiled.traced])
+def test_compiled_programs_compute_what_python_computes(check: compiled.Check) -> None:
+    for number in range(30):
+        result = check(program(number, compiled=True))
+        assert result is None or result.fact not in ("values", "dtype"), (number, result)
