@@ -419,7 +419,7 @@ def _inplace(op: Operator) -> Operator:
         zeros = {(a.name,): "zero_gradient(grad)" for a in op.arguments}
         op = replace(op, no_gradient=False, gradient=zeros)
     elif op.pointwise and op.pointwise.promotion != "logical":
-        op = replace(op, no_gradient=False)  # integers have no gradient to go on with: it is missing
+        op = replace(op, no_gradient=False)  # integers have no gradient to go on with
     return replace(
         op,
         name=op.name + "_",
