@@ -26,6 +26,7 @@ operator (`op_db`): a sample passes when every form of the operator (function, m
 `out=`) gives PyTorch's values, dtypes, shapes, strides, views and exceptions. *Errors* are published bad inputs: the
 same exception class must come. *Gradients* are those of all inputs, and second derivatives, in float32, float64 and
 complex128. Samples that need a layout or dtype the engine does not have are left out and counted as skipped.
+An empty cell has no samples in PyTorch, or is not in the reports.
 """
 Rows = dict[str, dict[str, dict[str, Any]]]
 
@@ -61,7 +62,8 @@ def _summary(operators: Rows, listed: set[str]) -> str:
     lines = []
     for title, inside in (("the list", True), ("others", False)):
         own = [o for name, o in operators.items() if (name in listed) is inside]
-        whole = sum(all(r["passed"] == r["samples"] for r in o.values()) for o in own)
+        measured = [o for o in own if o]
+        whole = sum(all(r["passed"] == r["samples"] for r in o.values()) for o in measured)
         counts = {"samples": [0, 0], "error inputs": [0, 0], "gradients": [0, 0]}
         for kind, report in ((kind, r) for o in own for kind, r in o.items()):
             what = "gradients" if kind.startswith("gradients") else "samples"
@@ -69,15 +71,18 @@ def _summary(operators: Rows, listed: set[str]) -> str:
             pair[0] += report["passed"]
             pair[1] += report["samples"]
         found = ", ".join(f"{a} of {b} {what}" for what, (a, b) in counts.items())
-        lines.append(f"- {title}: {whole} of {len(own)} operators whole, {found}")
+        lines.append(f"- {title}: {whole} of {len(measured)} operators whole, {found}")
+        if rest := len(own) - len(measured):
+            lines.append(f"- {title}: {rest} not in these reports")
     gone = len(catalog.database()) - len(operators)
     lines.append(f"- missing, each with its reason below: {gone} of {len(catalog.database())}")
     slowest = max(
         (r for o in operators.values() for r in o.values()), key=lambda r: r.get("slowest", 0)
     )
-    lines.append(
-        f"- the slowest call: {slowest.get('slowest', 0):.1f} s of CPU (`{slowest['operator']}`, {slowest['dtype']})"
-    )
+    if seconds := slowest.get("slowest", 0):
+        lines.append(
+            f"- the slowest call: {seconds:.1f} s of CPU (`{slowest['operator']}`, {slowest['dtype']})"
+        )
     return "\n".join(lines) + "\n"
 
 

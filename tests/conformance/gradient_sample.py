@@ -13,7 +13,8 @@ from tables import CHANCES, RANDOM
 
 import engine
 
-SCALE = 1e-10  # an error this small beside the largest element is rounding
+# An error this small beside the largest element is rounding.
+SCALE = {torch.float32: 1e-6, torch.float64: 1e-10, torch.complex128: 1e-10}
 
 
 class GradientSample:
@@ -173,7 +174,9 @@ class GradientSample:
             return None
         found = value_difference(a, b)
         finite = bool(found) and bool(a.isfinite().all()) and bool(b.isfinite().all())
-        if finite and float((a - b).abs().max()) <= SCALE * float(a.abs().max()):
+        if finite and float((a - b).abs().max()) <= SCALE.get(a.dtype, 1e-10) * float(
+            a.abs().max()
+        ):
             return None
         return found
 
