@@ -161,7 +161,8 @@ def reason(path: str, found: str, call: str = "") -> str | None:
 
 # Exceptions of PyTorch's own Python functions that look like errors from inside.
 INTERNAL_IN_PYTORCH = (
-    (r"nn\.functional\..*", "AttributeError|TypeError"),
+    (r"nn\.functional\..*", "AttributeError|TypeError|IndexError"),
+    (r"(Tensor\.)?(svd_lowrank|pca_lowrank|lu)", "AttributeError|TypeError|IndexError|ValueError"),
     (r"nn\.functional\.embedding", "AssertionError"),
     (r"nn\.functional\.multi_head_attention_forward", "AssertionError"),
 )

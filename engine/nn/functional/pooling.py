@@ -199,6 +199,9 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def _lp_pool(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None, ceil: bool, dims: int
 ) -> Tensor:
+    sizes = _listed(kernel_size, dims)
+    if dims > 1 and len(sizes) != dims:
+        raise ValueError(f"lp_pool{dims}d: kernel_size must have {dims} sizes, got {kernel_size}")
     largest = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
     mean = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1]
     if norm_type == float("inf"):
@@ -206,7 +209,7 @@ def _lp_pool(
     if norm_type == -float("inf"):
         return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil)
     count = 1
-    for size in _listed(kernel_size, dims):
+    for size in sizes:
         count *= size
     powers = mean(input.pow(norm_type), kernel_size, stride, 0, ceil)
     return (powers.sign() * powers.abs().relu()).mul(count).pow(1.0 / norm_type)
