@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine._native import ffi, lib
+from engine._native.errors import raise_last
 from engine.dtypes import bfloat16, bool_, get_default_dtype, int64
 
 if TYPE_CHECKING:
@@ -184,6 +185,8 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 def _edges(tensor: Tensor) -> Nested:
     """The first and last elements along each dimension, read from memory through the strides."""
     handle, itemsize = tensor._h, tensor.dtype.itemsize
+    if lib.uh_check_within_storage(handle) != 0:
+        raise_last()
     memory = ffi.buffer(
         ffi.cast("char *", lib.uh_storage_data_ptr(handle)), lib.uh_storage_nbytes(handle)
     )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engine.tensor import Tensor
 
 _CPU = 1
+_FAILED_TO_HOLD = -2  # of uh_dlpack_give: the engine's error says why
 # (type code, bits) of the DLPack ABI.
 _TYPES: dict[tuple[int, int], dtype] = {
     (0, 8): int8,
@@ -65,7 +66,10 @@ def to_capsule(
     code, bits = _CODES[tensor.dtype]
     made: list[Any] = []
     versioned = max_version is not None and tuple(max_version) >= (1, 0)
-    if lib.uh_dlpack_give(shared._h, next(_holders), code, bits, versioned, id(made)) != 0:
+    failed = lib.uh_dlpack_give(shared._h, next(_holders), code, bits, versioned, id(made))
+    if failed == _FAILED_TO_HOLD:
+        raise_last()
+    if failed:
         raise MemoryError("__dlpack__: no memory for the capsule")
     return made[0]
 

@@ -98,9 +98,22 @@ def _is_whole(self: Tensor, index: Any) -> bool:
 
 def _write(view: Tensor, value: Tensor | complex) -> None:
     if not isinstance(value, Tensor):
+        if not view.is_contiguous():
+            _check_no_overlap(view)
         ops.fill__Scalar(view, value)
         return
     view.copy_(_without_leading_ones(value, value.dim() - view.dim()))
+
+
+def _check_no_overlap(view: Tensor) -> None:
+    """Raises where an assignment would write an element twice: `fill_` may, it says the same each time."""
+    sizes, strides = tuple(view.shape), view.stride()
+    if any(step == 0 and size > 1 for size, step in zip(sizes, strides, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single "
+            f"memory location (sizes {sizes}, strides {strides}). Please clone() the tensor before "
+            "performing the operation."
+        )
 
 
 def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:

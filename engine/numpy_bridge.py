@@ -124,6 +124,10 @@ class SharedMemory:
     __slots__ = ("__array_interface__", "_holder", "_storage")
 
     def __init__(self, tensor: Tensor) -> None:
+        self._holder = next(_holders)
+        self._storage = lib.uh_storage_hold(tensor._h, _HOLDER_NUMPY, self._holder)
+        if not self._storage:
+            raise_last()
         itemsize = tensor.dtype.itemsize
         self.__array_interface__ = {
             "version": 3,
@@ -132,11 +136,10 @@ class SharedMemory:
             "data": (tensor.data_ptr(), False),
             "strides": tuple(step * itemsize for step in tensor.stride()),
         }
-        self._holder = next(_holders)
-        self._storage = lib.uh_storage_hold(tensor._h, _HOLDER_NUMPY, self._holder)
 
     def __del__(self, _drop: Any = lib.uh_storage_drop) -> None:
-        _drop(self._storage, _HOLDER_NUMPY, self._holder)
+        if self._storage:
+            _drop(self._storage, _HOLDER_NUMPY, self._holder)
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
@@ -147,7 +150,8 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
         raise TypeError("numpy: can't convert a meta tensor to numpy: it has no data")
     if not tensor.dtype.typestr:
         raise TypeError(f"numpy: NumPy has no dtype for {tensor.dtype}; use x.float().numpy()")
-    if tensor.numel() == 0:  # no memory to share
+    if tensor.numel() == 0:  # no memory to share; not resizable from here on all the same
+        SharedMemory(tensor)
         return np.empty(tuple(tensor.shape), tensor.dtype.typestr)
     return np.asarray(SharedMemory(tensor))
 

@@ -25,6 +25,7 @@ from engine._native.errors import last_error, raise_last
 from engine._native.interrupt import listen
 from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
 from engine.saved_tree import Reader, Writer
+from engine.storage import readable_address
 
 __all__ = ["load", "save"]
 
@@ -72,7 +73,7 @@ def _serialized(tensors: dict[str, Any], metadata: dict[str, str]) -> bytes:
         name: TensorSpec(
             dtype=tensor.dtype.name,
             shape=list(tensor.shape),
-            data_ptr=tensor.data_ptr(),
+            data_ptr=readable_address(tensor),
             data_len=tensor.nbytes,
         )
         for name, tensor in tensors.items()

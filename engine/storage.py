@@ -90,7 +90,8 @@ class UntypedStorage:
         """Grows or shrinks to `nbytes`, keeping the bytes that both sizes have.
 
         Tensors keep their shapes; one that reaches beyond the end must not be used until the
-        storage has grown again. Raises RuntimeError for memory of somebody else (a NumPy array).
+        storage has grown again: reading it raises. Raises RuntimeError for memory that another library
+        owns, or that was exported to one (`numpy()`, DLPack).
         """
         if lib.uh_storage_resize(self._tensor._h, nbytes) != 0:
             raise_last()
@@ -117,6 +118,13 @@ class UntypedStorage:
 
 
 UntypedStorage.__module__ = "engine"
+
+
+def readable_address(tensor: Tensor) -> int:
+    """The address of the first element; RuntimeError where the Storage has lost some of the elements."""
+    if lib.uh_check_within_storage(tensor._h) != 0:
+        raise_last()
+    return tensor.data_ptr()
 
 
 def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:

@@ -1,14 +1,13 @@
 #include "autograd/copy_slices.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "autograd/meta.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "generated/ops/view_backward.h"
+#include "tensor/dense.h"
 
 namespace uh::autograd {
 namespace {
@@ -39,21 +38,6 @@ Layout relative(const Layout& view, DType dtype, const Layout& base, DType base_
   return moved;
 }
 
-// Whether each element surely has a place of its own: every dimension steps over all inner ones.
-bool apart(const Layout& layout) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t d = 0; d < layout.sizes.size(); ++d) {
-    if (layout.sizes[d] != 1) dims.emplace_back(layout.strides[d], layout.sizes[d]);
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return false;
-    reach += stride * (size - 1);
-  }
-  return true;
-}
-
 // AsStridedBackward0: the gradient of a view, put into zeros of the base's shape.
 class ViewNode final : public Node {
  public:
@@ -68,7 +52,7 @@ class ViewNode final : public Node {
     Gradients result(1);
     const Tensor& gradient = gradients[0];
     if (!gradient || !needs(0)) return result;
-    result[0] = apart(view_) ? placed(gradient) : summed(gradient);
+    result[0] = is_non_overlapping(view_) ? placed(gradient) : summed(gradient);
     return result;
   }
 

@@ -32,6 +32,21 @@ void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& s
     visitor.value(name, IValue(saved.number));
 }
 
+Tensor with_own_history(const Tensor& other, const Tensor& written) {
+  if (!other || &other.impl()->counter() != &written.impl()->counter()) return other;
+  const Ref<Node> node = grad_fn(other);
+  if (!node) return other;
+  const Tensor same = alias(other, other.impl()->layout());
+  meta(same).grad_fn = node;
+  meta(same).output = meta(other).output;
+  same.impl()->add_key(Key::kAutograd);
+  return same;
+}
+
+Operand with_own_history(const Operand& other, const Tensor& written) {
+  return other.is_number() ? other : Operand(with_own_history(other.tensor, written));
+}
+
 void copy_result(const Tensor& self, const Tensor& result, std::string_view op) {
   check(self.sizes() == result.sizes(), op, ": the result has sizes ", result.sizes(),
         ", which do not fit into those of self, ", self.sizes());

@@ -94,6 +94,11 @@ inline Tensor copy_of(const Tensor& t) {
 // An operand under a name of each_saved: its tensor or its number.
 void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& saved);
 
+// `other` as it was before `written` is: where they share a version counter, a tensor over the same
+// bytes that keeps the history which writing replaces. Note [Saved and written].
+Tensor with_own_history(const Tensor& other, const Tensor& written);
+Operand with_own_history(const Operand& other, const Tensor& written);
+
 // The end of an in-place form that is made of others: `result` into `self`, as `op` would.
 void copy_result(const Tensor& self, const Tensor& result, std::string_view op);
 

@@ -46,7 +46,7 @@ void set_pack(PackFn pack, bool active) {
 }
 bool pack_active() { return t_packing; }
 
-void SavedTensor::save(const Node& owner, const Tensor& input) {
+void SavedTensor::save(const Node& owner, const Tensor& input, const Tensor& written) {
   if (!input) return;
   check(!input.impl()->is_inference() || t_state.inference,
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
@@ -58,7 +58,12 @@ void SavedTensor::save(const Node& owner, const Tensor& input) {
     output_ = node_ ? meta(input).output : 0;
     requires_grad_ = requires_grad(input);
   }
-  keep(owner, input, input);
+  if (!written || &written.impl()->counter() != &input.impl()->counter())
+    return keep(owner, input, input);
+  rewritten_ = input.is_same(written) && !input.impl()->base() ? Rewritten::kItself
+               : input.impl()->base()                          ? Rewritten::kView
+                                                               : Rewritten::kBase;
+  keep(owner, alias(input, input.impl()->layout()), input);
 }
 
 void SavedTensor::save_output(const Node& owner, const Tensor& result) {
@@ -140,17 +145,25 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   return whole;
 }
 
+std::string SavedTensor::maker(Node& owner, uint32_t& output) const {
+  if (rewritten_ == Rewritten::kBase) return "CopySlices";
+  if (rewritten_ == Rewritten::kView) return "AsStrided";
+  if (rewritten_ == Rewritten::kItself) return short_name(owner);
+  const Ref<Node> node = is_output_ ? Ref<Node>::share(&owner) : grad_fn(tensor_);
+  if (!node) return "";
+  output = is_output_ ? output_ : meta(tensor_).output;
+  return short_name(*node);
+}
+
 void SavedTensor::stale(Node& owner, int64_t now) const {
   if (events::on()) {
     events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), tensor_.id(), now,
                  version_);
   }
   std::string what = type_text(tensor_);
-  const Ref<Node> maker = is_output_ ? Ref<Node>::share(&owner) : grad_fn(tensor_);
-  if (maker) {
-    const uint32_t output = is_output_ ? output_ : meta(tensor_).output;
-    what += message(", which is output ", output, " of ", short_name(*maker), ",");
-  }
+  uint32_t output = 0;
+  if (const std::string by = maker(owner, output); !by.empty())
+    what += message(", which is output ", output, " of ", by, ",");
   const std::string hint =
       anomaly_mode().enabled
           ? "Hint: the backtrace further above shows the operation that failed to compute its "
@@ -181,9 +194,9 @@ void SavedTensor::release(const Node& owner, int64_t slot) {
 }
 
 void save_all(const Node& owner, const std::vector<Tensor>& tensors,
-              std::vector<SavedTensor>& saved) {
+              std::vector<SavedTensor>& saved, const Tensor& written) {
   saved.resize(tensors.size());
-  for (size_t i = 0; i < tensors.size(); ++i) saved[i].save(owner, tensors[i]);
+  for (size_t i = 0; i < tensors.size(); ++i) saved[i].save(owner, tensors[i], written);
 }
 
 std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved, bool whole) {

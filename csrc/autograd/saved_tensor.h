@@ -3,6 +3,11 @@
 // Note [Saved outputs]: a Node that saves its own output would hold the tensor that holds the Node.
 // It keeps a second description of the same bytes instead, which knows no Node, and gives it the
 // Node again when it is taken out.
+//
+// Note [Saved and written]: so would a Node of an in-place form that saves an argument which shares
+// the written tensor's version counter (`a.mul_(a)`, or a view of the base that is written). That
+// argument is at another version as soon as the form has run, so it can only be asked for to raise:
+// a description that knows no Node and no base does.
 #pragma once
 
 #include "autograd/node.h"
@@ -23,8 +28,8 @@ bool pack_active();
 class SavedTensor {
  public:
   SavedTensor() = default;
-  // An input; an empty tensor is kept as such.
-  void save(const Node& owner, const Tensor& input);
+  // An input; an empty tensor is kept as such. `written`: what the owner's operator writes.
+  void save(const Node& owner, const Tensor& input, const Tensor& written = Tensor());
   // One of the owner's own results, its number `output`.
   void save_output(const Node& owner, const Tensor& result);
   // The tensor as it was; throws when it was written since, or let go of.
@@ -42,6 +47,8 @@ class SavedTensor {
  private:
   // `given`: what a pack hook sees of it.
   void keep(const Node& owner, const Tensor& tensor, const Tensor& given);
+  // The Node whose output the tensor is, for a message: "Mul"; empty for a leaf.
+  std::string maker(Node& owner, uint32_t& output) const;
   [[noreturn]] void stale(Node& owner, int64_t now) const;
 
   Tensor tensor_;
@@ -52,6 +59,8 @@ class SavedTensor {
   bool is_output_ = false;
   bool was_defined_ = false;
   bool requires_grad_ = false;
+  // What became of the argument's history when the operator wrote; see Note [Saved and written].
+  enum class Rewritten : int8_t { kNo, kItself, kBase, kView } rewritten_ = Rewritten::kNo;
 };
 
 // A pointwise operand: a tensor or a number.
@@ -59,8 +68,9 @@ struct SavedOperand {
   SavedTensor tensor;
   Scalar number;
 
-  void save(const Node& owner, const Operand& operand) {
-    operand.is_number() ? void(number = operand.number) : tensor.save(owner, operand.tensor);
+  void save(const Node& owner, const Operand& operand, const Tensor& written = Tensor()) {
+    operand.is_number() ? void(number = operand.number)
+                        : tensor.save(owner, operand.tensor, written);
   }
   Operand unpack(Node& owner) const {
     return tensor.was_defined() ? Operand(tensor.unpack(owner)) : Operand(number);
@@ -68,7 +78,7 @@ struct SavedOperand {
 };
 
 void save_all(const Node& owner, const std::vector<Tensor>& tensors,
-              std::vector<SavedTensor>& saved);
+              std::vector<SavedTensor>& saved, const Tensor& written = Tensor());
 std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved,
                                bool whole = false);
 

@@ -94,7 +94,9 @@ int64_t uh_size(uh_handle self, int64_t dim) {
 int uh_is_contiguous(uh_handle self) { return impl_of(self)->is_contiguous(); }
 uint64_t uh_data_ptr(uh_handle self) {
   const TensorImpl* impl = impl_of(self);
-  return impl->numel() && impl->storage()->data() ? reinterpret_cast<uint64_t>(impl->data()) : 0;
+  const auto start = reinterpret_cast<uint64_t>(impl->storage()->data());
+  const int64_t offset = impl->offset() * itemsize(impl->dtype());
+  return impl->numel() && start ? start + static_cast<uint64_t>(offset) : 0;
 }
 uint64_t uh_storage_data_ptr(uh_handle self) {
   return reinterpret_cast<uint64_t>(impl_of(self)->storage()->data());
@@ -180,10 +182,11 @@ uh_scalar uh_item(uh_handle self) {
   });
 }
 
-// NaN is what needs a second look: a real NaN, several elements, an integer dtype, no bytes at all.
+// NaN is what needs a second look: a real NaN, several elements, an integer dtype, no bytes at all,
+// bytes that the Storage may have lost.
 double uh_item_double(uh_handle self) {
   const TensorImpl* t = impl_of(self);
-  if (t->numel() == 1 && t->device() == Device::kCPU) {
+  if (t->numel() == 1 && t->device() == Device::kCPU && !t->storage()->has_shrunk()) {
     if (t->dtype() == DType::kFloat32)
       return static_cast<double>(*reinterpret_cast<const float*>(t->data()));
     if (t->dtype() == DType::kFloat64) return *reinterpret_cast<const double*>(t->data());
@@ -253,11 +256,21 @@ uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n) 
 }
 
 uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder) {
-  Storage* storage = impl_of(tensor)->storage();
-  storage->retain();
-  storage->held_by(static_cast<events::Holder>(holder_kind), holder);
-  shared_bytes::watch(storage);
-  return reinterpret_cast<uh_handle>(storage);
+  return guard(uh_handle{0}, [&] {
+    impl_of(tensor)->check_within_storage();
+    Storage* storage = impl_of(tensor)->storage();
+    storage->pin();
+    storage->retain();
+    storage->held_by(static_cast<events::Holder>(holder_kind), holder);
+    shared_bytes::watch(storage);
+    return reinterpret_cast<uh_handle>(storage);
+  });
+}
+int uh_check_within_storage(uh_handle tensor) {
+  return guard(-1, [&] {
+    impl_of(tensor)->check_within_storage();
+    return 0;
+  });
 }
 void uh_storage_drop(uh_handle handle, int holder_kind, int64_t holder) {
   auto* storage = reinterpret_cast<Storage*>(handle);

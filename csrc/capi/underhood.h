@@ -113,8 +113,10 @@ typedef struct {
 uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n);
 
 /* ---- the Storage as an object of its own: a reference on it, named by its holder kind */
-uh_handle uh_storage_hold(uh_handle tensor, int holder_kind,
-                          int64_t holder); /* returns a Storage */
+/* Returns a Storage, which is not resizable from then on: whoever holds it knows its address. */
+uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder);
+/* -1 where the tensor describes bytes that its Storage no longer has. */
+int uh_check_within_storage(uh_handle tensor);
 void uh_storage_drop(uh_handle storage, int holder_kind, int64_t holder);
 int uh_storage_resize(uh_handle tensor, int64_t nbytes);
 /* The same TensorImpl description with a version counter of its own (x.data). */

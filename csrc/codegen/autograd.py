@@ -235,13 +235,14 @@ def node_class(op: Operator) -> str:
 def _save(op: Operator, s: Saved, written: Argument | None) -> str:
     condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(s.users))
     source = s.name
+    beside = f", {written.name}" if written else ""
     if written and s.name == written.name:
-        source = "original"
+        source, beside = "original", ""
     match s.how:
         case "tensor" | "operand":
-            return f"  if ({condition}) node->{s.name}_.save(*node, {source});"
+            return f"  if ({condition}) node->{s.name}_.save(*node, {source}{beside});"
         case "tensors":
-            return f"  if ({condition}) save_all(*node, {source}, node->{s.name}_);"
+            return f"  if ({condition}) save_all(*node, {source}, node->{s.name}_{beside});"
         case "info":
             return f"  node->{s.name}_ = TensorInfo({s.name.removesuffix('_info')});"
         case "operand_info":
@@ -329,7 +330,11 @@ def composite_inplace_kernel(op: Operator) -> str:
     tensors = [a for a in op.arguments if holds_tensors(a)]
     needed = " || ".join(f"requires_grad({a.name})" for a in tensors)
     first = op.arguments[0].name
-    copied = ", ".join([f"ops::clone({first})", *(a.name for a in op.arguments[1:])])
+    others = [
+        f"with_own_history({a.name}, {first})" if holds_tensors(a) else a.name
+        for a in op.arguments[1:]
+    ]
+    copied = ", ".join([f"ops::clone({first})", *others])
     return (
         f"void {op.cpp_name}_autograd(KeySet keys, {op.cpp_parameters}) {{\n"
         f"  if (!({needed})) return ops::{op.cpp_name}_op.redispatch(keys.below(Key::kAutograd), {names});\n"

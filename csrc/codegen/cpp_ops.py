@@ -126,26 +126,26 @@ def _pointwise_kernel(op: Operator) -> str:
 def _formed_kernel(op: Operator) -> str:
     """The kernel of an in-place or out= form: run the functional form, then move its result in."""
     inputs = [a for a in op.arguments if op.form == "inplace" or not a.written]
-    call = f"ops::{op.base}({', '.join(a.name for a in inputs)})"
-    head = f"void {op.cpp_name}_formed(KeySet, {op.cpp_parameters})"
-    if op.form == "inplace":
-        return f'{head} {{ write_self({op.arguments[0].name}, {call}, "{op.name}"); }}'
     outs = [a.name for a in op.written]
-    write = "write_out" if op.apart is None else "write_exact_out"
-    apart = f", {{{', '.join(op.apart)}}}" if op.apart else ""
-    if op.row_major:
-        results = ["made"] if len(outs) == 1 else [f"std::get<{i}>(made)" for i in range(len(outs))]
-        body = "".join(
-            f' resize_row_major({n}, {made}); {write}({n}, {made}, "{op.name}"{apart});'
-            for n, made in zip(outs, results, strict=True)
-        )
-        return f"{head} {{ const auto made = {call};{body} }}"
-    if len(outs) == 1:
-        return f'{head} {{ {write}({outs[0]}, {call}, "{op.name}"{apart}); }}'
-    writes = " ".join(
-        f'{write}({n}, std::get<{i}>(made), "{op.name}"{apart});' for i, n in enumerate(outs)
+    write = (
+        "write_self" if op.form == "inplace" else "write_exact_out" if op.exact_out else "write_out"
     )
-    return f"{head} {{ const auto made = {call}; {writes} }}"
+    lines = [f"const auto made = ops::{op.base}({', '.join(a.name for a in inputs)});"]
+    for i, out in enumerate(outs):
+        result = "made" if len(outs) == 1 else f"std::get<{i}>(made)"
+        operands = {a.name for a in op.arguments if a.type == "Operand"}
+        for name, refuses_any in op.overlap:
+            if name == out:
+                continue
+            tensor = f"{name}.tensor" if name in operands else name
+            refused = str(refuses_any).lower()
+            lines.append(
+                f'check_out_overlap({out}, {result}.sizes(), {tensor}, {refused}, "{op.name}");'
+            )
+        if op.row_major and op.form == "out":
+            lines.append(f"resize_row_major({out}, {result});")
+        lines.append(f'{write}({out}, {result}, "{op.name}");')
+    return f"void {op.cpp_name}_formed(KeySet, {op.cpp_parameters}) {{ {' '.join(lines)} }}"
 
 
 def _inplace_or_view(op: Operator) -> str | None:

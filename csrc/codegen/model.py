@@ -112,8 +112,10 @@ class Operator:
     form: str = "functional"  # functional | inplace | out
     kernels: dict[str, str] = field(default_factory=dict)
     base: str = ""  # C++ name of the functional form that an in-place or out= form is made from
-    # Of an out= form that converts nothing: the arguments whose memory it may not share.
-    apart: tuple[str, ...] | None = None
+    exact_out: bool = False  # an out= form that converts nothing
+    # The arguments that PyTorch refuses where they share memory with what is written: (name, whether
+    # any byte is too much, or only where they are not the same elements in the same order).
+    overlap: tuple[tuple[str, bool], ...] = ()
     row_major: bool = False  # an out= form that, resized, is row-major whatever the result's order
     composite: bool = False  # made of other operators: its gradient is theirs
     any_device: bool = False  # the kernel takes tensors of several devices
@@ -310,7 +312,7 @@ _KEYS |= {
     "complex",
     "complex_result",
 }
-_KEYS |= {"numbers", "check", "promoting", "loop"}
+_KEYS |= {"numbers", "check", "promoting", "loop", "overlap"}
 _KEYS |= {"gradient", "decompose", "node", "differentiable"}
 _KEYS |= {"overloads", "given", "bumps"}
 
@@ -333,6 +335,18 @@ def _gradient(entry: dict) -> dict[tuple[str, ...], str]:
         tuple(name.strip() for name in names.split(",")): str(formula)
         for names, formula in given.items()
     }
+
+
+def _overlap(entry: dict, arguments: tuple[Argument, ...]) -> tuple[tuple[str, bool], ...]:
+    """`partial` or `any` for all tensors of an entry, or a table that says it of some."""
+    said = entry.get("overlap", {})
+    tensors = [a.name for a in arguments if a.type in ("Tensor", "Tensor?", "Operand")]
+    table = said if isinstance(said, dict) else dict.fromkeys(tensors, said)
+    if set(table) - set(tensors) or set(table.values()) - {"partial", "any"}:
+        raise DeclarationError(
+            f"{entry['schema']}: overlap is partial or any of tensors, not {said}"
+        )
+    return tuple((name, refused == "any") for name, refused in table.items())
 
 
 def _entry(entry: dict, family: str, line: int) -> list[Operator]:
@@ -374,6 +388,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         made=results,
         overloads=tuple(entry.get("overloads", ())),
         given=tuple(entry.get("given", {}).items()),
+        overlap=_overlap(entry, arguments),
     )
     if is_pointwise:
         expr = str(entry["expr"])
@@ -394,17 +409,14 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         )
         op = replace(op, pointwise=pointwise)
     forms = list(entry.get("forms", ["inplace", "out"] if is_pointwise else []))
-    row_major, apart_too = "row_major" in forms, "apart" in forms
-    forms = [form for form in forms if form not in ("row_major", "apart")]
+    row_major = "row_major" in forms
+    forms = [form for form in forms if form != "row_major"]
     made = {"inplace": _inplace, "out": _out, "exact_out": _out}
     if set(forms) - set(made):
         raise DeclarationError(f"{entry['schema']}: forms are {', '.join(made)}, not {forms}")
     found = [op, *(made[form](op) for form in forms)]
     found = [replace(o, row_major=row_major) if o.form == "out" else o for o in found]
-    if "exact_out" in forms:  # what works in place may be given itself as out=
-        tensors = [a.name for a in op.arguments if a.type in ("Tensor", "Tensor?")]
-        apart = tuple(tensors["inplace" in forms :]) if len(op.results) == 1 or apart_too else ()
-        found = [replace(o, apart=apart) if o.form == "out" else o for o in found]
+    found = [replace(o, exact_out="exact_out" in forms and o.form == "out") for o in found]
     if direct := entry.get("inplace_kernel"):
         kernels = {"CPU": direct, "Meta": direct}
         own = {"kernels": kernels, "base": "", "pointwise": None}

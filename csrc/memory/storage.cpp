@@ -24,13 +24,13 @@ Storage::~Storage() {
 }
 
 void Storage::resize(size_t nbytes) {
-  check(!foreign(), "resize_: storage ", id_,
-        " is not resizable: its memory belongs to somebody else");
+  check(resizable(), "Trying to resize storage that is not resizable");
   if (nbytes == nbytes_) return;
   DataPtr bigger = allocator_->allocate(nbytes);
   if (bigger.get() && data())
     std::memcpy(bigger.get(), data(), nbytes < nbytes_ ? nbytes : nbytes_);
   data_ = std::move(bigger);
+  has_shrunk_ = has_shrunk_ || nbytes < nbytes_;
   nbytes_ = nbytes;
   if (events::on()) [[unlikely]] {
     events::emit(events::Kind::kSTORAGE_RESIZE, id_, reinterpret_cast<int64_t>(data()),

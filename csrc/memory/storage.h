@@ -39,8 +39,17 @@ class Storage final : public RefCounted {
   bool foreign() const { return allocator_ == nullptr; }
   VersionCounter& counter() { return counter_; }
 
-  // Grows or shrinks, keeping the common prefix. Foreign memory cannot be resized.
+  // Note [Exports pin a Storage]: an array of NumPy or another library knows the address of the
+  // bytes and not the Storage, so the bytes stay where they are once one was exported: for good,
+  // as in PyTorch.
+  bool resizable() const { return !foreign() && !pinned_; }
+  void pin() { pinned_ = true; }
+
+  // Grows or shrinks, keeping the common prefix. Throws unless the Storage is resizable.
   void resize(size_t nbytes);
+  // True once the Storage was made smaller: tensors may describe bytes beyond its end since then.
+  // Note [Tensors beyond their Storage] in tensor/tensor_impl.h.
+  bool has_shrunk() const { return has_shrunk_; }
 
   void held_by(events::Holder kind, int64_t holder) {
     if (events::on()) [[unlikely]] {
@@ -61,6 +70,8 @@ class Storage final : public RefCounted {
   size_t nbytes_;
   Allocator* allocator_ = nullptr;
   Device device_ = Device::kCPU;
+  bool pinned_ = false;
+  bool has_shrunk_ = false;
   int64_t id_ = next_id(IdSpace::kStorage);
   VersionCounter counter_;
 };

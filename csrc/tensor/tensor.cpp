@@ -4,6 +4,7 @@
 
 #include "memory/shared_bytes.h"
 #include "tensor/call_scope.h"
+#include "tensor/dense.h"
 
 namespace uh {
 namespace {
@@ -39,7 +40,6 @@ Tensor fresh(Layout layout, int64_t elements, DType dtype, Device device) {
 
 }  // namespace
 
-bool is_dense(const Tensor& t);
 
 DType default_dtype() { return g_default_dtype.load(std::memory_order_relaxed); }
 void set_default_dtype(DType dtype) {
@@ -143,18 +143,42 @@ void record_write(const Tensor& self) {
                           static_cast<int>(self.dtype())});
 }
 
-bool is_dense(const Tensor& t) {
-  if (t.is_contiguous() && t.numel() > 0) return true;
-  Dims order(static_cast<size_t>(t.ndim()));
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+namespace {
+
+// The dimensions of more than one element, the smallest stride first.
+Dims by_stride(const Layout& layout) {
+  Dims order;
+  for (size_t d = 0; d < layout.sizes.size(); ++d) {
+    if (layout.sizes[d] > 1) order.push_back(static_cast<int64_t>(d));
+  }
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return t.size(b) < 2 ? false : t.size(a) < 2 ? true : t.stride(a) < t.stride(b);
+    return layout.strides[static_cast<size_t>(a)] < layout.strides[static_cast<size_t>(b)];
   });
+  return order;
+}
+
+}  // namespace
+
+bool is_dense(const Tensor& self) {
+  return (self.is_contiguous() && self.numel() > 0) || is_dense(self.impl()->layout());
+}
+
+bool is_dense(const Layout& layout) {
   int64_t expected = 1;
-  for (int64_t d : order) {
-    if (t.size(d) < 2) continue;
-    if (t.stride(d) != expected) return false;
-    expected *= t.size(d);
+  for (int64_t dim : by_stride(layout)) {
+    const auto d = static_cast<size_t>(dim);
+    if (layout.strides[d] != expected) return false;
+    expected *= layout.sizes[d];
+  }
+  return true;
+}
+
+bool is_non_overlapping(const Layout& layout) {
+  int64_t reach = 0;
+  for (int64_t dim : by_stride(layout)) {
+    const auto d = static_cast<size_t>(dim);
+    if (layout.strides[d] <= reach) return false;
+    reach += layout.strides[d] * (layout.sizes[d] - 1);
   }
   return true;
 }

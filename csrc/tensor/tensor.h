@@ -82,6 +82,9 @@ ByteSpan byte_span(const Tensor& self);
 // running.
 void record_write(const Tensor& self);
 
+// Without gaps and overlap in some order of the dimensions: a permutation of a contiguous tensor.
+bool is_dense(const Tensor& self);
+
 // True when some element's bytes are described twice by the tensor itself (as after expand).
 bool has_internal_overlap(const Tensor& self);
 

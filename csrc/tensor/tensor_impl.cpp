@@ -63,6 +63,18 @@ void TensorImpl::bump_version(int64_t call) {
   }
 }
 
+void TensorImpl::check_within_storage() const {
+  if (numel_ == 0 || device() == Device::kMeta) return;
+  int64_t last = layout_.offset;
+  for (size_t i = 0; i < layout_.sizes.size(); ++i)
+    last += (layout_.sizes[i] - 1) * layout_.strides[i];
+  const int64_t width = itemsize(dtype_), needed = (last + 1) * width;
+  check(needed <= static_cast<int64_t>(storage_->nbytes()), "setStorage: sizes ", layout_.sizes,
+        ", strides ", layout_.strides, ", storage offset ", layout_.offset, ", and itemsize ", width,
+        " requiring a storage size of ", needed, " are out of bounds for storage of size ",
+        storage_->nbytes());
+}
+
 void TensorImpl::set_layout(Layout layout) {
   layout_ = std::move(layout);
   refresh();

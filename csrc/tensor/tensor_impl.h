@@ -51,9 +51,17 @@ class TensorImpl final : public RefCounted {
   int64_t numel() const { return numel_; }
   int64_t ndim() const { return layout_.sizes.ndim(); }
   bool is_contiguous() const { return contiguous_; }
+  // Note [Tensors beyond their Storage]: UntypedStorage.resize_ can make a Storage smaller than what
+  // tensors on it describe. Nothing knows the tensors of a Storage, so each looks when its bytes
+  // are wanted, and only if its Storage ever shrank: one branch elsewhere.
   std::byte* data() const {
+    if (storage_->has_shrunk()) [[unlikely]]
+      check_within_storage();
     return static_cast<std::byte*>(storage_->data()) + layout_.offset * itemsize(dtype_);
   }
+
+  // Throws where some element is described that the Storage does not have.
+  void check_within_storage() const;
 
   // The tensor this one is a view of (never itself a view), or null.
   TensorImpl* base() const { return base_.get(); }

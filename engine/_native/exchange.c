@@ -116,6 +116,10 @@ int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versi
   uh_strides(self, given->dims + ndim);
   given->holder = holder;
   given->storage = uh_storage_hold(self, kHolderDlpack, holder);
+  if (!given->storage) {
+    free(given);
+    return -2;
+  }
   if (versioned) {
     given->managed.versioned.major = 1;
     given->managed.versioned.deleter = give_back_versioned;

@@ -29,7 +29,8 @@ int uh_dlpack_take(uintptr_t capsule, uh_dlpack_view* ret_view);
 /* cdef end */
 
 // uh_object_keep     takes a reference on the object; uh_object_drop gives it back
-// uh_dlpack_give     appends a capsule over the tensor's memory to `list`; -1 when memory is out.
+// uh_dlpack_give     appends a capsule over the tensor's memory to `list`; -1 when memory is out,
+//                    -2 with an error of the engine when the tensor has no such memory.
 // Until
 //                    the capsule's consumer (or, unconsumed, the capsule itself) lets go, the
 //                    Storage has one more holder, DLPACK `holder`. Consumers of the versioned kind

@@ -207,5 +207,10 @@ Tensor fill_copy(KeySet, const Tensor& self, const Scalar& value) {
   ops::fill__Scalar(out, value);
   return out;
 }
+Tensor fill_copy_tensor(KeySet, const Tensor& self, const Tensor& value) {
+  Tensor out = empty_like(self, self.dtype());
+  ops::fill_(out, value);
+  return out;
+}
 
 }  // namespace uh::kernels

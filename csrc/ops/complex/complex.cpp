@@ -123,11 +123,15 @@ Tensor polar(KeySet keys, const Tensor& abs, const Tensor& angle) {
 void complex_of_parts_out(KeySet keys, const Tensor& real, const Tensor& imag, const Tensor& out) {
   const Tensor made = complex_of_parts(keys, real, imag);
   check_out(out, made.dtype());
+  for (const Tensor* part : {&real, &imag})
+    check_out_overlap(out, made.sizes(), *part, false, "complex");
   write_out(out, made, "complex");
 }
 void polar_out(KeySet keys, const Tensor& abs, const Tensor& angle, const Tensor& out) {
   const Tensor made = polar(keys, abs, angle);
   check_out(out, made.dtype());
+  for (const Tensor* part : {&abs, &angle})
+    check_out_overlap(out, made.sizes(), *part, false, "polar");
   write_out(out, made, "polar");
 }
 

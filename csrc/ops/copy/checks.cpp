@@ -4,16 +4,6 @@
 #include "ops/copy/copy.h"
 
 namespace uh {
-namespace {
-
-// Some order of the dimensions makes the tensor contiguous: its bytes are exactly its span.
-bool fills_its_span(const Tensor& t) {
-  const ByteSpan span = byte_span(t);
-  return span.hi - span.lo == t.numel() * itemsize(t.dtype()) && !has_internal_overlap(t);
-}
-
-}  // namespace
-
 void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
   const size_t shift = target.size() - std::min(target.size(), sizes.size());
   bool ok = sizes.size() <= target.size();
@@ -21,38 +11,6 @@ void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
     ok = sizes[d] == 1 || sizes[d] == target[d + shift];
   check(ok, op, ": the shape ", shown(sizes), " cannot be broadcast to the shape ", shown(target),
         ": every size must be equal or 1, counted from the right");
-}
-
-void check_no_internal_overlap(const Tensor& self, std::string_view op) {
-  check(
-      !has_internal_overlap(self), op,
-      ": unsupported operation: more than one element of the written-to tensor refers to a single "
-      "memory location (sizes ",
-      self.sizes(), ", strides ", self.strides(),
-      "). Please clone() the tensor before performing the operation.");
-}
-
-void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::string_view op) {
-  if (written.storage() != read.storage() || written.numel() == 0 || read.numel() == 0) return;
-  if (!fills_its_span(written) || !fills_its_span(read)) return;
-  const ByteSpan a = byte_span(written), b = byte_span(read);
-  if (a.hi <= b.lo || b.hi <= a.lo) return;
-  const bool same = a.lo == b.lo && a.hi == b.hi && written.strides() == read.strides();
-  check(same, op,
-        ": unsupported operation: some elements of the input tensor and the written-to tensor "
-        "refer to "
-        "a single memory location. Please clone() the tensor before performing the operation.");
-}
-
-void check_no_overlap(const Tensor& written, const Tensor& read, std::string_view op) {
-  if (!read || written.storage() != read.storage()) return;
-  if (written.numel() == 0 || read.numel() == 0) return;
-  if (!fills_its_span(written) || !fills_its_span(read)) return;
-  const ByteSpan a = byte_span(written), b = byte_span(read);
-  check(a.hi <= b.lo || b.hi <= a.lo, op,
-        ": unsupported operation: some elements of the input tensor and the written-to tensor "
-        "refer to a single memory location. Please clone() the tensor before performing the "
-        "operation.");
 }
 
 // `out` with other sizes takes those of `result`, and its order in memory.
@@ -71,17 +29,25 @@ static void take_sizes(const Tensor& out, const Tensor& result) {
     out.impl()->set_layout(Layout{result.sizes(), result.strides(), out.offset()});
 }
 
-void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op,
-                     std::initializer_list<Tensor> apart) {
+// A result that describes bytes of `out` (an operator that gives its input back) is copied first:
+// it would change while it is read, and move where `out` grows.
+static Tensor apart_from(const Tensor& out, const Tensor& result) {
+  if (result.storage() != out.storage() || out.is_meta()) return result;
+  Tensor copy = empty_like(result, result.dtype());
+  copy_elements(copy, result);
+  return copy;
+}
+
+void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op) {
   check(out.dtype() == result.dtype(), op, ": Expected out tensor to have dtype ",
         name(result.dtype()), ", but got ", name(out.dtype()), " instead");
   check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
         " but it is on ", name(out.device()));
   check_no_internal_overlap(out, op);
-  take_sizes(out, result);
-  for (const Tensor& read : apart) check_no_overlap(out, read, op);
+  const Tensor elements = apart_from(out, result);
+  take_sizes(out, elements);
   if (out.is_meta()) return;
-  copy_elements(out, result);
+  copy_elements(out, elements);
   record_write(out);
 }
 
@@ -102,10 +68,11 @@ void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
         info(out.dtype()).title);
   check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
         " but it is on ", name(out.device()));
-  take_sizes(out, result);
+  const Tensor elements = apart_from(out, result);
+  take_sizes(out, elements);
   check_no_internal_overlap(out, op);
   if (out.is_meta()) return;
-  copy_elements(out, result);
+  copy_elements(out, elements);
   record_write(out);
 }
 

@@ -6,9 +6,26 @@
 #include "generated/ops/copy.h"
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/geometry.h"
+#include "ops/kernel/iterate.h"
+#include "tensor/dense.h"
 
 namespace uh::kernels {
 namespace {
+
+// Of elements that share memory the last one written stays, so they are written in the order in
+// which pointwise operators go, as in PyTorch.
+void copy_in_order(const Tensor& self, const Tensor& src) {
+  Iteration space(self.sizes());
+  space.add(self);
+  space.add(src);
+  space.reorder(space.order());
+  space.for_each([&](char* const* data, const int64_t* strides, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      cast_run(data[0] + i * strides[0], self.dtype(), data[1] + i * strides[1], src.dtype(), 1);
+    }
+  });
+  record_write(self);
+}
 
 Tensor copied(const Tensor& self, const Tensor& out) {
   if (out.is_meta()) return out;
@@ -32,6 +49,9 @@ void copy(KeySet, const Tensor& self, const Tensor& src, bool) {
   check_no_internal_overlap(self, "copy_");
   if (self.is_same(src) || self.is_meta()) return;
   check_no_partial_overlap(self, src, "copy_");
+  check_read_in_place(self, self.impl()->layout(), src, "copy_");
+  const bool shares = !self.is_contiguous() && !is_non_overlapping(self.impl()->layout());
+  if (shares && !src.is_meta()) return copy_in_order(self, src);
   copied(src, self);
 }
 
@@ -65,6 +85,7 @@ void fill_scalar(KeySet, const Tensor& self, const Scalar& value) {
 void fill_tensor(KeySet keys, const Tensor& self, const Tensor& value) {
   check(value.ndim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
         value.ndim(), " dimensions.");
+  check_no_internal_overlap(self, "fill_");
   fill_scalar(keys, self, single_value(value, "fill_"));
 }
 

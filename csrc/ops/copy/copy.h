@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "ops/overlap.h"
 #include "tensor/tensor.h"
 
 namespace uh {
@@ -62,24 +63,14 @@ Scalar read_scalar(const Tensor& self);
 // Throws when `sizes` cannot be expanded to `target`.
 void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op);
 
-// Throws when writing `self` would write some byte twice.
-void check_no_internal_overlap(const Tensor& self, std::string_view op);
-// Throws when `written` and `read` share bytes without being the same elements in the same places.
-void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::string_view op);
-
-// Throws when they share any byte: what is written is read again.
-void check_no_overlap(const Tensor& written, const Tensor& read, std::string_view op);
-
 // Throws unless `out` has the dtype of the result: what PyTorch's out= asks of some operators.
 void check_out_dtype(const Tensor& out, DType made, std::string_view op);
 
 // How out= ends: `out` takes the sizes of `result` if it has others, then its elements.
 void write_out(const Tensor& out, const Tensor& result, std::string_view op);
 
-// The same for an out= that has the dtype of the result and shares no memory with the tensors
-// `apart`, or is refused. Where it is resized it takes the result's strides too.
-void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op,
-                     std::initializer_list<Tensor> apart = {});
+// The same for an out= that has the dtype of the result, or is refused.
+void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op);
 
 // How an in-place form ends: `self` takes the elements of `result`, which must have its sizes.
 void write_self(const Tensor& self, const Tensor& result, std::string_view op);

@@ -15,8 +15,8 @@ IntSpan strides_of(const Tensor& source) {
 std::optional<IndexWalk> walk(const Tensor& self, int64_t dim, const Tensor& index,
                               const Tensor& source, std::string_view op) {
   check_no_internal_overlap(self, op);
-  check_no_overlap(self, index, op);
-  check_no_overlap(self, source, op);
+  check_disjoint(self, index, op);
+  check_disjoint(self, source, op);
   if (self.is_meta() || source.numel() == 0 || self.numel() == 0) {
     if (!self.is_meta() && index.numel() > 0)
       check_places(walk_slices(self, dim, index, IntSpan()), op, ErrorKind::kIndex);
@@ -172,7 +172,7 @@ void index_fill_into(KeySet, const Tensor& self, int64_t dim, const Tensor& inde
   check(is_complex(self.dtype()) || !value.is_complex(), op,
         "(): Converting complex Scalar to non-complex type is not supported");
   check_no_internal_overlap(self, op);
-  check_no_overlap(self, index, op);
+  check_disjoint(self, index, op);
   if (self.is_meta()) return;
   const ElementBytes bytes = element_bytes(value, self.dtype());
   const IndexWalk places = walk_slices(self, d, wrapped(index, self.ndim() ? self.size(d) : 1),
@@ -196,8 +196,8 @@ void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& sou
         "put_(): self and source expected to have the same dtype, but got self.dtype = ",
         name(self.dtype()), " and source.dtype = ", name(source.dtype()));
   check_no_internal_overlap(self, "put_");
-  check_no_overlap(self, index, "put_");
-  check_no_overlap(self, source, "put_");
+  check_disjoint(self, index, "put_");
+  check_disjoint(self, source, "put_");
   check(index.numel() == source.numel(),
         "put_(): Expected source and index to have the same number of elements, but got "
         "source.numel() = ",

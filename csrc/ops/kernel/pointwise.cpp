@@ -114,28 +114,22 @@ Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const
 
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
-// Whether two tensors' bytes may meet at different indices; exact for dense layouts, as PyTorch's
-// check.
-bool partial_overlap(const Tensor& out, const Tensor& in) {
-  if (out.storage() != in.storage() || out.is_same(in)) return false;
-  if (!out.is_contiguous() || !in.is_contiguous()) return false;
-  const ByteSpan a = byte_span(out), b = byte_span(in);
-  const bool identical = a.lo == b.lo && a.hi == b.hi;
-  return !identical && a.lo < b.hi && b.lo < a.hi && out.numel() > 0 && in.numel() > 0;
-}
-
-void check_written(const PointwiseOp& op, const Tensor& target, std::span<const Input> inputs) {
-  check(!has_internal_overlap(target), op.name,
-        ": unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location "
-        "(sizes ",
-        target.sizes(), ", strides ", target.strides(),
-        "). Please clone() the tensor before performing the operation.");
-  for (const Input& input : inputs) {
-    check(input.is_number() || !partial_overlap(target, input.tensor), op.name,
-          ": unsupported operation: some elements of the input tensor and the written-to tensor "
-          "refer to a single "
-          "memory location. Please clone() the tensor before performing the operation.");
+// What may not be written, before anything is: Note [Overlap]. `shape` is what the loop writes.
+void check_written(const PointwiseOp& op, Form form, const Tensor& target, const Dims& shape,
+                   std::span<const Input> inputs, DType dtype, DType result) {
+  check_no_internal_overlap(target, op.name);
+  const bool resized = form == Form::kOut && !(target.sizes() == shape);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_number()) continue;
+    const Tensor& read = inputs[i].tensor;
+    if (target.storage() != read.storage()) continue;
+    check_no_partial_overlap(target, read, op.name);
+    check(!resized || !target.is_same(read), op.name, ": output with shape ", target.sizes(),
+          " doesn't match the broadcast shape ", shape);
+    // An operand of another dtype is copied before the loop, a result of another one after it.
+    if (read.dtype() != operand_dtype(op, i, dtype) || target.dtype() != result) continue;
+    const Layout grown{shape, contiguous_strides(shape), target.offset()};
+    check_read_in_place(target, resized ? grown : target.impl()->layout(), read, op.name);
   }
 }
 
@@ -385,10 +379,10 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
           " can't be cast to the desired output type ", info(out.dtype()).title);
     check(form == Form::kOut || !op.real_result || !is_complex(dtype), "In-place ", op.name,
           " is not supported for complex tensors.");
+    check_written(op, form, out, shape, inputs, dtype, result);
     if (form == Form::kOut && !(out.sizes() == shape)) ops::resize_(out, shape);
     check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
           " doesn't match the broadcast shape ", shape);
-    check_written(op, out, inputs);
     written = out.dtype() == result ? out : allocate(inputs, shape, result, device);
   }
   if (device == Device::kMeta) return out;

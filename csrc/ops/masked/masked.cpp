@@ -44,6 +44,8 @@ void masked_fill_into(KeySet, const Tensor& self, const Tensor& mask, const Scal
   check_mask(mask, "masked_fill_");
   check_broadcasts_to(mask.sizes(), self.sizes(), "masked_fill_");
   check_no_internal_overlap(self, "masked_fill_");
+  check_no_partial_overlap(self, mask, "masked_fill_");
+  check_read_in_place(self, self.impl()->layout(), mask, "masked_fill_");
   const ElementBytes bytes = element_bytes(value, self.dtype());
   if (self.is_meta() || self.numel() == 0) return;
   const Dims mask_strides = broadcast_strides(mask.sizes(), mask.strides(), self.sizes().size());
@@ -97,7 +99,7 @@ void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const T
         name(self.dtype()), " and ", name(source.dtype()));
   check_broadcasts_to(mask.sizes(), self.sizes(), "masked_scatter_");
   check_no_internal_overlap(self, "masked_scatter_");
-  check_no_overlap(self, source, "masked_scatter_");
+  check_disjoint(self, source, "masked_scatter_");
   if (self.is_meta()) return;
   Tensor places = set_places(spread(mask, self.sizes()));
   const int64_t n = places.numel();

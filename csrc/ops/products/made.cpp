@@ -126,8 +126,10 @@ Tensor inner(KeySet, const Tensor& self, const Tensor& other) {
 
 void inner_out(KeySet, const Tensor& self, const Tensor& other, const Tensor& out) {
   const Tensor made = ops::inner(self, other);
-  const bool plain = self.ndim() == 0 || other.ndim() == 0;
-  plain ? write_out(out, made, "inner") : write_exact_out(out, made, "inner", {self, other});
+  if (self.ndim() > 0 && other.ndim() > 0) return write_exact_out(out, made, "inner");
+  check_out_overlap(out, made.sizes(), self, false, "inner");
+  check_out_overlap(out, made.sizes(), other, false, "inner");
+  write_out(out, made, "inner");
 }
 
 Tensor trace(KeySet, const Tensor& self) {

@@ -85,10 +85,12 @@ Tensor cumprod(KeySet, const Tensor& self, int64_t dim, DType dtype) {
 }
 
 void cumsum_out(KeySet, const Tensor& self, int64_t dim, DType dtype, const Tensor& out) {
+  check_out_overlap(out, self.sizes(), self, false, "cumsum");
   write_exact_out(out, scanned(self, dim, given(dtype, out.dtype()), ScanOp::kSum, "cumsum"),
                   "cumsum");
 }
 void cumprod_out(KeySet, const Tensor& self, int64_t dim, DType dtype, const Tensor& out) {
+  check_out_overlap(out, self.sizes(), self, false, "cumprod");
   write_exact_out(out, scanned(self, dim, given(dtype, out.dtype()), ScanOp::kProd, "cumprod"),
                   "cumprod");
 }

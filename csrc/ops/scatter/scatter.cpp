@@ -42,8 +42,8 @@ std::optional<IndexWalk> begin(const Tensor& self, int64_t dim, const Tensor& in
   }
   check_shapes(self, d, index, src, op);
   check_no_internal_overlap(self, op);
-  check_no_overlap(self, index, op);
-  if (src) check_no_overlap(self, *src, op);
+  check_disjoint(self, index, op);
+  if (src) check_disjoint(self, *src, op);
   if (self.is_meta() || index.numel() == 0) return std::nullopt;
   IndexWalk walk =
       walk_places(self, d, index, src && src->ndim() ? IntSpan(src->strides()) : IntSpan());

@@ -13,6 +13,7 @@ from typing import Any
 
 import engine
 from engine._native import ffi
+from engine.storage import readable_address
 
 _LARGE = 4096  # bytes from which a tensor is sent on its own
 
@@ -47,7 +48,7 @@ def receive(connection: Connection) -> Any:
 
 
 def _memory(tensor: Any) -> memoryview:
-    return memoryview(ffi.buffer(ffi.cast("char *", tensor.data_ptr()), tensor.nbytes))
+    return memoryview(ffi.buffer(ffi.cast("char *", readable_address(tensor)), tensor.nbytes))
 
 
 class _Pickler(pickle.Pickler):
