@@ -40,7 +40,6 @@ Tensor fresh(Layout layout, int64_t elements, DType dtype, Device device) {
 
 }  // namespace
 
-
 DType default_dtype() { return g_default_dtype.load(std::memory_order_relaxed); }
 void set_default_dtype(DType dtype) {
   check_kind(is_floating(dtype), ErrorKind::kType,

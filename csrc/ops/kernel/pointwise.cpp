@@ -123,6 +123,7 @@ void check_written(const PointwiseOp& op, Form form, const Tensor& target, const
     if (inputs[i].is_number()) continue;
     const Tensor& read = inputs[i].tensor;
     if (target.storage() != read.storage()) continue;
+    if (resized) read.impl()->check_within_storage();  // growing the Storage would hide it
     check_no_partial_overlap(target, read, op.name);
     check(!resized || !target.is_same(read), op.name, ": output with shape ", target.sizes(),
           " doesn't match the broadcast shape ", shape);
