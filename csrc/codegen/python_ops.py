@@ -231,7 +231,8 @@ def raw(op: Operator) -> str:
         "_WRONG" if result_kind(op) == "tuple" else "_WRONG_TENSOR"
     )  # a tuple's call raises, too
     return (
-        f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}{_older(op, op.cpp_name)}"
+        f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}"
+        f"{_older(op, op.cpp_name)}"
         f"    try:\n        r = {_call(op)}\n"
         f"    except {wrong}:\n        raise argument_error({op.name!r}, {op.schema!r}, ({names},)) from None\n"
         f"{_finish(op)}\n"
