@@ -1,6 +1,6 @@
 """PyTorch's published samples of modules (`module_db`) and optimizers (`optim_db`) against the engine.
 
-    python tests/conformance/modules.py [name...]       names or globs: nn.Conv*, Adam; all by default
+    python tests/conformance/module_samples.py [name...]       names or globs: nn.Conv*, Adam; all by default
     ... --table                                         the Markdown rows of csrc/ops/COVERAGE.md
 
 A sample of a module passes when its text, the names and shapes of its state, its results, the
