@@ -6,53 +6,16 @@
 #include "jit/builtins/builtin.h"
 #include "jit/ir/constants.h"
 #include "jit/pass.h"
+#include "jit/passes/known_conditions.h"
 
 namespace uh::jit {
 namespace {
-
-void take_block(Node* node, bool condition) {
-  Rewrite r(node->graph(), condition ? "a if True else b -> a" : "a if False else b -> b", {node});
-  Block* taken = node->block(condition ? 0 : 1);
-  for (Node* inner : taken->nodes()) inner->move_before(node);
-  for (size_t i = 0; i < node->outputs().size(); ++i)
-    node->output(i)->replace_uses_with(taken->returns()[i]);
-  node->destroy();
-}
 
 void skip_loop(Node* node) {
   Rewrite r(node->graph(), "while False: ... -> nothing", {node});
   for (size_t i = 0; i < node->outputs().size(); ++i)
     node->output(i)->replace_uses_with(node->input(i + 2));
   node->destroy();
-}
-
-void drop_output(Node* node, size_t i) {
-  node->drop_output(i);
-  for (Block* block : node->blocks()) block->drop_return(i);
-}
-
-// An output that both blocks return: the same Value from outside, or equal constants.
-bool share_output(Node* node, size_t i) {
-  Value* a = node->block(0)->returns()[i];
-  Value* b = node->block(1)->returns()[i];
-  Value* output = node->output(i);
-  if (a == b) {
-    Rewrite r(node->graph(), "x if c else x -> x", {node});
-    output->replace_uses_with(a);
-    drop_output(node, i);
-    return true;
-  }
-  const IValue* first = a->constant();
-  const IValue* second = b->constant();
-  if (!first || !second || !is_immutable(*first) || !same_constant(*first, *second)) return false;
-  if (!same_type(*a->type(), *b->type())) return false;
-  Rewrite r(node->graph(), "1 if c else 1 -> 1", {node, a->node(), b->node()});
-  Node* constant = node->graph().create_constant(*first);
-  constant->output()->set_type(a->type());
-  constant->insert_before(node);
-  output->replace_uses_with(constant->output());
-  drop_output(node, i);
-  return true;
 }
 
 // True in one block and False in the other: the condition itself, or its opposite.

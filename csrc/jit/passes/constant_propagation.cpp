@@ -3,7 +3,11 @@
 // Pure operators run as they would at run time; one that raises stays, and raises then. Results are
 // kept only where they are small, and where nobody can write to them: the constant is the same
 // object in every run. What is made of tensors is asked for its shape first, on the meta device.
+// Dictionaries and lists of lists are no constants; what is read from them may be. An If whose
+// condition becomes known is the block that is taken, for what follows depends on it.
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "generated/ops/copy.h"
 #include "jit/builtins/builtin.h"
@@ -11,6 +15,7 @@
 #include "jit/ir/constants.h"
 #include "jit/ir/effects.h"
 #include "jit/pass.h"
+#include "jit/passes/known_conditions.h"
 #include "tensor/thread_state.h"
 
 namespace uh::jit {
@@ -40,7 +45,23 @@ bool is_small(const IValue& value) {
   if (const List* list = value.list()) return all(list->items);
   if (const Tuple* tuple = value.tuple()) return all(tuple->items);
   if (const auto* tensors = value.get_if<std::vector<Tensor>>()) return all(*tensors);
-  return !value.dict() && !value.object();
+  if (const Dict* dict = value.dict())
+    return static_cast<int64_t>(dict->items().size()) <= kMostElements &&
+           std::all_of(dict->items().begin(), dict->items().end(), [](const auto& item) {
+             return is_small(item.first) && is_small(item.second);
+           });
+  return !value.object();
+}
+
+// Whether a graph can hold it: a list in a list would be shared with whoever reads it.
+bool can_be_constant(const IValue& value) {
+  if (value.dict() || value.object()) return false;
+  const auto plain = [](const IValue& item) { return !item.list() && can_be_constant(item); };
+  if (const List* list = value.list())
+    return std::all_of(list->items.begin(), list->items.end(), plain);
+  if (const Tuple* tuple = value.tuple())
+    return std::all_of(tuple->items.begin(), tuple->items.end(), can_be_constant);
+  return true;
 }
 
 IValue on_meta(const IValue& value) {
@@ -104,13 +125,25 @@ class Propagation {
   explicit Propagation(Graph& graph) : graph_(graph), alias_(graph) {}
 
   void visit(Block* block) {
-    for (Node* node : block->nodes()) {
-      if (node->is("prim::Loop")) {
-        drop_unchanged(node);
-        if (skip_loop(node)) continue;
+    for (Node* node = block->first(); node != block->return_node();) {
+      if (node->is("prim::If")) {
+        const IValue* condition = constant_of(node->input(0));
+        if (const bool* is_true = condition ? condition->get_if<bool>() : nullptr) {
+          Node* before = node->prev();
+          take_block(node, *is_true);
+          node = before->next();  // the nodes that came in its place are looked at too
+          continue;
+        }
       }
-      for (Block* inner : node->blocks()) visit(inner);
-      if (node->blocks().empty()) fold(node);
+      Node* next = node->next();
+      if (node->blocks().empty()) {
+        fold(node);
+      } else if (!node->is("prim::Loop") || (drop_unchanged(node), !skip_loop(node))) {
+        for (Block* inner : node->blocks()) visit(inner);
+        if (node->is("prim::If"))
+          for (size_t i = node->outputs().size(); i-- > 0;) share_output(node, i);
+      }
+      node = next;
     }
   }
 
@@ -142,12 +175,19 @@ class Propagation {
     return true;
   }
 
+  // What a value is in every run, and stays: nothing where that is not known.
+  const IValue* constant_of(const Value* value) const {
+    if (const auto it = known_.find(value); it != known_.end()) return &it->second;
+    if (made_.contains(value)) return value->constant();
+    return alias_.is_written(value) ? nullptr : value->constant();
+  }
+
   void fold(Node* node) {
     if (node->is("prim::Constant") || node->outputs().empty()) return;
     Stack arguments;
     for (const Value* input : node->inputs()) {
-      const IValue* constant = input->constant();
-      if (!constant || alias_.is_written(input)) return;
+      const IValue* constant = constant_of(input);
+      if (!constant) return;
       arguments.push_back(*constant);
     }
     for (const Value* output : node->outputs()) {
@@ -162,8 +202,14 @@ class Propagation {
   std::optional<Stack> values_of(const Node& node, Stack arguments) {
     if (node.is("prim::ListConstruct")) {
       const TypeRef& element = node.output()->type()->element();
-      if (holds_memory(*element)) return std::nullopt;
+      if (holds_memory(*element) && !element->is(TypeKind::kList)) return std::nullopt;
       return Stack{make_container<List>(std::move(arguments))};
+    }
+    if (node.is("prim::DictConstruct")) {
+      IValue dict = make_container<Dict>();
+      for (size_t i = 0; i + 1 < arguments.size(); i += 2)
+        dict.dict()->put(arguments[i], arguments[i + 1]);
+      return Stack{std::move(dict)};
     }
     if (node.is("prim::TupleConstruct")) return Stack{make_container<Tuple>(std::move(arguments))};
     if (node.is("prim::unchecked_cast")) return arguments;
@@ -194,8 +240,12 @@ class Propagation {
   void replace(Node* node, const Stack& results) {
     if (results.size() != node->outputs().size()) return;
     for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i].dict() || results[i].object()) return;
+      if (results[i].object()) return;
       if (!is_instance(results[i], *without_facts(node->output(i)->type()))) return;
+    }
+    if (!std::all_of(results.begin(), results.end(), can_be_constant)) {
+      for (size_t i = 0; i < results.size(); ++i) known_.emplace(node->output(i), results[i]);
+      return;
     }
     std::vector<const Node*> concerned{node};
     for (const Value* input : node->inputs()) concerned.push_back(input->node());
@@ -205,6 +255,7 @@ class Propagation {
       // A list of no items does not tell its type, and one of optionals looks like another.
       if (results[i].list() || results[i].tuple())
         constant->output()->set_type(node->output(i)->type());
+      made_.insert(constant->output());
       node->output(i)->replace_uses_with(constant->output());
     }
     node->destroy();
@@ -212,6 +263,8 @@ class Propagation {
 
   Graph& graph_;
   const AliasInfo alias_;
+  std::unordered_map<const Value*, IValue> known_;  // what no constant can be
+  std::unordered_set<const Value*> made_;           // of constants that nobody writes to
 };
 
 void run(Graph& graph) { Propagation(graph).visit(graph.block()); }
