@@ -148,18 +148,12 @@ def script(obj: Any, *, example_inputs: Any = None) -> Any:
             return compiling.script_function(frontend.compile_function(obj))
         if inspect.isclass(obj) and not issubclass(obj, Module):
             return frontend.compile_class(obj)
-    raise TypeError(
-        f"jit.script: expected a function or an nn.Module, got {type(obj).__name__}"
-        + _instead_of_class(obj)
-    )
-
-
-def _instead_of_class(obj: Any) -> str:
-    if not inspect.isclass(obj):
-        return ""
-    if issubclass(obj, Module):
-        return "; script an instance of it"
-    return "; classes aren't compiled: use a NamedTuple, or hold what it holds in a Module"
+    if inspect.isclass(obj):
+        raise frontend.CompileError(
+            f"jit.script: type '{obj.__name__}' cannot be compiled since it inherits from nn.Module, "
+            "pass an instance instead"
+        )
+    raise TypeError(f"jit.script: expected a function or an nn.Module, got {type(obj).__name__}")
 
 
 def trace(

@@ -17,13 +17,18 @@ _numbers = itertools.count()
 def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
     """The functions that a text defines, as Python's, which know these names.
 
-    Raises: RuntimeError where there is anything but functions in it, SyntaxError for what is no Python.
+    Raises: CompileError where there is anything but functions in it, or what is no Python.
     """
+    from engine.jit.frontend import CompileError
+
     text = textwrap.dedent(text)
-    tree = ast.parse(text)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError) as error:  # ValueError: a null byte
+        raise CompileError(f"jit: the text is no Python: {error}") from None
     other = next((one for one in tree.body if not isinstance(one, ast.FunctionDef)), None)
     if other is not None:
-        raise RuntimeError(
+        raise CompileError(
             f"jit: line {other.lineno} of the text is no function; it holds `def`s and nothing else"
         )
     name = f"<unit {next(_numbers)}>"

@@ -119,6 +119,12 @@ class Builder:
 
     def constant(self, tree: ast.AST, value: Any) -> Value:
         """prim::Constant."""
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            fail(
+                self.source,
+                tree,
+                "Integral constant out of range (must fit in a signed 64 bit integer)",
+            )
         self.at(tree)
         slot, alive = constant_value(value)
         found = self._number(lib.uh_graph_constant(self.handle, slot))

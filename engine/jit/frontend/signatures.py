@@ -158,6 +158,8 @@ def signature(
             type, open_type = TENSOR, True
         default = given.get(one.arg, inspect.Parameter.empty)
         has = default is not inspect.Parameter.empty
+        if has and not operators.in_engine(fn):
+            _check_default(source, one, type, default)
         only = one in args.kwonlyargs
         found.append(Parameter(one.arg, type, default if has else MISSING, has, only, open_type))
     if returns is None and tree.returns is not None:
@@ -169,6 +171,28 @@ def signature(
         if returns is not None and operators.in_engine(fn) and returns.kind == "Any":
             returns = None
     return tuple(found), returns
+
+
+_DEFAULTS: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool, int),
+    "str": (str,),
+}
+
+
+def _check_default(source: Source, tree: ast.arg, type: Type, default: Any) -> None:
+    if isinstance(default, (list, dict, set)):
+        fail(
+            source,
+            tree,
+            "Mutable default parameters are not supported because Python binds them to the function "
+            f"and they persist across function calls; '{tree.arg}' has one",
+            "Instead: let the default be None, and make a new one in the function",
+        )
+    fitting = _DEFAULTS.get(type.text)
+    if fitting is not None and not isinstance(default, (*fitting, Tensor)):
+        fail(source, tree, f'Expected a default value of type {type} on parameter "{tree.arg}"')
 
 
 def _annotated(

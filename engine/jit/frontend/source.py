@@ -50,10 +50,10 @@ class Source:
 
     @property
     def function(self) -> ast.FunctionDef:
-        """The definition; TypeError when the source holds something else (a lambda)."""
+        """The definition. Raises: CompileError when the source holds something else (`async def`)."""
         found = self.tree.body[0]
         if not isinstance(found, ast.FunctionDef):
-            raise TypeError(f"jit.script: line {self.first_line} of {self.file} is not a `def`")
+            raise CompileError(f"jit.script: line {self.first_line} of {self.file} is not a `def`")
         return found
 
     def span(self, tree: ast.AST) -> Span:
