@@ -1,7 +1,7 @@
 """PyTorch's published samples of modules (`module_db`) and optimizers (`optim_db`) against the engine.
 
     python tests/conformance/module_samples.py [name...]       names or globs: nn.Conv*, Adam; all by default
-    ... --table                                         the Markdown rows of csrc/ops/COVERAGE.md
+    ... --json OUT                                      reports for coverage_table.py
 
 A sample of a module passes when its text, the names and shapes of its state, its results, the
 gradients of parameters and inputs and its buffers after the call are PyTorch's, in training and in
@@ -11,14 +11,16 @@ the published bad options or inputs raise the same class. Exit status: 0 if ever
 
 from __future__ import annotations
 
+import argparse
 import fnmatch
 import itertools
+import json
 import math
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -339,43 +341,28 @@ def reports(names: list[str]) -> Iterator[Report]:
             yield check_optimizer(info)
 
 
-def table(results: list[Report]) -> str:
-    """The Markdown table of all results."""
-    lines = [
-        "| module or optimizer | samples | errors |",
-        "|---|---:|---:|",
-    ]
-    for each in results:
-        samples = f"{each.passed}/{each.samples}" + f" ({each.skipped} skipped)" * bool(
-            each.skipped
-        )
-        errors = f"{each.errors_passed}/{each.errors}" if each.errors else ""
-        lines.append(
-            f"| `{each.name}` | {samples if each.whole else f'**{samples}**'} | {errors} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
 def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--json", metavar="OUT")
+    options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    names = [word for word in arguments if not word.startswith("--")]
     results = []
-    for report in reports(names):
+    for report in reports(options.names):
         results.append(report)
         if not report.whole:
             print(
                 f"{report.name}: {report.passed}/{report.samples}, errors "
-                f"{report.errors_passed}/{report.errors}",
-                file=sys.stderr,
+                f"{report.errors_passed}/{report.errors}"
             )
             for difference in report.differences[:3]:
-                print(f"    {difference}", file=sys.stderr)
+                print(f"    {difference}")
     whole = sum(report.whole for report in results)
     passed, samples = sum(r.passed for r in results), sum(r.samples for r in results)
-    print(f"{whole} of {len(results)} whole, {passed} of {samples} samples", file=sys.stderr)
-    if "--table" in arguments:
-        print(table(results))
+    print(f"{whole} of {len(results)} whole, {passed} of {samples} samples")
+    if options.json:
+        Path(options.json).write_text(json.dumps([asdict(report) for report in results]))
     return 0 if whole == len(results) else 1
 
 
