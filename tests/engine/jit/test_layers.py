@@ -107,6 +107,8 @@ def test_running_statistics_are_kept():
 
 # Of no forward of their own, or another layer once they have seen an input.
 ABSTRACT = {"Container", "Module", "RNNBase", "RNNCellBase"}
+# Its chunks are an autograd.Function, which scripts do not have: there, Linear and CrossEntropyLoss.
+EAGER_ONLY = {"LinearCrossEntropyLoss"}
 
 
 def test_every_layer_is_in_the_table():
@@ -116,7 +118,7 @@ def test_every_layer_is_in_the_table():
         if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)
     }
     there = {type(one).__name__ for name in LAYERS for one in made(name).modules()}
-    assert {one for one in kinds - there if not one.startswith("Lazy")} == ABSTRACT
+    assert {one for one in kinds - there if not one.startswith("Lazy")} == ABSTRACT | EAGER_ONLY
 
 
 def test_lazy_layers_are_scripted_once_they_have_seen_an_input():
