@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.dtypes import BY_TYPESTR, as_dtype, dtype
+from engine.dtypes import BY_TYPESTR, DTYPES, as_dtype, dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,16 +125,18 @@ class SharedMemory:
 
     def __init__(self, tensor: Tensor) -> None:
         self._holder = next(_holders)
-        self._storage = lib.uh_storage_hold(tensor._h, _HOLDER_NUMPY, self._holder)
+        layout = ffi.new("uh_layout *")
+        self._storage = lib.uh_storage_export(tensor._h, _HOLDER_NUMPY, self._holder, layout)
         if not self._storage:
             raise_last()
-        itemsize = tensor.dtype.itemsize
+        kind = DTYPES[layout.dtype]
+        sizes, strides = layout.sizes[0 : layout.ndim], layout.strides[0 : layout.ndim]
         self.__array_interface__ = {
             "version": 3,
-            "shape": tuple(tensor.shape),
-            "typestr": tensor.dtype.typestr,
-            "data": (tensor.data_ptr(), False),
-            "strides": tuple(step * itemsize for step in tensor.stride()),
+            "shape": tuple(sizes),
+            "typestr": kind.typestr,
+            "data": (layout.data, False),
+            "strides": tuple(step * kind.itemsize for step in strides),
         }
 
     def __del__(self, _drop: Any = lib.uh_storage_drop) -> None:

@@ -51,17 +51,22 @@ class UntypedStorage:
         """Where the bytes are."""
         return DEVICES[lib.uh_device(self._tensor._h)]
 
-    def _bytes(self) -> Any:
+    def _bytes(self, offset: int = 0, count: int | None = None) -> bytes:
+        """A copy of some of the bytes, or of all."""
         if lib.uh_device(self._tensor._h) != 0:
             raise NotImplementedError("UntypedStorage: a meta storage has no bytes")
-        return ffi.buffer(ffi.cast("char *", self.data_ptr()), self.nbytes())
+        n = self.nbytes() if count is None else count
+        copy = ffi.new("char[]", n or 1)
+        if lib.uh_storage_read(self._tensor._h, offset, copy, n) != 0:
+            raise_last()
+        return bytes(ffi.buffer(copy, n))
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
-        return list(bytes(self._bytes()))
+        return list(self._bytes())
 
     def __bytes__(self) -> bytes:
-        return bytes(self._bytes())
+        return self._bytes()
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -72,13 +77,17 @@ class UntypedStorage:
     def __getitem__(self, index: slice) -> list[int]: ...
     def __getitem__(self, index: int | slice) -> int | list[int]:
         if isinstance(index, slice):
-            return list(bytes(self._bytes())[index])
-        return bytes(self._bytes()[self._position(index)])[0]
+            return list(self._bytes()[index])
+        return self._bytes(self._position(index), 1)[0]
 
     def __setitem__(self, index: int, value: int) -> None:
         if not 0 <= value <= 255:
             raise ValueError(f"UntypedStorage: a byte is between 0 and 255, got {value}")
-        self._bytes()[self._position(index)] = bytes([value])
+        position = self._position(index)
+        if lib.uh_device(self._tensor._h) != 0:
+            raise NotImplementedError("UntypedStorage: a meta storage has no bytes")
+        if lib.uh_storage_write(self._tensor._h, position, bytes([value]), 1) != 0:
+            raise_last()
 
     def _position(self, index: int) -> int:
         count = self.nbytes()

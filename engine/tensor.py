@@ -7,6 +7,7 @@ tables by engine/__init__.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,7 @@ class Tensor(_Base):
         if ndim == 2:
             return _new_tuple(Size, (lib.uh_size(handle, 0), lib.uh_size(handle, 1)))
         sizes = ffi.new("int64_t[]", ndim or 1)
-        lib.uh_sizes(handle, sizes)
+        lib.uh_sizes(handle, sizes, ndim)
         return _new_tuple(Size, ffi.unpack(sizes, ndim) if ndim else ())
 
     def size(self, dim: int | None = None) -> Any:
@@ -90,7 +91,7 @@ class Tensor(_Base):
         if ndim == 0:
             return () if dim is None else self._dimension(dim, "stride")
         strides = ffi.new("int64_t[]", ndim)
-        lib.uh_strides(self._h, strides)
+        lib.uh_strides(self._h, strides, ndim)
         return tuple(strides) if dim is None else strides[self._dimension(dim, "stride")]
 
     def _dimension(self, dim: int, function: str) -> int:
@@ -280,24 +281,25 @@ class Tensor(_Base):
     def tolist(self) -> Any:
         """The elements as nested lists; a bare number for 0 dimensions."""
         handle = self._h
-        count = lib.uh_numel(handle)
-        kind = self.dtype
-        if kind.is_floating_point or kind.is_complex:
-            values = ffi.new("double[]", count * (1 + kind.is_complex) or 1)
-            status = lib.uh_read_doubles(handle, values)
-        else:
-            values = ffi.new("int64_t[]", count or 1)
-            status = lib.uh_read_ints(handle, values)
+        status = 1
+        while status == 1:  # another thread has given the tensor other sizes since they were read
+            kind, shape = self.dtype, self.shape
+            count = math.prod(shape) * (1 + kind.is_complex)
+            if kind.is_floating_point or kind.is_complex:
+                values = ffi.new("double[]", count or 1)
+                status = lib.uh_read_doubles(handle, values, count)
+            else:
+                values = ffi.new("int64_t[]", count or 1)
+                status = lib.uh_read_ints(handle, values, count)
         if status != 0:
             raise_last()
-        flat = ffi.unpack(values, count * (1 + kind.is_complex)) if count else []
+        flat = ffi.unpack(values, count) if count else []
         if kind.is_complex:
             flat = list(map(complex, flat[::2], flat[1::2]))
         if kind is bool_:
             flat = [value != 0 for value in flat]
         from engine.data import nest
 
-        shape = self.shape
         return nest(flat, shape) if shape else flat[0]
 
     def __bool__(self) -> bool:

@@ -1,5 +1,7 @@
 #include "autograd/accumulate_grad.h"
 
+#include <mutex>
+
 #include "autograd/engine.h"
 #include "autograd/meta.h"
 #include "events/recorder.h"
@@ -53,9 +55,11 @@ AccumulateGrad::~AccumulateGrad() {
                  id(), leaf_.impl()->use_count() - 1);
 }
 
-std::vector<Ref<Hook>> AccumulateGrad::leaf_hooks() const {
+HookList AccumulateGrad::leaf_hooks() const {
   const Meta* m = maybe_meta(leaf_.impl());
-  return m ? m->hooks : std::vector<Ref<Hook>>();
+  if (!m) return {};
+  const std::lock_guard guard(m->lock);
+  return m->hooks;
 }
 
 Gradients AccumulateGrad::apply(Gradients gradients) {
@@ -66,11 +70,17 @@ Gradients AccumulateGrad::apply(Gradients gradients) {
   if (!m.requires_grad) return {};
   const int64_t arrived = incoming.id();
   accumulate(std::move(incoming), arrived);
-  const auto after = m.after_accumulate;
+  HookList after;
+  {
+    const std::lock_guard guard(m.lock);
+    after = m.after_accumulate;
+  }
   for (const Ref<Hook>& hook : after) {
     Tensor leaf = leaf_;
     hook->call(&leaf, 1, nullptr, 0);
-    record_hook(HookKind::kPostAccumulate, leaf_.id(), m.grad, m.grad);
+    if (!events::on()) continue;
+    const Tensor grad = m.grad();
+    record_hook(HookKind::kPostAccumulate, leaf_.id(), grad, grad);
   }
   return {};
 }
@@ -80,7 +90,8 @@ void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
   How how = How::kTaken;
   // Threads may bring gradients for one leaf at the same time: one after the other.
   const std::lock_guard<std::mutex> one_at_a_time(accumulation_lock(leaf_));
-  if (!m.grad) {
+  Tensor grad = m.grad();
+  if (!grad) {
     const bool ours_alone = !grad_enabled() && is_ours_alone(incoming);
     if (ours_alone && same_layout(leaf_, incoming)) {
       if (incoming.impl()->base()) incoming = alias(incoming, incoming.impl()->layout());
@@ -89,15 +100,17 @@ void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
       incoming = copy_like(incoming, leaf_);
     }
     set_grad(leaf_, incoming);
+    grad = std::move(incoming);
   } else if (!grad_enabled()) {
     how = How::kAddedInPlace;
-    ops::add_(m.grad, incoming, Scalar(1));
+    ops::add_(grad, incoming, Scalar(1));
   } else {
     how = How::kAdded;
-    set_grad(leaf_, ops::add(m.grad, incoming, Scalar(1)));
+    grad = ops::add(grad, incoming, Scalar(1));
+    set_grad(leaf_, grad);
   }
   if (events::on()) [[unlikely]]
-    events::emit(events::Kind::kACCUMULATE, leaf_.id(), arrived, m.grad.id(),
+    events::emit(events::Kind::kACCUMULATE, leaf_.id(), arrived, grad.id(),
                  static_cast<int64_t>(how), current_run());
 }
 

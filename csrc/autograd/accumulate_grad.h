@@ -12,7 +12,7 @@ class AccumulateGrad final : public Node {
   std::string name() const override { return "AccumulateGrad"; }
   Gradients apply(Gradients gradients) override;
   Tensor variable() const override { return leaf_; }
-  std::vector<Ref<Hook>> leaf_hooks() const override;
+  HookList leaf_hooks() const override;
 
  private:
   void accumulate(Tensor incoming, int64_t arrived);

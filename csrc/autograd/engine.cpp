@@ -4,6 +4,7 @@
 
 #include "autograd/meta.h"
 #include "autograd/run.h"
+#include "base/call_section.h"
 #include "generated/ops/creation.h"
 
 namespace uh::autograd {
@@ -32,13 +33,18 @@ std::vector<Tensor> run_on_fresh_stack(std::vector<Edge>& roots, std::vector<Ten
   std::exception_ptr failure;
   std::thread thread([&, state = t_state] {
     t_state = state;
+    const CallSection call;
+    calls::use_any();
     try {
       result = run_here(roots, gradients, inputs, options);
     } catch (...) {
       failure = std::current_exception();
     }
   });
-  thread.join();
+  {
+    const OutsideCalls while_it_runs;
+    thread.join();
+  }
   if (failure) std::rethrow_exception(failure);
   return result;
 }

@@ -37,8 +37,7 @@ Tensor with_own_history(const Tensor& other, const Tensor& written) {
   const Ref<Node> node = grad_fn(other);
   if (!node) return other;
   const Tensor same = alias(other, other.impl()->layout());
-  meta(same).grad_fn = node;
-  meta(same).output = meta(other).output;
+  meta(same).set_history(node, meta(other).history().input);
   same.impl()->add_key(Key::kAutograd);
   return same;
 }

@@ -1,6 +1,9 @@
 // Hook: something of the user's that is called when a gradient passes.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "base/ids.h"
 #include "base/ref.h"
 #include "tensor/tensor.h"
@@ -17,10 +20,36 @@ class Hook : public RefCounted {
 
   // The tensor that the hook belongs to is going.
   virtual void forget() {}
+  // The host's object that is called; null for our own hooks.
+  virtual void* object() const { return nullptr; }
 
  private:
   int64_t id_;
 };
+
+using HookList = std::vector<Ref<Hook>>;
+
+using OutputHookList = std::vector<std::pair<uint32_t, Ref<Hook>>>;  // with the output it is of
+
+inline Ref<Hook>& hook_in(Ref<Hook>& entry) { return entry; }
+inline Ref<Hook>& hook_in(std::pair<uint32_t, Ref<Hook>>& entry) { return entry.second; }
+inline const Ref<Hook>& hook_in(const Ref<Hook>& entry) { return entry; }
+inline const Ref<Hook>& hook_in(const std::pair<uint32_t, Ref<Hook>>& entry) {
+  return entry.second;
+}
+
+// Takes hook `id` out of a list. What it returns is to be released when the list's lock is open
+// again: that may call the host.
+template <class List>
+Ref<Hook> extract_hook(List& list, int64_t id) {
+  for (auto it = list.begin(); it != list.end(); ++it) {
+    if (hook_in(*it)->id() != id) continue;
+    Ref<Hook> hook = std::move(hook_in(*it));
+    list.erase(it);
+    return hook;
+  }
+  return nullptr;
+}
 
 // The numbers of event HOOK.
 enum class HookKind : int64_t { kTensor = 1, kBefore, kAfter, kPostAccumulate, kPack, kUnpack };

@@ -15,13 +15,9 @@ void record_grad_fn(const Tensor& tensor, const Ref<Node>& node, uint32_t output
 }
 
 void set_edge(const Tensor& tensor, Ref<Node> node, uint32_t output) {
-  Meta& m = meta(tensor);
   record_grad_fn(tensor, node, output);
-  m.lock.lock();
-  std::swap(m.grad_fn, node);  // the old one goes when the lock is open again
-  m.output = output;
+  const Ref<Node> old = meta(tensor).set_history(std::move(node), output);
   tensor.impl()->set_history_version(tensor.impl()->version());
-  m.lock.unlock();
   if (!tensor.keys().has(Key::kAutograd)) tensor.impl()->add_key(Key::kAutograd);
 }
 
@@ -32,15 +28,15 @@ Meta::~Meta() {
 }
 
 Meta& meta(const Tensor& tensor) {
-  if (!tensor.impl()->autograd()) tensor.impl()->set_autograd(std::make_unique<Meta>());
-  return *maybe_meta(tensor.impl());
+  if (Meta* known = maybe_meta(tensor.impl())) return *known;
+  return static_cast<Meta&>(*tensor.impl()->offer_autograd(std::make_unique<Meta>()));
 }
 
 bool requires_grad(const TensorImpl* impl) {
   // Of a view the base is asked first: what the view itself says may be about to change.
   if (impl->base() && requires_grad(impl->base())) return true;
   const Meta* m = maybe_meta(impl);
-  return m && (m->requires_grad || m->grad_fn);
+  return m && (m->requires_grad.load(std::memory_order_relaxed) || m->has_grad_fn());
 }
 
 namespace {
@@ -67,9 +63,10 @@ void check_view(const Tensor& self) {
     two_worlds("inference mode", "inference_mode", "in normal mode");
   if (origin == ViewOrigin::kDefault) return;
   const Meta* known = maybe_meta(self.impl());
-  const Node* node = known ? known->grad_fn.get() : nullptr;
+  const Edge history = known ? known->history() : Edge();
   const std::string which =
-      node ? message("Output ", known->output, " of ", short_name(*node)) : "This tensor";
+      history.node ? message("Output ", history.input, " of ", short_name(*history.node))
+                   : "This tensor";
   if (origin == ViewOrigin::kMultiOutput) {
     fail(ErrorKind::kRuntime, which,
          " is a view and is being modified inplace. This view is the output of a function that "
@@ -86,23 +83,23 @@ void check_view(const Tensor& self) {
 
 }  // namespace
 
-Ref<Node> grad_fn(const Tensor& tensor) {
+Edge history_of(const Tensor& tensor) {
   TensorImpl* impl = tensor.impl();
   if (!impl->base()) {
     const Meta* known = maybe_meta(impl);
-    return known ? known->grad_fn : nullptr;
+    return known && known->has_grad_fn() ? known->history() : Edge();
   }
   // Several threads may find at once that the base was written: one of their Nodes is taken by all.
-  Ref<Node> found;
+  Edge found;
   const auto look = [&] {
     const Meta* known = maybe_meta(impl);
-    found = known ? known->grad_fn : nullptr;
+    found = known ? known->history() : Edge();
     return impl->history_version() == impl->version();
   };
   std::mutex& lock = view_lock(impl);
   {
     const std::lock_guard<std::mutex> one_at_a_time(lock);
-    if (look() || (!found && !requires_grad(impl->base()))) return found;
+    if (look() || (!found.node && !requires_grad(impl->base()))) return found;
   }
   check_view(tensor);  // its base was written: that is a write to the view as well
   const Tensor base = Tensor::share(impl->base());
@@ -112,7 +109,7 @@ Ref<Node> grad_fn(const Tensor& tensor) {
   const std::lock_guard<std::mutex> one_at_a_time(lock);
   if (look()) return found;  // another thread was faster
   set_edge(tensor, made, output);
-  return made;
+  return {std::move(made), output};
 }
 
 Ref<Node> grad_accumulator(const Tensor& leaf) {
@@ -137,10 +134,7 @@ Ref<Node> grad_accumulator(const Tensor& leaf) {
 }
 
 Edge gradient_edge(const Tensor& tensor) {
-  if (Ref<Node> node = grad_fn(tensor)) {
-    const uint32_t output = meta(tensor).output;
-    return {std::move(node), output};
-  }
+  if (Edge history = history_of(tensor); history.node) return history;
   const Meta* m = maybe_meta(tensor.impl());
   if (m && m->requires_grad) return {grad_accumulator(tensor), 0};
   return {};
@@ -176,10 +170,16 @@ namespace {
 
 // retain_grad() is about the tensor as it is at the end: its hook follows the history.
 void move_retained(const Tensor& self, Node& to, uint32_t output) {
-  Meta* m = maybe_meta(self.impl());
-  if (!m || !m->retain) return;
-  if (m->grad_fn) m->grad_fn->remove_hook(m->retain->id());
-  to.hooks().retained.emplace_back(output, m->retain);
+  const Meta* m = maybe_meta(self.impl());
+  if (!m) return;
+  Ref<Hook> retain;
+  {
+    const std::lock_guard guard(m->lock);
+    retain = m->retain;
+  }
+  if (!retain) return;
+  if (const Ref<Node> from = m->history().node) from->remove_hook(retain->id());
+  to.add_hook(&Node::Hooks::retained, output, std::move(retain));
 }
 
 }  // namespace
@@ -187,7 +187,11 @@ void move_retained(const Tensor& self, Node& to, uint32_t output) {
 void rebase_history(const Tensor& self, Ref<Node> node) {
   if (!self.impl()->base()) {
     const uint32_t output = node->add_input(self);
-    if (Meta* m = maybe_meta(self.impl()); m && !m->hooks.empty() && !m->grad_fn) m->hooks.clear();
+    if (Meta* m = maybe_meta(self.impl()); m && !m->has_grad_fn()) {
+      HookList of_the_leaf;
+      const std::lock_guard guard(m->lock);
+      std::swap(m->hooks, of_the_leaf);
+    }
     move_retained(self, *node, output);
     set_edge(self, std::move(node), output);
     return;
@@ -224,10 +228,7 @@ void set_requires_grad(const Tensor& tensor, bool value) {
 void detach_in_place(const Tensor& tensor) {
   Meta& m = meta(tensor);
   m.requires_grad = false;
-  m.output = 0;
-  m.lock.lock();
-  const Ref<Node> old = std::exchange(m.grad_fn, nullptr);
-  m.lock.unlock();
+  const Ref<Node> old = m.set_history(nullptr, 0);
   record_grad_fn(tensor, nullptr, 0);
   tensor.impl()->remove_key(Key::kAutograd);
 }
@@ -237,23 +238,26 @@ bool is_leaf(const Tensor& tensor) { return !grad_fn(tensor); }
 void set_grad(const Tensor& tensor, const Tensor& grad) {
   Meta& m = meta(tensor);
   const auto holder = static_cast<int64_t>(events::Holder::kGrad);
+  const Tensor old = m.set_grad(grad);
   if (events::on()) [[unlikely]] {
-    if (m.grad)
-      events::emit(events::Kind::kUNUSE, m.grad.id(), holder, tensor.id(),
-                   m.grad.impl()->use_count() - 1);
+    if (old)
+      events::emit(events::Kind::kUNUSE, old.id(), holder, tensor.id(), old.impl()->use_count() - 1);
     events::emit(events::Kind::kGRAD_SET, tensor.id(), grad ? grad.id() : 0);
   }
-  m.grad = grad;
   if (grad && events::on()) [[unlikely]]
     events::emit(events::Kind::kUSE, grad.id(), holder, tensor.id(), grad.impl()->use_count());
 }
 
 void retain_grad(const Tensor& tensor, Ref<Hook> hook) {
   Meta& m = meta(tensor);
-  const Ref<Node> node = grad_fn(tensor);
+  const Edge history = history_of(tensor);
   m.retains_grad = true;
-  m.retain = hook;
-  node->hooks().retained.emplace_back(m.output, std::move(hook));
+  {
+    Ref<Hook> old = hook;
+    const std::lock_guard guard(m.lock);
+    std::swap(m.retain, old);
+  }
+  history.node->add_hook(&Node::Hooks::retained, history.input, std::move(hook));
 }
 
 std::string type_text(const Tensor& tensor) {

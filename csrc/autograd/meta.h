@@ -9,23 +9,62 @@
 // has happened).
 #pragma once
 
+#include <mutex>
+
 #include "autograd/node.h"
 #include "tensor/thread_state.h"
 
 namespace uh::autograd {
 
+// Any thread may ask and change at any time: what is more than one word is read and written under
+// the lock, and what that lets go of is released when it is open again, for a release may call
+// the host.
 struct Meta final : AutogradSlot {
   ~Meta() override;
-  Ref<Node> grad_fn;
-  uint32_t output = 0;
-  bool requires_grad = false;  // of a leaf
-  bool retains_grad = false;
+
+  std::atomic<bool> requires_grad{false};  // of a leaf
+  std::atomic<bool> retains_grad{false};
+
+  // The Node that made the tensor, and which of its outputs it is.
+  bool has_grad_fn() const { return has_grad_fn_.load(std::memory_order_relaxed); }
+  Edge history() const {
+    const std::lock_guard guard(lock);
+    return {grad_fn_, output_};
+  }
+  // Returns the Node that was.
+  Ref<Node> set_history(Ref<Node> node, uint32_t output) {
+    const std::lock_guard guard(lock);
+    std::swap(grad_fn_, node);
+    output_ = output;
+    has_grad_fn_.store(static_cast<bool>(grad_fn_), std::memory_order_relaxed);
+    return node;
+  }
+  Tensor grad() const {
+    const std::lock_guard guard(lock);
+    return grad_;
+  }
+  // Returns what was.
+  Tensor set_grad(Tensor grad) {
+    const std::lock_guard guard(lock);
+    std::swap(grad_, grad);
+    return grad;
+  }
+
+  // What follows is the lock's.
+  mutable SpinLock lock;
   Node* accumulator = nullptr;
-  Tensor grad;
-  Ref<Hook> retain;                         // of retain_grad: goes along when history changes
-  std::vector<Ref<Hook>> hooks;             // a leaf's, run before the gradient is accumulated
-  std::vector<Ref<Hook>> after_accumulate;  // register_post_accumulate_grad_hook
-  SpinLock lock;
+  Ref<Hook> retain;              // of retain_grad: goes along when history changes
+  HookList hooks;                // a leaf's, run before the gradient is accumulated
+  HookList after_accumulate;     // register_post_accumulate_grad_hook
+  // For who holds the lock already.
+  const Ref<Node>& grad_fn_within() const { return grad_fn_; }
+  const Tensor& grad_within() const { return grad_; }
+
+ private:
+  Ref<Node> grad_fn_;
+  uint32_t output_ = 0;
+  std::atomic<bool> has_grad_fn_{false};
+  Tensor grad_;
 };
 
 inline Meta* maybe_meta(const TensorImpl* impl) { return static_cast<Meta*>(impl->autograd()); }
@@ -43,8 +82,10 @@ inline bool requires_grad(const std::vector<Tensor>& list) {
   return false;
 }
 
-// The Node that made it, made anew for a view whose base was written. Null for leaves.
-Ref<Node> grad_fn(const Tensor& tensor);
+// The Node that made it, made anew for a view whose base was written, and which of its outputs it
+// is. Null for leaves.
+Edge history_of(const Tensor& tensor);
+inline Ref<Node> grad_fn(const Tensor& tensor) { return history_of(tensor).node; }
 // Where a gradient for it goes: its Node, or the AccumulateGrad of a leaf; none if it needs none.
 Edge gradient_edge(const Tensor& tensor);
 Ref<Node> grad_accumulator(const Tensor& leaf);

@@ -1,7 +1,10 @@
 #include "autograd/node.h"
 
+#include <mutex>
+
 #include "autograd/meta.h"
 #include "autograd/saved_tensor.h"
+#include "base/call_section.h"
 #include "events/recorder.h"
 #include "tensor/call_scope.h"
 
@@ -26,6 +29,7 @@ Node::Node(uint64_t sequence) : sequence_(sequence) {
   if (g_anomaly.load(std::memory_order_relaxed)) [[unlikely]] {
     extra_ = std::make_unique<Extra>();
     if (auto* traceback = g_traceback.load()) {
+      const OutsideCalls host;
       const char* text = traceback();
       extra_->traceback = text ? text : "";
     }
@@ -86,27 +90,41 @@ void Node::add_edge(const Tensor& input) {
   add_edge(requires_grad(input) ? gradient_edge(input) : Edge());
 }
 
-Node::Hooks& Node::hooks() {
-  if (!hooks_) hooks_ = std::make_unique<Hooks>();
-  return *hooks_;
+Node::Hooks Node::copy_hooks() const {
+  const std::lock_guard guard(lock_);
+  return hooks_ ? *hooks_ : Hooks();
 }
 
 void Node::remove_hook(int64_t id) {
-  if (!hooks_) return;
-  const auto is = [id](const auto& hook) { return hook->id() == id; };
-  std::erase_if(hooks_->tensor, [&](const auto& entry) { return is(entry.second); });
-  std::erase_if(hooks_->retained, [&](const auto& entry) { return is(entry.second); });
-  std::erase_if(hooks_->before, is);
-  std::erase_if(hooks_->after, is);
+  if (!has_hooks()) return;
+  Ref<Hook> removed[4];  // released when the lock is open again
+  const std::lock_guard guard(lock_);
+  removed[0] = extract_hook(hooks_->tensor, id);
+  removed[1] = extract_hook(hooks_->retained, id);
+  removed[2] = extract_hook(hooks_->before, id);
+  removed[3] = extract_hook(hooks_->after, id);
+}
+
+Ref<Node> Node::made_by() const {
+  const std::lock_guard guard(lock_);
+  return extra_ ? extra_->made_by : nullptr;
+}
+
+void* Node::metadata() const {
+  const std::lock_guard guard(lock_);
+  return extra_ ? extra_->metadata.get() : nullptr;
 }
 
 void Node::set_metadata(std::shared_ptr<void> metadata) {
+  const std::lock_guard guard(lock_);
   if (!extra_) extra_ = std::make_unique<Extra>();
-  extra_->metadata = std::move(metadata);
+  if (!extra_->metadata) extra_->metadata = std::move(metadata);
 }
 
+// The text is written when the Node is made, and stays where it is.
 const std::string& Node::forward_traceback() const {
   static const std::string none;
+  const std::lock_guard guard(lock_);
   return extra_ ? extra_->traceback : none;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,7 +75,7 @@ class Node : public RefCounted {
   // Lets go of saved values; apply() then raises.
   virtual void release_saved();
   // Hooks that belong to a leaf: AccumulateGrad's.
-  virtual std::vector<Ref<Hook>> leaf_hooks() const { return {}; }
+  virtual HookList leaf_hooks() const { return {}; }
   // How the explorer and Python's `variable` see what AccumulateGrad belongs to.
   virtual Tensor variable() const { return Tensor(); }
 
@@ -93,22 +94,31 @@ class Node : public RefCounted {
   void add_edge(const Tensor& input);
   bool needs(size_t edge) const { return edge < edges_.size() && edges_[edge].node; }
 
-  // Hooks are few: a Node that has any keeps them apart.
+  // Hooks are few: a Node that has any keeps them apart. Threads add, remove and run them at the
+  // same time: runs work on copies.
   struct Hooks {
-    std::vector<std::pair<uint32_t, Ref<Hook>>> tensor;    // of the output with that number
-    std::vector<std::pair<uint32_t, Ref<Hook>>> retained;  // retain_grad(), after the others
-    std::vector<Ref<Hook>> before, after;
+    OutputHookList tensor;    // of its outputs
+    OutputHookList retained;  // retain_grad(), after the others
+    HookList before, after;
   };
-  Hooks& hooks();
-  const Hooks* maybe_hooks() const { return hooks_.get(); }
+  bool has_hooks() const { return has_hooks_.load(std::memory_order_acquire); }
+  Hooks copy_hooks() const;
+  void add_hook(OutputHookList Hooks::*list, uint32_t output, Ref<Hook> hook) {
+    append_hook(list, {output, std::move(hook)});
+  }
+  void add_hook(HookList Hooks::*list, Ref<Hook> hook) { append_hook(list, std::move(hook)); }
   void remove_hook(int64_t id);
+  // For who holds the lock already; null: there never were any.
+  const Hooks* hooks_within() const { return hooks_.get(); }
+  void* metadata_within() const { return extra_ ? extra_->metadata.get() : nullptr; }
 
   const std::string& forward_traceback() const;
-  Ref<Node> made_by() const { return extra_ ? extra_->made_by : nullptr; }
+  Ref<Node> made_by() const;
   // Something of the user's that lives as long as the Node.
-  void* metadata() const { return extra_ ? extra_->metadata.get() : nullptr; }
+  void* metadata() const;
+  // The first one that is set stays. The lock guards it.
   void set_metadata(std::shared_ptr<void> metadata);
-  SpinLock& lock() { return lock_; }
+  SpinLock& lock() const { return lock_; }
 
   // The Python object of this Node, while there is one: see TensorImpl::object.
   void* object() const { return object_; }
@@ -121,6 +131,13 @@ class Node : public RefCounted {
 
  private:
   friend class BackwardRun;
+  template <class List>
+  void append_hook(List Hooks::*list, typename List::value_type hook) {
+    const std::lock_guard guard(lock_);
+    if (!hooks_) hooks_ = std::make_unique<Hooks>();
+    ((*hooks_).*list).push_back(std::move(hook));
+    has_hooks_.store(true, std::memory_order_release);
+  }
   struct Extra {
     std::string traceback;  // anomaly mode
     Ref<Node> made_by;      // anomaly mode: the Node whose backward made this one
@@ -131,6 +148,7 @@ class Node : public RefCounted {
   SmallVector<Edge, 2> edges_;
   SmallVector<InputInfo, 1> inputs_;
   std::unique_ptr<Hooks> hooks_;
+  std::atomic<bool> has_hooks_{false};
   std::unique_ptr<Extra> extra_;
   void* object_ = nullptr;
   int64_t id_ = next_id(IdSpace::kNode);
@@ -140,7 +158,7 @@ class Node : public RefCounted {
   // second run that comes across the Node meanwhile uses a map of its own.
   std::atomic<const BackwardRun*> run_{nullptr};
   uint32_t slot_ = 0;
-  SpinLock lock_;  // of what is saved
+  mutable SpinLock lock_;  // of hooks, of what is saved, of metadata
   mutable bool announced_ = false;
 };
 

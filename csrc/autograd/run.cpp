@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/meta.h"
+#include "base/call_section.h"
 #include "events/recorder.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
@@ -188,6 +189,7 @@ std::vector<Tensor> BackwardRun::execute(std::vector<Edge> roots, std::vector<Te
       std::pop_heap(ready_.begin(), ready_.end());
       const uint32_t slot = ready_.back().slot;
       ready_.pop_back();
+      calls::let_changes_in();
       run_node(slot);
     }
     finish();
@@ -242,16 +244,15 @@ void BackwardRun::before_hooks(Node& node, Gradients& gradients) {
     hook->call(&gradients[0], 1, nullptr, 0);
     record_hook(HookKind::kTensor, node.variable().id(), before, gradients[0]);
   }
-  const Node::Hooks* hooks = node.maybe_hooks();
-  if (!hooks) return;
+  if (!node.has_hooks()) return;
+  const Node::Hooks hooks = node.copy_hooks();  // hooks may remove hooks
   const auto call_one = [&](const std::pair<uint32_t, Ref<Hook>>& entry) {
     const Tensor before = gradients[entry.first];
     entry.second->call(&gradients[entry.first], 1, nullptr, 0);
     record_hook(HookKind::kTensor, node.id(), before, gradients[entry.first]);
   };
-  const auto own = hooks->tensor, retained = hooks->retained;  // hooks may remove hooks
-  for (const auto& entry : own) call_one(entry);
-  for (const auto& entry : retained) call_one(entry);
+  for (const auto& entry : hooks.tensor) call_one(entry);
+  for (const auto& entry : hooks.retained) call_one(entry);
 }
 
 void BackwardRun::run_node(uint32_t slot) {
@@ -293,14 +294,10 @@ void BackwardRun::run_node(uint32_t slot) {
 }
 
 Gradients BackwardRun::call(Node& node, Gradients gradients) {
-  const Node::Hooks* hooks = node.maybe_hooks();
-  if (hooks && !hooks->before.empty()) {
-    const auto before = hooks->before;
-    for (const Ref<Hook>& hook : before) {
-      hook->call(gradients.data(), gradients.size(), nullptr, 0);
-      record_hook(HookKind::kBefore, node.id(), Tensor(),
-                  gradients.size() ? gradients[0] : Tensor());
-    }
+  Node::Hooks hooks = node.has_hooks() ? node.copy_hooks() : Node::Hooks();
+  for (const Ref<Hook>& hook : hooks.before) {
+    hook->call(gradients.data(), gradients.size(), nullptr, 0);
+    record_hook(HookKind::kBefore, node.id(), Tensor(), gradients.size() ? gradients[0] : Tensor());
   }
   if (events::on()) [[unlikely]] {
     const auto given = ids(gradients);
@@ -308,13 +305,13 @@ Gradients BackwardRun::call(Node& node, Gradients gradients) {
                       0, given.data(), given.size() * 8);
   }
   std::vector<Tensor> given;
-  const bool after = hooks && !hooks->after.empty();
+  const bool after = !hooks.after.empty();
   if (after) given.assign(gradients.begin(), gradients.end());
   Gradients results = node.apply(std::move(gradients));
   validate(node, results);
   if (after) {
-    const auto list = hooks->after;
-    for (const Ref<Hook>& hook : list) {
+    hooks = node.copy_hooks();  // as the formula has left them
+    for (const Ref<Hook>& hook : hooks.after) {
       hook->call(results.data(), results.size(), given.data(), given.size());
       record_hook(HookKind::kAfter, node.id(), Tensor(), results.size() ? results[0] : Tensor());
     }
@@ -374,6 +371,7 @@ void BackwardRun::finish() {
         "One of the differentiated Tensors appears to not have been used in the graph. Set "
         "allow_unused=True if this is the desired behavior.");
   const auto calls = std::move(callbacks_);
+  const OutsideCalls host;
   for (const auto& [call, context] : calls) call(context);
 }
 

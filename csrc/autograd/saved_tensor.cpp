@@ -1,5 +1,7 @@
 #include "autograd/saved_tensor.h"
 
+#include <mutex>
+
 #include "autograd/meta.h"
 #include "events/recorder.h"
 
@@ -54,8 +56,9 @@ void SavedTensor::save(const Node& owner, const Tensor& input, const Tensor& wri
         "clone to get a normal tensor and use it in autograd, or use `engine.no_grad()` instead "
         "of `engine.inference_mode()`.");
   if (t_packing) [[unlikely]] {
-    node_ = grad_fn(input);
-    output_ = node_ ? meta(input).output : 0;
+    Edge history = history_of(input);
+    node_ = std::move(history.node);
+    output_ = history.input;
     requires_grad_ = requires_grad(input);
   }
   if (!written || &written.impl()->counter() != &input.impl()->counter())
@@ -69,7 +72,8 @@ void SavedTensor::save(const Node& owner, const Tensor& input, const Tensor& wri
 void SavedTensor::save_output(const Node& owner, const Tensor& result) {
   if (!result) return;
   is_output_ = true;
-  output_ = maybe_meta(result.impl()) ? meta(result).output : 0;
+  const Meta* m = maybe_meta(result.impl());
+  output_ = m ? m->history().input : 0;
   // What knows no Node: of a view that was written in place even the base would lead back here.
   keep(owner, alias(result, result.impl()->layout()), result);
 }
@@ -96,9 +100,26 @@ void SavedTensor::keep(const Node& owner, const Tensor& tensor, const Tensor& gi
   }
 }
 
-void SavedTensor::replace(Ref<Packed> packed) {
-  packed_ = std::move(packed);
-  tensor_ = Tensor();
+void SavedTensor::replace(const Node& owner, Ref<Packed> packed) {
+  Tensor released;
+  const std::lock_guard guard(owner.lock());
+  std::swap(packed_, packed);
+  std::swap(tensor_, released);
+}
+
+bool SavedTensor::defined(const Node& owner) const {
+  const std::lock_guard guard(owner.lock());
+  return static_cast<bool>(tensor_) || packed_;
+}
+
+Tensor SavedTensor::tensor(const Node& owner) const {
+  const std::lock_guard guard(owner.lock());
+  return tensor_;
+}
+
+Ref<Packed> SavedTensor::packed(const Node& owner) const {
+  const std::lock_guard guard(owner.lock());
+  return packed_;
 }
 
 Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
@@ -106,6 +127,7 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   owner.lock().lock();
   const Tensor kept = tensor_;
   const Ref<Packed> packed = packed_;
+  const Ref<Node> node = node_;
   owner.lock().unlock();
   if (!kept && !packed) {
     fail(ErrorKind::kRuntime,
@@ -122,15 +144,17 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
     if (!requires_grad_ && !is_output_) return found;
     Tensor whole = alias(found, found.impl()->layout());
     Meta& m = meta(whole);
-    m.grad_fn = !is_output_ ? node_ : owner.use_count() > 0 ? Ref<Node>::share(&owner) : nullptr;
-    m.output = output_;
-    m.requires_grad = requires_grad_ && !m.grad_fn;
+    m.set_history(!is_output_               ? node
+                  : owner.use_count() > 0 ? Ref<Node>::share(&owner)
+                                          : nullptr,
+                  output_);
+    m.requires_grad = requires_grad_ && !m.has_grad_fn();
     whole.impl()->add_key(Key::kAutograd);
     return whole;
   }
   const int64_t now = kept.impl()->version();
   if (now != version_) [[unlikely]]
-    stale(owner, now);
+    stale(owner, kept, now);
   if (events::on()) [[unlikely]]
     events::emit(events::Kind::kUNPACK, owner.id(), Finder(owner, *this).slot(), kept.id(), now,
                  version_);
@@ -138,31 +162,30 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   Tensor whole = alias(kept, kept.impl()->layout());
   if ((grad_enabled() || with_node) && owner.use_count() > 0) {
     Meta& m = meta(whole);
-    m.grad_fn = Ref<Node>::share(&owner);
-    m.output = output_;
+    m.set_history(Ref<Node>::share(&owner), output_);
     whole.impl()->add_key(Key::kAutograd);
   }
   return whole;
 }
 
-std::string SavedTensor::maker(Node& owner, uint32_t& output) const {
+std::string SavedTensor::maker(Node& owner, const Tensor& kept, uint32_t& output) const {
   if (rewritten_ == Rewritten::kBase) return "CopySlices";
   if (rewritten_ == Rewritten::kView) return "AsStrided";
   if (rewritten_ == Rewritten::kItself) return short_name(owner);
-  const Ref<Node> node = is_output_ ? Ref<Node>::share(&owner) : grad_fn(tensor_);
-  if (!node) return "";
-  output = is_output_ ? output_ : meta(tensor_).output;
-  return short_name(*node);
+  const Edge history = is_output_ ? Edge{Ref<Node>::share(&owner), output_} : history_of(kept);
+  if (!history.node) return "";
+  output = history.input;
+  return short_name(*history.node);
 }
 
-void SavedTensor::stale(Node& owner, int64_t now) const {
+void SavedTensor::stale(Node& owner, const Tensor& kept, int64_t now) const {
   if (events::on()) {
-    events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), tensor_.id(), now,
+    events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), kept.id(), now,
                  version_);
   }
-  std::string what = type_text(tensor_);
+  std::string what = type_text(kept);
   uint32_t output = 0;
-  if (const std::string by = maker(owner, output); !by.empty())
+  if (const std::string by = maker(owner, kept, output); !by.empty())
     what += message(", which is output ", output, " of ", by, ",");
   const std::string hint =
       anomaly_mode().enabled
@@ -177,7 +200,7 @@ void SavedTensor::stale(Node& owner, int64_t now) const {
 }
 
 void SavedTensor::release(const Node& owner, int64_t slot) {
-  auto& lock = const_cast<Node&>(owner).lock();
+  SpinLock& lock = owner.lock();
   lock.lock();
   Tensor tensor = std::move(tensor_);
   tensor_ = Tensor();

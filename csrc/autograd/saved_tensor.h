@@ -37,19 +37,22 @@ class SavedTensor {
   Tensor unpack(Node& owner, bool whole = false) const;
   void release(const Node& owner, int64_t slot);
 
-  bool defined() const { return static_cast<bool>(tensor_) || packed_; }
-  const Tensor& tensor() const { return tensor_; }
+  // What is in it now: another thread's pass may release it at any time.
+  bool defined(const Node& owner) const;
+  Tensor tensor(const Node& owner) const;
+  Ref<Packed> packed(const Node& owner) const;
+  // For who holds the owner's lock already.
+  const Ref<Packed>& packed_within() const { return packed_; }
   int64_t version() const { return version_; }
-  const Ref<Packed>& packed() const { return packed_; }
   bool was_defined() const { return was_defined_; }
-  void replace(Ref<Packed> packed);
+  void replace(const Node& owner, Ref<Packed> packed);
 
  private:
   // `given`: what a pack hook sees of it.
   void keep(const Node& owner, const Tensor& tensor, const Tensor& given);
   // The Node whose output the tensor is, for a message: "Mul"; empty for a leaf.
-  std::string maker(Node& owner, uint32_t& output) const;
-  [[noreturn]] void stale(Node& owner, int64_t now) const;
+  std::string maker(Node& owner, const Tensor& kept, uint32_t& output) const;
+  [[noreturn]] void stale(Node& owner, const Tensor& kept, int64_t now) const;
 
   Tensor tensor_;
   Ref<Packed> packed_;

@@ -16,7 +16,6 @@ namespace uh {
 namespace {
 
 thread_local bool t_inside = false;
-std::atomic<bool> g_forked{false};
 
 // The cores this process may run on, at most 16; OMP_NUM_THREADS is heard, as PyTorch does.
 int default_threads() {
@@ -117,13 +116,21 @@ class Pool {
   std::atomic<int> working_{0};
 };
 
-// Never destroyed: its threads sleep until the process ends. See Note [Fork].
+// Never destroyed: its threads sleep until the process ends. A child's is a new one, for nobody
+// knows in what state that of its parent was copied. See Note [Fork].
+std::atomic<Pool*> g_pool{nullptr};
+
 Pool& pool() {
-  static Pool* const instance = [] {
-    pthread_atfork(nullptr, nullptr, [] { g_forked = true; });
-    return new Pool;
+  static const bool first = [] {
+    g_pool = new Pool;
+    pthread_atfork(nullptr, nullptr, [] {
+      g_pool = new Pool;
+      t_inside = false;
+    });
+    return true;
   }();
-  return *instance;
+  (void)first;
+  return *g_pool.load(std::memory_order_acquire);
 }
 
 }  // namespace
@@ -132,7 +139,7 @@ int get_num_threads() { return threads().load(std::memory_order_relaxed); }
 
 void set_num_threads(int n) { threads().store(std::max(n, 1), std::memory_order_relaxed); }
 
-bool detail::inside_parallel() { return t_inside || g_forked.load(std::memory_order_relaxed); }
+bool detail::inside_parallel() { return t_inside; }
 
 void detail::run_chunks(ChunkFn fn, const void* body, int64_t chunks) {
   if (pool().run(fn, body, chunks)) return;

@@ -4,7 +4,8 @@
 // Invariant: the ranges are disjoint and cover [begin, end); parallel_for returns after all of them
 // have run. Which thread runs which range, and how many ranges there are, must not change a result:
 // a reduction therefore cuts its data into blocks of a fixed size first (ops/reduce).
-// Note [Fork]: the pool's threads do not survive fork(); in the child every loop runs serially.
+// Note [Fork]: the pool's threads do not survive fork(); the child starts threads of its own when
+// it first needs them. No loop runs while a process forks: see Note [Calls and changes].
 #pragma once
 
 #include <algorithm>

@@ -10,8 +10,8 @@ using namespace uh;            // NOLINT: this file is nothing but calls into uh
 using namespace uh::autograd;  // NOLINT
 
 int uh_requires_grad(uh_handle self) {
-  const TensorImpl* impl = impl_of(self);
-  return impl->keys().has(Key::kAutograd) && requires_grad(impl);
+  const InUse impl(self);
+  return impl->keys().has(Key::kAutograd) && requires_grad(impl.operator->());
 }
 int uh_set_requires_grad(uh_handle self, int value) {
   return guard(-1, [&] {
@@ -27,11 +27,13 @@ uh_node uh_grad_fn(uh_handle self) {
 }
 int64_t uh_output_nr(uh_handle self) {
   const Meta* m = maybe_meta(impl_of(self));
-  return m ? m->output : 0;
+  return m ? m->history().input : 0;
 }
 uh_handle uh_grad(uh_handle self) {
+  const CallSection call;
   const Meta* m = maybe_meta(impl_of(self));
-  return m && m->grad ? give(m->grad) : 0;
+  Tensor grad = m ? m->grad() : Tensor();
+  return grad ? give(std::move(grad)) : 0;
 }
 int uh_set_grad(uh_handle self, uh_handle grad) {
   return guard(-1, [&] {
@@ -110,6 +112,7 @@ void give_gradients(std::vector<Tensor> made, uh_handle* ret) {
 int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
                 const uh_handle* inputs, int64_t n_inputs, int flags, uh_handle* ret_gradients) {
   return guard(-1, [&] {
+    calls::use_any();
     auto made = run_backward(to_tensors(roots, n), to_tensors(gradients, gradients ? n : 0),
                              to_tensors(inputs, n_inputs), options_of(flags));
     if (!(flags & 4)) give_gradients(std::move(made), ret_gradients);
@@ -121,6 +124,7 @@ int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh
                       int64_t n, const uh_node* inputs, const int64_t* input_numbers,
                       int64_t n_inputs, int flags, uh_handle* ret_gradients) {
   return guard(-1, [&] {
+    calls::use_any();
     std::vector<Edge> from, to;
     for (int64_t i = 0; i < n; ++i)
       from.push_back({take_node(roots[i]), static_cast<uint32_t>(root_inputs[i])});
@@ -163,10 +167,14 @@ class PackedObject final : public Packed {
  public:
   PackedObject(void* object, uh_pack_calls calls) : object_(object), calls_(calls) {}
   ~PackedObject() override {
+    const OutsideCalls host;
     if (!host_gone()) calls_.release(object_);
   }
   Tensor unpack() override {
-    const uh_handle made = calls_.unpack(object_);
+    const uh_handle made = [&] {
+      const OutsideCalls host;
+      return calls_.unpack(object_);
+    }();
     if (!made) throw_last_error();
     return Tensor(Ref<TensorImpl>::adopt(impl_of(made)));
   }
@@ -180,7 +188,11 @@ class PackedObject final : public Packed {
 thread_local uh_pack_calls t_pack_calls{};
 
 Ref<Packed> pack(const Tensor& tensor) {
-  void* packed = t_pack_calls.pack(give(tensor));
+  const uh_handle given = give(tensor);
+  void* packed = [&] {
+    const OutsideCalls host;
+    return t_pack_calls.pack(given);
+  }();
   if (!packed) throw_last_error();
   return make_ref<PackedObject>(packed, t_pack_calls);
 }
@@ -195,12 +207,13 @@ void uh_set_pack(const uh_pack_calls* calls, int active) {
 int uh_node_saved_hooks(uh_node node, const char* name, void* packed, const uh_pack_calls* calls) {
   return guard(-1, [&] {
     SavedTensor* saved = find_saved(*node_of(node), name);
-    check(saved && saved->defined(), "there is nothing saved under the name ", name);
-    saved->replace(make_ref<PackedObject>(packed, *calls));
+    check(saved && saved->defined(*node_of(node)), "there is nothing saved under the name ", name);
+    saved->replace(*node_of(node), make_ref<PackedObject>(packed, *calls));
     return 0;
   });
 }
 void* uh_node_packed(uh_node node, const char* name) {
   const SavedTensor* saved = find_saved(*node_of(node), name);
-  return saved && saved->packed() ? saved->packed()->object() : nullptr;
+  const Ref<Packed> packed = saved ? saved->packed(*node_of(node)) : nullptr;
+  return packed ? packed->object() : nullptr;
 }

@@ -1,5 +1,4 @@
 // The C ABI of differentiation: Nodes, hooks and autograd.Function.
-#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -106,6 +105,7 @@ const char* uh_node_saved_names(uh_node node) {
 
 int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {
   return guard(-1, [&] {
+    calls::use_any();
     Node& node = *node_of(handle);
     Finder finder(name);
     node.each_saved(finder);
@@ -124,9 +124,12 @@ int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {
 
 int uh_node_saved_version(uh_node node, const char* name, int64_t* ret_saved, int64_t* ret_now) {
   const SavedTensor* saved = find_saved(*node_of(node), name);
-  if (!saved || !saved->tensor()) return -1;
+  const Tensor tensor = saved ? saved->tensor(*node_of(node)) : Tensor();
+  if (!tensor) return -1;
+  const CallSection call;
+  calls::use(tensor.impl());
   *ret_saved = saved->version();
-  *ret_now = saved->tensor().impl()->version();
+  *ret_now = tensor.impl()->version();
   return 0;
 }
 
@@ -136,6 +139,7 @@ uh_node uh_node_made_by(uh_node node) { return give_node(node_of(node)->made_by(
 int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
                   int64_t n_ret) {
   return guard(-1, [&] {
+    calls::use_any();
     Gradients given(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) given[static_cast<size_t>(i)] = take(gradients[i]);
     Gradients made = node_of(node)->apply(std::move(given));
@@ -150,6 +154,7 @@ int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle
 void* uh_node_metadata(uh_node node) { return node_of(node)->metadata(); }
 void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*)) {
   node_of(node)->set_metadata(std::shared_ptr<void>(object, [release](void* held) {
+    const OutsideCalls host;
     if (!host_gone()) release(held);
   }));
 }
@@ -171,6 +176,7 @@ class CalledHook final : public Hook {
   CalledHook(int64_t id, uh_hook_fn call, void* context, void (*release)(void*))
       : Hook(id), call_(call), context_(context), release_(release) {}
   ~CalledHook() override {
+    const OutsideCalls host;
     if (!host_gone()) release_(context_);
   }
 
@@ -178,14 +184,18 @@ class CalledHook final : public Hook {
     const auto lent = lend(gradients, n);
     auto handles = lent;
     const auto others = lend(from, n_from);
-    const int status = call_(context_, handles.data(), static_cast<int64_t>(n), others.data(),
-                             static_cast<int64_t>(n_from));
+    const int status = [&] {
+      const OutsideCalls host;
+      return call_(context_, handles.data(), static_cast<int64_t>(n), others.data(),
+                   static_cast<int64_t>(n_from));
+    }();
     for (size_t i = 0; i < n; ++i) {
       if (handles[i] == lent[i]) continue;
       gradients[i] = Tensor(Ref<TensorImpl>::adopt(impl_of(handles[i])));
     }
     if (status != 0) throw_last_error();
   }
+  void* object() const override { return context_; }
 
  private:
   uh_hook_fn call_;
@@ -205,11 +215,11 @@ class RetainHook final : public Hook {
     const Tensor tensor = alive();
     if (!gradients[0] || !tensor) return;
     Meta& m = meta(tensor);
-    if (!m.grad) {
+    if (const Tensor grad = m.grad()) {
+      set_grad(tensor, grad + gradients[0]);
+    } else {
       const bool own = gradients[0].is_same(tensor);
       set_grad(tensor, own ? copy_of(gradients[0]) : gradients[0]);
-    } else {
-      set_grad(tensor, m.grad + gradients[0]);
     }
   }
 
@@ -239,18 +249,20 @@ int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
     }
     Ref<Hook> hook = make_ref<CalledHook>(id, call, context, release);
     if (kind == UH_HOOK_BEFORE || kind == UH_HOOK_AFTER) {
-      Node::Hooks& hooks = node_of(place)->hooks();
-      (kind == UH_HOOK_BEFORE ? hooks.before : hooks.after).push_back(std::move(hook));
+      const auto list = kind == UH_HOOK_BEFORE ? &Node::Hooks::before : &Node::Hooks::after;
+      node_of(place)->add_hook(list, std::move(hook));
       return id;
     }
     const Tensor tensor = take(place);
     Meta& m = meta(tensor);
     if (kind == UH_HOOK_POST_ACCUMULATE) {
       check(is_leaf(tensor), "post accumulate grad hooks cannot be registered on non-leaf tensors");
+      const std::lock_guard guard(m.lock);
       m.after_accumulate.push_back(std::move(hook));
-    } else if (const Ref<Node> node = grad_fn(tensor)) {
-      node->hooks().tensor.emplace_back(m.output, std::move(hook));
+    } else if (const Edge history = history_of(tensor); history.node) {
+      history.node->add_hook(&Node::Hooks::tensor, history.input, std::move(hook));
     } else {
+      const std::lock_guard guard(m.lock);
       m.hooks.push_back(std::move(hook));
     }
     return id;
@@ -265,15 +277,18 @@ void uh_remove_hook(uint64_t place, int kind, int64_t id) {
     }
     const Tensor tensor = take(place);
     Meta& m = meta(tensor);
-    const auto is = [id](const Ref<Hook>& hook) { return hook->id() == id; };
-    std::erase_if(m.hooks, is);
-    std::erase_if(m.after_accumulate, is);
+    Ref<Hook> removed[2];  // released when the lock is open again
+    {
+      const std::lock_guard guard(m.lock);
+      removed[0] = extract_hook(m.hooks, id);
+      removed[1] = extract_hook(m.after_accumulate, id);
+    }
     if (const Ref<Node> node = grad_fn(tensor)) node->remove_hook(id);
     return 0;
   });
 }
 
-// ---- autograd.Function
+// ---- what of the host's a tensor or a Node alone keeps alive
 
 namespace {
 
@@ -283,13 +298,93 @@ struct Context {
   uh_function_calls calls;
 };
 
+// Visits what is reached by references that are the only ones. It takes none itself, so it lets
+// nothing go: what it looks at is held by the locks of those who own it.
+class OwnedObjects {
+ public:
+  OwnedObjects(uh_visit_fn visit, void* argument) : visit_(visit), argument_(argument) {}
+
+  void of(const TensorImpl* impl) {
+    if (impl->use_count() != 1) return;
+    if (const TensorImpl* base = impl->base()) of(base);
+    const Meta* m = maybe_meta(impl);
+    if (!m) return;
+    const std::lock_guard guard(m->lock);
+    hooks(m->hooks);
+    hooks(m->after_accumulate);
+    if (m->grad_fn_within()) of(m->grad_fn_within().get());
+    if (m->grad_within()) of(m->grad_within().impl());
+  }
+  void of(Node* node) {
+    if (node->use_count() != 1) return;
+    const std::lock_guard guard(node->lock());
+    if (const Node::Hooks* own = node->hooks_within()) {
+      hooks(own->tensor);
+      hooks(own->before);
+      hooks(own->after);
+    }
+    visit(node->metadata_within());
+    Packs packs(*this);
+    node->each_saved(packs);
+    if (auto* function = dynamic_cast<FunctionNode*>(node))
+      visit(static_cast<const Context*>(function->context())->object);
+  }
+
+ private:
+  class Packs final : public SavedVisitor {
+   public:
+    explicit Packs(OwnedObjects& all) : all_(all) {}
+    void tensor(std::string_view, SavedTensor& saved) override {
+      const Ref<Packed>& packed = saved.packed_within();
+      if (packed && packed->use_count() == 1) all_.visit(packed->object());
+    }
+    void tensors(std::string_view name, std::vector<SavedTensor>& saved) override {
+      for (SavedTensor& one : saved) tensor(name, one);
+    }
+    void value(std::string_view, const IValue&) override {}
+
+   private:
+    OwnedObjects& all_;
+  };
+
+  void visit(void* object) {
+    if (object) visit_(object, argument_);
+  }
+  template <class List>
+  void hooks(const List& list) {
+    for (const auto& entry : list) {
+      const Ref<Hook>& hook = hook_in(entry);
+      if (hook->use_count() == 1) visit(hook->object());
+    }
+  }
+
+  uh_visit_fn visit_;
+  void* argument_;
+};
+
+}  // namespace
+
+void uh_visit_owned(uh_handle self, uh_visit_fn visit, void* argument) {
+  OwnedObjects(visit, argument).of(impl_of(self));
+}
+void uh_node_visit_owned(uh_node node, uh_visit_fn visit, void* argument) {
+  OwnedObjects(visit, argument).of(node_of(node));
+}
+
+// ---- autograd.Function
+
+namespace {
+
 Gradients call_apply(void* opaque, Gradients gradients, size_t n_results) {
   const auto* context = static_cast<const Context*>(opaque);
   const auto lent = lend(gradients.data(), gradients.size());
   std::vector<uh_handle> made(n_results + 1);
-  const int status =
-      context->calls.apply(context->object, lent.data(), static_cast<int64_t>(gradients.size()),
-                           made.data(), static_cast<int64_t>(n_results));
+  const int status = [&] {
+    const OutsideCalls host;
+    return context->calls.apply(context->object, lent.data(),
+                                static_cast<int64_t>(gradients.size()), made.data(),
+                                static_cast<int64_t>(n_results));
+  }();
   Gradients results(n_results);
   for (size_t i = 0; i < n_results; ++i)
     if (made[i]) results[i] = Tensor(Ref<TensorImpl>::adopt(impl_of(made[i])));
@@ -298,10 +393,12 @@ Gradients call_apply(void* opaque, Gradients gradients, size_t n_results) {
 }
 void call_release(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
+  const OutsideCalls host;
   if (!host_gone()) context->calls.release_saved(context->object);
 }
 void call_destroy(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
+  const OutsideCalls host;
   if (!host_gone()) context->calls.destroy(context->object);
   delete context;
 }

@@ -13,7 +13,26 @@
 namespace uh {
 
 inline TensorImpl* impl_of(uh_handle h) { return reinterpret_cast<TensorImpl*>(h); }
-inline Tensor take(uh_handle h) { return h ? Tensor::share(impl_of(h)) : Tensor(); }
+// What the call that is running uses, until it ends: Note [Calls and changes].
+inline TensorImpl* use(uh_handle h) {
+  TensorImpl* impl = impl_of(h);
+  calls::use(impl);
+  if (TensorImpl* base = impl->base()) calls::use(base);
+  return impl;
+}
+inline Tensor take(uh_handle h) { return h ? Tensor::share(use(h)) : Tensor(); }
+
+// A call that looks at one tensor, for the length of an expression: in_use(self)->numel().
+class InUse {
+ public:
+  explicit InUse(uh_handle self) : impl_(use(self)) {}
+  TensorImpl* operator->() const { return impl_; }
+
+ private:
+  CallSection call_;
+  TensorImpl* impl_;
+};
+inline InUse in_use(uh_handle self) { return InUse(self); }
 
 Scalar to_scalar(int kind, int64_t i, double d);
 std::optional<Scalar> to_maybe_scalar(int kind, int64_t i, double d);

@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "base/call_section.h"
 #include "base/error.h"
 
 namespace uh {
@@ -15,10 +16,12 @@ void set_last_error(ErrorKind kind, const char* text);
 // every function of the C ABI, and compiled into each it would be most of it.
 void remember_failure();
 
-// Runs f and returns its result; when f throws, remembers why and returns `failure`.
+// Runs f as a call (Note [Calls and changes]) and returns its result;
+// when f throws, remembers why and returns `failure`.
 // The type is f's: a bare 0 as `failure` must not make a handle an int.
 template <class Failure, class F>
 std::invoke_result_t<F> guard(Failure failure, F&& f) {
+  const CallSection call;
   try {
     return f();
   } catch (...) {

@@ -89,6 +89,7 @@ int uh_pass_register(const char* name, const char* doc, const char* after, uh_pa
                      void* context) {
   return done([&] {
     add_user_pass({name, doc, after, [run, context](Graph& graph) {
+                     const OutsideCalls host;
                      const int failed = run(context, reinterpret_cast<uh_graph>(&graph));
                      if (failed != 0) throw_last_error();
                    }});

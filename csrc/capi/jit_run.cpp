@@ -1,6 +1,7 @@
 // Functions, classes, boxes and tracing across the C ABI: see underhood_jit_run.h.
 #include <atomic>
 
+#include "base/call_section.h"
 #include "base/json.h"
 #include "capi/answer.h"
 #include "capi/convert.h"
@@ -253,10 +254,14 @@ int64_t uh_graph_function(uh_graph self, uh_function function) {
   });
 }
 int uh_function_call(uh_function self, const uh_value* args, int64_t n, uh_value* ret_value) {
-  return done([&] { *ret_value = write_value(called(function_of(self), values_of(args, n))); });
+  return done([&] {
+    calls::use_any();
+    *ret_value = write_value(called(function_of(self), values_of(args, n)));
+  });
 }
 uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int64_t n) {
   return guard(0, [&] {
+    calls::use_any();
     Stack stack;
     stack.reserve(static_cast<size_t>(n) + 4);
     for (int64_t i = 0; i < n; ++i) stack.emplace_back(take(args[i]));
@@ -280,6 +285,7 @@ uh_handle uh_function_call_3(uh_function self, uh_handle a, uh_handle b, uh_hand
 }
 int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_value) {
   return done([&] {
+    calls::use_any();
     const GraphRef graph = graph_of(self).copy();
     check_kind(graph->inputs().size() == static_cast<size_t>(n), ErrorKind::kType, "graph: takes ",
                graph->inputs().size(), " inputs, ", n, " were given");
@@ -290,8 +296,10 @@ int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_v
   });
 }
 uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n) {
-  return guard(
-      0, [&] { return give_ref(function_of(self).executor().graph_for(values_of(args, n))); });
+  return guard(0, [&] {
+    calls::use_any();
+    return give_ref(function_of(self).executor().graph_for(values_of(args, n)));
+  });
 }
 const char* uh_function_code(uh_function self, const uh_value* args, int64_t n) {
   thread_local std::string kept;
@@ -367,6 +375,7 @@ void uh_set_interrupt(int (*ask)(void)) {
   g_ask = ask;
   g_interrupt = ask ? +[] {
     const auto host = g_ask.load();
+    const OutsideCalls outside;
     if (host && host() != 0) throw_last_error();
   } : nullptr;
 }
@@ -387,13 +396,19 @@ int uh_graph_bind(uh_graph self, const char* name, uh_function function) {
 int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* context,
                        void (*drop)(void*)) {
   return done([&] {
-    const std::shared_ptr<void> kept(context, drop);
+    const std::shared_ptr<void> kept(context, [drop](void* held) {
+      const OutsideCalls host;
+      drop(held);
+    });
     const auto run = [call, kept](const Stack& arguments) {
       std::vector<uh_value> args;
       for (const IValue& argument : arguments) args.push_back(write_value(argument));
       uh_value result{};
-      if (call(kept.get(), args.data(), static_cast<int64_t>(args.size()), &result) != 0)
-        throw_last_error();
+      {
+        const OutsideCalls host;
+        if (call(kept.get(), args.data(), static_cast<int64_t>(args.size()), &result) != 0)
+          throw_last_error();
+      }
       return read_value(result);
     };
     graph_of(self).each_node([&](Node* node) {
@@ -458,6 +473,7 @@ int uh_jit_call(uh_box self, const char* method, const uh_value* args, int64_t n
     const ClassType& type = class_of_object(object_of(self));
     const Ref<Function> function = type.method(method);
     check(static_cast<bool>(function), type.name(), " has no method '", method, "'");
+    calls::use_any();
     Stack stack{value_of_box(self)};
     for (int64_t i = 0; i < n; ++i) stack.push_back(read_value(args[i]));
     *ret_value = write_value(called(*function, std::move(stack)));

@@ -1,12 +1,14 @@
 // The hand-written part of the C ABI. See underhood.h for the contract of each function.
 #include "capi/underhood.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
 #include "autograd/barrier.h"
 #include "autograd/meta.h"
 #include "autograd/registration.h"
+#include "base/call_section.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
 #include "events/ring.h"
@@ -38,6 +40,7 @@ void initialise() {
     ops::register_all();
     autograd::register_all();
     autograd::set_barrier();
+    stop_calls_at_fork();
   });
 }
 
@@ -62,7 +65,7 @@ void uh_release(uh_handle self) {
   impl->release();
 }
 void uh_decref(uh_handle self) { impl_of(self)->release(); }
-uh_handle uh_retain(uh_handle self) { return give(take(self)); }
+uh_handle uh_retain(uh_handle self) { return give(Tensor::share(impl_of(self))); }
 void uh_list_free(uh_list* list) {
   if (!list) return;
   delete[] list->items;
@@ -70,50 +73,59 @@ void uh_list_free(uh_list* list) {
 }
 
 int64_t uh_tensor_id(uh_handle self) { return impl_of(self)->id(); }
-int64_t uh_storage_id(uh_handle self) { return impl_of(self)->storage()->id(); }
-int64_t uh_counter_id(uh_handle self) { return impl_of(self)->counter().id(); }
+int64_t uh_storage_id(uh_handle self) { return in_use(self)->storage()->id(); }
+int64_t uh_counter_id(uh_handle self) { return in_use(self)->counter().id(); }
 int64_t uh_use_count(uh_handle self) { return impl_of(self)->use_count(); }
-int64_t uh_storage_use_count(uh_handle self) { return impl_of(self)->storage()->use_count(); }
-int64_t uh_version(uh_handle self) { return impl_of(self)->version(); }
-int uh_dtype(uh_handle self) { return static_cast<int>(impl_of(self)->dtype()); }
-int uh_device(uh_handle self) { return static_cast<int>(impl_of(self)->device()); }
-int64_t uh_ndim(uh_handle self) { return impl_of(self)->ndim(); }
-int64_t uh_numel(uh_handle self) { return impl_of(self)->numel(); }
-int64_t uh_offset(uh_handle self) { return impl_of(self)->offset(); }
-void uh_sizes(uh_handle self, int64_t* ret_sizes) {
-  const Dims& sizes = impl_of(self)->sizes();
-  std::copy(sizes.begin(), sizes.end(), ret_sizes);
+int64_t uh_storage_use_count(uh_handle self) { return in_use(self)->storage()->use_count(); }
+int64_t uh_version(uh_handle self) { return in_use(self)->version(); }
+int uh_dtype(uh_handle self) { return static_cast<int>(in_use(self)->dtype()); }
+int uh_device(uh_handle self) { return static_cast<int>(in_use(self)->device()); }
+int64_t uh_ndim(uh_handle self) { return in_use(self)->ndim(); }
+int64_t uh_numel(uh_handle self) { return in_use(self)->numel(); }
+int64_t uh_offset(uh_handle self) { return in_use(self)->offset(); }
+namespace {
+// As many as there are, at most n; zeros for the rest.
+void copy_dims(const Dims& dims, int64_t* ret, int64_t n) {
+  const auto there = std::min<int64_t>(dims.ndim(), n);
+  std::fill(std::copy_n(dims.begin(), there, ret), ret + n, 0);
 }
-void uh_strides(uh_handle self, int64_t* ret_strides) {
-  const Dims& strides = impl_of(self)->strides();
-  std::copy(strides.begin(), strides.end(), ret_strides);
+}  // namespace
+void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n) {
+  const InUse t(self);
+  copy_dims(t->sizes(), ret_sizes, n);
+}
+void uh_strides(uh_handle self, int64_t* ret_strides, int64_t n) {
+  const InUse t(self);
+  copy_dims(t->strides(), ret_strides, n);
 }
 int64_t uh_size(uh_handle self, int64_t dim) {
-  return impl_of(self)->sizes()[static_cast<size_t>(dim)];
+  const InUse t(self);
+  return dim >= 0 && dim < t->ndim() ? t->sizes()[static_cast<size_t>(dim)] : 0;
 }
-int uh_is_contiguous(uh_handle self) { return impl_of(self)->is_contiguous(); }
+int uh_is_contiguous(uh_handle self) { return in_use(self)->is_contiguous(); }
 uint64_t uh_data_ptr(uh_handle self) {
-  const TensorImpl* impl = impl_of(self);
+  const InUse impl(self);
   const auto start = reinterpret_cast<uint64_t>(impl->storage()->data());
   const int64_t offset = impl->offset() * itemsize(impl->dtype());
   return impl->numel() && start ? start + static_cast<uint64_t>(offset) : 0;
 }
 uint64_t uh_storage_data_ptr(uh_handle self) {
-  return reinterpret_cast<uint64_t>(impl_of(self)->storage()->data());
+  return reinterpret_cast<uint64_t>(in_use(self)->storage()->data());
 }
 int64_t uh_storage_nbytes(uh_handle self) {
-  return static_cast<int64_t>(impl_of(self)->storage()->nbytes());
+  return static_cast<int64_t>(in_use(self)->storage()->nbytes());
 }
 int uh_storage_allocator(uh_handle self) {
-  const Allocator* allocator = impl_of(self)->storage()->allocator();
+  const Allocator* allocator = in_use(self)->storage()->allocator();
   return allocator ? static_cast<int>(allocator->id()) : 0;
 }
-uint32_t uh_key_set(uh_handle self) { return impl_of(self)->keys().bits(); }
+uint32_t uh_key_set(uh_handle self) { return in_use(self)->keys().bits(); }
 const char* uh_key_name(int key) {
   return key >= 0 && key < kKeyCount ? name(static_cast<Key>(key)).data() : "";
 }
 int uh_key_count(void) { return kKeyCount; }
 uh_handle uh_base(uh_handle self) {
+  const CallSection call;
   TensorImpl* base = impl_of(self)->base();
   return base ? give(Tensor::share(base)) : 0;
 }
@@ -149,7 +161,10 @@ uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, cons
     };
     auto let_go = [](void* owner, void*, size_t) {
       auto* o = static_cast<Owner*>(owner);
-      o->release(o->context);
+      {
+        const OutsideCalls host;
+        o->release(o->context);
+      }
       delete o;
     };
     DataPtr pointer(data, static_cast<size_t>(nbytes), new Owner{release, context}, let_go);
@@ -165,7 +180,7 @@ uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, cons
 
 uh_scalar uh_item(uh_handle self) {
   return guard(failed_scalar(), [&] {
-    const TensorImpl* t = impl_of(self);
+    const TensorImpl* t = use(self);
     check(t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
     check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime,
                "Tensor.item() cannot be called on meta tensors");
@@ -185,7 +200,7 @@ uh_scalar uh_item(uh_handle self) {
 // NaN is what needs a second look: a real NaN, several elements, an integer dtype, no bytes at all,
 // bytes that the Storage may have lost.
 double uh_item_double(uh_handle self) {
-  const TensorImpl* t = impl_of(self);
+  const InUse t(self);
   if (t->numel() == 1 && t->device() == Device::kCPU && !t->storage()->has_shrunk()) {
     if (t->dtype() == DType::kFloat32)
       return static_cast<double>(*reinterpret_cast<const float*>(t->data()));
@@ -227,18 +242,32 @@ void read_all(const TensorImpl* t, V* out) {
 
 }  // namespace
 
-int uh_read_ints(uh_handle self, int64_t* ret_values) {
+namespace {
+int refuse_to_read(const TensorImpl* t, int64_t n) {
+  set_last_error(ErrorKind::kRuntime, message("read: ", n, " values were expected of a tensor of ",
+                                              t->numel(), " elements of dtype ", name(t->dtype()))
+                                          .c_str());
+  return 1;
+}
+}  // namespace
+
+int uh_read_ints(uh_handle self, int64_t* ret_values, int64_t n) {
   return guard(-1, [&] {
-    read_all(impl_of(self), ret_values);
+    const TensorImpl* t = use(self);
+    if (t->numel() != n || is_inexact(t->dtype())) return refuse_to_read(t, n);
+    read_all(t, ret_values);
     return 0;
   });
 }
-int uh_read_doubles(uh_handle self, double* ret_values) {
+int uh_read_doubles(uh_handle self, double* ret_values, int64_t n) {
   return guard(-1, [&] {
-    if (is_complex(impl_of(self)->dtype()))
-      read_all(impl_of(self), reinterpret_cast<Complex128*>(ret_values));
+    const TensorImpl* t = use(self);
+    const bool pairs = is_complex(t->dtype());
+    if (t->numel() * (pairs ? 2 : 1) != n) return refuse_to_read(t, n);
+    if (pairs)
+      read_all(t, reinterpret_cast<Complex128*>(ret_values));
     else
-      read_all(impl_of(self), ret_values);
+      read_all(t, ret_values);
     return 0;
   });
 }
@@ -257,8 +286,9 @@ uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n) 
 
 uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder) {
   return guard(uh_handle{0}, [&] {
-    impl_of(tensor)->check_within_storage();
-    Storage* storage = impl_of(tensor)->storage();
+    TensorImpl* impl = use(tensor);
+    impl->check_within_storage();
+    Storage* storage = impl->storage();
     storage->pin();
     storage->retain();
     storage->held_by(static_cast<events::Holder>(holder_kind), holder);
@@ -268,7 +298,50 @@ uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder) {
 }
 int uh_check_within_storage(uh_handle tensor) {
   return guard(-1, [&] {
-    impl_of(tensor)->check_within_storage();
+    use(tensor)->check_within_storage();
+    return 0;
+  });
+}
+uh_handle uh_storage_export(uh_handle tensor, int holder_kind, int64_t holder,
+                            uh_layout* ret_layout) {
+  return guard(uh_handle{0}, [&] {
+    const TensorImpl* t = use(tensor);
+    check(t->ndim() <= UH_MAX_DIMS, "export: expected at most ", int{UH_MAX_DIMS},
+          " dimensions, got ", t->ndim());
+    ret_layout->data =
+        t->numel() && t->storage()->data() ? reinterpret_cast<uint64_t>(t->data()) : 0;
+    ret_layout->ndim = t->ndim();
+    ret_layout->dtype = static_cast<int>(t->dtype());
+    copy_dims(t->sizes(), ret_layout->sizes, UH_MAX_DIMS);
+    copy_dims(t->strides(), ret_layout->strides, UH_MAX_DIMS);
+    return uh_storage_hold(tensor, holder_kind, holder);
+  });
+}
+
+namespace {
+// The bytes, when all of them are there.
+std::byte* bytes_of(uh_handle tensor, int64_t offset, int64_t n) {
+  const Storage* storage = use(tensor)->storage();
+  const auto nbytes = static_cast<int64_t>(storage->nbytes());
+  check_kind(offset >= 0 && n >= 0 && offset <= nbytes && n <= nbytes - offset, ErrorKind::kIndex,
+             "storage: bytes ", offset, " to ", offset + n, " of ", nbytes);
+  check_kind(storage->data() || n == 0, ErrorKind::kNotImplemented,
+             "storage: a meta storage has no bytes");
+  return static_cast<std::byte*>(storage->data()) + offset;
+}
+}  // namespace
+
+int uh_storage_read(uh_handle tensor, int64_t offset, void* ret_bytes, int64_t n) {
+  return guard(-1, [&] {
+    const std::byte* from = bytes_of(tensor, offset, n);
+    if (n) std::memcpy(ret_bytes, from, static_cast<size_t>(n));
+    return 0;
+  });
+}
+int uh_storage_write(uh_handle tensor, int64_t offset, const void* bytes, int64_t n) {
+  return guard(-1, [&] {
+    std::byte* to = bytes_of(tensor, offset, n);
+    if (n) std::memcpy(to, bytes, static_cast<size_t>(n));
     return 0;
   });
 }
@@ -280,7 +353,9 @@ void uh_storage_drop(uh_handle handle, int holder_kind, int64_t holder) {
 int uh_storage_resize(uh_handle tensor, int64_t nbytes) {
   return guard(-1, [&] {
     check(nbytes >= 0, "resize_: storage size must be non-negative, got ", nbytes);
-    impl_of(tensor)->storage()->resize(static_cast<size_t>(nbytes));
+    TensorImpl* impl = use(tensor);
+    const Change change(impl);
+    impl->storage()->resize(static_cast<size_t>(nbytes));
     return 0;
   });
 }
@@ -299,6 +374,7 @@ int uh_set_data(uh_handle self, uh_handle source) {
           "incompatible tensor type.");
     check(!autograd::requires_grad(to) || autograd::is_differentiable(from.dtype()),
           "data set to a tensor that requires gradients must be floating point or complex dtype");
+    const Change change(to.impl());
     autograd::Meta* meta = autograd::maybe_meta(to.impl());
     if (meta && (to.dtype() != from.dtype() || to.sizes() != from.sizes())) {
       meta->lock.lock();
@@ -325,6 +401,7 @@ int uh_promote(int a, int b) {
   return static_cast<int>(promote(static_cast<DType>(a), static_cast<DType>(b)));
 }
 int uh_result_type(uh_handle a, uh_handle b) {
+  const CallSection call;
   const Tensor first = take(a), second = take(b);
   const Input operands[] = {first, second};
   return static_cast<int>(result_type(operands));

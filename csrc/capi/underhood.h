@@ -70,9 +70,10 @@ int uh_device(uh_handle self);
 int64_t uh_ndim(uh_handle self);
 int64_t uh_numel(uh_handle self);
 int64_t uh_offset(uh_handle self); /* elements */
-void uh_sizes(uh_handle self, int64_t* ret_sizes);
-void uh_strides(uh_handle self, int64_t* ret_strides);
-int64_t uh_size(uh_handle self, int64_t dim); /* dim in [0, ndim) */
+/* At most n of them; zeros where another thread has left the tensor fewer dimensions. */
+void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n);
+void uh_strides(uh_handle self, int64_t* ret_strides, int64_t n);
+int64_t uh_size(uh_handle self, int64_t dim); /* 0: there is no such dimension */
 int uh_is_contiguous(uh_handle self);
 uint64_t uh_data_ptr(uh_handle self);
 uint64_t uh_storage_data_ptr(uh_handle self);
@@ -98,10 +99,11 @@ uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, cons
 uh_scalar uh_item(uh_handle self);
 /* The one element of a floating tensor as a double; NaN and uh_item() tell the rest. */
 double uh_item_double(uh_handle self);
-/* All elements in row-major order: bools and ints to int64, floats to double. `ret_` has numel
- * entries; of complex numbers come two doubles each. */
-int uh_read_ints(uh_handle self, int64_t* ret_values);
-int uh_read_doubles(uh_handle self, double* ret_values);
+/* All elements in row-major order: bools and ints to int64, floats to double, of complex numbers
+ * two doubles each. There must be n of them; 1: there are not, for another thread has given the
+ * tensor other sizes or another dtype since they were asked for. */
+int uh_read_ints(uh_handle self, int64_t* ret_values, int64_t n);
+int uh_read_doubles(uh_handle self, double* ret_values, int64_t n);
 
 /* ---- basic indexing: x[1:3, None, ..., 0] as the view operators it stands for, in order */
 enum { UH_SELECT = 0, UH_SLICE = 1, UH_UNSQUEEZE = 2 };
@@ -117,6 +119,19 @@ uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n);
 uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder);
 /* -1 where the tensor describes bytes that its Storage no longer has. */
 int uh_check_within_storage(uh_handle tensor);
+/* The same, with what the tensor says of it in the same moment: the rest of `ret_sizes` is zeros. */
+enum { UH_MAX_DIMS = 64 };
+typedef struct {
+  uint64_t data; /* the first element's address, 0: there is none */
+  int64_t ndim;
+  int dtype;
+  int64_t sizes[64], strides[64];
+} uh_layout;
+uh_handle uh_storage_export(uh_handle tensor, int holder_kind, int64_t holder,
+                            uh_layout* ret_layout); /* 0: it has too many dimensions */
+/* Copies bytes [offset, offset + n) out of or into the tensor's Storage; -1: there are fewer now. */
+int uh_storage_read(uh_handle tensor, int64_t offset, void* ret_bytes, int64_t n);
+int uh_storage_write(uh_handle tensor, int64_t offset, const void* bytes, int64_t n);
 void uh_storage_drop(uh_handle storage, int holder_kind, int64_t holder);
 int uh_storage_resize(uh_handle tensor, int64_t nbytes);
 /* The same TensorImpl description with a version counter of its own (x.data). */

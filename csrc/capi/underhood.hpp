@@ -132,19 +132,19 @@ class Tensor : public detail::Handle<Tensor> {
   int dtype() const { return uh_dtype(handle()); }
   Sizes sizes() const {
     Sizes made(static_cast<size_t>(dim()));
-    uh_sizes(handle(), made.data());
+    uh_sizes(handle(), made.data(), static_cast<int64_t>(made.size()));
     return made;
   }
   // All elements, row by row, as doubles (of complex numbers both parts) or as whole numbers.
   std::vector<double> doubles() const {
     const bool complex = dtype() >= UH_COMPLEX64;
     std::vector<double> made(static_cast<size_t>(complex ? 2 * numel() : numel()));
-    detail::check(uh_read_doubles(handle(), made.data()) == 0);
+    detail::check(uh_read_doubles(handle(), made.data(), static_cast<int64_t>(made.size())) == 0);
     return made;
   }
   std::vector<int64_t> ints() const {
     std::vector<int64_t> made(static_cast<size_t>(numel()));
-    detail::check(uh_read_ints(handle(), made.data()) == 0);
+    detail::check(uh_read_ints(handle(), made.data(), static_cast<int64_t>(made.size())) == 0);
     return made;
   }
   double item() const {

@@ -93,6 +93,15 @@ int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
                     void (*release)(void*));
 void uh_remove_hook(uint64_t place, int kind, int64_t hook);
 
+/* ---- for a host with a garbage collector: calls visit(object, argument) for every object of the
+ * host's (the contexts of hooks, Functions, packed tensors, metadata) that goes when this
+ * reference is released: what is reached by references that are the only ones. Whoever holds
+ * a reference besides this one keeps all of it alive, and nothing is visited. `visit` must not
+ * call the core. */
+typedef void (*uh_visit_fn)(void* object, void* argument);
+void uh_visit_owned(uh_handle self, uh_visit_fn visit, void* argument);
+void uh_node_visit_owned(uh_node node, uh_visit_fn visit, void* argument);
+
 /* ---- saved_tensors_hooks of this thread: pack returns an object that unpack understands */
 typedef struct {
   void* (*pack)(uh_handle tensor);   /* 0: failed */

@@ -26,9 +26,10 @@ int main(int argc, char** argv) {
   uh_value result;
   if (uh_jit_call(model, "forward", &argument, 1, &result) != 0) return failed("forward");
   const uh_handle y = (uh_handle)result.i; /* a model may return other things: see result.tag */
-  double* numbers = malloc(sizeof *numbers * (size_t)uh_numel(y));
-  if (!numbers || uh_read_doubles(y, numbers) != 0) return failed("result");
-  for (int64_t i = 0; i < uh_numel(y); ++i) printf("%s%.9g", i ? " " : "", numbers[i]);
+  const int64_t n = uh_numel(y);
+  double* numbers = malloc(sizeof *numbers * (size_t)n);
+  if (!numbers || uh_read_doubles(y, numbers, n) != 0) return failed("result");
+  for (int64_t i = 0; i < n; ++i) printf("%s%.9g", i ? " " : "", numbers[i]);
   printf("\n");
 
   free(numbers);

@@ -1,7 +1,9 @@
 #include "memory/storage.h"
 
 #include <cstring>
+#include <optional>
 
+#include "base/call_section.h"
 #include "base/error.h"
 #include "memory/shared_bytes.h"
 
@@ -24,6 +26,9 @@ Storage::~Storage() {
 }
 
 void Storage::resize(size_t nbytes) {
+  // Who resizes the memory of one tensor is making a Change of that.
+  std::optional<Change> change;
+  if (use_count() > 1) change.emplace(Change::Memory{this});
   check(resizable(), "Trying to resize storage that is not resizable");
   if (nbytes == nbytes_) return;
   DataPtr bigger = allocator_->allocate(nbytes);

@@ -1,5 +1,8 @@
 #include "tensor/tensor_impl.h"
 
+#include <optional>
+
+#include "base/call_section.h"
 #include "tensor/held.h"
 #include "tensor/thread_state.h"
 
@@ -11,7 +14,7 @@ TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<Own
       own_counter_(std::move(own)),
       dtype_(dtype) {
   const Key backend = storage_->device() == Device::kMeta ? Key::kMeta : Key::kCPU;
-  keys_ = KeySet(backend) | KeySet(Key::kADInplaceOrView);
+  keys_.store((KeySet(backend) | KeySet(Key::kADInplaceOrView)).bits(), std::memory_order_relaxed);
   inference_ = t_state.inference;
   refresh();
   if (events::on()) [[unlikely]] {
@@ -40,7 +43,7 @@ TensorImpl::~TensorImpl() {
 void TensorImpl::set_base(Ref<TensorImpl> base, ViewOrigin origin) {
   base_ = std::move(base);
   view_origin_ = origin;
-  history_version_ = version();
+  set_history_version(version());
   if (!is_inference()) add_key(Key::kAutograd);
   if (events::on()) [[unlikely]] {
     events::emit(events::Kind::kUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor),
@@ -75,7 +78,37 @@ void TensorImpl::check_within_storage() const {
         storage_->nbytes());
 }
 
+AutogradSlot* TensorImpl::offer_autograd(std::unique_ptr<AutogradSlot> slot) {
+  AutogradSlot* there = nullptr;
+  if (autograd_.slot.compare_exchange_strong(there, slot.get(), std::memory_order_acq_rel))
+    return slot.release();
+  return there;
+}
+
+namespace {
+
+// A tensor that has one reference is known to its maker alone.
+class ChangeOfShared {
+ public:
+  explicit ChangeOfShared(const TensorImpl* impl) {
+    if (impl->use_count() > 1) change_.emplace(impl);
+  }
+
+ private:
+  std::optional<Change> change_;
+};
+
+[[maybe_unused]] const bool g_memory_is_known = [] {
+  calls::g_memory_of = [](const void* object) -> const void* {
+    return static_cast<const TensorImpl*>(object)->storage();
+  };
+  return true;
+}();
+
+}  // namespace
+
 void TensorImpl::set_layout(Layout layout) {
+  const ChangeOfShared change(this);
   layout_ = std::move(layout);
   refresh();
   if (events::on()) [[unlikely]]
@@ -83,6 +116,7 @@ void TensorImpl::set_layout(Layout layout) {
 }
 
 void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
+  const ChangeOfShared change(this);
   // The version goes on counting from where it was: the old Storage's counter stays with it.
   if (!own_counter_) own_counter_ = make_ref<OwnCounter>(version());
   storage_->dropped_by(events::Holder::kTensor, id_);
@@ -92,6 +126,7 @@ void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
 }
 
 void TensorImpl::set_data(const TensorImpl& source) {
+  const ChangeOfShared change(this);
   dtype_ = source.dtype_;
   set_storage(source.storage_, source.layout_);
 }
@@ -122,7 +157,7 @@ void TensorImpl::announce(events::Kind kind) const {
   }
   const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device()) << 8 |
                          static_cast<int64_t>(wrapped_number_) << 16 |
-                         static_cast<int64_t>(keys_.bits()) << 32;
+                         static_cast<int64_t>(keys().bits()) << 32;
   events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, words, (3 + 2 * shown) * 8);
 }
 

@@ -47,7 +47,7 @@ class TensorImpl final : public RefCounted {
   const Layout& layout() const { return layout_; }
   DType dtype() const { return dtype_; }
   Device device() const { return storage_->device(); }
-  KeySet keys() const { return keys_; }
+  KeySet keys() const { return KeySet(keys_.load(std::memory_order_relaxed)); }
   int64_t numel() const { return numel_; }
   int64_t ndim() const { return layout_.sizes.ndim(); }
   bool is_contiguous() const { return contiguous_; }
@@ -70,14 +70,17 @@ class TensorImpl final : public RefCounted {
   void set_view_origin(ViewOrigin origin) { view_origin_ = origin; }
 
   // Of a view: the version at which autograd knew how it was made. Note [Views and history].
-  int64_t history_version() const { return history_version_; }
-  void set_history_version(int64_t version) { history_version_ = version; }
+  int64_t history_version() const { return history_version_.load(std::memory_order_relaxed); }
+  void set_history_version(int64_t version) {
+    history_version_.store(version, std::memory_order_relaxed);
+  }
 
   // Null until the tensor takes part in differentiation.
-  AutogradSlot* autograd() const { return autograd_.get(); }
-  void set_autograd(std::unique_ptr<AutogradSlot> slot) { autograd_ = std::move(slot); }
-  void add_key(Key key) { keys_ = keys_ | key; }
-  void remove_key(Key key) { keys_ = keys_ - key; }
+  AutogradSlot* autograd() const { return autograd_.slot.load(std::memory_order_acquire); }
+  // What is there now: `slot`, or what another thread was faster with.
+  AutogradSlot* offer_autograd(std::unique_ptr<AutogradSlot> slot);
+  void add_key(Key key) { keys_.fetch_or(KeySet(key).bits(), std::memory_order_relaxed); }
+  void remove_key(Key key) { keys_.fetch_and(~KeySet(key).bits(), std::memory_order_relaxed); }
   // Made in inference mode: never part of a graph, and no version of it is worth remembering.
   bool is_inference() const { return inference_; }
   void set_inference(bool inference) { inference_ = inference; }
@@ -105,7 +108,8 @@ class TensorImpl final : public RefCounted {
   bool wrapped_number() const { return wrapped_number_; }
   void set_wrapped_number(bool wrapped) { wrapped_number_ = wrapped; }
 
-  // Replaces the description (resize_, set_, t_): same tensor, new shape.
+  // Replaces the description (resize_, set_, t_): same tensor, new shape. Each is a Change (Note
+  // [Calls and changes]); who makes the new one of the old one makes a Change around both.
   void set_layout(Layout layout);
   void set_storage(Ref<Storage> storage, Layout layout);
   // x.data = source: other memory, another dtype too; versions and history stay.
@@ -119,12 +123,16 @@ class TensorImpl final : public RefCounted {
   Layout layout_;
   Ref<TensorImpl> base_;
   Ref<OwnCounter> own_counter_;  // null: the Storage's
-  std::unique_ptr<AutogradSlot> autograd_;
+  struct Owner {
+    ~Owner() { delete slot.load(std::memory_order_relaxed); }
+    std::atomic<AutogradSlot*> slot{nullptr};
+  };
+  Owner autograd_;
   std::atomic<void*> object_{nullptr};
-  int64_t history_version_ = 0;
+  std::atomic<int64_t> history_version_{0};
   int64_t id_ = next_id(IdSpace::kTensor);
   int64_t numel_ = 0;
-  KeySet keys_;
+  std::atomic<uint32_t> keys_{0};
   DType dtype_;
   bool contiguous_ = true;
   bool wrapped_number_ = false;

@@ -5,6 +5,7 @@
 #include "exchange.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // ---- the DLPack ABI: https://dmlc.github.io/dlpack/latest/c_api.html
 // Version 0 capsules hold a DLManagedTensor; since version 1 consumers that ask for it get a
@@ -95,9 +96,11 @@ static void destroy_capsule(PyObject* capsule) {
   give_back(PyCapsule_GetPointer(capsule, plain ? kFresh : kFreshVersioned));
 }
 
-static void describe(DLTensor* tensor, uh_handle self, int code, int bits, int64_t* dims,
-                     int64_t ndim) {
-  tensor->data = (void*)(uintptr_t)uh_data_ptr(self);
+static void describe(DLTensor* tensor, const uh_layout* layout, int code, int bits, int64_t* dims) {
+  const int64_t ndim = layout->ndim;
+  memcpy(dims, layout->sizes, (size_t)ndim * sizeof *dims);
+  memcpy(dims + ndim, layout->strides, (size_t)ndim * sizeof *dims);
+  tensor->data = (void*)(uintptr_t)layout->data;
   tensor->device.device_type = 1;
   tensor->ndim = (int32_t)ndim;
   tensor->dtype.code = (uint8_t)code;
@@ -109,24 +112,23 @@ static void describe(DLTensor* tensor, uh_handle self, int code, int bits, int64
 
 int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versioned,
                    uintptr_t list) {
-  const int64_t ndim = uh_ndim(self);
-  Given* given = calloc(1, sizeof(Given) + 2 * (size_t)ndim * sizeof(int64_t));
-  if (!given) return -1;
-  uh_sizes(self, given->dims);
-  uh_strides(self, given->dims + ndim);
-  given->holder = holder;
-  given->storage = uh_storage_hold(self, kHolderDlpack, holder);
-  if (!given->storage) {
-    free(given);
-    return -2;
+  uh_layout layout;
+  const uh_handle storage = uh_storage_export(self, kHolderDlpack, holder, &layout);
+  if (!storage) return -2;
+  Given* given = calloc(1, sizeof(Given) + 2 * (size_t)layout.ndim * sizeof(int64_t));
+  if (!given) {
+    uh_storage_drop(storage, kHolderDlpack, holder);
+    return -1;
   }
+  given->holder = holder;
+  given->storage = storage;
   if (versioned) {
     given->managed.versioned.major = 1;
     given->managed.versioned.deleter = give_back_versioned;
-    describe(&given->managed.versioned.tensor, self, code, bits, given->dims, ndim);
+    describe(&given->managed.versioned.tensor, &layout, code, bits, given->dims);
   } else {
     given->managed.plain.deleter = give_back_plain;
-    describe(&given->managed.plain.tensor, self, code, bits, given->dims, ndim);
+    describe(&given->managed.plain.tensor, &layout, code, bits, given->dims);
   }
   const PyGILState_STATE gil = PyGILState_Ensure();
   PyObject* capsule = PyCapsule_New(given, versioned ? kFreshVersioned : kFresh, destroy_capsule);

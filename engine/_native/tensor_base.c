@@ -1,27 +1,212 @@
-// The native base of engine.Tensor: see tensor_base.h.
+// The native bases of engine.Tensor and engine.autograd.graph.Node: see tensor_base.h.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
 
 #include "capi/underhood.h"
+#include "capi/underhood_autograd.h"
 #include "tensor_base.h"
 
+// An object that owns one reference on something of the core: a TensorImpl or a Node.
 typedef struct {
   PyObject_HEAD PyObject* handle;
   PyObject* weak_references;
-} TensorBase;
+} Wrapper;
 
-static void deallocate(PyObject* self) {
-  TensorBase* tensor = (TensorBase*)self;
-  PyTypeObject* type = Py_TYPE(self);
-  if (tensor->weak_references) PyObject_ClearWeakRefs(self);
-  if (tensor->handle) {
-    const uh_handle handle = PyLong_AsUnsignedLongLong(tensor->handle);
-    if (uh_object(handle) == self) uh_set_object(handle, NULL);
-    uh_release(handle);
-    Py_DECREF(tensor->handle);
+// ---- garbage
+
+// Note [Cycles through the core]: a hook, the context of a Function, a packed tensor are Python
+// objects that the core holds, one reference each. Where the wrapper of a tensor or a Node has the
+// only reference on what leads to such an object, the object is as much its own as an attribute
+// is, and the wrapper shows it to Python's collector (uh_visit_owned). Anything else that leads to
+// it, a graph or a running pass, is a second reference: then nothing is shown, and the collector
+// takes the object for reachable, as it does with whatever it does not understand.
+//
+// A collection asks twice. First it subtracts from each object's count the references that are
+// shown to it (visit_decref); what has any left is reachable from outside. Then it follows the
+// references of what is reachable (visit_reachable), and takes the rest for garbage. In between
+// another thread, inside the core and so without the GIL, may take a second reference. An object
+// that was shown the first time must be shown the second time too, or it is taken for garbage
+// while the other thread uses it. So the first answer is remembered, and the second time is the
+// same. What was shown lives until then: releasing it takes the GIL, which the collector has.
+
+typedef struct {
+  PyObject* wrapper;  // NULL: a free slot
+  size_t first, count;
+} Shown;
+
+static struct {
+  Shown* table;  // open addressing; its size is a power of 2
+  size_t room, used;
+  PyObject** objects;
+  size_t objects_room, objects_used;
+  int is_over;  // the second half of the collection has begun
+} g_shown;
+
+static visitproc g_subtract, g_follow;  // NULL: not known for this Python
+
+static Shown* slot_of(const PyObject* wrapper) {
+  size_t at = ((size_t)(uintptr_t)wrapper >> 4) * 0x9E3779B97F4A7C15ull;
+  for (at >>= 20;; ++at) {
+    Shown* slot = &g_shown.table[at & (g_shown.room - 1)];
+    if (!slot->wrapper || slot->wrapper == wrapper) return slot;
   }
+}
+
+static int make_room(void) {
+  if (2 * (g_shown.used + 1) <= g_shown.room) return 1;
+  Shown* old = g_shown.table;
+  const size_t old_room = g_shown.room, room = old_room ? 2 * old_room : 64;
+  Shown* table = calloc(room, sizeof *table);
+  if (!table) return 0;
+  g_shown.table = table;
+  g_shown.room = room;
+  for (size_t i = 0; i < old_room; ++i)
+    if (old[i].wrapper) *slot_of(old[i].wrapper) = old[i];
+  free(old);
+  return 1;
+}
+
+static void collect_one(void* object, void* complete) {
+  if (g_shown.objects_used == g_shown.objects_room) {
+    const size_t room = g_shown.objects_room ? 2 * g_shown.objects_room : 64;
+    PyObject** more = realloc(g_shown.objects, room * sizeof *more);
+    if (!more) {
+      *(int*)complete = 0;
+      return;
+    }
+    g_shown.objects = more;
+    g_shown.objects_room = room;
+  }
+  g_shown.objects[g_shown.objects_used++] = object;
+}
+
+typedef void (*VisitOwned)(uint64_t handle, uh_visit_fn visit, void* argument);
+
+typedef struct {
+  visitproc visit;
+  void* argument;
+  int status;
+} Direct;
+
+static void visit_one(void* object, void* opaque) {
+  Direct* direct = opaque;
+  if (!direct->status) direct->status = direct->visit(object, direct->argument);
+}
+
+static int show(const Shown* shown, visitproc visit, void* argument) {
+  for (size_t i = 0; i < shown->count; ++i) {
+    const int status = visit(g_shown.objects[shown->first + i], argument);
+    if (status) return status;
+  }
+  return 0;
+}
+
+static int show_owned(Wrapper* self, visitproc visit, void* argument, VisitOwned visit_owned) {
+  if (!self->handle) return 0;
+  const uint64_t handle = PyLong_AsUnsignedLongLong(self->handle);
+  if (!g_subtract || (visit != g_subtract && visit != g_follow)) {  // gc.get_referents
+    Direct direct = {visit, argument, 0};
+    visit_owned(handle, visit_one, &direct);
+    return direct.status;
+  }
+  if (visit == g_follow) {
+    g_shown.is_over = 1;
+    if (!g_shown.used) return 0;
+    const Shown* shown = slot_of((PyObject*)self);
+    return shown->wrapper ? show(shown, visit, argument) : 0;
+  }
+  if (g_shown.is_over) {  // another collection
+    if (g_shown.used) memset(g_shown.table, 0, g_shown.room * sizeof *g_shown.table);
+    g_shown.used = g_shown.objects_used = 0;
+    g_shown.is_over = 0;
+  }
+  int complete = 1;
+  Shown shown = {(PyObject*)self, g_shown.objects_used, 0};
+  visit_owned(handle, collect_one, &complete);
+  if (!complete) g_shown.objects_used = shown.first;
+  shown.count = g_shown.objects_used - shown.first;
+  // One that owns nothing is entered only in place of an older one at the same address.
+  if (!shown.count && !g_shown.used) return 0;
+  if (!make_room()) {
+    g_shown.objects_used = shown.first;
+    return 0;
+  }
+  Shown* slot = slot_of((PyObject*)self);
+  if (!shown.count && !slot->wrapper) return 0;
+  g_shown.used += !slot->wrapper;
+  *slot = shown;
+  return show(slot, visit, argument);
+}
+
+// Which functions a collection visits with, found out by being collected once.
+static int traverse_probe(PyObject* self, visitproc visit, void* argument) {
+  (void)self;
+  (void)argument;
+  if (!g_subtract)
+    g_subtract = visit;
+  else if (!g_follow && visit != g_subtract)
+    g_follow = visit;
+  return 0;
+}
+static void deallocate_probe(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+static PyType_Slot probe_slots[] = {
+    {Py_tp_dealloc, deallocate_probe}, {Py_tp_traverse, traverse_probe}, {0, NULL}};
+static PyType_Spec probe_spec = {
+    .name = "engine._native._CollectorProbe",
+    .basicsize = sizeof(PyObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = probe_slots,
+};
+
+static int learn_visitors(void) {
+#if PY_VERSION_HEX < 0x030E0000  // from 3.14 on a collection has other parts
+  PyObject* type = PyType_FromSpec(&probe_spec);
+  PyObject* probe = type ? PyType_GenericAlloc((PyTypeObject*)type, 0) : NULL;  // tracked
+  PyObject* gc = probe ? PyImport_ImportModule("gc") : NULL;
+  PyObject* done = gc ? PyObject_CallMethod(gc, "collect", "i", 0) : NULL;
+  if (!g_follow) g_subtract = NULL;
+  const int status = done ? 0 : -1;
+  Py_XDECREF(done);
+  Py_XDECREF(gc);
+  Py_XDECREF(probe);
+  Py_XDECREF(type);
+  return status;
+#else
+  return 0;
+#endif
+}
+
+// ---- tensors
+
+static int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return show_owned((Wrapper*)self, visit, arg, uh_visit_owned);
+}
+
+static int release_tensor(PyObject* self) {
+  Wrapper* tensor = (Wrapper*)self;
+  PyObject* number = tensor->handle;
+  if (!number) return 0;
+  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
+  tensor->handle = NULL;
+  if (uh_object(handle) == self) uh_set_object(handle, NULL);
+  uh_release(handle);
+  Py_DECREF(number);
+  return 0;
+}
+
+static void deallocate_tensor(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (((Wrapper*)self)->weak_references) PyObject_ClearWeakRefs(self);
+  release_tensor(self);
   type->tp_free(self);
   Py_DECREF(type);  // an instance of a heap type holds a reference on it
 }
@@ -46,7 +231,7 @@ static PyObject* wrap(PyObject* unused, PyObject* number) {
     uh_decref(handle);
     return found;
   }
-  TensorBase* made = (TensorBase*)tensor_class->tp_alloc(tensor_class, 0);
+  Wrapper* made = (Wrapper*)tensor_class->tp_alloc(tensor_class, 0);
   if (!made) return NULL;
   made->handle = Py_NewRef(number);
   uh_set_object(handle, made);
@@ -55,46 +240,103 @@ static PyObject* wrap(PyObject* unused, PyObject* number) {
 
 // For objects that were not made by wrap: subclasses.
 static PyObject* remember(PyObject* self, PyObject* unused) {
-  TensorBase* tensor = (TensorBase*)self;
+  Wrapper* tensor = (Wrapper*)self;
   if (tensor->handle) uh_set_object(PyLong_AsUnsignedLongLong(tensor->handle), self);
   return Py_NewRef(self);
 }
 
-static PyMethodDef methods[] = {
+static PyMethodDef tensor_methods[] = {
     {"_remember", remember, METH_NOARGS, "Makes this the one object of its TensorImpl; returns it."},
     {"_wrap", wrap, METH_O | METH_STATIC, "The object of a handle, which moves into it."},
     {"_set_class", set_class, METH_O | METH_STATIC, "The class that `_wrap` makes."},
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef members[] = {
-    {"_h", T_OBJECT_EX, offsetof(TensorBase, handle), 0,
+static PyMemberDef tensor_members[] = {
+    {"_h", T_OBJECT_EX, offsetof(Wrapper, handle), 0,
      "address of the TensorImpl, whose reference this object owns"},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorBase, weak_references), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Wrapper, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
-    {Py_tp_dealloc, deallocate},
-    {Py_tp_members, members},
-    {Py_tp_methods, methods},
+static PyType_Slot tensor_slots[] = {
+    {Py_tp_dealloc, deallocate_tensor},
+    {Py_tp_traverse, traverse_tensor},
+    {Py_tp_clear, release_tensor},
+    {Py_tp_members, tensor_members},
+    {Py_tp_methods, tensor_methods},
     {Py_tp_doc, "The native part of a Tensor: the address of its TensorImpl."},
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+static PyType_Spec tensor_spec = {
     .name = "engine._native._TensorBase",
-    .basicsize = sizeof(TensorBase),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = slots,
+    .basicsize = sizeof(Wrapper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = tensor_slots,
 };
 
-int uh_tensor_base_type(uintptr_t list) {
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject* type = PyType_FromSpec(&spec);
-  const int status = type ? PyList_Append((PyObject*)list, type) : -1;
+// ---- Nodes
+
+static int traverse_node(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return show_owned((Wrapper*)self, visit, arg, uh_node_visit_owned);
+}
+
+static int release_node(PyObject* self) {
+  Wrapper* node = (Wrapper*)self;
+  PyObject* number = node->handle;
+  if (!number) return 0;
+  node->handle = NULL;
+  uh_node_release(PyLong_AsUnsignedLongLong(number));
+  Py_DECREF(number);
+  return 0;
+}
+
+static void deallocate_node(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (((Wrapper*)self)->weak_references) PyObject_ClearWeakRefs(self);
+  release_node(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+static PyMemberDef node_members[] = {
+    {"_node", T_OBJECT_EX, offsetof(Wrapper, handle), 0,
+     "address of the Node, whose reference this object owns"},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Wrapper, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot node_slots[] = {
+    {Py_tp_dealloc, deallocate_node},
+    {Py_tp_traverse, traverse_node},
+    {Py_tp_clear, release_node},
+    {Py_tp_members, node_members},
+    {Py_tp_doc, "The native part of a Node: its address."},
+    {0, NULL},
+};
+
+static PyType_Spec node_spec = {
+    .name = "engine._native._NodeBase",
+    .basicsize = sizeof(Wrapper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = node_slots,
+};
+
+static int append_type(PyObject* list, PyType_Spec* spec) {
+  PyObject* type = PyType_FromSpec(spec);
+  const int status = type ? PyList_Append(list, type) : -1;
   Py_XDECREF(type);
-  if (status) PyErr_Clear();
-  PyGILState_Release(gil);
   return status;
+}
+
+int uh_base_types(uintptr_t list) {
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  const int failed = append_type((PyObject*)list, &tensor_spec) ||
+                     append_type((PyObject*)list, &node_spec) || learn_visitors();
+  if (failed) PyErr_Clear();
+  PyGILState_Release(gil);
+  return failed ? -1 : 0;
 }

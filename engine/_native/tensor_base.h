@@ -1,17 +1,18 @@
-// _TensorBase: the native part of engine.Tensor, as PyTorch's THPVariable is of torch.Tensor.
+// _TensorBase and _NodeBase: the native parts of engine.Tensor and of the Nodes of autograd, as
+// PyTorch's THPVariable and THPCppFunction are.
 //
-// What: PyObject_HEAD, then the slot `_h` (a Python int: the address of the TensorImpl), then the
-// list of weak references. It exists for its deallocator: giving the reference on the TensorImpl
-// back costs a third of what a `__del__` in Python does, and a tensor dies with every operator
-// call. Invariant: `_h` is set once, right after the object is made, to a handle this object then
-// owns.
+// What: PyObject_HEAD, then the slot `_h` or `_node` (a Python int: the address of the TensorImpl or
+// Node), then the list of weak references. They exist for their deallocator: giving the reference
+// back costs a third of what a `__del__` in Python does, and a tensor dies with every operator call.
+// And for Python's collector: Note [Cycles through the core] in tensor_base.c.
+// Invariant: the slot is set once, right after the object is made, to a handle this object then owns.
 #pragma once
 
 #include <stdint.h>
 
 // PyObject* arguments are passed as id(object).
 /* cdef begin */
-int uh_tensor_base_type(uintptr_t list);
+int uh_base_types(uintptr_t list);
 /* cdef end */
 
-// uh_tensor_base_type   makes the type and appends it to `list`; -1 when memory is out
+// uh_base_types   makes both types and appends them to `list`; -1 when memory is out

@@ -1,6 +1,6 @@
-"""The native base class of Tensor: `_h`, the address of its TensorImpl, and the deallocator.
+"""The native bases of Tensor and of autograd's Nodes: the address of a TensorImpl or Node, and the deallocator.
 
-Made by tensor_base.c. Python sees an ordinary class with one slot.
+Made by tensor_base.c. Python sees ordinary classes with one slot.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
         def _wrap(handle: int) -> Any: ...
         @staticmethod
         def _set_class(kind: type) -> None: ...
+
+    class _NodeBase:
+        """PyObject_HEAD and the address of a Node."""
+
+        _node: int
 else:
-    _made: list[type] = []
-    if lib.uh_tensor_base_type(id(_made)):
-        raise MemoryError("no memory for the type _TensorBase")
-    _TensorBase = _made[0]
+    _types: list[type] = []
+    if lib.uh_base_types(id(_types)):
+        raise MemoryError("no memory for the types _TensorBase and _NodeBase")
+    _TensorBase, _NodeBase = _types

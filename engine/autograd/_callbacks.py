@@ -1,7 +1,9 @@
 """Python functions that the core calls while it runs backwards: hooks, Functions, packed tensors.
 
-The core holds a handle to a Python object and gives it back through `uh_py_drop`. An exception is kept and
-comes out of the C function that led here (engine/_native/errors.py).
+The core holds cffi handles to Python objects, each with a reference of its own, and gives them back through
+`DROP`. A handle's address is that of a Python object, which Python's collector is shown by the wrapper that
+owns it (Note [Cycles through the core] in engine/_native/tensor_base.c). An exception is kept and comes out of
+the C function that led here (engine/_native/errors.py).
 """
 
 from __future__ import annotations
@@ -20,14 +22,23 @@ from engine.tensor import Tensor, wrap
 atexit.register(lib.uh_host_gone)
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _here = threading.local()
-_held: dict[Any, Any] = {}  # what the core holds a handle to
+DROP = ffi.addressof(lib, "uh_object_drop")
 
 
 def hold(thing: Any) -> Any:
     """A `void *` for `thing`, which lives until the core drops it."""
     handle = ffi.new_handle(thing)
-    _held[handle] = thing
+    lib.uh_object_keep(id(handle))
     return handle
+
+
+def _check_handles() -> None:
+    handle = ffi.new_handle(None)
+    if int(ffi.cast("uintptr_t", handle)) != id(handle):
+        raise ImportError("cffi: a handle is expected to be the address of its Python object")
+
+
+_check_handles()
 
 
 def borrow(handle: int) -> Tensor | None:
@@ -76,14 +87,13 @@ def uh_py_release_saved(context: Any) -> None:
 
 
 @ffi.def_extern()
-def uh_py_drop(context: Any) -> None:
-    _held.pop(context, None)
-
-
-@ffi.def_extern()
 def uh_py_node_dies(context: Any) -> None:
-    ffi.from_handle(context)._node_dies()
-    _held.pop(context, None)
+    node = ffi.from_handle(context)
+    # Nobody is left who asks where the collector has emptied the handle, or the context's class.
+    if node is not None and type(node).__mro__ is not None:
+        node._node_dies()
+    del node
+    lib.uh_object_drop(context)
 
 
 @ffi.def_extern()
@@ -128,5 +138,5 @@ def uh_py_traceback() -> Any:
 @ffi.def_extern()
 def uh_py_finally(context: Any) -> None:
     call = ffi.from_handle(context)
-    _held.pop(context, None)
+    lib.uh_object_drop(context)
     call()

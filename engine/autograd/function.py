@@ -58,7 +58,8 @@ class FunctionCtx:
         self._materialize = value
 
 
-# References to a context that is only the core's: its handle, `self` and the argument of getrefcount.
+# References to a context that is only the core's: its handle, uh_py_node_dies, `self` and the
+# argument of getrefcount.
 _ALONE = 4
 
 
@@ -66,7 +67,7 @@ class _Remains(NamedTuple):
     """What a context tells after its Node has gone."""
 
     next_functions: tuple[tuple[Node | None, int], ...]
-    saved: tuple[Tensor | None, ...]
+    saved: tuple[Tensor | None, ...] | RuntimeError  # why they cannot be told
 
 
 class BackwardContext(FunctionCtx, Node):
@@ -81,7 +82,7 @@ class BackwardContext(FunctionCtx, Node):
         return type(self).__name__
 
     @property
-    def _node(self) -> int:  # type: ignore[override]
+    def _node(self) -> int:  # type: ignore[override]  # the Node owns this object
         address = self.__dict__.get("_address", 0)
         if not address:
             raise RuntimeError(
@@ -99,6 +100,8 @@ class BackwardContext(FunctionCtx, Node):
         since, or after the graph was freed."""
         left: _Remains | None = self.__dict__.get("_remains")
         if left is not None:
+            if isinstance(left.saved, RuntimeError):
+                raise left.saved
             return left.saved
         if not self.__dict__.get("_address", 0):
             return self._to_save or ()
@@ -125,8 +128,12 @@ class BackwardContext(FunctionCtx, Node):
     def _node_dies(self) -> None:
         """Called by the core when no result is left: whoever still holds this object keeps what it knows."""
         if sys.getrefcount(self) > _ALONE and self.__dict__.get("_address"):
+            saved: tuple[Tensor | None, ...] | RuntimeError
             with no_grad():
-                saved = () if self._released else self.saved_tensors
+                try:
+                    saved = () if self._released else self.saved_tensors
+                except RuntimeError as error:  # one was written in place since
+                    saved = error.with_traceback(None)
             self.__dict__["_remains"] = _Remains(self.next_functions, saved)
         self.__dict__["_address"] = 0
 
@@ -165,9 +172,6 @@ class BackwardContext(FunctionCtx, Node):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
-
-    def __del__(self) -> None:
-        pass  # the Node owns this object, not the other way round
 
 
 class _FunctionMeta(type):

@@ -10,7 +10,8 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.autograd._callbacks import borrow, give, hold
+from engine._native.tensor_base import _NodeBase
+from engine.autograd._callbacks import DROP, borrow, give, hold
 from engine.autograd.edge import GradientEdge
 from engine.boxed import unbox
 from engine.dtypes import Size
@@ -49,7 +50,7 @@ def _address(place: Any) -> int:
 
 def add_hook(place: Any, kind: int, call: Callable[..., Any]) -> RemovableHandle:
     """Registers `call(gradients, sources) -> gradients or None` with a tensor or a Node."""
-    number = lib.uh_add_hook(_address(place), kind, lib.uh_py_hook, hold(call), lib.uh_py_drop)
+    number = lib.uh_add_hook(_address(place), kind, lib.uh_py_hook, hold(call), DROP)
     if number < 0:
         raise_last()
     return RemovableHandle(place, kind, number)
@@ -114,15 +115,14 @@ def _many(new: Any, old: Sequence[Tensor | None], name: str) -> Any:
     return given
 
 
-class Node:
+class Node(_NodeBase):
     """One step of the graph: computes the gradients of an operator's inputs from those of its outputs.
 
     Got from `tensor.grad_fn` and `next_functions`; the class of each is named like PyTorch's (`MulBackward0`).
     What it has saved are attributes: `_saved_self`, `_saved_result`, `_saved_dim`.
     """
 
-    __slots__ = ("__weakref__", "_node")
-    _node: int
+    __slots__ = ()
 
     def name(self) -> str:
         """PyTorch's name: MulBackward0, torch::autograd::AccumulateGrad."""
@@ -148,7 +148,10 @@ class Node:
             known: dict[str, Any] = ffi.from_handle(kept)
             return known
         found: dict[str, Any] = {}
-        lib.uh_node_set_metadata(self._node, hold(found), lib.uh_py_drop)
+        lib.uh_node_set_metadata(self._node, hold(found), DROP)
+        found = ffi.from_handle(
+            lib.uh_node_metadata(self._node)
+        )  # another thread's, if that was first
         if lib.uh_anomaly() & 1:
             text = ffi.string(lib.uh_node_traceback(self._node)).decode()
             if text:
@@ -228,11 +231,6 @@ class Node:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
-    def __del__(self) -> None:
-        # While Python ends, modules are cleared first; what the process holds goes with it.
-        if lib is not None and (node := getattr(self, "_node", 0)):
-            lib.uh_node_release(node)
-
 
 class SavedTensor:
     """A tensor that a Node has saved, without taking it out: `_raw_saved_self`."""
@@ -283,8 +281,7 @@ def node_of(handle: int) -> Node | None:
         cls = _classes[name] = type(name, (Node,), {"__slots__": (), "__module__": "engine"})
     made = object.__new__(cls)
     made._node = handle
-    _alive[number] = made
-    return made
+    return _alive.setdefault(number, made)  # another thread may have made one meanwhile
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -300,7 +297,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 # ---- saved_tensors_hooks
 
-_pack_calls = ffi.new("uh_pack_calls *", (lib.uh_py_pack, lib.uh_py_unpack, lib.uh_py_drop))
+_pack_calls = ffi.new("uh_pack_calls *", (lib.uh_py_pack, lib.uh_py_unpack, DROP))
 
 
 class _Hooks(threading.local):

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import pass_on
-from engine.autograd._callbacks import hold
+from engine.autograd._callbacks import DROP, hold
 from engine.jit.answers import number_of
 from engine.jit.values import Native, to_python
 
@@ -34,7 +34,7 @@ def uh_py_call(context: Any, args: Any, n: int, ret: Any) -> int:
 def bind_host(graph: int, name: str, fn: Callable[..., Any]) -> None:
     """Gives the graph's `prim::PythonOp` nodes of this name their function."""
     number_of(
-        lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), lib.uh_py_drop)
+        lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), DROP)
     )
 
 

@@ -38,11 +38,11 @@ GRAPH_TEST(hooks_around_a_node_see_what_goes_in_and_what_comes_out) {
   const Tensor x = leaf({1, 2}), w = leaf({3, 4});
   const Tensor y = ops::mul(x, w);
   size_t n_in = 0, n_out = 0;
-  grad_fn(y)->hooks().before.push_back(make_ref<CallHook>([&](Tensor* g, size_t n) {
+  grad_fn(y)->add_hook(&autograd::Node::Hooks::before, make_ref<CallHook>([&](Tensor* g, size_t n) {
     n_in = n;
     g[0] = ops::mul(g[0], Scalar(2));
   }));
-  grad_fn(y)->hooks().after.push_back(make_ref<CallHook>([&](Tensor* g, size_t n) {
+  grad_fn(y)->add_hook(&autograd::Node::Hooks::after, make_ref<CallHook>([&](Tensor* g, size_t n) {
     n_out = n;
     g[1] = Tensor();
   }));
@@ -169,7 +169,7 @@ GRAPH_TEST(a_function_of_the_users_is_called_and_let_go_of_once) {
     {
       const auto [square, copy] = twice.call(x, materialize);
       CHECK_EQ(grad_fn(square)->name(), "TwiceBackward");
-      CHECK_EQ(autograd::meta(copy).output, 1u);
+      CHECK_EQ(autograd::meta(copy).history().input, 1u);
       backward(ops::sum(square), kKeep);
       CHECK_EQ(twice.released, 0);
       backward(ops::sum(square));

@@ -29,8 +29,9 @@ using namespace uh::test;
 void read_and_release(uh_handle h) {
   const int64_t n = uh_numel(h);
   if (uh_device(h) == 0 && n < 1 << 20) {
-    std::vector<double> values(2 * static_cast<size_t>(n));  // two of each complex number
-    CHECK_EQ(uh_read_doubles(h, values.data()), 0);
+    const int64_t count = uh_dtype(h) >= UH_COMPLEX64 ? 2 * n : n;
+    std::vector<double> values(static_cast<size_t>(count));
+    CHECK_EQ(uh_read_doubles(h, values.data(), count), 0);
   }
   uh_release(h);
 }

@@ -40,7 +40,7 @@ Tensor gradient(const Tensor& root, const Tensor& of, RunOptions options) {
   return autograd::run_backward(std::vector<Tensor>{root}, {}, {of}, options)[0];
 }
 
-Tensor grad(const Tensor& leaf) { return autograd::meta(leaf).grad; }
+Tensor grad(const Tensor& leaf) { return autograd::meta(leaf).grad(); }
 
 static int64_t next_hook() {
   static std::atomic<int64_t> last{1'000'000};
@@ -52,7 +52,8 @@ CallHook::CallHook(Body body) : Hook(next_hook()), body_(std::move(body)) {}
 int64_t hook(const Tensor& t, CallHook::Body body) {
   auto made = make_ref<CallHook>(std::move(body));
   const int64_t id = made->id();
-  autograd::grad_fn(t)->hooks().tensor.emplace_back(autograd::meta(t).output, std::move(made));
+  const autograd::Edge history = autograd::history_of(t);
+  history.node->add_hook(&autograd::Node::Hooks::tensor, history.input, std::move(made));
   return id;
 }
 

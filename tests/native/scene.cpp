@@ -36,8 +36,8 @@ std::string shown(const Sizes& values) {
 std::string shown(uh_handle h) {
   if (!h) return "none";
   Sizes sizes(static_cast<size_t>(uh_ndim(h))), strides(sizes);
-  uh_sizes(h, sizes.data());
-  uh_strides(h, strides.data());
+  uh_sizes(h, sizes.data(), uh_ndim(h));
+  uh_strides(h, strides.data(), uh_ndim(h));
   return std::string(name(static_cast<DType>(uh_dtype(h)))) + shown(sizes) + " strides " +
          shown(strides) + " offset " + std::to_string(uh_offset(h)) +
          (uh_device(h) ? " meta" : "") + " #" + std::to_string(uh_tensor_id(h));
@@ -109,7 +109,7 @@ uh_handle Scene::tensor(const Wanted& wanted) {
   if (!known.empty() && !(gradients_ && wanted.plain) && random.one_in(12)) {
     const uh_handle other = random.of(known);
     Sizes sizes(static_cast<size_t>(uh_ndim(other)));
-    uh_sizes(other, sizes.data());
+    uh_sizes(other, sizes.data(), uh_ndim(other));
     const bool same = sizes == wanted.sizes && uh_dtype(other) == wanted.dtype;
     if (same || random.one_in(8)) return other;
   }

@@ -40,7 +40,7 @@ struct Model {
 
 std::vector<int64_t> read(const Tensor& t) {
   std::vector<int64_t> values(static_cast<size_t>(t.numel()));
-  CHECK_EQ(uh_read_ints(reinterpret_cast<uh_handle>(t.impl()), values.data()), 0);
+  CHECK_EQ(uh_read_ints(reinterpret_cast<uh_handle>(t.impl()), values.data(), t.numel()), 0);
   return values;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "base/call_section.h"
 #include "jit/builtins/define.h"
 #include "ops/random/generator.h"
 #include "tensor/thread_state.h"
@@ -43,8 +44,14 @@ void print_all(Stack& stack, size_t n) {
 
 void set_print_handler(TextHandler handler) { g_print = handler; }
 void set_warn_handler(TextHandler handler) { g_warn = handler; }
-void print_out(const std::string& text) { write(g_print, stdout, text); }
-void warn_out(const std::string& text) { write(g_warn, stderr, text); }
+void print_out(const std::string& text) {
+  const OutsideCalls host;
+  write(g_print, stdout, text);
+}
+void warn_out(const std::string& text) {
+  const OutsideCalls host;
+  write(g_warn, stderr, text);
+}
 
 void define_effects() {
   define("prim::Print(...) -> ()", print_all, kEffect);

@@ -103,7 +103,8 @@ void define_gradients() {
   // Another one after each backward().
   define("prim::grad(Tensor a) -> Tensor(*)", boxed<[](const Tensor& t) {
            const auto* meta = autograd::maybe_meta(t.impl());
-           return meta && meta->grad ? IValue(meta->grad) : IValue();
+           Tensor grad = meta ? meta->grad() : Tensor();
+           return grad ? IValue(std::move(grad)) : IValue();
          }>,
          kEffect);
   define(

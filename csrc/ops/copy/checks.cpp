@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/call_section.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 
@@ -23,6 +24,7 @@ static bool has_gaps(const Tensor& t) {
 
 static void take_sizes(const Tensor& out, const Tensor& result) {
   if (out.sizes() == result.sizes()) return;
+  const Change change(out.impl(), true);
   ops::resize_(out, result.sizes());
   if (result.numel() == 0 || has_gaps(result)) return;
   if (!(out.strides() == result.strides()) && !has_internal_overlap(result))

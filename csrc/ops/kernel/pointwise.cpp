@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/call_section.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
@@ -381,7 +382,10 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
     check(form == Form::kOut || !op.real_result || !is_complex(dtype), "In-place ", op.name,
           " is not supported for complex tensors.");
     check_written(op, form, out, shape, inputs, dtype, result);
-    if (form == Form::kOut && !(out.sizes() == shape)) ops::resize_(out, shape);
+    if (form == Form::kOut && !(out.sizes() == shape)) {
+      const Change change(out.impl(), true);
+      ops::resize_(out, shape);
+    }
     check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
           " doesn't match the broadcast shape ", shape);
     written = out.dtype() == result ? out : allocate(inputs, shape, result, device);

@@ -1,4 +1,5 @@
 // The operators of reshaping.yaml.
+#include "base/call_section.h"
 #include "generated/kernels/reshaping.h"
 
 #include "generated/ops/copy.h"
@@ -31,6 +32,7 @@ Tensor reshape_as(KeySet, const Tensor& self, const Tensor& other) {
 }
 
 void resize_as_(KeySet, const Tensor& self, const Tensor& the_template, MemoryFormat format) {
+  const Change change(self.impl());
   ops::resize_(self, the_template.sizes());
   if (format == MemoryFormat::kUndefined) return;
   if (format == MemoryFormat::kPreserve) format = suggested_format(the_template);

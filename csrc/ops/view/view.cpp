@@ -2,6 +2,7 @@
 // ADInplaceOrView kernels; here only layouts change hands.
 #include <algorithm>
 
+#include "base/call_section.h"
 #include "generated/kernels/view.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/linalg.h"
@@ -338,22 +339,32 @@ std::vector<Tensor> unbind(KeySet keys, const Tensor& self, int64_t dim) {
 
 Tensor detach(KeySet, const Tensor& self) { return alias(self, self.impl()->layout()); }
 
-void t_(KeySet, const Tensor& self) { self.impl()->set_layout(layouts::t(self)); }
+void t_(KeySet, const Tensor& self) {
+  const Change change(self.impl());
+  self.impl()->set_layout(layouts::t(self));
+}
 void transpose_(KeySet, const Tensor& self, int64_t dim0, int64_t dim1) {
+  const Change change(self.impl());
   self.impl()->set_layout(layouts::transpose(self, dim0, dim1));
 }
 void squeeze_(KeySet, const Tensor& self, const std::optional<Dims>& dim) {
+  const Change change(self.impl());
   self.impl()->set_layout(layouts::squeeze(self, dim));
 }
 void unsqueeze_(KeySet, const Tensor& self, int64_t dim) {
+  const Change change(self.impl());
   self.impl()->set_layout(layouts::unsqueeze(self, dim));
 }
 void as_strided_(KeySet, const Tensor& self, const Dims& size, const Dims& stride,
                  std::optional<int64_t> offset) {
+  const Change change(self.impl());
   self.impl()->set_layout(layouts::as_strided(self, size, stride, offset));
 }
 
 void resize_(KeySet, const Tensor& self, const Dims& size) {
+  const Change change(self.impl());
+  std::optional<Change> of_memory;
+  if (self.storage()->use_count() > 1) of_memory.emplace(Change::Memory{self.storage()});
   if (self.sizes() == size) return;
   const int64_t n = checked_numel(size, "resize_");
   int64_t bytes = 0;
@@ -365,6 +376,7 @@ void resize_(KeySet, const Tensor& self, const Dims& size) {
 }
 
 void set_(KeySet, const Tensor& self, const Tensor& source) {
+  const Change change(self.impl());
   check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", name(self.dtype()),
         ", got ", name(source.dtype()));
   self.impl()->set_storage(source.impl()->storage_ref(), source.impl()->layout());
@@ -372,6 +384,7 @@ void set_(KeySet, const Tensor& self, const Tensor& source) {
 
 void set_part(KeySet, const Tensor& self, const Tensor& source, int64_t offset, const Dims& size,
               const Dims& stride) {
+  const Change change(self.impl());
   check(offset >= 0, "set_: Tensor: invalid storage offset ", offset);
   check(stride.empty() || stride.size() == size.size(), "set_: unequal size length (", size.size(),
         ") and stride length (", stride.size(), ")");

@@ -1,0 +1,170 @@
+// CallSection: which calls are running and what they use, so that nothing is changed under them.
+//
+// Note [Calls and changes]: the host calls the core from many threads, without a lock of its own.
+// What a call uses of a tensor (sizes, strides, dtype, the Storage and its address) is many words,
+// which another call may replace: `resize_`, `set_`, `t_`, `x.data = y`, an `out=` that has to grow.
+//   - A call of the C ABI is a CallSection. It names the tensors and Storages that it uses
+//     (`use`), or says that it may use any: a backward pass, a compiled program.
+//   - Who replaces a description makes a Change of the tensor first. That waits until no other
+//     thread's call uses it; calls that come to use it wait until the Change is over. Memory that
+//     several tensors share is replaced in a Change of everything: no other thread is in a call.
+//   - A call that calls the host back is outside of its section meanwhile (OutsideCalls): the
+//     host may wait for other threads, and may change anything, as it may between two calls.
+//   - Nobody waits for a thread that waits here, so there are no circles. A section takes no lock
+//     of the host's.
+//   - fork() is a Change of everything: no lock of ours is held, and no product of OpenBLAS is
+//     running, in the moment that the child becomes a copy.
+// What is replaced by itself has locks of its own: hooks, `.grad` and history (Meta::lock), hooks
+// of Nodes and what they have saved (Node::lock). Values of elements are the user's business.
+// A tensor that one reference leads to is known to nobody else: its changes are free.
+//
+// Invariant: the address that a section names stays alive for the section's length, by a reference
+// that the caller holds. If violated: a Change waits for the wrong call, and memory is read that has
+// been freed.
+//
+// Entering costs a few plain instructions: a section is announced by a store without a fence, and
+// a Change has the system put a fence into every thread of the process (membarrier).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace uh {
+namespace calls {
+
+inline constexpr uint32_t kMaxObjects = 8;
+inline constexpr uint32_t kAny = kMaxObjects + 1;  // as a count: it may use any object
+
+// What one thread's calls use. Written by that thread, read by those who make Changes.
+struct State {
+  std::atomic<uint32_t> depth{0};  // sections that are open; 0: outside
+  std::atomic<uint32_t> count{0};
+  std::atomic<const void*> objects[kMaxObjects]{};
+  std::atomic<bool> waiting{false};  // for a Change to end, or for its turn to make one
+  // Of one that waits for its turn having looked at things: one of them was changed meanwhile.
+  bool has_looked = false, stale = false;
+  const void* target = nullptr;
+};
+
+// Null before the thread's first call. One pointer: a library that Python loads has little room
+// for what is reached in one instruction, and shares it with others.
+extern thread_local constinit State* t_calls __attribute__((tls_model("initial-exec")));
+State& first_call();
+inline State& mine() {
+  State* state = t_calls;
+  return state ? *state : first_call();
+}
+// A Change is being made: looked at by whoever begins to use something.
+extern std::atomic<bool> g_changing;
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr auto kAnnounce = std::memory_order_seq_cst, kLook = std::memory_order_seq_cst;
+inline void compiler_fence() {}
+#else
+inline constexpr auto kAnnounce = std::memory_order_relaxed, kLook = std::memory_order_acquire;
+inline void compiler_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+#endif
+
+void enter_slowly();
+void use_slowly(uint32_t before);
+
+}  // namespace calls
+
+class CallSection {
+ public:
+  CallSection()
+      : state_(calls::mine()),
+        depth_(state_.depth.load(std::memory_order_relaxed)),
+        count_(state_.count.load(std::memory_order_relaxed)) {
+    state_.depth.store(depth_ + 1, calls::kAnnounce);
+    calls::compiler_fence();
+    if (calls::g_changing.load(calls::kLook)) [[unlikely]]
+      calls::enter_slowly();
+  }
+  ~CallSection() {
+    state_.count.store(count_, std::memory_order_release);
+    state_.depth.store(depth_, std::memory_order_release);
+  }
+  CallSection(const CallSection&) = delete;
+  CallSection& operator=(const CallSection&) = delete;
+
+ private:
+  calls::State& state_;
+  const uint32_t depth_, count_;
+};
+
+namespace calls {
+
+// Within a section: until its end nobody changes `object`.
+inline void use(const void* object) {
+  State& state = mine();
+  const uint32_t before = state.count.load(std::memory_order_relaxed);
+  if (before < kMaxObjects) [[likely]] {
+    state.objects[before].store(object, std::memory_order_relaxed);
+    state.count.store(before + 1, kAnnounce);
+  } else {
+    state.count.store(kAny, kAnnounce);
+  }
+  compiler_fence();
+  if (g_changing.load(kLook)) [[unlikely]]
+    use_slowly(before);
+}
+// Until the section's end nobody changes anything.
+void use_any();
+// Within a section that may use any: waits for the Changes that others want to make now.
+inline void let_changes_in();
+
+}  // namespace calls
+
+// Around what the host does for a call: hooks, Functions, foreign deleters.
+class OutsideCalls {
+ public:
+  OutsideCalls()
+      : state_(calls::mine()), depth_(state_.depth.load(std::memory_order_relaxed)) {
+    state_.depth.store(0, std::memory_order_release);
+  }
+  ~OutsideCalls();
+  OutsideCalls(const OutsideCalls&) = delete;
+  OutsideCalls& operator=(const OutsideCalls&) = delete;
+
+ private:
+  calls::State& state_;
+  const uint32_t depth_;
+};
+
+inline void calls::let_changes_in() {
+  if (g_changing.load(std::memory_order_relaxed)) [[unlikely]] {
+    const OutsideCalls meanwhile;
+  }
+}
+
+// The memory that an object describes: set by the layer that knows (tensor_impl.cpp).
+namespace calls {
+extern const void* (*g_memory_of)(const void* object);
+}
+
+// Alone with `object` until its end; null: no other thread is in any call. Changes nest.
+class Change {
+ public:
+  // has_looked: the call has looked at what it uses besides `object`. Then this throws where
+  // another thread changed that while this one waited.
+  explicit Change(const void* object, bool has_looked = false)
+      : Change(object, nullptr, has_looked) {}
+  // Alone with all objects, to replace memory that several of them describe.
+  struct Memory {
+    const void* address;
+  };
+  explicit Change(Memory memory) : Change(nullptr, memory.address, false) {}
+  ~Change();
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+ private:
+  Change(const void* object, const void* memory, bool has_looked);
+};
+
+// From here on fork() waits until no thread is in a call. To be called once OpenBLAS is loaded:
+// handlers run newest first, and its own one hangs beside a running product.
+void stop_calls_at_fork();
+
+}  // namespace uh
