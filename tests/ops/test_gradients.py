@@ -48,7 +48,7 @@ RAISES = {
     "floor_divide", "heaviside", "igamma", "igammac", "special.gammainc", "special.gammaincc",
     "special.zeta", "bincount", "unique", "_unique2", "unique_consecutive", "unique_dim", "geqrf",
     "linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg_ldl_factor_ex", "linalg_ldl_solve",
-    "scatter", "scatter_", "_cdist_backward", "_pdist_backward", "multilabel_margin_loss_backward",
+    "detach_copy", "scatter", "scatter_", "_cdist_backward", "_pdist_backward", "multilabel_margin_loss_backward",
     "ops.aten.multilabel_margin_loss_backward",
     "_ctc_loss_backward", "_fused_lstm_cell_backward", "_fused_gru_cell_backward",
     "_scaled_dot_product_flash_attention_for_cpu_backward",

@@ -84,10 +84,10 @@ UH_CHECK(tolerance) {
 }
 
 UH_CHECK(signed_limits) {
-  fitting(op, inputs, params, dtype);
   check(dtype != DType::kUInt8 || (params[0]->to_double() >= 0 && params[1]->to_double() >= 0),
         op.name, ": cannot limit an unsigned type to negative limits [", *params[0], ", ",
         *params[1], "]");
+  fitting(op, inputs, params, dtype);
 }
 
 UH_CHECK(shrink) {
