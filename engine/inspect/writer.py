@@ -29,6 +29,7 @@ APPLICATION_ID: Final = 0x55485431  # 'UHT1'
 USER_VERSION: Final = 1
 POLL_SECONDS: Final = 0.02
 SEGMENT_RECORDS: Final = 1 << 16
+MIN_SPLIT_RECORDS: Final = 1 << 10  # fewer are kept together or not at all
 MOST_WAITING: Final = 48 << 20  # bytes copied out of the ring and not packed yet
 
 _SCHEMA: Final = """
@@ -72,7 +73,25 @@ class TraceFile:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(entries.items()))
 
     def add(self, events: np.ndarray, blobs: bytes) -> None:
-        """Appends records whose blob references are positions in `blobs`, in one transaction."""
+        """Append records whose blob references are ascending positions in `blobs`, as one segment.
+
+        Where the disk has no room for all of them, halves are tried: what fits is kept.
+        Raises: OSError for the first records that do not fit.
+        """
+        try:
+            self._add_segment(events, blobs)
+        except OSError:
+            if len(events) < MIN_SPLIT_RECORDS:
+                raise
+            second = events[len(events) // 2 :].copy()
+            has_blob = (second["flags"] & HAS_BLOB) != 0
+            cut = int(second["e"][has_blob][0]) if has_blob.any() else len(blobs)
+            second["e"][has_blob] -= cut
+            self.add(events[: len(events) // 2], blobs[:cut])
+            self.add(second, blobs[cut:])
+
+    def _add_segment(self, events: np.ndarray, blobs: bytes) -> None:
+        """Append records in one transaction, or raise OSError and leave the file as it was."""
         first, count = int(events["n"][0]), len(events)
         row = (
             first,

@@ -17,9 +17,9 @@ from fake_producer import FakeProducer
 from engine._generated.event_kinds import MARK, PROGRAM_END, SOURCE, STRING
 from engine.inspect.events import RECORD
 from engine.inspect.recorder import spawn_writer
-from engine.inspect.ring import CLOSED, Ring, RingError
+from engine.inspect.ring import CLOSED, HAS_BLOB, Ring, RingError
 from engine.inspect.trace import Trace
-from engine.inspect.writer import Writer, byte_planes
+from engine.inspect.writer import TraceFile, Writer, byte_planes
 
 
 @pytest.fixture
@@ -183,3 +183,36 @@ def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
         assert len(trace) == said + 1
         assert list(trace.events["a"][:-1]) == list(range(said))
         assert int(trace.events["a"][-1]) == 137
+
+
+def test_a_large_segment_that_does_not_fit_is_kept_as_far_as_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine writes segments of many records: a full disk must not cost all of the last."""
+    make_room = TraceFile._make_room
+
+    def limited(file: TraceFile, size: int) -> None:
+        if file._size() + size > 150_000:
+            raise OSError(27, "File too large")
+        make_room(file, size)
+
+    monkeypatch.setattr(TraceFile, "_make_room", limited)
+    events = np.zeros(60_000, RECORD)
+    events["n"] = np.arange(60_000)
+    events["a"] = np.random.default_rng(0).integers(0, 1 << 40, 60_000)
+    events["kind"] = MARK
+    events["flags"][::100] = HAS_BLOB
+    marks = [b"mark %06d" % number for number in range(600)]  # 11 bytes, padded to 16
+    events["e"][::100] = np.arange(600) * 24
+    blobs = b"".join(len(mark).to_bytes(8, "little") + mark + bytes(5) for mark in marks)
+    file = TraceFile(tmp_path / "t.uht")
+    with pytest.raises(OSError, match="File too large"):
+        file.add(events, blobs)
+    file.close()
+    trace = Trace.open(tmp_path / "t.uht")
+    assert not trace.warning
+    assert 5_000 < len(trace) == file.end < 60_000
+    assert np.array_equal(np.asarray(trace.events["a"]), events["a"][: len(trace)])
+    assert [trace.blob(number) for number in range(0, len(trace), 100)] == marks[
+        : -(-len(trace) // 100)
+    ]
