@@ -388,6 +388,7 @@ void set_part(KeySet, const Tensor& self, const Tensor& source, int64_t offset, 
   check(offset >= 0, "set_: Tensor: invalid storage offset ", offset);
   check(stride.empty() || stride.size() == size.size(), "set_: unequal size length (", size.size(),
         ") and stride length (", stride.size(), ")");
+  const int64_t count = checked_numel(size, "set_");
   const Dims strides = stride.empty() ? contiguous_strides(size) : stride;
   int64_t last = offset;
   for (size_t d = 0; d < size.size(); ++d) {
@@ -402,7 +403,7 @@ void set_part(KeySet, const Tensor& self, const Tensor& source, int64_t offset, 
   check(last < INT64_MAX && !__builtin_mul_overflow(last + 1, width, &bytes),
         "set_: Storage size calculation overflowed with sizes=", size, " and strides=", strides);
   Storage& storage = *source.storage();
-  if (checked_numel(size, "set_") > 0 && bytes > static_cast<int64_t>(storage.nbytes()))
+  if (count > 0 && bytes > static_cast<int64_t>(storage.nbytes()))
     storage.resize(static_cast<size_t>(bytes));
   self.impl()->set_storage(source.impl()->storage_ref(), Layout{size, strides, offset});
 }
