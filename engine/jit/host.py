@@ -33,9 +33,7 @@ def uh_py_call(context: Any, args: Any, n: int, ret: Any) -> int:
 
 def bind_host(graph: int, name: str, fn: Callable[..., Any]) -> None:
     """Gives the graph's `prim::PythonOp` nodes of this name their function."""
-    number_of(
-        lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), DROP)
-    )
+    number_of(lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), DROP))
 
 
 @ffi.def_extern()

@@ -142,7 +142,12 @@ def test_the_core_does_not_know_python() -> None:
 
 def test_c_inside_engine_uses_the_c_abi_alone() -> None:
     """engine/_native/*.c sees capi, and the list of event kinds, which is data."""
-    allowed = {"capi/underhood.h", "capi/underhood_autograd.h", "generated/underhood_ops.h", "events/event_list.inc"}
+    allowed = {
+        "capi/underhood.h",
+        "capi/underhood_autograd.h",
+        "generated/underhood_ops.h",
+        "events/event_list.inc",
+    }
     broken = []
     for path in under("engine", ".c", ".h"):
         for use in includes(path):
