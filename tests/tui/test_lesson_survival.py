@@ -29,7 +29,7 @@ DEEDS = {
     "print for ever": ("while True: print('x' * 1000)", "Still running"),
     "fork": ("import os\nos.fork()", "x"),
     "kill its parent": (
-        "import os\nos.kill(os.getppid(), 9)",
+        "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)",  # not at its end before it is seen
         "killed the process that started it",
     ),
     "delete the data": (
