@@ -17,7 +17,23 @@ import numpy as np
 from engine._generated.event_kinds import KINDS
 from engine.inspect.events import HAS_BLOB, RECORD
 
-PROGRAM = """
+PLAIN = """
+import engine
+x = engine.arange(6.).view(2, 3)
+y = x.t()[1:]
+y.mul_(2)
+words = [x.sum(), y.expand(4, 2, 2)]
+try:
+    x.view(4)
+except RuntimeError as error:
+    print(error)
+del y
+big = engine.zeros(100, 100) + 1
+w = engine.ones(3, requires_grad=True)
+loss = (w * w + w.exp()).sum()
+loss.backward()
+"""
+COMPILED = """
 import engine
 
 @engine.jit.script
@@ -35,32 +51,15 @@ def looped(x, n: int, words: dict[str, int]):
     assert n > 0, "n must be positive"
     return y.sum(), words
 
-@engine.jit.register_pass
-def mine(graph):
-    for node in list(graph.nodes()):
-        if node.kind() == "aten::relu":
-            with graph.rewrite("relu goes", node):
-                node.output().replaceAllUsesWith(next(node.inputs()))
-
 for _ in range(4):
     looped(engine.ones(2, 3), 2, {"a": 1})
 try:
     looped(engine.ones(3, 2, 2)[0], 0, {})
 except engine.jit.Error as error:
     print(error)
-x = engine.arange(6.).view(2, 3)
-label = "a text"
-y = x.t()[1:]
-y.mul_(2)
-words = [x.sum(), y.expand(4, 2, 2)]
-try:
-    x.view(4)
-except RuntimeError as error:
-    print(error)
-w = engine.ones(3, requires_grad=True)
-loss = (w * w + w.exp()).sum()
-loss.backward()
 """
+"""Every sort of event of the JIT: graphs, rewrites, code, steps, a fused group, a bail-out."""
+PROGRAM = COMPILED + PLAIN
 
 
 def record(folder: Path, program: str = PROGRAM) -> Path:

@@ -6,8 +6,6 @@ import json
 import random
 import re
 import sqlite3
-import subprocess
-import sys
 import time
 import zlib
 from collections.abc import Iterator
@@ -24,66 +22,16 @@ from engine.inspect.history.jit_forms import EDITS
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace, TraceError
+from tests.inspect.hostile import COMPILED, PLAIN, record
 
-PROGRAM = """
-import engine
-x = engine.arange(6.).view(2, 3)
-y = x.t()[1:]
-y.mul_(2)
-words = [x.sum(), y.expand(4, 2, 2)]
-try:
-    x.view(4)
-except RuntimeError as error:
-    print(error)
-del y
-big = engine.zeros(100, 100) + 1
-w = engine.ones(3, requires_grad=True)
-loss = (w * w + w.exp()).sum()
-loss.backward()
-"""
-COMPILED = """
-import engine
-
-@engine.jit.script
-def helper(x):
-    return x.t().t() * 2
-
-@engine.jit.script
-def looped(x, n: int, words: dict[str, int]):
-    y = engine.tanh(helper(x)) + 1
-    for i in range(n):
-        if i % 2 == 0:
-            y = y.relu() * y
-        else:
-            words["odd"] = i
-    assert n > 0, "n must be positive"
-    return y.sum(), words
-
-for _ in range(4):
-    looped(engine.ones(2, 3), 2, {"a": 1})
-try:
-    looped(engine.ones(3, 2, 2)[0], 0, {})
-except engine.jit.Error as error:
-    print(error)
-"""
-"""Every sort of event of the JIT: graphs, rewrites, code, steps, a fused group, a bail-out."""
-PROGRAMS = {"plain": PROGRAM, "compiled": COMPILED}
+PROGRAMS = {"plain": PLAIN, "compiled": COMPILED}
 LONGEST = 60.0  # seconds for one file; a hang would be far more
 
 
 @pytest.fixture(scope="module", params=PROGRAMS)
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a finished trace of a program."""
-    folder = tmp_path_factory.mktemp("fuzz")
-    script = folder / "program.py"
-    script.write_text(PROGRAMS[request.param])
-    code = (
-        "import sys; from engine.inspect.recorder import record_program; "
-        "sys.exit(record_program(sys.argv[1:2], sys.argv[2]))"
-    )
-    trace = folder / "program.uht"
-    subprocess.run([sys.executable, "-c", code, str(script), str(trace)], check=True)
-    return trace.read_bytes()
+    return record(tmp_path_factory.mktemp("fuzz"), PROGRAMS[request.param]).read_bytes()
 
 
 def look(path: Path, moments: int = 3) -> int:
