@@ -133,15 +133,15 @@ class _Tensors:
 
     def written(self) -> dict[str, Any]:
         """Return the tensors to write by name: contiguous, each memory once."""
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for cluster in _clusters(self._noted):
-            name = _free(cluster[0].name, found)
+            name = _free(cluster[0].name, by_name)
             first = cluster[0].tensor
             same = all(_same(first, each.tensor) for each in cluster)
             if same and not any(0 in each.tensor.stride() for each in cluster):
-                found[name] = _as_pairs(first.contiguous())
+                by_name[name] = _as_pairs(first.contiguous())
             else:
-                found[name] = _write_views(cluster)
+                by_name[name] = _write_views(cluster)
                 same = False
             for each in cluster:
                 each.content["name"] = name
@@ -149,7 +149,7 @@ class _Tensors:
                     each.content["strides"] = list(first.stride())
             if not (same and first.is_contiguous()):
                 self.version = _VERSION
-        return found
+        return by_name
 
 
 @dataclass(slots=True)

@@ -194,10 +194,10 @@ _pickled: WeakValueDictionary[int, PickledStorage] = WeakValueDictionary()
 def pickled_storage(tensor: Any) -> PickledStorage:
     """Return what stands for the tensor's Storage in every pickle that is being written."""
     key = int(lib.uh_storage_id(tensor._h))  # ids are never reused
-    found = _pickled.get(key)
-    if found is None:
-        found = _pickled[key] = PickledStorage(UntypedStorage(tensor.detach()))
-    return found
+    pickled = _pickled.get(key)
+    if pickled is None:
+        pickled = _pickled[key] = PickledStorage(UntypedStorage(tensor.detach()))
+    return pickled
 
 
 def _unpickled(content: bytes) -> Any:
@@ -217,8 +217,8 @@ def rebuild(
     if storage is None:
         from engine.creation import empty_strided
 
-        made = empty_strided(sizes, strides, dtype=kind, device="meta")
+        tensor = empty_strided(sizes, strides, dtype=kind, device="meta")
     else:
         whole = storage.numel() // kind.itemsize * kind.itemsize
-        made = storage[:whole].view(kind).as_strided(sizes, strides, offset).detach()
-    return made.requires_grad_() if requires_grad else made
+        tensor = storage[:whole].view(kind).as_strided(sizes, strides, offset).detach()
+    return tensor.requires_grad_() if requires_grad else tensor

@@ -47,15 +47,15 @@ class SparseAdam(PerParameter):
         check_betas(betas)
         defaults = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
         super().__init__(params, defaults)
-        places = [
+        indices = [
             [number, at]
             for number, group in enumerate(self.param_groups)
             for at, p in enumerate(group["params"])
             if p.is_complex()
         ]
-        if places:
+        if indices:
             raise ValueError(
-                f"Complex params at indices {places}: SparseAdam does not support complex parameters"
+                f"Complex params at indices {indices}: SparseAdam does not support complex parameters"
             )
 
     def _update(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
