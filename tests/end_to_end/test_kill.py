@@ -266,9 +266,14 @@ print("go", flush=True)
 time.sleep(0.3)
 """
     (tmp_path / "script.py").write_text(program)
-    process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
+    number = getattr(signal, name)
+    before = signal.signal(number, signal.SIG_DFL)  # under nohup it would be inherited as ignored
+    try:
+        process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
+    finally:
+        signal.signal(number, before)
     assert process.stdout
     assert process.stdout.readline() == "go\n"
-    process.send_signal(getattr(signal, name))
+    process.send_signal(number)
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out, errors) == (0, "heard\n", "")
