@@ -20,10 +20,11 @@ def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
     Raises: CompileError where there is anything but functions in it, or what is no Python.
     """
     from engine.jit.frontend import CompileError
+    from engine.jit.frontend.parsing import parse
 
     text = textwrap.dedent(text)
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError) as error:  # ValueError: a null byte
         raise CompileError(f"jit: the text is no Python: {error}") from None
     other = next((one for one in tree.body if not isinstance(one, ast.FunctionDef)), None)

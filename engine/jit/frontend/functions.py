@@ -18,6 +18,7 @@ from engine.jit.frontend.control import Step, leaves, run
 from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
 from engine.jit.frontend.errors import CompileError, place, refuse
+from engine.jit.frontend.parsing import parse
 from engine.jit.frontend.signatures import Parameter, Surroundings, annotation_type, signature
 from engine.jit.frontend.source import Source, source_of
 from engine.jit.frontend.types import NONE, TENSOR, Type, is_subtype
@@ -109,7 +110,7 @@ class FunctionContext(Context):
         if not comment.startswith("type:") or comment.startswith("type: ignore"):
             return None
         try:
-            parsed = ast.parse(comment[5:].strip(), mode="eval").body
+            parsed = parse(comment[5:].strip(), mode="eval").body
         except SyntaxError:
             raise self.fail(tree, f"cannot read the type comment {comment!r}") from None
         for one in ast.walk(parsed):

@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.jit.frontend import operators
 from engine.jit.frontend.errors import CompileError, fail, refuse
+from engine.jit.frontend.parsing import parse
 from engine.jit.frontend.source import Source
 from engine.jit.frontend.types import TENSOR, Type, from_object
 from engine.jit.frontend.values import MISSING
@@ -97,7 +98,7 @@ class _Unquoted(ast.NodeTransformer):
     def visit_Constant(self, tree: ast.Constant) -> ast.expr:
         if not isinstance(tree.value, str):
             return tree
-        return ast.parse(tree.value, mode="eval").body
+        return parse(tree.value, mode="eval").body
 
 
 def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.expr) -> Type:
@@ -219,7 +220,7 @@ def _comment_signature(
         if not comment.startswith("type:") or "->" not in comment:
             continue
         try:
-            parsed = ast.parse(comment[5:].strip(), mode="func_type")
+            parsed = parse(comment[5:].strip(), mode="func_type")
         except SyntaxError:
             fail(source, tree.body[0], f"cannot read the type comment {comment!r}")
         parts = [annotation_type(source, surroundings, _placed(x, tree)) for x in parsed.argtypes]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.frontend.errors import CompileError
+from engine.jit.frontend.parsing import parse
 
 
 class Span(NamedTuple):
@@ -36,7 +37,7 @@ class Source:
         self.lines = text.splitlines() or [""]
         dedented = textwrap.dedent(text)
         self.margin = len(self.lines[0]) - len((dedented.splitlines() or [""])[0])
-        self.tree = ast.parse(dedented)
+        self.tree = parse(dedented)
         self._dedented = dedented
 
     @cached_property

@@ -1,6 +1,7 @@
 """Programs that are long, deep, or written in other letters: they compile and run, or say why not."""
 
 import ast
+import gc
 import itertools
 import linecache
 import os
@@ -13,6 +14,7 @@ import pytest
 
 import engine
 from engine import jit, nn
+from engine.jit.frontend.source import source_of
 
 _numbers = itertools.count()
 
@@ -142,6 +144,38 @@ def test_threads_compile_deep_programs_at_once():
         thread.join()
     assert results == [107] * 3
     assert sys.getrecursionlimit() == limit
+
+
+def test_threads_parse_while_the_collector_switches_between_them():
+    """CPython's parser counts depth for all threads together (engine/jit/frontend/parsing.py)."""
+    programs = [defined(elifs(40))["f"] for _ in range(3)]
+    errors: list[Exception] = []
+
+    def switch(phase: str, facts: dict[str, int]) -> None:
+        sum(range(50))
+
+    def compile_often(fn):
+        try:
+            for _ in range(15):
+                source_of(fn)
+        except Exception as error:
+            errors.append(error)
+
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    gc.callbacks.append(switch)
+    try:
+        sys.setswitchinterval(1e-6)
+        gc.set_threshold(50)
+        threads = [threading.Thread(target=compile_often, args=(fn,)) for fn in programs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.callbacks.remove(switch)
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*threshold)
+    assert not errors
 
 
 # ---- names
