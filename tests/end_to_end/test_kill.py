@@ -266,14 +266,9 @@ print("go", flush=True)
 time.sleep(0.3)
 """
     (tmp_path / "script.py").write_text(program)
-    number = getattr(signal, name)
-    before = signal.signal(number, signal.SIG_DFL)  # under nohup it would be inherited as ignored
-    try:
-        process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
-    finally:
-        signal.signal(number, before)
+    process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
     assert process.stdout
     assert process.stdout.readline() == "go\n"
-    process.send_signal(number)
+    process.send_signal(getattr(signal, name))
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out, errors) == (0, "heard\n", "")
