@@ -15,8 +15,9 @@ from typing import Any
 
 from engine._native.errors import ScriptError as Error
 from engine._native.interrupt import listen as _listen
-from engine.jit import host as _host  # noqa: F401  (where compiled code prints and warns)
-from engine.jit.frontend.marks import (
+from engine.jit.compilation_unit import CompilationUnit
+from engine.jit.custom_passes import passes, pipeline, register_pass, run_pass, unregister_pass
+from engine.jit.frontend.decorators import (
     Attribute,
     Final,
     annotate,
@@ -27,11 +28,12 @@ from engine.jit.frontend.marks import (
     is_scripting,
     unused,
 )
-from engine.jit.function import ScriptFunction
-from engine.jit.futures import Future, fork, wait
-from engine.jit.graph import Block, Graph, Node, Use, Value
-from engine.jit.module import ScriptMethod, ScriptModule
+from engine.jit.ir.graph import Block, Graph, Node, Use, Value
 from engine.jit.nesting import deeply
+from engine.jit.runtime import python_callbacks as _python_callbacks  # noqa: F401  (print and warn)
+from engine.jit.runtime.function import ScriptFunction
+from engine.jit.runtime.futures import Future, fork, wait
+from engine.jit.runtime.module import ScriptMethod, ScriptModule
 from engine.jit.script_methods import script_method
 from engine.jit.settings import (
     enable_onednn_fusion,
@@ -44,10 +46,8 @@ from engine.jit.settings import (
     run_frozen_optimizations,
     set_fusion_strategy,
 )
-from engine.jit.tracing import TracerWarning, TracingCheckError
-from engine.jit.type_text import Schema, Type
-from engine.jit.units import CompilationUnit
-from engine.jit.user_passes import passes, pipeline, register_pass, run_pass, unregister_pass
+from engine.jit.tracer.trace import TracerWarning, TracingCheckError
+from engine.jit.types.type_introspection import Schema, Type
 from engine.nn import Module
 from engine.tensor import Tensor
 
@@ -139,13 +139,14 @@ def script(obj: Any, *, example_inputs: Any = None) -> Any:
     """
     if not _ENABLED or isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
-    from engine.jit import compiling, frontend
+    from engine.jit import frontend
+    from engine.jit.frontend import materialise
 
     with deeply(frontend.CompileError, getattr(obj, "__name__", type(obj).__name__)):
         if isinstance(obj, Module):
-            return compiling.script_module(frontend.compile_module(obj))
+            return materialise.script_module(frontend.compile_module(obj))
         if inspect.isfunction(obj) or inspect.ismethod(obj):
-            return compiling.script_function(frontend.compile_function(obj))
+            return materialise.script_function(frontend.compile_function(obj))
         if inspect.isclass(obj) and not issubclass(obj, Module):
             return frontend.compile_class(obj)
     if inspect.isclass(obj):
@@ -179,7 +180,7 @@ def trace(
     """
     if not _ENABLED or isinstance(func, (ScriptFunction, ScriptModule)):
         return func
-    from engine.jit import tracing
+    from engine.jit.tracer import trace as tracing
 
     args = (example_inputs,) if isinstance(example_inputs, Tensor) else tuple(example_inputs)
     if isinstance(func, Module):
@@ -209,14 +210,14 @@ def trace_module(
     strict: bool = True,
 ) -> ScriptModule:
     """Traces methods of a module, each with the example inputs given by its name."""
-    from engine.jit import traced_module
+    from engine.jit.tracer import module as traced_module
 
     return traced_module.trace_module(mod, inputs, check_trace, check_tolerance, strict)
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that a trace calls compiled, so that its control flow is kept."""
-    from engine.jit.traced_module import if_tracing
+    from engine.jit.tracer.module import if_tracing
 
     return if_tracing(fn)
 
@@ -230,9 +231,9 @@ def is_tracing() -> bool:
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """Writes a scripted function or module to one safetensors file, which C and C++ read as well."""
-    from engine.jit import saving
+    from engine.jit import serialization
 
-    saving.save(m, f, _extra_files)
+    serialization.save(m, f, _extra_files)
 
 
 def load(
@@ -243,9 +244,9 @@ def load(
     mmap: bool | None = None,
 ) -> Any:
     """What `save` wrote; nothing in the file is executed. mmap=True maps weights, and reads none."""
-    from engine.jit import saving
+    from engine.jit import serialization
 
-    return saving.load(f, map_location, _extra_files, mmap)
+    return serialization.load(f, map_location, _extra_files, mmap)
 
 
 def freeze(
@@ -259,6 +260,6 @@ def freeze(
     Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode, one
     that sets an attribute which is not preserved, and a name that it does not have.
     """
-    from engine.jit import saving
+    from engine.jit import serialization
 
-    return saving.freeze(mod, preserved_attrs or [], optimize_numerics)
+    return serialization.freeze(mod, preserved_attrs or [], optimize_numerics)

@@ -43,8 +43,9 @@ class Compiling(type):
 
 def _compiled(cls: type, own: list[Any], written: Any) -> Any:
     """The compiled module that stands for an object whose __init__ has run."""
-    from engine.jit import compiling, frontend
-    from engine.jit.frontend.marks import export
+    from engine.jit import frontend
+    from engine.jit.frontend import materialise
+    from engine.jit.frontend.decorators import export
 
     # The compiler is shown the module as if its class derived from Module.
     members: dict[str, Any] = {}
@@ -60,6 +61,6 @@ def _compiled(cls: type, own: list[Any], written: Any) -> Any:
     plain: Any = object.__new__(type(cls.__name__, (Module,), members))
     plain.__dict__.update(written.__dict__)
     with deeply(frontend.CompileError, cls.__name__):
-        made = compiling.script_module(frontend.compile_module(plain))
+        made = materialise.script_module(frontend.compile_module(plain))
     made.__class__ = cls
     return made

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from engine.jit.function import ScriptFunction
-from engine.jit.graph import Graph
-from engine.jit.module import ScriptModule
-from engine.jit.type_text import Schema
+from engine.jit.ir.graph import Graph
+from engine.jit.runtime.function import ScriptFunction
+from engine.jit.runtime.module import ScriptModule
+from engine.jit.types.type_introspection import Schema
 from engine.nn import Module
 
 _FUSERS = ("fuser0", "fuser1", "fuser2", "fuser3")
@@ -93,7 +93,7 @@ def optimize_for_inference(
     other_methods: what else is to stay callable besides forward.
     Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode.
     """
-    from engine.jit.saving import freeze
+    from engine.jit.serialization import freeze
 
     if not isinstance(mod, ScriptModule):
         raise ValueError(

@@ -41,7 +41,7 @@ file, the line, carets under the expression, and often what to write instead.
 The language is PyTorch's, and beyond it: `reversed`, formats in f-strings, conditions and several
 generators in comprehensions, keyword-only parameters, `super()` in modules, `inference_mode`, `|` in
 annotations, lists of objects sorted by their `__lt__`. `programs/` of the tests has a function for each
-thing, `programs/mistakes.py` and `mistakes_of_classes.py` what people are told.
+thing, `programs/user_errors.py` and `class_user_errors.py` the messages.
 
     classes     compiled where a program names them, or by `@jit.script` (which a class needs that a
                 Module holds an object of): attributes that `__init__` sets, methods, `__add__` to
@@ -64,12 +64,12 @@ from engine.jit.frontend import (  # noqa: F401  (each registers what it compile
     attributes,
     builtins,
     calls,
-    contexts,
     expressions,
     forks,
     indexing,
     loops,
     statements,
+    with_statements,
 )
 from engine.jit.frontend.classes import compile_class as compile_class
 from engine.jit.frontend.errors import CompileError as CompileError

@@ -12,10 +12,15 @@ from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
 from engine.jit.frontend.signatures import Parameter
-from engine.jit.frontend.types import FLOAT, INT, TENSOR, Type, is_subtype, list_of, tuple_of
-from engine.jit.frontend.values import Items, Known, Submodule, Value
+from engine.jit.frontend.sugared_values import (
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+)
+from engine.jit.types.jit_type import FLOAT, INT, TENSOR, Type, is_subtype, list_of, tuple_of
 
-Argument = ast.expr | Value | Known | Items | Submodule
+Argument = ast.expr | SimpleValue | PythonValue | SugaredTupleValue | ModuleValue
 
 
 class Arguments:
@@ -27,7 +32,7 @@ class Arguments:
         self.options = options
 
     @classmethod
-    def of(cls, c: Context, tree: ast.Call, first: Sequence[Value] = ()) -> Arguments:
+    def of(cls, c: Context, tree: ast.Call, first: Sequence[SimpleValue] = ()) -> Arguments:
         """The arguments of a call, `*t` spread; `first` stand before them."""
         args: list[Argument] = list(first)
         for one in tree.args:
@@ -42,26 +47,28 @@ class Arguments:
             options[str(keyword.arg)] = keyword.value
         return cls(c, args, options)
 
-    def value(self, tree: ast.AST, one: Argument, hint: Type | None = None) -> Value:
+    def value(self, tree: ast.AST, one: Argument, hint: Type | None = None) -> SimpleValue:
         """One argument as a value of the graph."""
         if isinstance(one, ast.expr):
             return value(self.c, one, hint)
         return self.c.as_value(tree, one)
 
-    def values(self, tree: ast.AST) -> tuple[list[Value], dict[str, Value]]:
+    def values(self, tree: ast.AST) -> tuple[list[SimpleValue], dict[str, SimpleValue]]:
         """All of them, in the order of the program."""
         args = [self._list_or_value(tree, one) for one in self.args]
         options = {name: self._list_or_value(tree, one) for name, one in self.options.items()}
         return args, options
 
-    def _list_or_value(self, tree: ast.AST, one: Argument) -> Value:
+    def _list_or_value(self, tree: ast.AST, one: Argument) -> SimpleValue:
         """Tuples of one type are lists for operators: x.view((2, 3))."""
         found = expression(self.c, one) if isinstance(one, ast.expr) else one
-        if isinstance(found, Items) or (
-            isinstance(found, Known) and isinstance(found.object, (tuple, list))
+        if isinstance(found, SugaredTupleValue) or (
+            isinstance(found, PythonValue) and isinstance(found.object, (tuple, list))
         ):
             items = (
-                found.items if isinstance(found, Items) else [Known(x, True) for x in found.object]
+                found.items
+                if isinstance(found, SugaredTupleValue)
+                else [PythonValue(x, True) for x in found.object]
             )
             values = [self.c.as_value(tree, item) for item in items]
             same = {x.type for x in values}
@@ -74,7 +81,7 @@ class Arguments:
 
 def _spread(c: Context, one: ast.Starred) -> list[Argument]:
     found = expression(c, one.value)
-    if isinstance(found, Items):
+    if isinstance(found, SugaredTupleValue):
         return list(found.items)  # type: ignore[arg-type]
     made = c.as_value(one.value, found)
     if made.type.kind == "List" and c.inside_engine:  # x.expand(*sizes): as the list that it is
@@ -96,7 +103,7 @@ def match(
     parameters: Sequence[Parameter],
     arguments: Arguments,
     lenient: bool = False,
-) -> list[Value]:
+) -> list[SimpleValue]:
     """The values for all parameters in order; CompileError as PyTorch words it."""
     text = f"{name}({', '.join(map(str, parameters))})"
     positional = [one for one in parameters if not one.keyword_only]
@@ -107,7 +114,7 @@ def match(
             f"{len(arguments.args)} positional argument(s)",
         )
     options = dict(arguments.options)
-    given: list[Value] = []
+    given: list[SimpleValue] = []
     for i, one in enumerate(parameters):
         if i < len(arguments.args) and not one.keyword_only:
             made = arguments.value(tree, arguments.args[i], one.of)
@@ -133,14 +140,14 @@ def match(
     return given
 
 
-def _instead(c: Context, wanted: Type, made: Value) -> str:
-    hint = c.builder.known.of_call([made])
+def _instead(c: Context, wanted: Type, made: SimpleValue) -> str:
+    hint = c.builder.argument_hints.of_call([made])
     if hint or wanted not in (INT, FLOAT):
         return hint
     return f"Instead: write {wanted}(...)" if made.type.kind in ("Tensor", "int", "float") else ""
 
 
-def constant_of(c: Context, tree: ast.AST, given: Any, hint: Type | None = None) -> Value:
+def constant_of(c: Context, tree: ast.AST, given: Any, hint: Type | None = None) -> SimpleValue:
     """A Python constant (numbers, texts, tuples and lists of them) as a value of the graph."""
     if can_be_constant(given):
         return c.builder.constant(tree, given)

@@ -14,18 +14,18 @@ from engine.jit.frontend.dispatch import compiles, expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.operators import PROPERTIES
-from engine.jit.frontend.types import Type
-from engine.jit.frontend.values import (
-    Bound,
-    Expression,
-    Items,
-    Known,
+from engine.jit.frontend.sugared_values import (
+    MethodValue,
     ModuleMethod,
-    Submodule,
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
     Super,
-    Value,
     class_of_value,
 )
+from engine.jit.types.jit_type import Type
 from engine.tensor import Tensor
 
 _METHODS = {
@@ -51,28 +51,28 @@ METHODS = {kind: frozenset(names.split()) for kind, names in _METHODS.items()}
 
 
 @compiles(ast.Attribute)
-def _attribute(c: Context, tree: ast.Attribute, hint: Type | None) -> Expression:
+def _attribute(c: Context, tree: ast.Attribute, hint: Type | None) -> SugaredValue:
     return attribute_of(c, tree, expression(c, tree.value))
 
 
-def attribute_of(c: Context, tree: ast.Attribute, owner: Expression) -> Expression:
+def attribute_of(c: Context, tree: ast.Attribute, owner: SugaredValue) -> SugaredValue:
     """`owner.name`, of an owner that is compiled already."""
-    if isinstance(owner, Known) and isinstance(owner.object, Enum) and not c.inside_engine:
+    if isinstance(owner, PythonValue) and isinstance(owner.object, Enum) and not c.inside_engine:
         owner = c.as_value(tree.value, owner)
-    if isinstance(owner, Known):
-        return Known(known_attribute(c, tree, owner.object), True)
-    if isinstance(owner, Submodule):
+    if isinstance(owner, PythonValue):
+        return PythonValue(known_attribute(c, tree, owner.object), True)
+    if isinstance(owner, ModuleValue):
         return owner.made.attribute(c, tree, owner, tree.attr)
     if isinstance(owner, Super):
         return _of_parent(c, tree, owner)
-    if isinstance(owner, Items):
+    if isinstance(owner, SugaredTupleValue):
         owner = c.as_value(tree.value, owner)
-    if not isinstance(owner, Value):
+    if not isinstance(owner, SimpleValue):
         raise c.fail(tree, f"object has no attribute {tree.attr}")
     return value_attribute(c, tree, owner, tree.attr)
 
 
-def _of_parent(c: Context, tree: ast.Attribute, owner: Super) -> Expression:
+def _of_parent(c: Context, tree: ast.Attribute, owner: Super) -> SugaredValue:
     """`super().name`: the method of the next class that has one."""
     classes = type(owner.owner.made.module).__mro__
     for kind in classes[classes.index(owner.of) + 1 :]:
@@ -80,7 +80,7 @@ def _of_parent(c: Context, tree: ast.Attribute, owner: Super) -> Expression:
         if inspect.isfunction(found):
             return ModuleMethod(tree.attr, owner.owner, kind)
         if isinstance(found, staticmethod):
-            return Known(found.__func__)
+            return PythonValue(found.__func__)
     raise c.fail(tree, f"'super' object has no method '{tree.attr}'")
 
 
@@ -94,7 +94,7 @@ def known_attribute(c: Context, tree: ast.Attribute, owner: Any) -> Any:
         raise c.fail(tree, f"{name} object has no attribute {tree.attr}", hint) from None
 
 
-def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expression:
+def value_attribute(c: Context, tree: ast.AST, owner: SimpleValue, name: str) -> SugaredValue:
     """Of a value of the graph."""
     kind = owner.type.kind
     if kind == "Tensor" and name in _OUTSIDE:
@@ -106,7 +106,7 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
         if isinstance(found, property) and not name.startswith("_"):
             return call_compiled(c, tree, found.fget, Arguments(c, [owner], {}))
         if hasattr(Tensor, name) and not name.startswith("__"):
-            return Bound(name, owner)
+            return MethodValue(name, owner)
     elif kind == "Tuple" and name in owner.type.fields:
         index = owner.type.fields.index(name)
         position = c.builder.constant(tree, index)
@@ -120,7 +120,7 @@ def value_attribute(c: Context, tree: ast.AST, owner: Value, name: str) -> Expre
             c.builder.retype(found, owner.type.element)
         return found
     elif name in METHODS.get(kind, ()):
-        return Bound(name, owner)
+        return MethodValue(name, owner)
     elif kind == "Device" and name in ("type", "index"):
         return c.builder.call(tree, f"prim::{name}", [owner])
     hint = ""

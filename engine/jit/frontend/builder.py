@@ -26,9 +26,9 @@ from engine.dtypes import layout, memory_format
 from engine.jit.frontend import hints
 from engine.jit.frontend.errors import CallError, fail
 from engine.jit.frontend.source import Source
-from engine.jit.frontend.types import FUNCTION, NONE, Type, from_text
-from engine.jit.frontend.values import MISSING, Value
-from engine.jit.values import Native
+from engine.jit.frontend.sugared_values import MISSING, SimpleValue
+from engine.jit.types.ivalues import BoxedArgs
+from engine.jit.types.jit_type import FUNCTION, NONE, Type, from_text
 
 NOTHING = 0  # the number of a Value that is not in the graph
 
@@ -40,7 +40,7 @@ def constant_value(value: Any) -> tuple[Any, Any]:
     if value is None:
         slot.tag = NONE_TAG
     elif isinstance(value, (Enum, list)):  # members of an Enum
-        alive = Native([value])
+        alive = BoxedArgs([value])
         return alive.array, alive
     elif isinstance(value, bool):
         slot.tag, slot.i = BOOL_TAG, value
@@ -85,8 +85,8 @@ class Builder:
         self.source = source
         self.outermost = self.block = self._number(lib.uh_graph_block(self.handle))
         self._counts: dict[str, int] = {}
-        self._values: dict[int, Value] = {}
-        self.known = hints.Known()
+        self._values: dict[int, SimpleValue] = {}
+        self.argument_hints = hints.ArgumentHints()
         self.tree: ast.AST = source.tree  # what nodes are made of now
 
     # ---- where
@@ -110,14 +110,14 @@ class Builder:
 
     # ---- nodes
 
-    def input(self, name: str, type: Type) -> Value:
+    def input(self, name: str, type: Type) -> SimpleValue:
         """A parameter of the graph."""
         found = lib.uh_graph_add_input(self.handle, self._fresh(name).encode(), type.text.encode())
         value = self._value(self._number(found), type)
         value.named = True
         return value
 
-    def constant(self, tree: ast.AST, value: Any) -> Value:
+    def constant(self, tree: ast.AST, value: Any) -> SimpleValue:
         """prim::Constant."""
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             fail(
@@ -135,9 +135,9 @@ class Builder:
         self,
         tree: ast.AST,
         name: str,
-        args: Sequence[Value] = (),
-        options: dict[str, Value] | None = None,
-    ) -> Value:
+        args: Sequence[SimpleValue] = (),
+        options: dict[str, SimpleValue] | None = None,
+    ) -> SimpleValue:
         """The operator or builtin of this name that takes these arguments."""
         self.at(tree)
         options = options or {}
@@ -154,14 +154,14 @@ class Builder:
         if found < 0:
             message = str(last_error())
             typed = " not provided" not in message and "nknown keyword" not in message
-            hint = self.known.of_call([*args, *options.values()]) if typed else ""
+            hint = self.argument_hints.of_call([*args, *options.values()]) if typed else ""
             fail(self.source, tree, message, hint, CallError)
         if found == 0:  # nothing comes back: None to a program that looks at it
-            return Value(NOTHING, NONE, self.block, None)
+            return SimpleValue(NOTHING, NONE, self.block, None)
         return self._value(found, self._type(found))
 
     def node(
-        self, tree: ast.AST, kind: str, inputs: Sequence[Value], types: Sequence[Type]
+        self, tree: ast.AST, kind: str, inputs: Sequence[SimpleValue], types: Sequence[Type]
     ) -> Node:
         """Any other node."""
         self.at(tree)
@@ -171,36 +171,38 @@ class Builder:
         node.outputs = [node.add_output(one) for one in types]
         return node
 
-    def prim(self, tree: ast.AST, kind: str, inputs: Sequence[Value], type: Type) -> Value:
+    def prim(
+        self, tree: ast.AST, kind: str, inputs: Sequence[SimpleValue], type: Type
+    ) -> SimpleValue:
         """A node with one result."""
         return self.node(tree, kind, inputs, [type]).outputs[0]
 
-    def uninitialized(self, tree: ast.AST, type: Type) -> Value:
+    def uninitialized(self, tree: ast.AST, type: Type) -> SimpleValue:
         """A value that nobody reads."""
         return self.prim(tree, "prim::Uninitialized", (), type)
 
-    def function(self, tree: ast.AST, name: str) -> Value:
+    def function(self, tree: ast.AST, name: str) -> SimpleValue:
         """A function as a value, for prim::CallFunction."""
         node = self.node(tree, "prim::Constant", (), [FUNCTION]).set("name", name)
         return node.outputs[0]
 
     # ---- values and blocks
 
-    def returns(self, block: int, values: Sequence[Value]) -> None:
+    def returns(self, block: int, values: Sequence[SimpleValue]) -> None:
         """What a block ends with."""
         for one in values:
             self._done(lib.uh_block_add_return(self.handle, block, one.id))
 
-    def param(self, block: int, name: str, type: Type, origin: Value) -> Value:
+    def param(self, block: int, name: str, type: Type, origin: SimpleValue) -> SimpleValue:
         """A parameter of a block, which begins as the value that it comes from."""
         named = self._fresh(name) if name else ""
         found = lib.uh_block_add_param(self.handle, block, named.encode(), type.text.encode())
-        value = self._values[found] = Value(self._number(found), type, block)
+        value = self._values[found] = SimpleValue(self._number(found), type, block)
         self._done(lib.uh_value_add_origin(self.handle, value.id, origin.id))
         value.named = bool(name)
         return value
 
-    def name(self, value: Value, name: str, numbered: bool = True) -> None:
+    def name(self, value: SimpleValue, name: str, numbered: bool = True) -> None:
         """Names a value that has none yet, as PyTorch does: x.1, x.2, ..."""
         if value.named or value.block != self.block or not name.isidentifier():
             return
@@ -208,10 +210,10 @@ class Builder:
         fresh = self._fresh(name) if numbered else name
         self._done(lib.uh_value_set_name(self.handle, value.id, fresh.encode()))
 
-    def retype(self, value: Value, type: Type) -> None:
+    def retype(self, value: SimpleValue, type: Type) -> None:
         """Changes the type of a value (of a list whose elements are known by now)."""
         value.type = type
-        self.known.empty.discard(value.id)
+        self.argument_hints.empty.discard(value.id)
         self._done(lib.uh_value_set_type(self.handle, value.id, type.text.encode()))
 
     def _fresh(self, name: str) -> str:
@@ -220,10 +222,10 @@ class Builder:
         self._counts[name] = count = self._counts.get(name, 0) + 1
         return f"{name}.{count}"
 
-    def _value(self, number: int, type: Type, constant: Any = MISSING) -> Value:
+    def _value(self, number: int, type: Type, constant: Any = MISSING) -> SimpleValue:
         """The Value of a number, which may be there already: of what was written in place."""
         if number not in self._values:
-            self._values[number] = Value(number, type, self.block, constant)
+            self._values[number] = SimpleValue(number, type, self.block, constant)
         return self._values[number]
 
     def _type(self, number: int) -> Type:
@@ -261,9 +263,9 @@ class Node:
     def __init__(self, builder: Builder, number: int) -> None:
         self.builder = builder
         self.id = number
-        self.outputs: list[Value] = []
+        self.outputs: list[SimpleValue] = []
 
-    def add_output(self, type: Type, name: str = "") -> Value:
+    def add_output(self, type: Type, name: str = "") -> SimpleValue:
         """One more result."""
         builder = self.builder
         made = lib.uh_node_add_output(builder.handle, self.id, type.text.encode())
@@ -272,7 +274,7 @@ class Node:
             builder.name(value, name)
         return value
 
-    def add_input(self, index: int, value: Value) -> None:
+    def add_input(self, index: int, value: SimpleValue) -> None:
         """One more argument."""
         builder = self.builder
         builder._done(lib.uh_node_insert_input(builder.handle, self.id, index, value.id))

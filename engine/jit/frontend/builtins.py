@@ -12,16 +12,29 @@ from typing import Any, TypeVar
 from engine.autograd import grad_mode
 from engine.derived import gradient
 from engine.dtypes import can_cast, device, promote_types
-from engine.jit.frontend import marks
+from engine.jit.frontend import decorators
 from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.attributes import METHODS
 from engine.jit.frontend.calls import RULES, call_operator, cast, refuse_key
-from engine.jit.frontend.conditions import CALLS, Condition, is_instance
 from engine.jit.frontend.dispatch import expression, value
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
-from engine.jit.frontend.types import (
+from engine.jit.frontend.refinement import CALLS, CondValue, is_instance
+from engine.jit.frontend.sugared_values import (
+    CLASSES,
+    MISSING,
+    IterableTree,
+    ModuleValue,
+    PythonValue,
+    RangeValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
+    Super,
+    operated,
+)
+from engine.jit.types.jit_type import (
     ANY,
     NONE,
     STR,
@@ -31,19 +44,6 @@ from engine.jit.frontend.types import (
     dict_of,
     from_object,
     is_subtype,
-)
-from engine.jit.frontend.values import (
-    CLASSES,
-    MISSING,
-    Expression,
-    Items,
-    Known,
-    Range,
-    Submodule,
-    Super,
-    Together,
-    Value,
-    operated,
 )
 from engine.questions import result_type
 from engine.random import manual_seed
@@ -70,14 +70,14 @@ def _count(c: Context, tree: ast.Call, low: int, high: int, name: str) -> None:
 
 
 @rule(len)
-def _len(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _len(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "len")
     found = expression(c, tree.args[0])
-    if isinstance(found, Submodule):
+    if isinstance(found, ModuleValue):
         found = found.made.items_of(c, tree, found)
-    if isinstance(found, Items):
+    if isinstance(found, SugaredTupleValue):
         return c.builder.constant(tree, len(found.items))
-    if isinstance(found, Known) and isinstance(found.object, (tuple, list, EnumMeta)):
+    if isinstance(found, PythonValue) and isinstance(found.object, (tuple, list, EnumMeta)):
         return c.builder.constant(tree, len(found.object))
     one = c.as_value(tree.args[0], found)
     if one.type.kind == "Tuple":
@@ -87,28 +87,30 @@ def _len(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 
 @rule(range)
-def _range(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _range(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 3, "range")
     parts = [value(c, one) for one in tree.args]
     for one, part in zip(parts, tree.args, strict=True):
         if one.type.kind != "int":
             message = f"range() takes ints, not a value of type {one.type}"
-            c.fail(part, message, c.builder.known.of_call([one]) or "Instead: write int(...)")
+            c.fail(
+                part, message, c.builder.argument_hints.of_call([one]) or "Instead: write int(...)"
+            )
     if len(parts) == 1:
-        return Range(None, parts[0], None)
-    return Range(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
+        return RangeValue(None, parts[0], None)
+    return RangeValue(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
 
 
 @rule(enumerate)
-def _enumerate(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _enumerate(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 2, "enumerate")
     over = expression(c, tree.args[0])
     begins = tree.args[1:] + [one.value for one in tree.keywords if one.arg == "start"]
-    return Together((Range(value(c, begins[0]) if begins else None, None, None), over))
+    return IterableTree((RangeValue(value(c, begins[0]) if begins else None, None, None), over))
 
 
 @rule(zip)
-def _zip(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _zip(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     strict = any(
         not isinstance(one.value, ast.Constant) or one.value.value for one in tree.keywords
     )
@@ -116,19 +118,19 @@ def _zip(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
         refuse(c.source, tree, "zip(strict=True) isn't supported", "assert len(a) == len(b) before")
     if not tree.args:
         c.fail(tree, "zip takes one or more things to go through")
-    return Together(tuple(expression(c, one) for one in tree.args))
+    return IterableTree(tuple(expression(c, one) for one in tree.args))
 
 
 @rule(print)
-def _print(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _print(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if tree.keywords:
         c.fail(tree, "print takes no keywords in compiled code", "Instead: print one text")
     c.builder.node(tree, "prim::Print", [value(c, one) for one in tree.args], [])
-    return Known(None, True)
+    return PythonValue(None, True)
 
 
 @rule(min, max)
-def _extreme(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _extreme(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     word = tree.func.id if isinstance(tree.func, ast.Name) else "min"
     name = f"prim::{word}"
     refuse_key(c, tree, word)
@@ -144,28 +146,28 @@ def _extreme(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 
 @rule(abs)
-def _abs(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _abs(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "abs")
     found = value(c, tree.args[0])
     return c.builder.call(tree, "aten::abs" if found.type == TENSOR else "prim::abs", [found])
 
 
 @rule(reversed)
-def _reversed(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _reversed(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "reversed")
     found = expression(c, tree.args[0])
-    if isinstance(found, Submodule):
+    if isinstance(found, ModuleValue):
         found = found.made.items_of(c, tree, found)
-    if isinstance(found, Items):
-        return Items(list(found.items)[::-1])
-    if isinstance(found, (Range, Together)):
+    if isinstance(found, SugaredTupleValue):
+        return SugaredTupleValue(list(found.items)[::-1])
+    if isinstance(found, (RangeValue, IterableTree)):
         refuse(
             c.source, tree, "reversed() of range and zip isn't supported", "range(n - 1, -1, -1)"
         )
     one = c.as_value(tree.args[0], found)
     if one.type.kind == "Tuple":
         parts = c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs
-        return Items(parts[::-1])
+        return SugaredTupleValue(parts[::-1])
     if one.type.kind not in ("List", "str"):
         raise c.fail(tree, f"'{one.type}' object is not reversible")
     none, step = c.builder.constant(tree, None), c.builder.constant(tree, -1)
@@ -175,8 +177,8 @@ def _reversed(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 _PLAIN = (all, any, bin, chr, divmod, hash, hex, oct, ord, pow, round, sorted, sum)
 
 
-def _plain(name: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
-    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _plain(name: str) -> Callable[[Context, ast.Call, Type | None], SugaredValue]:
+    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
         refuse_key(c, tree, name)
         return call_operator(c, tree, f"aten::{name}", Arguments.of(c, tree))
 
@@ -190,9 +192,9 @@ for _name in ("fabs", "floor", "ceil"):
 
 
 @rule(int, float, bool, str, complex)
-def _cast(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _cast(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     func = expression(c, tree.func)
-    assert isinstance(func, Known)
+    assert isinstance(func, PythonValue)
     return cast(c, tree, func.object)
 
 
@@ -200,15 +202,15 @@ def _cast(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 
 @rule(list)
-def _list(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _list(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 0, 1, "list")
     if not tree.args:
         element = hint.element if hint is not None and hint.kind == "List" else TENSOR
         return make_list(c, tree, [], element)
     found = expression(c, tree.args[0])
-    if isinstance(found, Value) and found.type.kind in ("List", "str"):
+    if isinstance(found, SimpleValue) and found.type.kind in ("List", "str"):
         return c.builder.call(tree, "aten::list", [found])
-    if isinstance(found, Items):
+    if isinstance(found, SugaredTupleValue):
         return make_list(c, tree, [c.as_value(tree, one) for one in found.items])
     name = ast.copy_location(ast.Name("_element", ast.Store()), tree)
     read = ast.copy_location(ast.Name("_element", ast.Load()), tree)
@@ -217,11 +219,13 @@ def _list(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 
 @rule(tuple)
-def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if not tree.args:
-        return Items([])
+        return SugaredTupleValue([])
     found = expression(c, tree.args[0])
-    if isinstance(found, Items) or (isinstance(found, Value) and found.type.kind == "Tuple"):
+    if isinstance(found, SugaredTupleValue) or (
+        isinstance(found, SimpleValue) and found.type.kind == "Tuple"
+    ):
         return found
     if c.inside_engine:  # of sizes, for a message
         return found
@@ -233,7 +237,7 @@ def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 
 @rule(dict)
-def _dict(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _dict(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if tree.args:
         return c.builder.call(tree, "aten::dict", [value(c, tree.args[0])])
     if any(one.arg is None for one in tree.keywords):
@@ -254,21 +258,21 @@ def _dict(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
 
 
 @rule(device)
-def _device(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _device(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     given = []
     for one in tree.args:
         found = value(c, one)
         if found.constant is MISSING:
             c.fail(one, "a device is named by a constant", 'Instead: write device("cpu")')
         given.append(found.constant)
-    return Known(device(*given), True)
+    return PythonValue(device(*given), True)
 
 
 # ---- words of engine.jit
 
 
-@rule(marks.annotate)
-def _annotate(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+@rule(decorators.annotate)
+def _annotate(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 2, 2, "annotate")
     wanted = c.annotation(tree.args[0])
     found = value(c, tree.args[1], wanted)
@@ -279,17 +283,17 @@ def _annotate(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
     return found
 
 
-def _is_scripting(c: Context, tree: ast.Call) -> Condition:
-    return Condition(tree, None, True)
+def _is_scripting(c: Context, tree: ast.Call) -> CondValue:
+    return CondValue(tree, None, True)
 
 
-def _isinstance(c: Context, tree: ast.Call) -> Condition:
+def _isinstance(c: Context, tree: ast.Call) -> CondValue:
     _count(c, tree, 2, 2, "isinstance")
     asked = expression(c, tree.args[0])
     wanted = [_class(c, one) for one in _classes(tree.args[1])]
-    if isinstance(asked, Submodule):
+    if isinstance(asked, ModuleValue):
         names = [one for one in wanted if isinstance(one, type)]
-        return Condition(tree, None, isinstance(asked.made.module, tuple(names)))
+        return CondValue(tree, None, isinstance(asked.made.module, tuple(names)))
     found = c.as_value(tree.args[0], asked)
     types = [one for one in wanted if isinstance(one, Type)]
     bare = [one for one in types if one.kind in ("List", "Tuple", "Dict") and not one.inner]
@@ -312,7 +316,7 @@ def _classes(tree: ast.expr) -> list[ast.expr]:
 def _class(c: Context, tree: ast.expr) -> Type | type:
     """One class of an isinstance: a type of the language, or any other class."""
     found = expression(c, tree) if isinstance(tree, (ast.Name, ast.Attribute)) else None
-    if isinstance(found, Known):
+    if isinstance(found, PythonValue):
         if found.object in (list, tuple, dict):
             return Type({list: "List", tuple: "Tuple", dict: "Dict"}[found.object])
         try:
@@ -325,26 +329,26 @@ def _class(c: Context, tree: ast.expr) -> Type | type:
     return c.annotation(tree)
 
 
-def _hasattr(c: Context, tree: ast.Call) -> Condition:
+def _hasattr(c: Context, tree: ast.Call) -> CondValue:
     _count(c, tree, 2, 2, "hasattr")
     name = value(c, tree.args[1]).constant
     if not isinstance(name, str):
         c.fail(tree.args[1], "hasattr takes a constant text")
     asked = expression(c, tree.args[0])
-    if isinstance(asked, Submodule):
-        return Condition(tree, None, hasattr(asked.made.module, str(name)))
-    if isinstance(asked, Known):
-        return Condition(tree, None, hasattr(asked.object, str(name)))
+    if isinstance(asked, ModuleValue):
+        return CondValue(tree, None, hasattr(asked.made.module, str(name)))
+    if isinstance(asked, PythonValue):
+        return CondValue(tree, None, hasattr(asked.object, str(name)))
     type = c.as_value(tree.args[0], asked).type
     there = name in type.fields or name in METHODS.get(type.kind, ())
     made: Any = CLASSES.get(type.name) if type.kind == "class" else None
     if made is not None:
         there = name in made.attributes or hasattr(made.python, str(name))
-    return Condition(tree, None, there or (type == TENSOR and hasattr(Tensor, str(name))))
+    return CondValue(tree, None, there or (type == TENSOR and hasattr(Tensor, str(name))))
 
 
 @rule(getattr)
-def _getattr(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _getattr(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 2, 3, "getattr")
     name = value(c, tree.args[1]).constant
     if not isinstance(name, str):
@@ -366,16 +370,16 @@ CALLS.update(
 )
 
 
-def _as_condition(name: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
-    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _as_condition(name: str) -> Callable[[Context, ast.Call, Type | None], SugaredValue]:
+    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
         return CALLS[name](c, tree).as_value(c)
 
     return compile_call
 
 
-RULES[isinstance] = RULES[marks.is_instance] = _as_condition("isinstance")
+RULES[isinstance] = RULES[decorators.is_instance] = _as_condition("isinstance")
 RULES[hasattr] = _as_condition("hasattr")
-RULES[marks.is_scripting] = _as_condition("is_scripting")
+RULES[decorators.is_scripting] = _as_condition("is_scripting")
 
 _REFUSED = {
     open: "read the file outside, and pass what is in it",
@@ -402,50 +406,50 @@ _REFUSED = {
 
 
 @rule(super)
-def _super(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _super(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     """Of a module's method; the class is that in which the method is written."""
     if tree.args:
         of, owner = (expression(c, one) for one in tree.args[:2])
-        kind = of.object if isinstance(of, Known) else None
+        kind = of.object if isinstance(of, PythonValue) else None
     else:
         kind, names = c.resolve("__class__"), c.frame
         first = c.source.function.args.args[:1]
         found = names.find(first[0].arg) if first else None
-        owner = found.value if found is not None else Known(None)
-    if not isinstance(owner, Submodule) or not isinstance(kind, type):
+        owner = found.value if found is not None else PythonValue(None)
+    if not isinstance(owner, ModuleValue) or not isinstance(kind, type):
         raise c.fail(tree, "super() is known in methods of modules only")
     return Super(owner, kind)
 
 
 @rule(type)
-def _type(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _type(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "type")
     found = expression(c, tree.args[0])
-    if isinstance(found, Submodule):
-        return Known(found.made.module.__class__, True)
+    if isinstance(found, ModuleValue):
+        return PythonValue(found.made.module.__class__, True)
     refuse(c.source, tree, "Python's type() isn't supported", "isinstance(x, T)")
 
 
 @rule(grad_mode.is_grad_enabled)
-def _grad_enabled(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _grad_enabled(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     return c.builder.call(tree, "aten::is_grad_enabled")
 
 
 @rule(grad_mode.is_inference_mode_enabled)
-def _inference_enabled(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _inference_enabled(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     return c.builder.call(tree, "aten::is_inference_mode_enabled")
 
 
 @rule(warnings.warn)
-def _warn(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _warn(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     message = value(c, tree.args[0])
     level = c.builder.constant(tree, 2)
     c.builder.call(tree, "aten::warn", [message, level])
-    return Known(None, True)
+    return PythonValue(None, True)
 
 
-def _refuses(name: str, instead: str) -> Callable[[Context, ast.Call, Type | None], Expression]:
-    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _refuses(name: str, instead: str) -> Callable[[Context, ast.Call, Type | None], SugaredValue]:
+    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
         refuse(c.source, tree, f"{name}() isn't supported", instead)
 
     return compile_call

@@ -10,18 +10,30 @@ from types import BuiltinMethodType
 from typing import Any
 
 from engine import dtypes
-from engine.jit.frontend import marks, operators
+from engine.jit.frontend import decorators, operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.builder import can_be_constant
 from engine.jit.frontend.classes import NO_CLASS_METHODS, script_class
-from engine.jit.frontend.conditions import as_bool
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, type_word
 from engine.jit.frontend.errors import CallError, CompileError, NotSupportedError, refuse, told
 from engine.jit.frontend.functions import CompiledFunction, called_from
-from engine.jit.frontend.generic import compile_called
+from engine.jit.frontend.refinement import as_bool
 from engine.jit.frontend.signatures import Parameter
-from engine.jit.frontend.types import (
+from engine.jit.frontend.specialise import compile_called
+from engine.jit.frontend.sugared_values import (
+    MISSING,
+    ConditionalCallee,
+    MethodValue,
+    ModuleMethod,
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredValue,
+    class_of_value,
+    operated,
+)
+from engine.jit.types.jit_type import (
     COMPLEX,
     FLOAT,
     INT,
@@ -32,65 +44,55 @@ from engine.jit.frontend.types import (
     from_object,
     named_tuple,
 )
-from engine.jit.frontend.values import (
-    MISSING,
-    Bound,
-    Either,
-    Expression,
-    Known,
-    ModuleMethod,
-    Submodule,
-    Value,
-    class_of_value,
-    operated,
-)
 from engine.tensor import Tensor
 
-Rule = Callable[[Context, ast.Call, Type | None], Expression]
+Rule = Callable[[Context, ast.Call, Type | None], SugaredValue]
 RULES: dict[Any, Rule] = {}  # by the object that is called: builtins.py
 
 
 @compiles(ast.Call)
-def _call(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _call(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     callee = _callee(c, tree.func)
     return call(c, tree, callee, hint)
 
 
-def _callee(c: Context, tree: ast.expr) -> Expression:
+def _callee(c: Context, tree: ast.expr) -> SugaredValue:
     if isinstance(tree, ast.IfExp):
-        return Either(tree.test, tree.body, tree.orelse)
+        return ConditionalCallee(tree.test, tree.body, tree.orelse)
     return expression(c, tree)
 
 
-def call(c: Context, tree: ast.Call, callee: Expression, hint: Type | None = None) -> Expression:
+def call(
+    c: Context, tree: ast.Call, callee: SugaredValue, hint: Type | None = None
+) -> SugaredValue:
     """The result of calling something."""
     match callee:
-        case Either():
+        case ConditionalCallee():
             return _call_either(c, tree, callee)
-        case Bound():
+        case MethodValue():
             return call_method(c, tree, callee)
-        case Submodule():
+        case ModuleValue():
             return callee.made.call(c, tree, callee, "forward", Arguments.of(c, tree))
         case ModuleMethod():
             owner, arguments = callee.owner, Arguments.of(c, tree)
             if callee.of is not None:
                 return owner.made.call_parent(c, tree, owner, callee.name, callee.of, arguments)
             return owner.made.call(c, tree, owner, callee.name, arguments)
-        case Known():
+        case PythonValue():
             return _call_known(c, tree, callee.object, hint)
-        case Value() if (made := class_of_value(callee)) is not None:
+        case SimpleValue() if (made := class_of_value(callee)) is not None:
             return made.call(c, tree, callee, "__call__", Arguments.of(c, tree))
     raise c.fail(tree.func, f"{type_word(callee)} cannot be called")
 
 
-def _call_either(c: Context, tree: ast.Call, callee: Either) -> Expression:
+def _call_either(c: Context, tree: ast.Call, callee: ConditionalCallee) -> SugaredValue:
     """`(f if test else g)(x)` as `f(x) if test else g(x)`."""
     first = ast.copy_location(ast.Call(callee.body, tree.args, tree.keywords), tree)
     second = ast.copy_location(ast.Call(callee.orelse, tree.args, tree.keywords), tree)
     return expression(c, ast.copy_location(ast.IfExp(callee.test, first, second), tree))
 
 
-def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> Expression:
+def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> SugaredValue:
     rule = RULES.get(found) if _hashable(found) else None
     if rule is not None:
         return rule(c, tree, hint)
@@ -109,16 +111,16 @@ def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> Ex
     return call_python(c, tree, found, Arguments.of(c, tree))
 
 
-def _call_text_method(c: Context, tree: ast.Call, method: BuiltinMethodType) -> Expression:
+def _call_text_method(c: Context, tree: ast.Call, method: BuiltinMethodType) -> SugaredValue:
     """A method of a text that is known: known too when its arguments are, in the engine's source."""
     args = [expression(c, one) for one in tree.args]
-    constants = [one.constant if isinstance(one, Value) else MISSING for one in args]
+    constants = [one.constant if isinstance(one, SimpleValue) else MISSING for one in args]
     if (
         c.inside_engine
         and not tree.keywords
         and all(isinstance(one, (str, int)) for one in constants)
     ):
-        return Known(method(*constants), True)
+        return PythonValue(method(*constants), True)
     owner = c.builder.constant(tree.func, method.__self__)
     values = [c.as_value(x, one) for x, one in zip(tree.args, args, strict=True)]
     return c.builder.call(tree, f"aten::{method.__name__}", [owner, *values])
@@ -128,15 +130,15 @@ def _hashable(found: Any) -> bool:
     return getattr(type(found), "__hash__", None) is not None
 
 
-def call_operator(c: Context, tree: ast.AST, name: str, arguments: Arguments) -> Value:
+def call_operator(c: Context, tree: ast.AST, name: str, arguments: Arguments) -> SimpleValue:
     """An operator or builtin by name."""
     args, options = arguments.values(tree)
     return c.builder.call(tree, name, args, options)
 
 
-def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> Expression:
+def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> SugaredValue:
     """A Python function: an operator of the engine, or compiled from its source."""
-    mark = marks.mark_of(fn)
+    mark = decorators.modifier_of(fn)
     if mark in ("ignore", "unused"):
         return call_ignored(c, tree, fn, mark, arguments)
     if inspect.ismethod(fn) and isinstance(fn.__self__, type) and not operators.in_engine(fn):
@@ -174,7 +176,7 @@ _TENSOR_CASTS = {
 }
 
 
-def call_method(c: Context, tree: ast.Call, callee: Bound) -> Expression:
+def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue:
     """A method of a value: an operator or builtin of that name."""
     owner, name = callee.owner, callee.name
     if name == "sort" and owner.type.kind == "List":
@@ -226,7 +228,9 @@ def _hint_arguments(arguments: Arguments, owner: Type) -> None:
             arguments.args[i] = value(arguments.c, one, owner.inner[-1])
 
 
-def call_ignored(c: Context, tree: ast.AST, fn: Any, mark: str, arguments: Arguments) -> Value:
+def call_ignored(
+    c: Context, tree: ast.AST, fn: Any, mark: str, arguments: Arguments
+) -> SimpleValue:
     """A function that stays Python; one that is `unused` raises."""
     parameters, returns = c.signature(fn)
     inputs = match(c, tree, fn.__name__, parameters, arguments)
@@ -245,7 +249,7 @@ def call_ignored(c: Context, tree: ast.AST, fn: Any, mark: str, arguments: Argum
 
 def call_compiled(
     c: Context, tree: ast.AST, fn: CompiledFunction | Any, arguments: Arguments
-) -> Expression:
+) -> SugaredValue:
     """prim::CallFunction."""
     if isinstance(fn, CompiledFunction):
         compiled, inputs = fn, match(c, tree, fn.display_name, fn.parameters, arguments)
@@ -259,7 +263,7 @@ def call_compiled(
     return c.builder.prim(tree, "prim::CallFunction", [function, *inputs], compiled.type)
 
 
-def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> Expression | None:
+def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> SugaredValue | None:
     """A helper of the engine that is asked about constants (`reduction="mean"`): its answer."""
     if not (c.inside_engine and operators.in_engine(fn)):
         return None
@@ -270,7 +274,7 @@ def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> Expression | 
     arguments.options = dict(zip(arguments.options, found[count:], strict=True))  # type: ignore[arg-type]
     constants = []
     for one in found:
-        known = one.constant if isinstance(one, Value) else getattr(one, "object", ...)
+        known = one.constant if isinstance(one, SimpleValue) else getattr(one, "object", ...)
         if not can_be_constant(known):
             return None
         constants.append(known)
@@ -283,13 +287,13 @@ def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> Expression | 
     except Exception:  # it is raised where the program comes to the call, if it does
         return None
     plain = isinstance(answer, (tuple, list)) and all(map(can_be_constant, answer))
-    return Known(answer, True) if plain or can_be_constant(answer) else None
+    return PythonValue(answer, True) if plain or can_be_constant(answer) else None
 
 
 # ---- classes
 
 
-def _construct(c: Context, tree: ast.Call, found: type) -> Expression:
+def _construct(c: Context, tree: ast.Call, found: type) -> SugaredValue:
     if issubclass(found, tuple) and hasattr(found, "_fields"):
         type = named_tuple(found)
         given = getattr(found, "_field_defaults", {})
@@ -331,7 +335,7 @@ _CASTS = {
 }
 
 
-def cast(c: Context, tree: ast.Call, to: type) -> Value:
+def cast(c: Context, tree: ast.Call, to: type) -> SimpleValue:
     """`int(x)`, `float(x)`, `bool(x)`, `str(x)`."""
     if not tree.args:
         return c.builder.constant(tree, to())
@@ -350,11 +354,11 @@ def cast(c: Context, tree: ast.Call, to: type) -> Value:
     return found if found.type == type else c.builder.call(tree, name, [found, *rest])
 
 
-def exception_of(c: Context, tree: ast.expr) -> tuple[Value, str]:
+def exception_of(c: Context, tree: ast.expr) -> tuple[SimpleValue, str]:
     """The message of a raised exception, and its class's name."""
     made = tree.func if isinstance(tree, ast.Call) else tree
     found = expression(c, made)
-    given = found.object if isinstance(found, Known) else None
+    given = found.object if isinstance(found, PythonValue) else None
     if not (isinstance(given, type) and issubclass(given, BaseException)):
         c.fail(tree, "exceptions must derive from BaseException")
         raise AssertionError

@@ -15,17 +15,23 @@ from typing import Any, NoReturn
 
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.jit.frontend import marks, operators, records
+from engine.jit.frontend import dataclass_methods, decorators, operators
 from engine.jit.frontend.arguments import Arguments, match
-from engine.jit.frontend.enums import ENUMS, ScriptEnum
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError, NotSupportedError
 from engine.jit.frontend.functions import CompiledFunction, build, called_from
 from engine.jit.frontend.signatures import Surroundings, signature
 from engine.jit.frontend.source import source_of
-from engine.jit.frontend.types import NONE, Type, UnknownType, from_object, is_subtype
-from engine.jit.frontend.values import CLASSES, Bound, Expression, Known, Value
-from engine.jit.objects import NativeClass, class_name, free_name
+from engine.jit.frontend.sugared_values import (
+    CLASSES,
+    MethodValue,
+    PythonValue,
+    SimpleValue,
+    SugaredValue,
+)
+from engine.jit.runtime.native_classes import NativeClass, class_name, free_name
+from engine.jit.types.enums import ENUMS, ScriptEnum
+from engine.jit.types.jit_type import NONE, Type, UnknownType, from_object, is_subtype
 
 MARK = "__script_class__"
 NO_CLASS_METHODS = (
@@ -60,13 +66,13 @@ class ScriptClass:
             if isinstance(found, property):
                 self._property(None, None, name, found)
             elif inspect.isfunction(found) and not (
-                marks.mark_of(found) or records.is_written(found)
+                decorators.modifier_of(found) or dataclass_methods.is_written(found)
             ):  # what a dataclass wrote is compiled when a program calls it
                 self.method(None, None, name)
 
     # ---- attributes
 
-    def attribute(self, c: Context, tree: ast.AST, owner: Value, name: str) -> Expression:
+    def attribute(self, c: Context, tree: ast.AST, owner: SimpleValue, name: str) -> SugaredValue:
         """`object.name`."""
         if name in self.attributes:
             node = c.builder.node(tree, "prim::GetAttr", [owner], [self.attributes[name]])
@@ -78,9 +84,9 @@ class ScriptClass:
             getter = self._property(c, tree, name, found)[0]
             return self._call(c, tree, owner, getter, [])
         if isinstance(found, staticmethod):
-            return Known(found.__func__)
+            return PythonValue(found.__func__)
         if inspect.isfunction(found):
-            return Bound(name, owner)
+            return MethodValue(name, owner)
         if isinstance(found, classmethod):
             raise c.fail(tree, *NO_CLASS_METHODS)
         if found is not None:
@@ -98,7 +104,12 @@ class ScriptClass:
         )
 
     def set_attribute(
-        self, c: Context, tree: ast.Attribute, owner: Value, given: Value, declared: Type | None
+        self,
+        c: Context,
+        tree: ast.Attribute,
+        owner: SimpleValue,
+        given: SimpleValue,
+        declared: Type | None,
     ) -> None:
         """`object.name = given`; in `__init__` this is what makes attributes."""
         name = tree.attr
@@ -127,7 +138,7 @@ class ScriptClass:
         node = c.builder.node(tree, "prim::SetAttr", [owner, given], [])
         node.set("name", name)
 
-    def _added(self, c: Context, tree: ast.Attribute, owner: Value, type: Type) -> bool:
+    def _added(self, c: Context, tree: ast.Attribute, owner: SimpleValue, type: Type) -> bool:
         """Whether `__init__` makes the attribute here."""
         first = c.frame.find(c.source.function.args.args[0].arg) if self.making is c else None
         if first is None or first.value is not owner:
@@ -159,9 +170,9 @@ class ScriptClass:
         """Whether the class defines this method."""
         return inspect.isfunction(vars(self.python).get(name))
 
-    def create(self, c: Context, tree: ast.AST, arguments: Arguments) -> Value:
+    def create(self, c: Context, tree: ast.AST, arguments: Arguments) -> SimpleValue:
         """`Pair(...)`."""
-        inputs: list[Value] = []
+        inputs: list[SimpleValue] = []
         if "__init__" in vars(self.python):
             parameters = self.method(c, tree, "__init__").parameters[1:]
             inputs = match(c, tree, self.python.__name__, parameters, arguments)
@@ -173,8 +184,8 @@ class ScriptClass:
         return made
 
     def call(
-        self, c: Context, tree: ast.AST, owner: Value, name: str, arguments: Arguments
-    ) -> Expression:
+        self, c: Context, tree: ast.AST, owner: SimpleValue, name: str, arguments: Arguments
+    ) -> SugaredValue:
         """`object.name(...)`."""
         found = inspect.getattr_static(self.python, name, None)
         if not inspect.isfunction(found) or not _has_source(found):
@@ -183,7 +194,7 @@ class ScriptClass:
                 f"'{self.name}' object has no attribute or method '{name}'",
                 f"Instead: define {name} in the class {self.python.__name__}",
             )
-        if mark := marks.mark_of(found):
+        if mark := decorators.modifier_of(found):
             raise c.fail(
                 tree,
                 f"method '{name}' of {self.python.__name__} is marked @jit.{mark}, and objects of "
@@ -195,14 +206,19 @@ class ScriptClass:
         return self._call(c, tree, owner, name, inputs)
 
     def operate(
-        self, c: Context, tree: ast.AST, owner: Value, name: str, given: Sequence[Value]
-    ) -> Expression:
+        self, c: Context, tree: ast.AST, owner: SimpleValue, name: str, given: Sequence[SimpleValue]
+    ) -> SugaredValue:
         """What an operator or a function of Python means for an object: `__add__`, `__len__`."""
         return self.call(c, tree, owner, name, Arguments(c, list(given), {}))
 
     def _call(
-        self, c: Context, tree: ast.AST, owner: Value, name: str, inputs: Sequence[Value]
-    ) -> Value:
+        self,
+        c: Context,
+        tree: ast.AST,
+        owner: SimpleValue,
+        name: str,
+        inputs: Sequence[SimpleValue],
+    ) -> SimpleValue:
         result = self.methods[name].type
         node = c.builder.node(tree, "prim::CallMethod", [owner, *inputs], [result])
         node.set("name", name)
@@ -240,8 +256,8 @@ class ScriptClass:
 
     def _build(self, fn: Callable[..., Any], name: str) -> CompiledFunction:
         names = {self.python.__name__: self.python}
-        if records.is_written(fn):
-            source, more = records.source_of_method(self.python, name)
+        if dataclass_methods.is_written(fn):
+            source, more = dataclass_methods.source_of_method(self.python, name)
             names |= more
         else:
             source = source_of(fn)
@@ -263,7 +279,7 @@ class ScriptClass:
 
     def _add(self, name: str, made: CompiledFunction) -> None:
         """A method, known to the core from now on: graphs that call it are verified."""
-        from engine.jit.compiling import native_function
+        from engine.jit.frontend.materialise import native_function
 
         self.methods[name] = made
         function = native_function(made).handle
@@ -312,13 +328,13 @@ def script_class(python: type) -> ScriptClass:
 
 
 def _has_source(fn: Callable[..., Any]) -> bool:
-    return not records.is_written(fn) or records.can_be_written(fn.__name__)
+    return not dataclass_methods.is_written(fn) or dataclass_methods.can_be_written(fn.__name__)
 
 
 def _why_not(python: type) -> str:
     from engine.nn.module import Module
 
-    if marks.mark_of(python) == "interface":
+    if decorators.modifier_of(python) == "interface":
         return (
             "an interface is the type of a submodule alone. Instead: annotate the attribute in the "
             "class of the module, and call it as self.child(x)"
@@ -340,7 +356,7 @@ def _why_not(python: type) -> str:
             f"classes that inherit (here from {parents}) are not compiled. Instead: write all methods "
             "in one class, or derive from engine.nn.Module"
         )
-    return records.why_not(python)
+    return dataclass_methods.why_not(python)
 
 
 def class_type(python: type) -> Type:

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from engine.jit.frontend.environment import Context, Exit
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.types import Type
-from engine.jit.frontend.values import Expression, Value
+from engine.jit.frontend.sugared_values import SimpleValue, SugaredValue
+from engine.jit.types.jit_type import Type
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
-_EXPRESSIONS: dict[type[ast.AST], Callable[[Context, Any, Type | None], Expression]] = {}
+_EXPRESSIONS: dict[type[ast.AST], Callable[[Context, Any, Type | None], SugaredValue]] = {}
 _STATEMENTS: dict[type[ast.AST], Callable[[Context, Any], Exit]] = {}
 
 # Of Python, but not of the language: what it is called, and what to write instead.
@@ -109,7 +109,7 @@ class Keyword(ast.AST):
             self.end_col_offset = end if same and end else self.col_offset + 1
 
 
-def expression(c: Context, tree: ast.expr, hint: Type | None = None) -> Expression:
+def expression(c: Context, tree: ast.expr, hint: Type | None = None) -> SugaredValue:
     """Compiles an expression; `hint` is the type that is wanted, for `[]`, `{}` and None."""
     made = _EXPRESSIONS.get(type(tree))
     if made is None:
@@ -118,7 +118,7 @@ def expression(c: Context, tree: ast.expr, hint: Type | None = None) -> Expressi
     return made(c, tree, hint)
 
 
-def value(c: Context, tree: ast.expr, hint: Type | None = None) -> Value:
+def value(c: Context, tree: ast.expr, hint: Type | None = None) -> SimpleValue:
     """Compiles an expression to a value of the graph."""
     return c.as_value(tree, expression(c, tree, hint))
 

@@ -17,7 +17,15 @@ from engine.jit.frontend import hints
 from engine.jit.frontend.builder import NOTHING, Builder, can_be_constant
 from engine.jit.frontend.errors import CompileError, fail
 from engine.jit.frontend.source import Source
-from engine.jit.frontend.types import (
+from engine.jit.frontend.sugared_values import (
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
+)
+from engine.jit.nesting import MAX_BLOCKS
+from engine.jit.types.jit_type import (
     FLOAT,
     INT,
     NONE,
@@ -27,8 +35,6 @@ from engine.jit.frontend.types import (
     is_subtype,
     tuple_of,
 )
-from engine.jit.frontend.values import Expression, Items, Known, Submodule, Value
-from engine.jit.nesting import MAX_BLOCKS
 
 if TYPE_CHECKING:
     from engine.jit.frontend.functions import CompiledFunction
@@ -41,15 +47,15 @@ Refinements = dict[str, Type]
 class Variable:
     """What a name stands for, and the type that it may be assigned."""
 
-    value: Expression
+    value: SugaredValue
     type: Type | None  # None: not a value of the graph
     refined: bool = False  # put there by a condition, not by the program
 
 
-class Frame:
+class EnvironmentFrame:
     """The names of one block."""
 
-    def __init__(self, parent: Frame | None, block: int) -> None:
+    def __init__(self, parent: EnvironmentFrame | None, block: int) -> None:
         self.parent = parent
         self.block = block
         self.depth: int = 0 if parent is None else parent.depth + 1
@@ -58,7 +64,7 @@ class Frame:
 
     def find(self, name: str) -> Variable | None:
         """The variable of a name, from here outwards."""
-        frame: Frame | None = self
+        frame: EnvironmentFrame | None = self
         while frame is not None:
             if name in frame.names:
                 return frame.names[name]
@@ -67,7 +73,7 @@ class Frame:
 
     def why_lost(self, name: str) -> str:
         """Why a name that the program assigned is not known here; "" when it did not."""
-        frame: Frame | None = self
+        frame: EnvironmentFrame | None = self
         while frame is not None:
             if name in frame.lost:
                 return frame.lost[name]
@@ -76,10 +82,10 @@ class Frame:
 
 
 @dataclass
-class Target:
+class ExitTarget:
     """What `return`, `break` and `continue` leave: a function (`loop` is None) or a loop's body."""
 
-    parent: Target | None = None
+    parent: ExitTarget | None = None
     loop: Any = None  # loops.Body
     opened: int = 0  # of the contexts of `with`, those that are around it
 
@@ -92,8 +98,8 @@ class Exit:
     """
 
     way: str
-    values: list[Value] = field(default_factory=list)
-    flag: Value | None = None
+    values: list[SimpleValue] = field(default_factory=list)
+    flag: SimpleValue | None = None
 
 
 FALLS = Exit("falls")
@@ -116,13 +122,13 @@ class Context:
         self.resolve = resolve  # a global or a variable of an enclosing function; MISSING
         self.inside_engine = inside_engine  # the engine's own source: its globals are constants
         self.name = name
-        self.frame = Frame(None, builder.block)
+        self.frame = EnvironmentFrame(None, builder.block)
         self.returns: Type | None = None  # declared, or of the first `return`
         self.declared = False
         # What carries a result out of loops and branches: it gets the type of the result, which is
         # known when the last `return` has been seen.
-        self.carrying: list[Value] = []
-        self.target = Target()
+        self.carrying: list[SimpleValue] = []
+        self.target = ExitTarget()
         self.opened: tuple[Callable[[ast.AST], None], ...] = ()  # of `with`: how each is left
         self.calls: dict[str, CompiledFunction] = {}
         self.ignored: dict[str, Callable[..., Any]] = {}
@@ -144,9 +150,9 @@ class Context:
         fail(self.source, tree, message, instead)
 
     @contextmanager
-    def frame_in(self, block: int) -> Iterator[Frame]:
+    def frame_in(self, block: int) -> Iterator[EnvironmentFrame]:
         """Compiles into a block, with names of its own."""
-        self.frame = frame = Frame(self.frame, block)
+        self.frame = frame = EnvironmentFrame(self.frame, block)
         if frame.depth > MAX_BLOCKS:
             self.fail(
                 self.builder.tree,
@@ -173,7 +179,7 @@ class Context:
         """The type of the results seen until now."""
         return self.returns or TENSOR
 
-    def no_result(self, tree: ast.AST) -> Value:
+    def no_result(self, tree: ast.AST) -> SimpleValue:
         """What stands for the result where there is none, which nobody reads."""
         made = self.builder.uninitialized(tree, self.returns_so_far)
         self.carrying.append(made)
@@ -188,11 +194,11 @@ class Context:
     # ---- names
 
     def assign(
-        self, tree: ast.AST, name: str, value: Expression, declared: Type | None = None
+        self, tree: ast.AST, name: str, value: SugaredValue, declared: Type | None = None
     ) -> None:
         """`name = value`."""
         value = self._storable(tree, value)
-        if not isinstance(value, Value):
+        if not isinstance(value, SimpleValue):
             self.frame.names[name] = Variable(value, None)
             return
         outer = self.frame.parent.find(name) if self.frame.parent else None
@@ -215,13 +221,15 @@ class Context:
         self.builder.name(value, name)
         self.frame.names[name] = Variable(value, kept)
 
-    def _storable(self, tree: ast.AST, value: Expression) -> Expression:
+    def _storable(self, tree: ast.AST, value: SugaredValue) -> SugaredValue:
         """Constants and tuples become values of the graph; functions and modules stay what they are."""
-        if isinstance(value, Value):
+        if isinstance(value, SimpleValue):
             return self.as_value(tree, value)
-        if isinstance(value, Known) and value.constant and can_be_constant(value.object):
+        if isinstance(value, PythonValue) and value.constant and can_be_constant(value.object):
             return self.builder.constant(tree, value.object)
-        if isinstance(value, Items) and all(isinstance(one, Value) for one in value.items):
+        if isinstance(value, SugaredTupleValue) and all(
+            isinstance(one, SimpleValue) for one in value.items
+        ):
             return self.as_value(tree, value)
         return value
 
@@ -237,7 +245,7 @@ class Context:
         """Names whose type a condition has made narrower, from here on."""
         for name, type in refinements.items():
             found = self.frame.find(name)
-            if found is None or not isinstance(found.value, Value):
+            if found is None or not isinstance(found.value, SimpleValue):
                 continue
             if found.value.type == type and self.inside_engine:
                 continue  # told by a condition that is known
@@ -251,7 +259,7 @@ class Context:
     def names(self) -> list[str]:
         """The names that are known here."""
         found: list[str] = []
-        frame: Frame | None = self.frame
+        frame: EnvironmentFrame | None = self.frame
         while frame is not None:
             found += frame.names
             frame = frame.parent
@@ -260,7 +268,7 @@ class Context:
     def declared_type(self, name: str) -> Type | None:
         """The widest type that a name may be assigned: before the refinements."""
         found, frame = None, self.frame
-        here: Frame | None = frame
+        here: EnvironmentFrame | None = frame
         while here is not None:
             if name in here.names:
                 found = here.names[name].type
@@ -271,28 +279,28 @@ class Context:
 
     # ---- expressions as values
 
-    def as_value(self, tree: ast.AST, found: Expression) -> Value:
+    def as_value(self, tree: ast.AST, found: SugaredValue) -> SimpleValue:
         """A value of the graph. Raises: CompileError for what is none."""
-        if isinstance(found, Value):
+        if isinstance(found, SimpleValue):
             return self.builder.constant(tree, None) if found.id == NOTHING else found
-        if isinstance(found, Known):
+        if isinstance(found, PythonValue):
             constant = found.constant or self.inside_engine
             if constant and can_be_constant(found.object):
                 return self.builder.constant(tree, found.object)
             if constant and isinstance(found.object, (tuple, list)):
-                items = Items([Known(one, True) for one in found.object])
+                items = SugaredTupleValue([PythonValue(one, True) for one in found.object])
                 return self.as_value(tree, items)
             self._no_value(tree, found.object)
-        if isinstance(found, Items):
+        if isinstance(found, SugaredTupleValue):
             values = [self.as_value(tree, one) for one in found.items]
             type = tuple_of(*[one.type for one in values])
             return self.builder.prim(tree, "prim::TupleConstruct", values, type)
-        if isinstance(found, Submodule):
+        if isinstance(found, ModuleValue):
             return found.value
         word = type_word(found)
         raise self.fail(tree, f"{word} cannot be used as a value")
 
-    def fitted(self, tree: ast.AST, given: Value, wanted: Type) -> Value:
+    def fitted(self, tree: ast.AST, given: SimpleValue, wanted: Type) -> SimpleValue:
         """A number that `item()` gave as the float or int that is asked for, also within a tuple."""
         if given.type == SCALAR and wanted in (FLOAT, INT):
             return self.builder.call(tree, f"aten::{wanted.kind.capitalize()}", [given])
@@ -303,7 +311,7 @@ class Context:
             return given
         parts = self.builder.node(tree, "prim::TupleUnpack", [given], given.type.inner).outputs
         made = [self.fitted(tree, one, of) for one, of in zip(parts, inner, strict=True)]
-        return self.as_value(tree, Items(made))
+        return self.as_value(tree, SugaredTupleValue(made))
 
     def _no_value(self, tree: ast.AST, given: Any) -> None:
         kind = type(given).__name__
@@ -336,22 +344,22 @@ def _ways_in(given: Any) -> str:
     return "Instead: compute it outside, and pass tensors, numbers, texts or lists of them"
 
 
-def type_word(found: Expression) -> str:
+def type_word(found: SugaredValue) -> str:
     """What an expression is, in words, for messages."""
-    if isinstance(found, Value):
+    if isinstance(found, SimpleValue):
         return f"a value of type {found.type}"
-    if isinstance(found, Known):
+    if isinstance(found, PythonValue):
         return f"the Python object {getattr(found.object, '__name__', found.object)!r}"
     return {
-        "Bound": "a method",
+        "MethodValue": "a method",
         "ModuleMethod": "a method",
         "Super": "super()",
-        "Submodule": "a module",
-        "Items": "a container",
-        "Range": "range(...)",
-        "Together": "zip(...) or enumerate(...)",
-        "Either": "a choice between functions",
-        "Special": "a function of the language",
+        "ModuleValue": "a module",
+        "SugaredTupleValue": "a container",
+        "RangeValue": "range(...)",
+        "IterableTree": "zip(...) or enumerate(...)",
+        "ConditionalCallee": "a choice between functions",
+        "SpecialFormValue": "a function of the language",
     }[type(found).__name__]
 
 
@@ -360,10 +368,10 @@ __all__ = [
     "THROWS",
     "CompileError",
     "Context",
+    "EnvironmentFrame",
     "Exit",
-    "Frame",
+    "ExitTarget",
     "Refinements",
-    "Target",
     "Variable",
     "type_word",
 ]

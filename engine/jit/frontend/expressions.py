@@ -6,11 +6,19 @@ import ast
 from typing import Any
 
 from engine.jit.frontend import hints
-from engine.jit.frontend.conditions import as_bool, condition
 from engine.jit.frontend.dispatch import compiles, expression, refuse_node, value
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.types import (
+from engine.jit.frontend.refinement import as_bool, condition
+from engine.jit.frontend.sugared_values import (
+    MISSING,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
+    operated,
+)
+from engine.jit.types.jit_type import (
     STR,
     TENSOR,
     Type,
@@ -20,7 +28,6 @@ from engine.jit.frontend.types import (
     unify,
     wrong_key,
 )
-from engine.jit.frontend.values import MISSING, Expression, Items, Known, Value, operated
 
 BINARY = {
     ast.Add: "aten::add",
@@ -58,16 +65,16 @@ _UNARY_METHODS: dict[type[ast.unaryop], str] = {ast.USub: "__neg__", ast.Invert:
 
 
 @compiles(ast.Constant)
-def _constant(c: Context, tree: ast.Constant, hint: Type | None) -> Expression:
+def _constant(c: Context, tree: ast.Constant, hint: Type | None) -> SugaredValue:
     if tree.value is Ellipsis:
-        return Known(Ellipsis)
+        return PythonValue(Ellipsis)
     if isinstance(tree.value, bytes):
         refuse(c.source, tree, "bytes aren't supported", "use a str")
     return c.builder.constant(tree, tree.value)
 
 
 @compiles(ast.Name)
-def _name(c: Context, tree: ast.Name, hint: Type | None) -> Expression:
+def _name(c: Context, tree: ast.Name, hint: Type | None) -> SugaredValue:
     found = c.frame.find(tree.id)
     if found is not None:
         return found.value
@@ -77,7 +84,7 @@ def _name(c: Context, tree: ast.Name, hint: Type | None) -> Expression:
     outside = c.resolve(tree.id)
     if outside is MISSING:
         raise c.fail(tree, f"undefined value {tree.id}", hints.close(tree.id, c.names()))
-    return Known(outside, c.inside_engine)
+    return PythonValue(outside, c.inside_engine)
 
 
 def _defined_before(lost: str) -> str:
@@ -89,7 +96,7 @@ def _defined_before(lost: str) -> str:
 
 
 @compiles(ast.NamedExpr)
-def _named(c: Context, tree: ast.NamedExpr, hint: Type | None) -> Expression:
+def _named(c: Context, tree: ast.NamedExpr, hint: Type | None) -> SugaredValue:
     """`(name := value)`, in the engine's own source alone."""
     if not c.inside_engine:
         refuse_node(c, tree)
@@ -99,7 +106,7 @@ def _named(c: Context, tree: ast.NamedExpr, hint: Type | None) -> Expression:
 
 
 @compiles(ast.UnaryOp)
-def _unary(c: Context, tree: ast.UnaryOp, hint: Type | None) -> Expression:
+def _unary(c: Context, tree: ast.UnaryOp, hint: Type | None) -> SugaredValue:
     if isinstance(tree.op, ast.Not):
         return condition(c, tree).as_value(c)
     inner = tree.operand
@@ -119,13 +126,15 @@ def _unary(c: Context, tree: ast.UnaryOp, hint: Type | None) -> Expression:
 
 
 @compiles(ast.BinOp)
-def _binary(c: Context, tree: ast.BinOp, hint: Type | None) -> Expression:
+def _binary(c: Context, tree: ast.BinOp, hint: Type | None) -> SugaredValue:
     left_hint = hint if hint is not None and hint.kind == "List" else None
     left, right = value(c, tree.left, left_hint), value(c, tree.right, left_hint)
     return binary(c, tree, tree.op, left, right)
 
 
-def binary(c: Context, tree: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
+def binary(
+    c: Context, tree: ast.AST, op: ast.operator, left: SimpleValue, right: SimpleValue
+) -> SimpleValue:
     """`left op right`, by the types of the two."""
     name = BINARY[type(op)]
     done = operated(c, tree, left, f"__{METHODS[type(op)]}__", [right])
@@ -139,7 +148,7 @@ def binary(c: Context, tree: ast.AST, op: ast.operator, left: Value, right: Valu
             for one in (left, right)
             for part in c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs
         ]
-        return c.as_value(tree, Items(parts))
+        return c.as_value(tree, SugaredTupleValue(parts))
     if isinstance(op, ast.FloorDiv) and TENSOR in (left.type, right.type):
         name = "aten::floor_divide"
     if right.type == TENSOR and left.type != TENSOR and left.type.kind != "List":
@@ -147,7 +156,7 @@ def binary(c: Context, tree: ast.AST, op: ast.operator, left: Value, right: Valu
     return c.builder.call(tree, name, [left, right])
 
 
-def _percent(c: Context, tree: ast.AST, left: Value, right: Value) -> Value:
+def _percent(c: Context, tree: ast.AST, left: SimpleValue, right: SimpleValue) -> SimpleValue:
     """ "%d of %d" % (a, b)."""
     args = [right]
     if right.type.kind == "Tuple":
@@ -156,8 +165,8 @@ def _percent(c: Context, tree: ast.AST, left: Value, right: Value) -> Value:
 
 
 def _number_and_tensor(
-    c: Context, tree: ast.AST, op: ast.operator, name: str, number: Value, tensor: Value
-) -> Value:
+    c: Context, tree: ast.AST, op: ast.operator, name: str, number: SimpleValue, tensor: SimpleValue
+) -> SimpleValue:
     """`2 - x` as PyTorch does it: operators take the Tensor first."""
     builder = c.builder
     if isinstance(op, (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)):
@@ -171,14 +180,14 @@ def _number_and_tensor(
 
 
 @compiles(ast.IfExp)
-def _if_expression(c: Context, tree: ast.IfExp, hint: Type | None) -> Expression:
+def _if_expression(c: Context, tree: ast.IfExp, hint: Type | None) -> SugaredValue:
     asked = condition(c, tree.test)
     if asked.static is not None:
         c.refine(tree, asked.true if asked.static else asked.false)
         return expression(c, tree.body if asked.static else tree.orelse, hint)
     builder = c.builder
     node = builder.node(tree, "prim::If", [asked.as_value(c)], [])
-    found: list[Value] = []
+    found: list[SimpleValue] = []
     blocks = [node.add_block(), node.add_block()]
     parts = ((tree.body, asked.true), (tree.orelse, asked.false))
     for block, (part, refinements) in zip(blocks, parts, strict=True):
@@ -204,15 +213,17 @@ def _if_expression(c: Context, tree: ast.IfExp, hint: Type | None) -> Expression
 
 
 @compiles(ast.Tuple)
-def _tuple(c: Context, tree: ast.Tuple, hint: Type | None) -> Expression:
+def _tuple(c: Context, tree: ast.Tuple, hint: Type | None) -> SugaredValue:
     hints: list[Type | None] = [None] * len(tree.elts)
     if hint is not None and hint.kind == "Tuple" and len(hint.inner) == len(tree.elts):
         hints = list(hint.inner)
-    return Items([expression(c, one, inner) for one, inner in zip(tree.elts, hints, strict=True)])
+    return SugaredTupleValue(
+        [expression(c, one, inner) for one, inner in zip(tree.elts, hints, strict=True)]
+    )
 
 
 @compiles(ast.List)
-def _list(c: Context, tree: ast.List, hint: Type | None) -> Expression:
+def _list(c: Context, tree: ast.List, hint: Type | None) -> SugaredValue:
     if hint is not None and hint.kind == "Optional":
         hint = hint.element
     element = hint.element if hint is not None and hint.kind == "List" else None
@@ -222,12 +233,12 @@ def _list(c: Context, tree: ast.List, hint: Type | None) -> Expression:
     return make_list(c, tree, values, element)
 
 
-def _spread_list(c: Context, tree: ast.List, element: Type | None) -> Value:
+def _spread_list(c: Context, tree: ast.List, element: Type | None) -> SimpleValue:
     """`[a, *xs, b]`: lists one after the other."""
-    whole: Value | None = None
-    run: list[Value] = []
+    whole: SimpleValue | None = None
+    run: list[SimpleValue] = []
 
-    def add(one: Value) -> Value:
+    def add(one: SimpleValue) -> SimpleValue:
         return one if whole is None else c.builder.call(tree, "aten::add", [whole, one])
 
     for one in tree.elts:
@@ -248,7 +259,9 @@ def _spread_list(c: Context, tree: ast.List, element: Type | None) -> Value:
     return whole
 
 
-def make_list(c: Context, tree: ast.AST, values: list[Value], element: Type | None = None) -> Value:
+def make_list(
+    c: Context, tree: ast.AST, values: list[SimpleValue], element: Type | None = None
+) -> SimpleValue:
     """prim::ListConstruct; the elements have one type."""
     found = element or (values[0].type if values else TENSOR)
     empty = element is None and not values
@@ -264,16 +277,16 @@ def make_list(c: Context, tree: ast.AST, values: list[Value], element: Type | No
         found = both
     made = c.builder.prim(tree, "prim::ListConstruct", values, list_of(found))
     if empty:
-        c.builder.known.empty.add(made.id)
+        c.builder.argument_hints.empty.add(made.id)
     return made
 
 
 @compiles(ast.Dict)
-def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> Expression:
+def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> SugaredValue:
     if hint is not None and hint.kind == "Optional":
         hint = hint.element
     pair = hint.inner if hint is not None and hint.kind == "Dict" else (None, None)
-    inputs: list[Value] = []
+    inputs: list[SimpleValue] = []
     key, item = pair
     for key_tree, value_tree in zip(tree.keys, tree.values, strict=True):
         if key_tree is None:
@@ -294,7 +307,7 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> Expression:
     type = dict_of(key or STR, item or TENSOR)
     made = c.builder.prim(tree, "prim::DictConstruct", inputs, type)
     if not inputs and hint is None:
-        c.builder.known.empty.add(made.id)
+        c.builder.argument_hints.empty.add(made.id)
     return made
 
 
@@ -309,7 +322,7 @@ def check_key(c: Context, tree: ast.AST, key: Type) -> None:
 
 
 @compiles(ast.JoinedStr)
-def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> Expression:
+def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> SugaredValue:
     text, args = "", []
     for part in tree.values:
         if isinstance(part, ast.Constant):
@@ -344,7 +357,7 @@ def _format_spec(tree: ast.expr | None) -> str | None:
     return "".join(map(str, parts)) if len(parts) == len(tree.values) else None
 
 
-def truth(c: Context, tree: ast.expr) -> Value:
+def truth(c: Context, tree: ast.expr) -> SimpleValue:
     """`bool(x)`."""
     return as_bool(c, tree, value(c, tree))
 
@@ -352,8 +365,8 @@ def truth(c: Context, tree: ast.expr) -> Value:
 def python_constant(c: Context, tree: ast.expr) -> Any:
     """What an expression is when that is known without running; MISSING."""
     found = expression(c, tree)
-    if isinstance(found, Value):
+    if isinstance(found, SimpleValue):
         return found.constant
-    if isinstance(found, Known):
+    if isinstance(found, PythonValue):
         return found.object
     return MISSING

@@ -5,27 +5,27 @@ from __future__ import annotations
 import ast
 
 from engine._native import lib
-from engine.jit import futures
-from engine.jit.answers import number_of
+from engine.jit.c_results import c_integer
 from engine.jit.frontend.builtins import rule
 from engine.jit.frontend.calls import call
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.types import Type, future_of
-from engine.jit.frontend.values import Expression
+from engine.jit.frontend.sugared_values import SugaredValue
+from engine.jit.runtime import futures
+from engine.jit.types.jit_type import Type, future_of
 
 
 class _Evaluated(ast.expr):
     """An expression of the program that was compiled before, in another block."""
 
-    def __init__(self, found: Expression) -> None:
+    def __init__(self, found: SugaredValue) -> None:
         super().__init__()
         self.found = found
 
 
 @compiles(_Evaluated)
-def _evaluated(c: Context, tree: _Evaluated, hint: Type | None) -> Expression:
+def _evaluated(c: Context, tree: _Evaluated, hint: Type | None) -> SugaredValue:
     return tree.found
 
 
@@ -37,7 +37,7 @@ def _before(c: Context, tree: ast.expr) -> ast.expr:
 
 
 @rule(futures.fork)
-def _fork(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _fork(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if not tree.args or isinstance(tree.args[0], ast.Starred):
         refuse(
             c.source, tree, "fork of nothing isn't supported", "jit.fork(function, arguments...)"
@@ -52,12 +52,12 @@ def _fork(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
         made = c.as_value(tree, call(c, inner, callee))
         c.builder.returns(block, [made])
     future = node.add_output(future_of(made.type))
-    number_of(lib.uh_node_outline(c.builder.handle, node.id, b"Subgraph"))
+    c_integer(lib.uh_node_outline(c.builder.handle, node.id, b"Subgraph"))
     return future
 
 
 @rule(futures.wait)
-def _wait(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _wait(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if len(tree.args) != 1 or tree.keywords:
         refuse(c.source, tree, "wait of several futures isn't supported", "wait for each")
     return c.builder.call(tree, "aten::wait", [value(c, tree.args[0])])

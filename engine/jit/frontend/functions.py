@@ -14,15 +14,15 @@ from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.frontend import operators
 from engine.jit.frontend.builder import Builder
-from engine.jit.frontend.control import Step, leaves, run
 from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
 from engine.jit.frontend.errors import CompileError, place, refuse
+from engine.jit.frontend.exit_transforms import Step, leaves, run
 from engine.jit.frontend.parsing import parse
 from engine.jit.frontend.signatures import Parameter, Surroundings, annotation_type, signature
 from engine.jit.frontend.source import Source, source_of
-from engine.jit.frontend.types import NONE, TENSOR, Type, is_subtype
-from engine.jit.frontend.values import CLASSES, MISSING, Submodule, Value
+from engine.jit.frontend.sugared_values import CLASSES, MISSING, ModuleValue, SimpleValue
+from engine.jit.types.jit_type import NONE, TENSOR, Type, is_subtype
 
 if TYPE_CHECKING:
     from engine.jit.frontend.classes import ScriptClass
@@ -233,7 +233,7 @@ def _enter(
         c.builder.at(named[one.name])
         value = c.builder.input(one.name, one.of)
         if named[one.name].annotation is None:
-            c.builder.known.unannotated[value.id] = one.name
+            c.builder.argument_hints.unannotated[value.id] = one.name
         made = CLASSES.get(one.of.name) if one.of.kind == "class" else None
         c.frame.names[one.name] = _object(value, one.of, made)
         if one.name in constants:
@@ -241,15 +241,15 @@ def _enter(
             c.frame.names[one.name] = Variable(known, one.of)
 
 
-def _object(value: Value, type: Type, made: Any) -> Variable:
+def _object(value: SimpleValue, type: Type, made: Any) -> Variable:
     """A parameter: modules exist only in the compiler, everything else is a value."""
     if made is None or made.plain:
         return Variable(value, type)
-    return Variable(Submodule(value, made), None)
+    return Variable(ModuleValue(value, made), None)
 
 
 def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
-    from engine.jit.frontend.contexts import modes_of, within
+    from engine.jit.frontend.with_statements import modes_of, within
 
     steps: list[Step] = within(c, tree, modes_of(fn), list(tree.body))
     builder = c.builder
@@ -322,7 +322,7 @@ def _finish(
 
 def _bind(graph: int, name: str, callee: CompiledFunction) -> None:
     """Gives the graph's `prim::Constant[name=...]` the function of the core."""
-    from engine.jit.compiling import native_function
+    from engine.jit.frontend.materialise import native_function
 
     if lib.uh_graph_bind(graph, name.encode(), native_function(callee).handle) < 0:
         raise_last()

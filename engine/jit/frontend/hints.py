@@ -7,22 +7,22 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.jit.frontend.types import ANY, FLOAT, INT, NONE, SCALAR, STR, TENSOR, Type
+from engine.jit.types.jit_type import ANY, FLOAT, INT, NONE, SCALAR, STR, TENSOR, Type
 
 if TYPE_CHECKING:
-    from engine.jit.frontend.values import Value
+    from engine.jit.frontend.sugared_values import SimpleValue
 
 _NUMBERS = frozenset((INT, FLOAT, SCALAR))
 
 
-class Known:
-    """What a function has told about its values besides their types."""
+class ArgumentHints:
+    """Facts about values that hints for wrong arguments need: missing annotations, empty containers."""
 
     def __init__(self) -> None:
         self.unannotated: dict[int, str] = {}  # parameters by their Values' numbers
         self.empty: set[int] = set()  # lists and dictionaries of which nobody said what they hold
 
-    def of_call(self, args: Sequence[Value]) -> str:
+    def of_call(self, args: Sequence[SimpleValue]) -> str:
         """For arguments that no operator takes."""
         for one in args:
             if one.id in self.empty:
@@ -48,7 +48,7 @@ class Known:
         return ""
 
 
-def _of_empty(args: Sequence[Value]) -> str:
+def _of_empty(args: Sequence[SimpleValue]) -> str:
     held = args[-1].type
     if args[0].type.kind == "Dict":
         key = args[1].type if len(args) > 2 else STR

@@ -11,7 +11,16 @@ from engine.jit.frontend import hints
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.types import (
+from engine.jit.frontend.sugared_values import (
+    MISSING,
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
+    operated,
+)
+from engine.jit.types.jit_type import (
     FLOAT,
     INT,
     NONE,
@@ -21,31 +30,22 @@ from engine.jit.frontend.types import (
     optional,
     tuple_of,
 )
-from engine.jit.frontend.values import (
-    MISSING,
-    Expression,
-    Items,
-    Known,
-    Submodule,
-    Value,
-    operated,
-)
 
 
 @dataclass
-class Place:
+class IndexedView:
     """A part of a Tensor: a view, and Tensors that index it further (none: the view itself)."""
 
-    view: Value
-    indices: Value | None
+    view: SimpleValue
+    indices: SimpleValue | None
 
-    def read(self, c: Context, tree: ast.AST) -> Value:
+    def read(self, c: Context, tree: ast.AST) -> SimpleValue:
         """The elements."""
         if self.indices is None:
             return self.view
         return c.builder.call(tree, "aten::index", [self.view, self.indices])
 
-    def write(self, c: Context, tree: ast.AST, given: Value) -> None:
+    def write(self, c: Context, tree: ast.AST, given: SimpleValue) -> None:
         """Sets the elements."""
         builder = c.builder
         if given.type != TENSOR:
@@ -60,15 +60,15 @@ class Place:
 
 
 @compiles(ast.Subscript)
-def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression:
+def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> SugaredValue:
     owner = expression(c, tree.value)
-    if isinstance(owner, Submodule):
+    if isinstance(owner, ModuleValue):
         return owner.made.item(c, tree, owner)
-    if isinstance(owner, Items):
+    if isinstance(owner, SugaredTupleValue):
         return _of_items(c, tree, list(owner.items))
-    if isinstance(owner, Known) and isinstance(owner.object, dict) and c.inside_engine:
+    if isinstance(owner, PythonValue) and isinstance(owner.object, dict) and c.inside_engine:
         return _of_table(c, tree, owner.object)
-    if isinstance(owner, Known) and isinstance(owner.object, EnumMeta):
+    if isinstance(owner, PythonValue) and isinstance(owner.object, EnumMeta):
         name = owner.object.__name__
         refuse(
             c.source,
@@ -76,10 +76,14 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression
             f"{name}[...], a member by its name, isn't supported",
             f"write {name}.{next(iter(owner.object.__members__), 'X')}",
         )
-    if isinstance(owner, Known) and not c.inside_engine and not isinstance(owner.object, tuple):
+    if (
+        isinstance(owner, PythonValue)
+        and not c.inside_engine
+        and not isinstance(owner.object, tuple)
+    ):
         c.as_value(tree.value, owner)
-    if isinstance(owner, Known) and isinstance(owner.object, (tuple, list)):
-        return _of_items(c, tree, [Known(one, owner.constant) for one in owner.object])
+    if isinstance(owner, PythonValue) and isinstance(owner.object, (tuple, list)):
+        return _of_items(c, tree, [PythonValue(one, owner.constant) for one in owner.object])
     found = c.as_value(tree.value, owner)
     match found.type.kind:
         case "Tensor":
@@ -105,17 +109,17 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> Expression
 # ---- containers
 
 
-def _of_table(c: Context, tree: ast.Subscript, table: dict[Any, Any]) -> Expression:
+def _of_table(c: Context, tree: ast.Subscript, table: dict[Any, Any]) -> SugaredValue:
     """A table of the engine's own source, such as its convolutions by number of dimensions."""
     key = known(expression(c, tree.slice))
     if key is MISSING or key not in table:
         raise c.fail(tree, "the key of a table must be a compile time constant that is in it")
-    return Known(table[key], True)
+    return PythonValue(table[key], True)
 
 
-def known(found: Expression) -> Any:
+def known(found: SugaredValue) -> Any:
     """The Python object that an expression is; MISSING for one that is found out by running."""
-    if isinstance(found, Value):
+    if isinstance(found, SimpleValue):
         return found.constant
     return getattr(found, "object", MISSING)
 
@@ -123,7 +127,9 @@ def known(found: Expression) -> Any:
 def static_int(c: Context, tree: ast.expr) -> int:
     """An index that has to be known without running."""
     found = expression(c, tree)
-    constant = found.constant if isinstance(found, Value) else getattr(found, "object", MISSING)
+    constant = (
+        found.constant if isinstance(found, SimpleValue) else getattr(found, "object", MISSING)
+    )
     if isinstance(constant, int):
         return constant
     raise c.fail(
@@ -141,9 +147,9 @@ def static_slice(c: Context, tree: ast.Slice, count: int) -> range:
     return range(*slice(*parts).indices(count))
 
 
-def _of_items(c: Context, tree: ast.Subscript, items: list[Expression]) -> Expression:
+def _of_items(c: Context, tree: ast.Subscript, items: list[SugaredValue]) -> SugaredValue:
     if isinstance(tree.slice, ast.Slice):
-        return Items([items[i] for i in static_slice(c, tree.slice, len(items))])
+        return SugaredTupleValue([items[i] for i in static_slice(c, tree.slice, len(items))])
     if c.inside_engine and known(expression(c, tree.slice)) is MISSING:
         values = [c.as_value(tree, one) for one in items]
         listed = c.builder.prim(tree, "prim::ListConstruct", values, list_of(values[0].type))
@@ -157,7 +163,7 @@ def _in_range(c: Context, tree: ast.AST, index: int, count: int) -> int:
     return index % count
 
 
-def _of_tuple(c: Context, tree: ast.Subscript, found: Value) -> Expression:
+def _of_tuple(c: Context, tree: ast.Subscript, found: SimpleValue) -> SugaredValue:
     inner = found.type.inner
     builder = c.builder
     if isinstance(tree.slice, ast.Slice):
@@ -173,13 +179,13 @@ def _of_tuple(c: Context, tree: ast.Subscript, found: Value) -> Expression:
     return tuple_item(c, tree, found, _in_range(c, tree, index, len(inner)))
 
 
-def tuple_item(c: Context, tree: ast.AST, found: Value, index: int) -> Value:
+def tuple_item(c: Context, tree: ast.AST, found: SimpleValue, index: int) -> SimpleValue:
     """prim::TupleIndex."""
     position = c.builder.constant(tree, index)
     return c.builder.prim(tree, "prim::TupleIndex", [found, position], found.type.inner[index])
 
 
-def _bounds(c: Context, tree: ast.Slice) -> list[Value]:
+def _bounds(c: Context, tree: ast.Slice) -> list[SimpleValue]:
     builder = c.builder
     made = [
         value(c, one) if one is not None else builder.constant(tree, None)
@@ -188,7 +194,7 @@ def _bounds(c: Context, tree: ast.Slice) -> list[Value]:
     return [*made, value(c, tree.step) if tree.step is not None else builder.constant(tree, 1)]
 
 
-def _of_list(c: Context, tree: ast.Subscript, found: Value) -> Value:
+def _of_list(c: Context, tree: ast.Subscript, found: SimpleValue) -> SimpleValue:
     if isinstance(tree.slice, ast.Slice):
         return c.builder.call(tree, "aten::slice", [found, *_bounds(c, tree.slice)])
     return c.builder.call(tree, "aten::__getitem__", [found, value(c, tree.slice)])
@@ -201,14 +207,14 @@ def _parts(tree: ast.Subscript) -> list[ast.expr]:
     return list(tree.slice.elts) if isinstance(tree.slice, ast.Tuple) else [tree.slice]
 
 
-def tensor_place(c: Context, tree: ast.Subscript, found: Value) -> Place:
+def tensor_place(c: Context, tree: ast.Subscript, found: SimpleValue) -> IndexedView:
     """The part of a Tensor that an index names; dimensions count from the end behind `...`."""
     builder = c.builder
     parts = _parts(tree)
     dots = [i for i, one in enumerate(parts) if _is_dots(one)]
     if len(dots) > 1:
         raise c.fail(tree, "An index can only have a single ellipsis ('...')")
-    indices: dict[int, Value] = {}
+    indices: dict[int, SimpleValue] = {}
     dim = 0
     for i, part in enumerate(parts):
         if dots and i == dots[0]:
@@ -248,16 +254,16 @@ def tensor_place(c: Context, tree: ast.Subscript, found: Value) -> Place:
             )
         dim += 1
     if not indices:
-        return Place(found, None)
+        return IndexedView(found, None)
     filled = [
         indices[i] if i in indices else builder.constant(tree, None)
         for i in range(max(indices) + 1)
     ]
     listed = builder.prim(tree, "prim::ListConstruct", filled, list_of(optional(TENSOR)))
-    return Place(found, listed)
+    return IndexedView(found, listed)
 
 
-def _as_index(c: Context, tree: ast.AST, index: Value) -> Value:
+def _as_index(c: Context, tree: ast.AST, index: SimpleValue) -> SimpleValue:
     if index.type == TENSOR:
         return index
     if index.type.element.kind not in ("int", "bool", "List"):
@@ -273,7 +279,7 @@ def _is_dots(tree: ast.expr) -> bool:
 # ---- assigned
 
 
-def assign_item(c: Context, tree: ast.Subscript, given: Value) -> None:
+def assign_item(c: Context, tree: ast.Subscript, given: SimpleValue) -> None:
     """`x[...] = given`."""
     found = value(c, tree.value)
     if found.type.kind in ("List", "Dict"):

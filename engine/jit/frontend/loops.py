@@ -11,22 +11,27 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.jit.frontend.conditions import condition
-from engine.jit.frontend.control import Step, leaves, run
 from engine.jit.frontend.dispatch import Keyword, compiles, expression, value
 from engine.jit.frontend.environment import (
     FALLS,
     Context,
+    EnvironmentFrame,
     Exit,
-    Frame,
+    ExitTarget,
     Refinements,
-    Target,
     Variable,
 )
 from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.exit_transforms import Step, leaves, run
 from engine.jit.frontend.expressions import check_key, make_list
+from engine.jit.frontend.iterables import Iterable, walk
+from engine.jit.frontend.refinement import condition
 from engine.jit.frontend.statements import assign_target
-from engine.jit.frontend.types import (
+from engine.jit.frontend.sugared_values import (
+    SimpleValue,
+    SugaredValue,
+)
+from engine.jit.types.jit_type import (
     BOOL,
     INT,
     NONE,
@@ -37,11 +42,6 @@ from engine.jit.frontend.types import (
     members,
     union,
 )
-from engine.jit.frontend.values import (
-    Expression,
-    Value,
-)
-from engine.jit.frontend.walks import Walk, walk
 
 
 @dataclass
@@ -51,9 +51,11 @@ class Body:
     c: Context
     names: list[str]  # carried along
     has_return: bool
-    go_on: Callable[[], Value]  # whether there is another round
+    go_on: Callable[[], SimpleValue]  # whether there is another round
 
-    def values(self, tree: ast.AST, go_on: Value, returned: Value | None) -> list[Value]:
+    def values(
+        self, tree: ast.AST, go_on: SimpleValue, returned: SimpleValue | None
+    ) -> list[SimpleValue]:
         """What the body ends with."""
         found = [go_on, *self.current(tree)]
         if self.has_return:
@@ -62,7 +64,7 @@ class Body:
             found.append(returned or self.c.no_result(tree))
         return found
 
-    def current(self, tree: ast.AST) -> list[Value]:
+    def current(self, tree: ast.AST) -> list[SimpleValue]:
         """The values of the carried names here."""
         found = []
         for name in self.names:
@@ -72,12 +74,14 @@ class Body:
         return found
 
 
-def exit_return(c: Context, tree: ast.AST, target: Target, returned: Value) -> list[Value]:
+def exit_return(
+    c: Context, tree: ast.AST, target: ExitTarget, returned: SimpleValue
+) -> list[SimpleValue]:
     """What a `return` inside of a target hands to it."""
     if target.loop is None:
         return [returned]
     stop = c.builder.constant(tree, False)
-    values: list[Value] = target.loop.values(tree, stop, returned)
+    values: list[SimpleValue] = target.loop.values(tree, stop, returned)
     return values
 
 
@@ -113,20 +117,20 @@ def _stored_outside(tree: ast.AST, inside: ast.AST) -> set[str]:
 def _loop(
     c: Context,
     tree: ast.For | ast.While,
-    trips: Value,
-    first: Callable[[], Value],
-    start: Callable[[Value], None],
-    go_on: Callable[[], Value],
+    trips: SimpleValue,
+    first: Callable[[], SimpleValue],
+    start: Callable[[SimpleValue], None],
+    go_on: Callable[[], SimpleValue],
     names: list[str],
 ) -> Exit:
     """prim::Loop. `start` begins a round with its number; `go_on` asks for another one."""
     builder = c.builder
     way = leaves(tree.body)
     has_return = any(isinstance(one, ast.Return) for one in ast.walk(tree))
-    carried: list[tuple[str, Value, Type]] = []
+    carried: list[tuple[str, SimpleValue, Type]] = []
     for name in names:
         variable = c.frame.find(name)
-        if variable is not None and isinstance(variable.value, Value):
+        if variable is not None and isinstance(variable.value, SimpleValue):
             carried.append((name, variable.value, variable.type or variable.value.type))
     names = [name for name, _, _ in carried]
     inputs = [trips, first(), *[one for _, one, _ in carried]]
@@ -142,7 +146,7 @@ def _loop(
         if has_return:
             builder.param(block, "", BOOL, inputs[-2])
             c.carrying.append(builder.param(block, "", c.returns_so_far, inputs[-1]))
-        before, c.target = c.target, Target(c.target, body, len(c.opened))
+        before, c.target = c.target, ExitTarget(c.target, body, len(c.opened))
         start(round_number)
         steps: list[Step] = list(tree.body)
         if way in ("might", "exits") or has_return:
@@ -169,7 +173,7 @@ def _loop(
     return Exit("might", exit_return(c, tree, c.target, returned), flag)
 
 
-def first_true(c: Context, tree: ast.AST) -> Value:
+def first_true(c: Context, tree: ast.AST) -> SimpleValue:
     """True, of the graph."""
     return c.builder.constant(tree, True)
 
@@ -190,10 +194,10 @@ def _while(c: Context, tree: ast.While) -> Exit:
     if before.static is False:
         return FALLS
 
-    def go_on() -> Value:
+    def go_on() -> SimpleValue:
         return condition(c, tree.test).as_value(c)
 
-    def start(_: Value) -> None:
+    def start(_: SimpleValue) -> None:
         c.refine(tree.test, {**_there_in(c, tree.test), **before.true})
 
     trips = c.builder.constant(tree, sys.maxsize)
@@ -212,7 +216,7 @@ def _there_in(c: Context, test: ast.expr) -> Refinements:
             continue
         none = one.comparators[0]
         variable = c.frame.find(one.left.id)
-        if variable is None or not isinstance(variable.value, Value):
+        if variable is None or not isinstance(variable.value, SimpleValue):
             continue
         kinds = members(variable.value.type)
         if isinstance(none, ast.Constant) and none.value is None and NONE in kinds:
@@ -238,16 +242,16 @@ def _for(c: Context, tree: ast.For) -> Exit:
         return _unrolled(c, tree, how, how.count)
     length = how.length if how.length is not None else c.builder.constant(tree, sys.maxsize)
 
-    def true() -> Value:
+    def true() -> SimpleValue:
         return first_true(c, tree)
 
-    def start(i: Value) -> None:
+    def start(i: SimpleValue) -> None:
         assign_target(c, tree.target, how.at(i))
 
     return _loop(c, tree, length, true, start, true, assigned([tree.target, *tree.body]))
 
 
-def _unrolled(c: Context, tree: ast.For, how: Walk, count: int) -> Exit:
+def _unrolled(c: Context, tree: ast.For, how: Iterable, count: int) -> Exit:
     """The body once for each element."""
     for one in _own_statements(tree.body):
         if isinstance(one, (ast.Break, ast.Continue)):
@@ -317,13 +321,13 @@ def _go_through(
     how = walk(c, generator.iter, expression(c, generator.iter))
     builder = c.builder
 
-    def inside(i: Value | int) -> None:
+    def inside(i: SimpleValue | int) -> None:
         assign_target(c, generator.target, how.at(i))
         _filtered(c, list(generator.ifs), lambda: _go_through(c, generators[1:], tree, each))
 
     if how.count is not None:
         for i in range(how.count):
-            before, c.frame = c.frame, Frame(c.frame, builder.block)
+            before, c.frame = c.frame, EnvironmentFrame(c.frame, builder.block)
             inside(i)
             c.frame = before
         return
@@ -355,9 +359,9 @@ def _filtered(c: Context, tests: list[ast.expr], each: Callable[[], None]) -> No
 @compiles(ast.ListComp)
 def _list_comprehension(
     c: Context, tree: ast.ListComp | ast.GeneratorExp, hint: Type | None
-) -> Expression:
+) -> SugaredValue:
     element = hint.element if hint is not None and hint.kind == "List" else None
-    made: list[Value] = []
+    made: list[SimpleValue] = []
     found: list[Type] = []
     listed = make_list(c, tree, [], element)
 
@@ -373,13 +377,13 @@ def _list_comprehension(
 
 
 @compiles(ast.GeneratorExp)
-def _generator(c: Context, tree: ast.GeneratorExp, hint: Type | None) -> Expression:
+def _generator(c: Context, tree: ast.GeneratorExp, hint: Type | None) -> SugaredValue:
     """The list of what it gives, as in PyTorch: it is most often the argument of any() or sum()."""
     return _list_comprehension(c, tree, hint)
 
 
 @compiles(ast.DictComp)
-def _dict_comprehension(c: Context, tree: ast.DictComp, hint: Type | None) -> Expression:
+def _dict_comprehension(c: Context, tree: ast.DictComp, hint: Type | None) -> SugaredValue:
     pair = hint.inner if hint is not None and hint.kind == "Dict" else (None, None)
     made = c.builder.prim(tree, "prim::DictConstruct", [], hint or dict_of(INT, TENSOR))
     found = hint is not None and hint.kind == "Dict"

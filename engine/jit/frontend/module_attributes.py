@@ -10,12 +10,12 @@ from typing import Any
 
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
-from engine.jit.frontend import marks
+from engine.jit.frontend import decorators
 from engine.jit.frontend.classes import known_class
-from engine.jit.frontend.enums import enum_type
 from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.operators import in_engine
-from engine.jit.frontend.types import (
+from engine.jit.types.enums import enum_type
+from engine.jit.types.jit_type import (
     ANY,
     BOOL,
     COMPLEX,
@@ -124,7 +124,7 @@ def _annotations(module: Module) -> tuple[dict[str, Type], set[str]]:
             continue
         for name, note in inspect.get_annotations(kind).items():
             found = _evaluated(note, kind)
-            if marks.mark_of(found) == "interface":
+            if decorators.modifier_of(found) == "interface":
                 _check_interface(module, name, found)
                 continue
             if found is typing.Final or typing.get_origin(found) is typing.Final:
@@ -192,7 +192,7 @@ def describe(module: Module) -> Described:
     if "training" not in found.attributes:
         found.attributes["training"] = Attribute("training", BOOL, "attribute")
     ignored = any(
-        marks.mark_of(inspect.getattr_static(type_of(module), name, None)) == "ignore"
+        decorators.modifier_of(inspect.getattr_static(type_of(module), name, None)) == "ignore"
         for name in dir(type_of(module))
     )
     found.key = (
@@ -221,7 +221,7 @@ def _plain(
     if name in constants:
         found.constants[name] = tuple(value) if isinstance(value, list) else value
         return
-    if isinstance(value, marks.Attribute):
+    if isinstance(value, decorators.Attribute):
         found.attributes[name] = Attribute(name, from_object(value.type), "attribute")
         return
     if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "compiled"):

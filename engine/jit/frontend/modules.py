@@ -17,30 +17,30 @@ from weakref import WeakValueDictionary
 
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.jit.frontend import marks, operators
+from engine.jit.frontend import decorators, operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.calls import RULES, call_compiled, call_ignored
 from engine.jit.frontend.dispatch import expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.functions import CompiledFunction, build, called_from
-from engine.jit.frontend.generic import bind_open, known_constants
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
+from engine.jit.frontend.polyfills import substitute
 from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
-from engine.jit.frontend.substitutes import substitute
-from engine.jit.frontend.types import NONE, Type, is_subtype
-from engine.jit.frontend.values import (
+from engine.jit.frontend.specialise import bind_open, known_constants
+from engine.jit.frontend.sugared_values import (
     CLASSES,
-    Expression,
-    Items,
-    Known,
     ModuleMethod,
-    Submodule,
-    Value,
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
 )
-from engine.jit.module import ScriptModule
-from engine.jit.objects import NativeClass, class_name, free_name
+from engine.jit.runtime.module import ScriptModule
+from engine.jit.runtime.native_classes import NativeClass, class_name, free_name
+from engine.jit.types.jit_type import NONE, Type, is_subtype
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
 from engine.nn.modules.utils import weight_and_bias
@@ -60,7 +60,7 @@ def _class_name(module: Module) -> str:
 def class_of(module: Module) -> ModuleClass:
     """The class that a module shares with all modules of its structure."""
     if isinstance(module, ScriptModule):
-        from engine.jit.frontend.ready_modules import ReadyClass
+        from engine.jit.frontend.compiled_modules import ReadyClass
 
         known: Any = CLASSES.get(module._script_class)
         return known or ReadyClass(module)
@@ -116,21 +116,21 @@ class ModuleClass:
         found = self.described.attributes.get(name)
         return found.of if found is not None else None
 
-    def attribute(self, c: Context, tree: ast.AST, owner: Submodule, name: str) -> Expression:
+    def attribute(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> SugaredValue:
         """`module.name`."""
         if name in self.submodules:
             return self._submodule(c, tree, owner, name)
         if name in self.described.attributes:
             return self._get(c, tree, owner, name, self.described.attributes[name].of)
         if name in self.described.constants:
-            return Known(self.described.constants[name], True)
+            return PythonValue(self.described.constants[name], True)
         if name in self.described.functions:
-            return Known(self.described.functions[name])
+            return PythonValue(self.described.functions[name])
         if name in ("_modules", "_parameters", "_buffers"):
             table = copy.copy(self)
             table.is_table = name
             table.is_dict, table.is_list = True, False
-            return Submodule(owner.value, table)
+            return ModuleValue(owner.value, table)
         if name in self._table_names():
             return ModuleMethod(name, owner)
         if name in self.described.failed:
@@ -141,26 +141,28 @@ class ModuleClass:
             )
         return self._of_class(c, tree, owner, name)
 
-    def _of_class(self, c: Context, tree: ast.AST, owner: Submodule, name: str) -> Expression:
+    def _of_class(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> SugaredValue:
         found = inspect.getattr_static(type(self.module), name, None)
         if isinstance(found, staticmethod):
-            return Known(found.__func__)
+            return PythonValue(found.__func__)
         if isinstance(found, property) and found.fget is not None:
             getter = self.method(c, tree, substitute(found.fget, self.module), name)
             return call_method(c, tree, owner, name, [], getter.type)
         if inspect.isfunction(found):
             return ModuleMethod(name, owner)
         if found is not None and not callable(found):
-            return Known(found, True)
+            return PythonValue(found, True)
         if found is None and self.module._modules.get(name, ...) is None:
-            return Known(None, True)
+            return PythonValue(None, True)
         raise c.fail(
             tree,
             f"Module '{type(self.module).__name__}' has no attribute '{name}'",
             "Instead: set it in __init__, so that it has a type",
         )
 
-    def _get(self, c: Context, tree: ast.AST, owner: Submodule, name: str, type: Type) -> Value:
+    def _get(
+        self, c: Context, tree: ast.AST, owner: ModuleValue, name: str, type: Type
+    ) -> SimpleValue:
         node = c.builder.node(tree, "prim::GetAttr", [owner.value], [type]).set("name", name)
         c.builder.name(node.outputs[0], f"_{name}" if name.isdigit() else name, numbered=False)
         return node.outputs[0]
@@ -172,12 +174,12 @@ class ModuleClass:
             return [str(i) for i in range(len(self.module))]
         return list(self.module if isinstance(self.module, ParameterDict) else self.submodules)
 
-    def _submodule(self, c: Context, tree: ast.AST, owner: Submodule, name: str) -> Submodule:
+    def _submodule(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> ModuleValue:
         made = self.submodules[name]
-        return Submodule(self._get(c, tree, owner, name, made.type), made)
+        return ModuleValue(self._get(c, tree, owner, name, made.type), made)
 
     def set_attribute(
-        self, c: Context, tree: ast.Attribute, owner: Submodule, given: Value
+        self, c: Context, tree: ast.Attribute, owner: ModuleValue, given: SimpleValue
     ) -> None:
         """`module.name = given`."""
         type_there = self.attribute_type(tree.attr)
@@ -199,24 +201,24 @@ class ModuleClass:
 
     # ---- containers
 
-    def items_of(self, c: Context, tree: ast.AST, owner: Submodule) -> Items:
+    def items_of(self, c: Context, tree: ast.AST, owner: ModuleValue) -> SugaredTupleValue:
         """What a loop over the module goes through."""
         if self.is_dict:
-            return Items([Known(name, True) for name in self.entries])
+            return SugaredTupleValue([PythonValue(name, True) for name in self.entries])
         if not self.is_list:
             raise c.fail(tree, f"Module '{type(self.module).__name__}' is not iterable")
-        return Items([self.attribute(c, tree, owner, name) for name in self.entries])
+        return SugaredTupleValue([self.attribute(c, tree, owner, name) for name in self.entries])
 
-    def item(self, c: Context, tree: ast.Subscript, owner: Submodule) -> Expression:
+    def item(self, c: Context, tree: ast.Subscript, owner: ModuleValue) -> SugaredValue:
         """`modules[i]`, `modules["name"]`: the position has to be known."""
         names = self.entries
         if self.is_list and isinstance(tree.slice, ast.Slice):
             from engine.jit.frontend.indexing import static_slice
 
             picked = static_slice(c, tree.slice, len(names))
-            return Items([self.attribute(c, tree, owner, names[i]) for i in picked])
+            return SugaredTupleValue([self.attribute(c, tree, owner, names[i]) for i in picked])
         found = expression(c, tree.slice)
-        key = found.constant if isinstance(found, Value) else getattr(found, "object", ...)
+        key = found.constant if isinstance(found, SimpleValue) else getattr(found, "object", ...)
         if self.is_list and isinstance(key, int) and -len(names) <= key < len(names):
             return self.attribute(c, tree, owner, names[key])
         if self.is_table and isinstance(key, str):
@@ -233,34 +235,34 @@ class ModuleClass:
         own = ("items", "keys", "values", "get") if self.is_dict else ()
         return frozenset((*own, "children", "named_children"))
 
-    def _named(self, c: Context, tree: ast.AST, owner: Submodule, key: str) -> Expression:
+    def _named(self, c: Context, tree: ast.AST, owner: ModuleValue, key: str) -> SugaredValue:
         """`module._buffers["name"]`, None where there is none of that name."""
-        whole = Submodule(owner.value, class_of(self.module))
+        whole = ModuleValue(owner.value, class_of(self.module))
         if key in getattr(self.module, self.is_table):
             return whole.made.attribute(c, tree, whole, key)
-        return Known(None, True)
+        return PythonValue(None, True)
 
     def _table(
-        self, c: Context, tree: ast.AST, owner: Submodule, name: str, count: int
-    ) -> Items | None:
+        self, c: Context, tree: ast.AST, owner: ModuleValue, name: str, count: int
+    ) -> SugaredTupleValue | None:
         """`modules.items()` and the like."""
         if name not in self._table_names() or count:
             return None
         made = []
         for key in self.entries:
-            parts: list[Expression] = []
+            parts: list[SugaredValue] = []
             if name in ("items", "keys", "named_children"):
-                parts.append(Known(key, True))
+                parts.append(PythonValue(key, True))
             if name != "keys":
                 parts.append(self.attribute(c, tree, owner, key))
-            made.append(parts[0] if len(parts) == 1 else Items(parts))
-        return Items(made)
+            made.append(parts[0] if len(parts) == 1 else SugaredTupleValue(parts))
+        return SugaredTupleValue(made)
 
     # ---- methods
 
     def call(
-        self, c: Context, tree: ast.AST, owner: Submodule, name: str, arguments: Arguments
-    ) -> Expression:
+        self, c: Context, tree: ast.AST, owner: ModuleValue, name: str, arguments: Arguments
+    ) -> SugaredValue:
         """`module(...)` and `module.name(...)`."""
         if self.is_table and name == "get":
             key = arguments.value(tree, arguments.args[0]).constant
@@ -272,7 +274,7 @@ class ModuleClass:
         fn = substitute(fn, self.module)
         if fn is None or fn is Module.forward:
             raise c.fail(tree, f"Module '{type(self.module).__name__}' has no method '{name}'")
-        mark = marks.mark_of(fn)
+        mark = decorators.modifier_of(fn)
         if mark in ("ignore", "unused"):
             bound = getattr(self.module, name)
             return call_ignored(c, tree, bound, mark, arguments)
@@ -295,11 +297,11 @@ class ModuleClass:
         self,
         c: Context,
         tree: ast.AST,
-        owner: Submodule,
+        owner: ModuleValue,
         name: str,
         of: type,
         arguments: Arguments,
-    ) -> Expression:
+    ) -> SugaredValue:
         """`super().name(...)`: the method that another class of the module has, under a name of its own."""
         fn = substitute(vars(of)[name], self.module)
         mangled = f"{name}__of_{of.__name__}"
@@ -370,7 +372,7 @@ class ModuleClass:
 
     def _add(self, name: str, made: CompiledFunction) -> None:
         """A method, known to the core from now on: graphs that call it are verified."""
-        from engine.jit.compiling import native_function
+        from engine.jit.frontend.materialise import native_function
 
         self.methods[name] = made
         function = native_function(made).handle
@@ -379,8 +381,13 @@ class ModuleClass:
 
 
 def call_method(
-    c: Context, tree: ast.AST, owner: Submodule, name: str, inputs: Sequence[Value], type: Type
-) -> Value:
+    c: Context,
+    tree: ast.AST,
+    owner: ModuleValue,
+    name: str,
+    inputs: Sequence[SimpleValue],
+    type: Type,
+) -> SimpleValue:
     node = c.builder.node(tree, "prim::CallMethod", [owner.value, *inputs], [type])
     node.set("name", name)
     return node.outputs[0]
@@ -430,7 +437,7 @@ class CompiledModule:
         found = []
         for one in self.made.attributes:
             value = getattr(self.module, one.name)
-            value = value.value if isinstance(value, marks.Attribute) else value
+            value = value.value if isinstance(value, decorators.Attribute) else value
             found.append(Attribute(one.name, one.of, one.kind, value))
         return tuple(found)
 
@@ -472,18 +479,20 @@ def _compile_exported(compiled: CompiledModule, outermost: bool) -> None:
         fn = inspect.getattr_static(kind, name, None)
         if not inspect.isfunction(fn):
             continue
-        wanted = marks.mark_of(fn) == "export"
+        wanted = decorators.modifier_of(fn) == "export"
         if name == "forward" and outermost:
-            wanted = fn is not Module.forward and not marks.mark_of(fn)
+            wanted = fn is not Module.forward and not decorators.modifier_of(fn)
         if wanted:
             compiled.made.method(None, None, substitute(fn, compiled.module), name)
 
 
-def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> Expression:
+def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     """The engine's short cut to `module.weight, module.bias`."""
     owner = expression(c, tree.args[0])
-    assert isinstance(owner, Submodule)
-    return Items([owner.made.attribute(c, tree, owner, name) for name in ("weight", "bias")])
+    assert isinstance(owner, ModuleValue)
+    return SugaredTupleValue(
+        [owner.made.attribute(c, tree, owner, name) for name in ("weight", "bias")]
+    )
 
 
 RULES[weight_and_bias] = _weight_and_bias

@@ -16,8 +16,8 @@ from engine.jit.frontend import operators
 from engine.jit.frontend.errors import CompileError, fail, refuse
 from engine.jit.frontend.parsing import parse
 from engine.jit.frontend.source import Source
-from engine.jit.frontend.types import TENSOR, Type, from_object
-from engine.jit.frontend.values import MISSING
+from engine.jit.frontend.sugared_values import MISSING
+from engine.jit.types.jit_type import TENSOR, Type, from_object
 from engine.tensor import Tensor
 
 

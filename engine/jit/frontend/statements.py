@@ -8,22 +8,22 @@ from engine.jit.frontend import hints
 from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.attributes import attribute_of
 from engine.jit.frontend.calls import exception_of
-from engine.jit.frontend.conditions import condition
-from engine.jit.frontend.control import decided
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import FALLS, THROWS, Context, Exit
 from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.exit_transforms import decided
 from engine.jit.frontend.expressions import METHODS, binary
 from engine.jit.frontend.indexing import assign_item, delete_item, tensor_place
-from engine.jit.frontend.types import ANY, STR, TENSOR, Type, is_subtype, unify
-from engine.jit.frontend.values import (
-    Expression,
-    Items,
-    Known,
-    Submodule,
-    Value,
+from engine.jit.frontend.refinement import condition
+from engine.jit.frontend.sugared_values import (
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
     class_of_value,
 )
+from engine.jit.types.jit_type import ANY, STR, TENSOR, Type, is_subtype, unify
 
 _IN_PLACE = {
     ast.Add: "aten::add_",
@@ -103,7 +103,7 @@ def _annotated(c: Context, tree: ast.AnnAssign) -> Exit:
     return FALLS
 
 
-def _check_declared(c: Context, tree: ast.AST, declared: Type, found: Value) -> None:
+def _check_declared(c: Context, tree: ast.AST, declared: Type, found: SimpleValue) -> None:
     if not is_subtype(found.type, declared):
         c.fail(
             tree,
@@ -124,16 +124,16 @@ def target_type(c: Context, target: ast.expr) -> Type | None:
             return owner.inner[-1]
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
         found = c.frame.find(target.value.id)
-        if found is not None and isinstance(found.value, Submodule):
+        if found is not None and isinstance(found.value, ModuleValue):
             return found.value.made.attribute_type(target.attr)
-        if found is not None and isinstance(found.value, Value):
+        if found is not None and isinstance(found.value, SimpleValue):
             made = class_of_value(found.value)
             return made.attributes.get(target.attr) if made is not None else None
     return None
 
 
 def assign_target(
-    c: Context, target: ast.expr, found: Expression, declared: Type | None = None
+    c: Context, target: ast.expr, found: SugaredValue, declared: Type | None = None
 ) -> None:
     """`target = found`."""
     if isinstance(target, ast.Name):
@@ -148,7 +148,7 @@ def assign_target(
         refuse(c.source, target, "Starred aren't supported", "name every element: a, b, c = x")
 
 
-def _unpack(c: Context, target: ast.Tuple | ast.List, found: Expression) -> None:
+def _unpack(c: Context, target: ast.Tuple | ast.List, found: SugaredValue) -> None:
     stars = [i for i, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
     if stars:
         _unpack_starred(c, target, found, stars[0])
@@ -157,11 +157,13 @@ def _unpack(c: Context, target: ast.Tuple | ast.List, found: Expression) -> None
         assign_target(c, one, part)
 
 
-def _unpack_starred(c: Context, target: ast.Tuple | ast.List, found: Expression, star: int) -> None:
+def _unpack_starred(
+    c: Context, target: ast.Tuple | ast.List, found: SugaredValue, star: int
+) -> None:
     """`a, *b, c = t`: of a tuple, whose length is known."""
     rest = target.elts[star]
     assert isinstance(rest, ast.Starred)
-    known = found.items if isinstance(found, Items) else None
+    known = found.items if isinstance(found, SugaredTupleValue) else None
     if known is None:
         one = c.as_value(target, found)
         if one.type.kind != "Tuple":
@@ -178,18 +180,18 @@ def _unpack_starred(c: Context, target: ast.Tuple | ast.List, found: Expression,
     end = len(known) - behind
     for one_target, part in zip(target.elts[:star], known[:star], strict=True):
         assign_target(c, one_target, part)
-    assign_target(c, rest.value, Items(list(known[star:end])))
+    assign_target(c, rest.value, SugaredTupleValue(list(known[star:end])))
     for one_target, part in zip(target.elts[star + 1 :], known[end:], strict=True):
         assign_target(c, one_target, part)
 
 
-def unpacked(c: Context, tree: ast.AST, found: Expression, count: int) -> list[Expression]:
+def unpacked(c: Context, tree: ast.AST, found: SugaredValue, count: int) -> list[SugaredValue]:
     """The parts of a tuple or list, `count` of them."""
-    if isinstance(found, Submodule):
+    if isinstance(found, ModuleValue):
         found = found.made.items_of(c, tree, found)
-    if isinstance(found, Known) and isinstance(found.object, (tuple, list)):
-        found = Items([Known(one, found.constant) for one in found.object])
-    if isinstance(found, Items):
+    if isinstance(found, PythonValue) and isinstance(found.object, (tuple, list)):
+        found = SugaredTupleValue([PythonValue(one, found.constant) for one in found.object])
+    if isinstance(found, SugaredTupleValue):
         _check_count(c, tree, len(found.items), count)
         return list(found.items)
     one = c.as_value(tree, found)
@@ -214,7 +216,7 @@ def _check_count(c: Context, tree: ast.AST, there: int, wanted: int) -> None:
 
 
 def _set_attribute(
-    c: Context, target: ast.Attribute, given: Value, declared: Type | None = None
+    c: Context, target: ast.Attribute, given: SimpleValue, declared: Type | None = None
 ) -> None:
     _set_attribute_of(c, target, expression(c, target.value), given, declared)
 
@@ -222,11 +224,11 @@ def _set_attribute(
 def _set_attribute_of(
     c: Context,
     target: ast.Attribute,
-    owner: Expression,
-    given: Value,
+    owner: SugaredValue,
+    given: SimpleValue,
     declared: Type | None = None,
 ) -> None:
-    if not isinstance(owner, Submodule):
+    if not isinstance(owner, ModuleValue):
         found = c.as_value(target.value, owner)
         made = class_of_value(found)
         if made is not None:
@@ -268,7 +270,9 @@ def _augmented_attribute(c: Context, tree: ast.AugAssign, target: ast.Attribute)
         _set_attribute_of(c, target, owner, after)
 
 
-def _changed(c: Context, tree: ast.AugAssign, before: Value, given: Value) -> Value:
+def _changed(
+    c: Context, tree: ast.AugAssign, before: SimpleValue, given: SimpleValue
+) -> SimpleValue:
     """`before op= given`: in place for Tensors and for lists."""
     name = _IN_PLACE.get(type(tree.op))
     made, method = class_of_value(before), f"__i{METHODS[type(tree.op)]}__"
@@ -337,7 +341,7 @@ def _return(c: Context, tree: ast.Return) -> Exit:
     return Exit("exits", exit_return(c, tree, c.target, found))
 
 
-def check_return(c: Context, tree: ast.AST, found: Value) -> None:
+def check_return(c: Context, tree: ast.AST, found: SimpleValue) -> None:
     """Whether a returned value fits the declared type, or what was returned before."""
     if c.returns is None:
         c.returns = found.type
@@ -395,7 +399,7 @@ def _assert(c: Context, tree: ast.Assert) -> Exit:
     return decided(c, tree, asked, lambda: FALLS, wrong)
 
 
-def _assert_message(c: Context, tree: ast.Assert) -> Value:
+def _assert_message(c: Context, tree: ast.Assert) -> SimpleValue:
     word = "AssertionError: "
     if tree.msg is None:
         return c.builder.constant(tree, word)

@@ -14,7 +14,7 @@ import hypothesis.strategies as st
 import engine
 from engine import nn
 from engine._native import lib
-from engine.jit.answers import number_of
+from engine.jit.c_results import c_integer
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = ((), (3,), (1, 3), (2, 3), (3, 3), (0, 3))
@@ -110,7 +110,7 @@ def as_one(graph: Any) -> None:
     made = graph.create("prim::TupleConstruct", results).output()
     made.setType(f"({', '.join(one.type() for one in results)})")
     for i in reversed(range(len(results))):
-        number_of(lib.uh_block_drop_return(graph._handle, graph.block()._id, i))
+        c_integer(lib.uh_block_drop_return(graph._handle, graph.block()._id, i))
     graph.registerOutput(made)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from engine.jit.function import NativeFunction
-from engine.jit.graph import Graph
+from engine.jit.ir.graph import Graph
+from engine.jit.runtime.function import NativeFunction
 
 Reference = Callable[..., Any]
 INTS = [0, 1, -1, 2, -3, 7, -7, 10, 63, 2**40, -(2**40)]

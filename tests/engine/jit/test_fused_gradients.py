@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 import engine
 from engine import nn
 from engine.jit import Graph
-from engine.jit.function import NativeFunction
+from engine.jit.runtime.function import NativeFunction
 from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 
 Fn = Callable[..., Any]

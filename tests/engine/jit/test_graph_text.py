@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.jit.function import NativeFunction
-from engine.jit.graph import Graph
+from engine.jit.ir.graph import Graph
+from engine.jit.runtime.function import NativeFunction
 
 LOOP = """\
 graph(%x.1 : Float(2, 3),

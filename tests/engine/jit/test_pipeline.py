@@ -21,9 +21,9 @@ from engine.inspect.events import kind_of
 from engine.inspect.recorder import record
 from engine.inspect.trace import Trace
 from engine.jit import Graph, Value
-from engine.jit.answers import number_of
-from engine.jit.function import NativeFunction
-from engine.jit.user_passes import passes, pipeline, run_pass
+from engine.jit.c_results import c_integer
+from engine.jit.custom_passes import passes, pipeline, run_pass
+from engine.jit.runtime.function import NativeFunction
 from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 
 FEW = settings(max_examples=60, deadline=None)
@@ -117,7 +117,7 @@ def function_of(name: str, text: str) -> NativeFunction:
 
 
 def call_of(graph: Graph, function: NativeFunction, *args: Value) -> Value:
-    number = number_of(lib.uh_graph_function(graph._handle, function.handle))
+    number = c_integer(lib.uh_graph_function(graph._handle, function.handle))
     return graph.create("prim::CallFunction", [Value(graph, number), *args]).output()
 
 
@@ -162,7 +162,7 @@ def test_calls_within_calls_and_blocks() -> None:
     block = outer.nodes()[0].blocks()[0]
     outer.setInsertPoint(block)
     made = call_of(outer, within, outer.inputs()[0])
-    number_of(lib.uh_block_set_return(outer._handle, block._id, 0, made._id))
+    c_integer(lib.uh_block_set_return(outer._handle, block._id, 0, made._id))
     run_pass(outer, "inline_calls")
     outer.lint()
     assert len(outer.findAllNodes("aten::mul")) == 2
@@ -177,7 +177,7 @@ def test_recursion_is_refused() -> None:
       return (%y)
     """)
     function = NativeFunction.of("f", graph._handle)
-    number_of(lib.uh_graph_bind(graph._handle, b"f", function.handle))
+    c_integer(lib.uh_graph_bind(graph._handle, b"f", function.handle))
     with pytest.raises(RuntimeError, match=r"'f' is called recursively .*f -> f"):
         run_pass(graph.copy(), "inline_calls")
 
@@ -471,7 +471,7 @@ def test_a_graph_is_no_part_of_itself() -> None:
     text = "graph(%x : Tensor):\n  %1 : Tensor = aten::relu(%x)\n  return (%1)\n"
     outer, inner = Graph.parse(text), Graph.parse(text)
     put = lib.uh_node_set_graph
-    number_of(put(outer._handle, outer.nodes()[0]._id, b"Subgraph", inner._handle))
+    c_integer(put(outer._handle, outer.nodes()[0]._id, b"Subgraph", inner._handle))
     for held in (inner, outer):
         with pytest.raises(RuntimeError, match="its own graph"):
-            number_of(put(inner._handle, inner.nodes()[0]._id, b"Subgraph", held._handle))
+            c_integer(put(inner._handle, inner.nodes()[0]._id, b"Subgraph", held._handle))

@@ -13,7 +13,7 @@ from engine._native import lib
 from engine.inspect.events import kind_of
 from engine.inspect.recorder import record
 from engine.inspect.trace import Trace
-from engine.jit.graph import Graph
+from engine.jit.ir.graph import Graph
 from tests.engine.jit.programs import classes
 from tests.engine.jit.programs.classes import Color, Pair, Stack, Word
 

@@ -288,13 +288,13 @@ def test_a_number_as_a_result_is_refused():
 # ---- graphs
 
 
-def text_of(fn, *args):
+def c_string(fn, *args):
     made = jit.trace(fn, args or (engine.ones(2, 3),), check_trace=False)
     return SOURCE.sub("", str(made.graph))
 
 
 def test_a_size_in_the_graph():
-    assert text_of(lambda x: x.view(x.shape[0], -1)) == (
+    assert c_string(lambda x: x.view(x.shape[0], -1)) == (
         "graph(%x : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu)):\n"
         "  %1 : int = prim::Constant[value=0]()\n"
         "  %2 : int = aten::size(%x, %1)\n"
@@ -314,7 +314,7 @@ def named(x):
 
 
 def test_names_are_those_of_python():
-    assert text_of(named) == (
+    assert c_string(named) == (
         "graph(%x : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu)):\n"
         "  %1 : Long(requires_grad=0, device=cpu) = prim::Constant[value={2}]()\n"
         "  %y.1 : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::mul(%x, %1)\n"
@@ -326,7 +326,7 @@ def test_names_are_those_of_python():
 
 
 def test_dead_nodes_are_gone():
-    text = text_of(lambda x: (x * 5, engine.rand(2), x.shape, x + 1)[-1])
+    text = c_string(lambda x: (x * 5, engine.rand(2), x.shape, x + 1)[-1])
     assert text.count("aten::") == 1
     assert text.count("prim::") == 2  # the two numbers of aten::add
 

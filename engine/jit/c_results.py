@@ -1,0 +1,22 @@
+"""What C functions return: a text, a number, or the last error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine._native import ffi
+from engine._native.errors import raise_last
+
+
+def c_string(pointer: Any) -> str:
+    """A text that C returned. Raises: the last error where there is none."""
+    if pointer == ffi.NULL:
+        raise_last()
+    return ffi.string(pointer).decode("utf-8", "replace")
+
+
+def c_integer(result: int) -> int:
+    """A number that C returned. Raises: the last error where it is -1."""
+    if result < 0:
+        raise_last()
+    return result

@@ -1,0 +1,89 @@
+"""Programs given as text: `jit.CompilationUnit` and `module.define`."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import sys
+import textwrap
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any
+
+_numbers = itertools.count()
+
+
+def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions that a text defines, as Python's, which know these names.
+
+    Raises: CompileError where there is anything but functions in it, or what is no Python.
+    """
+    from engine.jit.frontend import CompileError
+    from engine.jit.frontend.parsing import parse
+
+    text = textwrap.dedent(text)
+    try:
+        tree = parse(text)
+    except (SyntaxError, ValueError) as error:  # ValueError: a null byte
+        raise CompileError(f"jit: the text is no Python: {error}") from None
+    other = next((one for one in tree.body if not isinstance(one, ast.FunctionDef)), None)
+    if other is not None:
+        raise CompileError(
+            f"jit: line {other.lineno} of the text is no function; it holds `def`s and nothing else"
+        )
+    name = f"<unit {next(_numbers)}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space: dict[str, Any] = {**_annotations(), **names}
+    exec(compile(tree, name, "exec"), space)  # definitions only: nothing of the text runs
+    return {one.name: space[one.name] for one in tree.body if isinstance(one, ast.FunctionDef)}
+
+
+def _annotations() -> dict[str, Any]:
+    import typing
+
+    import engine
+    from engine.jit.runtime.futures import Future
+    from engine.tensor import Tensor
+
+    words = ("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "Union")
+    own = {"engine": engine, "torch": engine, "Tensor": Tensor, "Future": Future}
+    return {word: getattr(typing, word) for word in words} | own
+
+
+class CompilationUnit:
+    """Compiled functions of a text, which may name what stands where it is made.
+
+    >>> from engine import jit, ones
+    >>> unit = jit.CompilationUnit('''
+    ... def twice(x):
+    ...     return x + x
+    ... ''')
+    >>> unit.twice(ones(2))
+    tensor([2., 2.])
+    """
+
+    def __init__(self, lang: str | None = None) -> None:
+        self._functions: dict[str, Any] = {}
+        if lang is not None:
+            self._define(lang, sys._getframe(1))
+
+    def define(self, lang: str) -> None:
+        """Adds the functions of another text. Raises: RuntimeError for what is not in the subset."""
+        self._define(lang, sys._getframe(1))
+
+    def _define(self, lang: str, frame: FrameType) -> None:
+        from engine.jit import script
+
+        for name, fn in functions_in(lang, frame.f_globals | frame.f_locals).items():
+            self._functions[name] = script(fn)
+
+    def get_functions(self) -> list[Any]:
+        """All of its functions."""
+        return list(self._functions.values())
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__.get("_functions", {}).get(name)
+        if found is None:
+            raise AttributeError(f"the unit has no function '{name}'")
+        return found

@@ -1,0 +1,133 @@
+"""Passes written in Python: they stand in the pipeline beside the native ones.
+
+A pass is a function of a `Graph`. What it changes it changes within `graph.rewrite(rule, *nodes)`, so
+that the explorer shows each step with the rule's own source.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, overload
+
+from engine._native import ffi, lib
+from engine._native.errors import pass_on
+from engine.autograd._callbacks import hold
+from engine.jit.c_results import c_integer, c_string
+from engine.jit.ir.graph import Graph
+
+PassFunction = Callable[[Graph], Any]
+
+
+class _Registered(NamedTuple):
+    run: PassFunction
+    doc: str
+    after: str
+
+
+# By name, in the order in which they run: the core has them, too, but tells nobody.
+_registered: dict[str, _Registered] = {}
+
+
+@ffi.def_extern()
+def uh_py_pass(context: Any, graph: int) -> int:
+    try:
+        run: PassFunction = ffi.from_handle(context)
+        run(Graph(lib.uh_graph_retain(graph)))
+    except BaseException as error:
+        pass_on(error)
+        return -1
+    return 0
+
+
+def passes() -> dict[str, str]:
+    """Name and what it does, native passes and registered ones."""
+    found = {}
+    for i in range(lib.uh_pass_count()):
+        name = ffi.string(lib.uh_pass_name(i)).decode()
+        found[name] = ffi.string(lib.uh_pass_doc(i)).decode()
+    return found | {name: one.doc for name, one in _registered.items()}
+
+
+@overload
+def register_pass(fn: PassFunction) -> PassFunction: ...
+@overload
+def register_pass(
+    *, name: str = "", after: str = "simplify"
+) -> Callable[[PassFunction], PassFunction]: ...
+def register_pass(fn: Any = None, *, name: str = "", after: str = "simplify") -> Any:
+    """Adds a pass: a function that takes a Graph and changes it, but never what it computes.
+
+    after: a pass, after every run of which it runs, or a phase (`inline`, `simplify`, `tidy`, `types`,
+    `group`), at whose end it runs. It is registered until `unregister_pass(name)`; functions that were
+    compiled before are not compiled again.
+    Raises: RuntimeError for a name that is taken, or an unknown `after`.
+
+    >>> import engine
+    >>> @engine.jit.register_pass
+    ... def twice_neg(graph):
+    ...     for node in graph.findAllNodes("aten::neg"):
+    ...         inner = node.input().node()
+    ...         if inner.kind() == "aten::neg":
+    ...             with graph.rewrite("-(-x) -> x", node, inner):
+    ...                 node.output().replaceAllUsesWith(inner.input())
+    >>> f = engine.jit.trace(lambda x: -(-x), engine.ones(2))
+    >>> f.graph_for(engine.ones(2)).findNode("aten::neg") is None
+    True
+    >>> engine.jit.unregister_pass("twice_neg")
+    """
+    if fn is None:
+        return lambda made: _register(made, name, after)
+    return _register(fn, name, after)
+
+
+def _register(fn: PassFunction, name: str, after: str) -> PassFunction:
+    title = name or fn.__name__
+    about = (inspect.getdoc(fn) or "A pass written in Python.").split("\n")[0]
+    c_integer(
+        lib.uh_pass_register(
+            title.encode(), about.encode(), after.encode(), lib.uh_py_pass, hold(fn)
+        )
+    )
+    _registered[title] = _Registered(fn, about, after)
+    return fn
+
+
+def unregister_pass(name: str) -> None:
+    """Takes a pass out of the pipeline. Raises: RuntimeError when there is none of that name."""
+    c_integer(lib.uh_pass_unregister(name.encode()))
+    _registered.pop(name, None)
+
+
+def run_pass(graph: Graph, name: str) -> int:
+    """Runs one pass, native or registered, on a graph of one's own: the number of its rewrites.
+
+    Raises: ValueError when there is none of that name, what the pass raises, and SystemError when it
+    leaves a graph that is not valid or was changed outside of its rewrites.
+    """
+    found = _registered.get(name)
+    if found is None:
+        return c_integer(lib.uh_pass_run(graph._handle, name.encode()))
+    c_integer(lib.uh_pass_begin(graph._handle, name.encode()))
+    try:
+        found.run(graph)
+    except BaseException as error:
+        lib.uh_pass_end(graph._handle, f"{type(error).__name__}: {error}".encode())
+        raise
+    return c_integer(lib.uh_pass_end(graph._handle, b""))
+
+
+def pipeline() -> list[dict[str, Any]]:
+    """The phases in order: name, doc, passes; first the general ones, then those for known inputs."""
+    import json
+
+    found: list[dict[str, Any]] = json.loads(c_string(lib.uh_pipeline()))
+    for phase in found:
+        row = [one for name in phase["passes"] for one in (name, *_behind(name))]
+        phase["passes"] = row + _behind(phase["name"])
+    return found
+
+
+def _behind(place: str) -> list[str]:
+    """The registered passes that run after this pass or phase."""
+    return [name for name, one in _registered.items() if one.after == place]

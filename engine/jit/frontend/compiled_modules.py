@@ -1,0 +1,92 @@
+"""Modules that were traced or loaded, inside of modules that are scripted: the core has their classes
+and methods, and Python knows no more of them than their types."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from engine._native import lib
+from engine.jit.c_results import c_string
+from engine.jit.frontend.arguments import Arguments, match
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.module_attributes import Attribute, Described
+from engine.jit.frontend.modules import ModuleClass, call_method, class_of
+from engine.jit.frontend.signatures import Parameter
+from engine.jit.frontend.sugared_values import (
+    CLASSES,
+    MISSING,
+    ModuleMethod,
+    ModuleValue,
+    SugaredValue,
+)
+from engine.jit.runtime.function import NativeFunction
+from engine.jit.runtime.module import ScriptModule
+from engine.jit.runtime.native_classes import KINDS, NativeClass
+from engine.jit.types.jit_type import Type, from_text
+
+
+class ReadyClass(ModuleClass):
+    """The class of a module that needs no compiling any more; `module` is one of its objects."""
+
+    def __init__(self, module: ScriptModule) -> None:
+        native = NativeClass.of(module._script_object)
+        described = native.describe()
+        self.native, self.handle = native, native.handle
+        self.module, self.name = module, described["name"]
+        self.type = Type("class", (), self.name)
+        self.methods, self._variants = {}, {}
+        children = {name: one for name, one in module._modules.items() if one is not None}
+        self.submodules = {name: class_of(one) for name, one in children.items()}
+        self.is_dict = module.original_name == "ModuleDict"
+        self.is_list = module.original_name in ("ModuleList", "Sequential")
+        self.is_table = ""
+        words = {KINDS[word]: word for word in ("attribute", "parameter", "buffer")}
+        self.described = Described(
+            {
+                one["name"]: Attribute(one["name"], _type(one["type"]), words[one["kind"]])
+                for one in described["attributes"]
+                if one["name"] not in children
+            }
+        )
+        CLASSES[self.name] = self
+
+    def call(
+        self, c: Context, tree: ast.AST, owner: ModuleValue, name: str, arguments: Arguments
+    ) -> SugaredValue:
+        """`module(...)` and `module.name(...)`: a method of the core, with the types it has."""
+        table = self._table(c, tree, owner, name, len(arguments.args))
+        if table is not None:
+            return table
+        method = self.native.method(name)
+        if method is None:
+            known = ", ".join(self.native.describe()["methods"]) or "none"
+            raise c.fail(
+                tree,
+                f"Module '{self.module.original_name}' has no method '{name}' (it has: {known})",
+                "Instead: compile or trace it with that method, by @jit.export or trace_module",
+            )
+        (result,) = method.graph.outputs()
+        inputs = match(c, tree, name, self._taken(method, name), arguments)
+        return call_method(c, tree, owner, name, inputs, _type(result.type()))
+
+    def _taken(self, method: NativeFunction, name: str) -> list[Parameter]:
+        """The method's parameters without the module itself."""
+        found = []
+        inputs = method.graph.inputs()[1:]
+        taken = self.module._signatures[name].parameters.values()
+        for one, python in zip(inputs, taken, strict=True):
+            has_default = python.default is not inspect.Parameter.empty
+            default = python.default if has_default else MISSING
+            found.append(Parameter(python.name, _type(one.type()), default, has_default))
+        return found
+
+    def _of_class(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> SugaredValue:
+        if self.native.method(name) is not None:
+            return ModuleMethod(name, owner)
+        raise c.fail(tree, f"Module '{self.module.original_name}' has no attribute '{name}'")
+
+
+def _type(text: str) -> Type:
+    """A type without what a trace saw of tensors."""
+    return from_text(c_string(lib.uh_type_plain(text.encode())))

@@ -1,0 +1,104 @@
+"""What programs say to the compiler: decorators and words of `engine.jit`.
+
+In eager Python all of them do nothing but mark; `mark_of` is how the compiler reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import UnionType
+from typing import Any, Final, TypeVar, Union, get_args, get_origin, overload
+
+__all__ = [
+    "Attribute",
+    "Final",
+    "annotate",
+    "export",
+    "ignore",
+    "interface",
+    "is_instance",
+    "is_scripting",
+    "unused",
+]
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+T = TypeVar("T")
+_NAME = "__jit_mark__"
+
+
+def export(fn: Made) -> Made:
+    """Marks a method that is compiled although `forward` does not call it."""
+    setattr(fn, _NAME, "export")
+    return fn
+
+
+@overload
+def ignore(fn: Made) -> Made: ...
+@overload
+def ignore(fn: None = None, *, drop: bool = False) -> Callable[[Made], Made]: ...
+def ignore(fn: Any = None, *, drop: bool = False) -> Any:
+    """Marks a function that stays Python: compiled code calls it; with `drop` it is `unused`."""
+    if fn is None:
+        return unused if drop else ignore
+    setattr(fn, _NAME, "ignore")
+    return fn
+
+
+def unused(fn: Made) -> Made:
+    """Marks a function that compiled code never reaches: a call of it raises."""
+    setattr(fn, _NAME, "unused")
+    return fn
+
+
+def modifier_of(fn: object) -> str:
+    """ "export", "ignore", "unused" or "": what a function was marked as."""
+    return getattr(fn, _NAME, "")
+
+
+def annotate(the_type: Any, value: T) -> T:
+    """`value`, which compiled code takes to be of `the_type`: `annotate(List[int], [])`."""
+    return value
+
+
+def is_instance(obj: Any, target_type: Any) -> bool:
+    """`isinstance` that looks into containers: `jit.isinstance(x, List[int])`."""
+    if isinstance(target_type, tuple):
+        return any(is_instance(obj, one) for one in target_type)
+    origin, args = get_origin(target_type), get_args(target_type)
+    if target_type is None:
+        return obj is None
+    if origin is None:
+        return target_type is Any or isinstance(obj, target_type)
+    if origin in (Union, UnionType):
+        return any(is_instance(obj, one) for one in args)
+    if not isinstance(obj, origin):
+        return False
+    if origin is tuple:
+        return len(obj) == len(args) and all(map(is_instance, obj, args))
+    if origin is dict:
+        pairs = ((key, args[0]) for key in obj), ((value, args[1]) for value in obj.values())
+        return all(is_instance(one, of) for part in pairs for one, of in part)
+    return all(is_instance(one, args[0]) for one in obj)
+
+
+def is_scripting() -> bool:
+    """True in compiled code, False in Python."""
+    return False
+
+
+def interface(python: type) -> type:
+    """Marks a class that says which methods a submodule has: `child: Scorer` in the class of a module.
+
+    Compiled code calls the methods of the module that is there. Raises, when the module is compiled:
+    RuntimeError for a submodule that lacks one of them.
+    """
+    setattr(python, _NAME, "interface")
+    return python
+
+
+class Attribute:
+    """A value of a module's attribute together with the type that compiled code gives it."""
+
+    def __init__(self, value: Any, type: Any) -> None:
+        self.value = value
+        self.type = type

@@ -1,0 +1,328 @@
+"""Statements one after the other, and `if`: what leaves a block early goes through its results.
+
+SSA blocks have one end. Where a `return`, `break` or `continue` stands in one branch of an `if`,
+the statements behind the `if` move into the other branch; where it stands deeper, the `if` says in
+a flag whether it left, and what is behind it stands in another `if`. What the function (or the
+loop's body) ends with goes out as results of these.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from engine.jit.frontend.builder import Node
+from engine.jit.frontend.dispatch import statement
+from engine.jit.frontend.environment import FALLS, THROWS, Context, EnvironmentFrame, Exit, Variable
+from engine.jit.frontend.refinement import CondValue, condition
+from engine.jit.frontend.sugared_values import SimpleValue
+from engine.jit.types.jit_type import BOOL, NONE, Type, is_subtype, unify
+
+Step: TypeAlias = ast.stmt | Callable[[], Exit]
+_ENDS = frozenset(("exits", "throws"))
+
+
+def leaves(steps: Sequence[Step]) -> str:
+    """How statements end, as far as their words tell: falls, might, exits or throws."""
+    might = False
+    for step in steps:
+        way = _leaves_one(step)
+        if way in _ENDS:
+            return way
+        might = might or way == "might"
+    return "might" if might else "falls"
+
+
+def _leaves_one(step: Step) -> str:
+    if isinstance(step, (ast.Return, ast.Break, ast.Continue)):
+        return "exits"
+    if isinstance(step, ast.Raise):
+        return "throws"
+    if isinstance(step, ast.If):
+        ways = {leaves(step.body), leaves(step.orelse)}
+        if ways <= _ENDS:
+            return "exits" if "exits" in ways else "throws"
+        return "might" if ways & {"exits", "might"} else "falls"
+    if isinstance(step, ast.With):
+        return leaves(step.body)
+    if _is_endless(step):
+        return "exits"
+    if isinstance(step, (ast.For, ast.While)):
+        inside = any(isinstance(one, ast.Return) for one in ast.walk(step))
+        return "might" if inside else "falls"
+    return getattr(step, "way", "falls")
+
+
+def _is_endless(step: Step) -> bool:
+    """`while True` that only a `return` leaves."""
+    return (
+        isinstance(step, ast.While)
+        and isinstance(step.test, ast.Constant)
+        and bool(step.test.value)
+        and any(isinstance(one, ast.Return) for one in ast.walk(step))
+        and not any(isinstance(one, ast.Break) for one in ast.walk(step))
+    )
+
+
+def run(c: Context, steps: Sequence[Step]) -> Exit:
+    """Compiles statements into the block at hand."""
+    for i, step in enumerate(steps):
+        rest = steps[i + 1 :]
+        if isinstance(step, ast.With):
+            from engine.jit.frontend.with_statements import steps_of
+
+            return run_and_close(c, [*steps_of(c, step), *rest])
+        if isinstance(step, ast.If):
+            ended, done = _if(c, step, rest)
+            if done:
+                return ended
+        else:
+            ended = statement(c, step) if isinstance(step, ast.stmt) else step()
+        if ended.way == "might" and _is_endless(step):
+            ended = Exit("exits", ended.values)
+        if ended.way in _ENDS:
+            return ended
+        if ended.way == "might" and rest:
+            return _guarded(c, step, ended, rest)
+        if ended.way == "might":
+            return ended
+    return FALLS
+
+
+def run_and_close(c: Context, steps: Sequence[Step]) -> Exit:
+    """Compiles statements, one of which may leave a `with` for good."""
+    before = c.opened
+    ended = run(c, steps)
+    c.opened = before
+    return ended
+
+
+def _guarded(c: Context, step: Step, ended: Exit, rest: Sequence[Step]) -> Exit:
+    """What is behind a statement that may have left: only when it did not."""
+    tree = step if isinstance(step, ast.AST) else next(s for s in rest if isinstance(s, ast.AST))
+    assert ended.flag is not None
+    flag = ended.flag
+    return branches(c, tree, flag, lambda: Exit("exits", ended.values), lambda: run(c, rest))
+
+
+def _if(c: Context, tree: ast.If, rest: Sequence[Step]) -> tuple[Exit, bool]:
+    """An `if`; whether the statements behind it are compiled too."""
+    asked = condition(c, tree.test)
+    if asked.static is not None:
+        c.refine(tree, asked.true if asked.static else asked.false)
+        chosen = tree.body if asked.static else tree.orelse
+        return run(c, [*chosen, *rest]), True
+    body: list[Step] = list(tree.body)
+    orelse: list[Step] = list(tree.orelse)
+    ways = leaves(body), leaves(orelse)
+    done = "exits" in ways
+    if done and ways[0] not in _ENDS:
+        body += rest
+    if done and ways[1] not in _ENDS:
+        orelse += rest
+    place = _Header(tree)
+    return decided(c, place, asked, lambda: run(c, body), lambda: run(c, orelse)), done
+
+
+class _Header(ast.AST):
+    """`if`, its condition and its branches; nodes that belong to all of it."""
+
+    def __init__(self, tree: ast.If) -> None:
+        super().__init__()
+        self.lineno, self.col_offset = tree.lineno, tree.col_offset
+        self.end_lineno, self.end_col_offset = tree.end_lineno, tree.end_col_offset
+
+
+def decided(
+    c: Context,
+    tree: ast.AST,
+    asked: CondValue,
+    body: Callable[[], Exit],
+    orelse: Callable[[], Exit],
+) -> Exit:
+    """`branches`, with what the condition tells about types."""
+
+    def with_types(refinements: dict[str, Type], arm: Callable[[], Exit]) -> Callable[[], Exit]:
+        def compile_arm() -> Exit:
+            c.refine(tree, refinements)
+            return arm()
+
+        return compile_arm
+
+    arms = with_types(asked.true, body), with_types(asked.false, orelse)
+    return branches(c, tree, asked.as_value(c), *arms)
+
+
+def branches(
+    c: Context,
+    tree: ast.AST,
+    asked: SimpleValue,
+    body: Callable[[], Exit],
+    orelse: Callable[[], Exit],
+) -> Exit:
+    """prim::If with what its branches assign and end with as results."""
+    node = c.builder.node(tree, "prim::If", [asked], [])
+    blocks = [node.add_block(), node.add_block()]
+    frames, exits = [], []
+    for block, arm in zip(blocks, (body, orelse), strict=True):
+        opened = c.opened
+        with c.frame_in(block) as frame:
+            exits.append(arm())
+            frames.append(frame)
+        c.opened = opened
+    return _Join(c, tree, node, frames, exits).join()
+
+
+class _Join:
+    """The end of an `if`: results of its node, and names in the frame around it."""
+
+    def __init__(
+        self,
+        c: Context,
+        tree: ast.AST,
+        node: Node,
+        frames: list[EnvironmentFrame],
+        exits: list[Exit],
+    ) -> None:
+        self.c, self.tree, self.node = c, tree, node
+        self.frames, self.exits = frames, exits
+        self.ways = [one.way for one in exits]
+        self.returned: list[list[SimpleValue]] = [[], []]
+
+    def join(self) -> Exit:
+        """Adds the results; how the `if` ends."""
+        ways = set(self.ways)
+        if ways == {"throws"}:
+            self._finish([])
+            return THROWS
+        leaving = bool(ways & {"exits", "might"})
+        flagged = leaving and not ways <= _ENDS
+        types: list[Type] = []
+        if flagged:
+            types.append(BOOL)
+            for i in range(2):
+                self.returned[i].append(self._flag(i))
+        exit_types = self._add_exit_values() if leaving else []
+        types += exit_types
+        outputs = [self.node.add_output(one) for one in types]
+        result = Exit("falls")
+        if leaving:
+            values = outputs[1:] if flagged else outputs
+            if self._carries_result():
+                self.c.carrying.append(values[-1])
+            result = Exit("might" if flagged else "exits", values, outputs[0] if flagged else None)
+        if not ways <= _ENDS:
+            self._add_names()
+        for frame, values in zip(self.frames, self.returned, strict=True):
+            self.c.builder.returns(frame.block, values)
+        return result
+
+    def _finish(self, values: list[SimpleValue]) -> None:
+        for frame in self.frames:
+            self.c.builder.returns(frame.block, values)
+
+    def _flag(self, i: int) -> SimpleValue:
+        found = self.exits[i].flag
+        if self.ways[i] == "might" and found is not None:
+            return found
+        with self.c.builder.inside(self.frames[i].block):
+            return self.c.builder.constant(self.tree, self.ways[i] in _ENDS)
+
+    def _add_exit_values(self) -> list[Type]:
+        """What the target gets; nobody reads it where a branch does not leave."""
+        leaving = [one.values for one in self.exits if one.way in ("exits", "might")]
+        columns = [*zip(*leaving, strict=True)]
+        results = columns[-1:] if self._carries_result() else []
+        types = []
+        for column in columns[: len(columns) - len(results)]:
+            both: Type | None = column[0].type
+            for one in column[1:]:
+                both = both and unify(both, one.type)
+            assert both is not None, "targets check what they are given"
+            types.append(both)
+        for i in range(2):
+            if self.exits[i].values:
+                self.returned[i] += self.exits[i].values
+                continue
+            self.returned[i] += [self._nothing(i, type) for type in types]
+            if results:
+                with self.c.builder.inside(self.frames[i].block):
+                    self.returned[i].append(self.c.no_result(self.tree))
+        return types + [self.c.returns_so_far] * len(results)
+
+    def _carries_result(self) -> bool:
+        """Whether the last of the values that leave is what the function returns."""
+        loop = self.c.target.loop
+        return loop is None or bool(loop.has_return)
+
+    def _nothing(self, i: int, type: Type) -> SimpleValue:
+        with self.c.builder.inside(self.frames[i].block):
+            if type == NONE:
+                return self.c.builder.constant(self.tree, None)
+            return self.c.builder.uninitialized(self.tree, type)
+
+    # ---- names
+
+    def _add_names(self) -> None:
+        live = [i for i in range(2) if self.ways[i] not in _ENDS]
+        names: dict[str, None] = {}
+        for i in live:
+            for name, variable in self.frames[i].names.items():
+                if len(live) == 1 or not variable.refined:
+                    names[name] = None
+            for name, why in self.frames[i].lost.items():
+                self.c.frame.lost.setdefault(name, why)
+        for name in names:
+            self._add_name(name, live)
+
+    def _add_name(self, name: str, live: list[int]) -> None:
+        c = self.c
+        found = [self.frames[i].find(name) for i in live]
+        for i, variable in zip(live, found, strict=True):
+            if variable is None:
+                branch = "false" if i else "true"
+                c.frame.lost[name] = f"{name} is not defined in the {branch} branch"
+                return
+        there = [one for one in found if one is not None]
+        values = [one.value for one in there]
+        graph_values = [one for one in values if isinstance(one, SimpleValue)]
+        if len(graph_values) < len(values):
+            if all(one == values[0] for one in values):
+                c.frame.names[name] = there[0]
+            else:
+                c.frame.lost[name] = (
+                    f"{name} stands for different Python objects in the two branches"
+                )
+            return
+        type: Type | None = graph_values[0].type
+        if len(graph_values) == 2:
+            type = unify(graph_values[0].type, graph_values[1].type)
+        outside = c.frame.find(name)
+        if type is None and outside is not None and outside.type is not None:
+            # What the program annotated: x: Union[int, str] = 1
+            fit = all(is_subtype(one.type, outside.type) for one in graph_values)
+            type = outside.type if fit else None
+        if type is None:
+            c.frame.lost[name] = (
+                f"Type mismatch: {name} is set to type {graph_values[0].type} in the true branch and "
+                f"type {graph_values[1].type} in the false branch"
+            )
+            return
+        for i in range(2):
+            variable = self.frames[i].find(name)
+            value = variable.value if variable is not None else None
+            fits = isinstance(value, SimpleValue) and is_subtype(value.type, type)
+            made = value if fits and isinstance(value, SimpleValue) else self._nothing(i, type)
+            self.returned[i].append(made)
+        outer = c.frame.find(name)
+        output = self.node.add_output(type, name)
+        refined = len(there) == 1 and there[0].refined
+        kept = outer.type if outer is not None and outer.type is not None and not refined else type
+        if not is_subtype(type, kept):
+            kept = type
+        if kept is type and not refined:
+            declared = [one.type for one in there if one.type is not None]
+            kept = declared[0] if len(set(declared)) == 1 else type
+        c.frame.names[name] = Variable(output, kept, refined)
+        c.frame.lost.pop(name, None)

@@ -1,0 +1,396 @@
+"""Conditions: what is known of them before the program runs, and what they tell about types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.jit.frontend.dispatch import compiles, expression, value
+from engine.jit.frontend.environment import Context, Refinements
+from engine.jit.frontend.sugared_values import (
+    MISSING,
+    ModuleValue,
+    PythonValue,
+    SimpleValue,
+    SugaredTupleValue,
+    SugaredValue,
+    operated,
+)
+from engine.jit.types.jit_type import (
+    ANY,
+    BOOL,
+    NONE,
+    SCALAR,
+    Type,
+    is_subtype,
+    list_of,
+    members,
+    union,
+)
+
+# Calls that are conditions (isinstance, hasattr, ...): calls.py adds them.
+CALLS: dict[Any, Callable[[Context, ast.Call], CondValue]] = {}
+
+_COMPARISONS = {
+    ast.Lt: "aten::lt",
+    ast.LtE: "aten::le",
+    ast.Gt: "aten::gt",
+    ast.GtE: "aten::ge",
+    ast.Eq: "aten::eq",
+    ast.NotEq: "aten::ne",
+}
+
+
+@dataclass
+class CondValue:
+    """`static` is what it is when that is known; `true` and `false` what follows for types."""
+
+    tree: ast.AST
+    value: SimpleValue | None = None
+    static: bool | None = None
+    true: Refinements = field(default_factory=dict)
+    false: Refinements = field(default_factory=dict)
+
+    def as_value(self, c: Context) -> SimpleValue:
+        """A bool of the graph."""
+        if self.value is None:
+            self.value = c.builder.constant(self.tree, bool(self.static))
+        return self.value
+
+
+def as_bool(c: Context, tree: ast.AST, found: SimpleValue) -> SimpleValue:
+    """The truth of a value: of a bool, a number or a Tensor of one element."""
+    if found.type == BOOL:
+        return found
+    done = operated(c, tree, found, "__bool__")
+    if done is not None:
+        return c.as_value(tree, done)
+    if found.type.kind in ("Tensor", "int", "float", "complex", "Scalar"):
+        return c.builder.call(tree, "aten::Bool", [found])
+    way = "`is not None`" if found.type.kind in ("Optional", "NoneType") else "`len(...) > 0`"
+    raise c.fail(
+        tree,
+        f"Could not cast value of type {found.type} to bool",
+        f"Instead: ask what is meant, such as {way}",
+    )
+
+
+def condition(c: Context, tree: ast.expr) -> CondValue:
+    """Compiles an expression whose truth is asked for."""
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return _negated(c, tree)
+    if isinstance(tree, ast.BoolOp):
+        return _short_circuit(c, tree, tree.values)
+    if isinstance(tree, ast.Compare):
+        return _comparison(c, tree)
+    if isinstance(tree, ast.Call):
+        special = _called(c, tree)
+        if special is not None:
+            return special
+    found = value(c, tree)
+    if found.type == NONE and c.inside_engine:
+        return CondValue(tree, None, False)
+    if found.is_constant and isinstance(found.constant, (bool, int, float)):
+        made = found if found.type == BOOL else None
+        return CondValue(tree, made, bool(found.constant))
+    return CondValue(tree, as_bool(c, tree, found))
+
+
+def _called(c: Context, tree: ast.Call) -> CondValue | None:
+    """Conditions that are calls of words of the language."""
+    if not isinstance(tree.func, (ast.Name, ast.Attribute)):
+        return None
+    name = tree.func.id if isinstance(tree.func, ast.Name) else tree.func.attr
+    if name not in CALLS or c.frame.find(name) is not None:
+        return None
+    return CALLS[name](c, tree)
+
+
+def _negated(c: Context, tree: ast.UnaryOp) -> CondValue:
+    inner = condition(c, tree.operand)
+    if inner.static is not None:
+        return CondValue(tree, None, not inner.static, inner.false, inner.true)
+    assert inner.value is not None
+    made = c.builder.call(tree, "aten::__not__", [inner.value])
+    return CondValue(tree, made, None, inner.false, inner.true)
+
+
+def _short_circuit(c: Context, tree: ast.BoolOp, parts: list[ast.expr]) -> CondValue:
+    """`a and b and c` as `(a and b) and c`: the right side only where the left does not decide."""
+    is_and = isinstance(tree.op, ast.And)
+    if len(parts) == 1:
+        return condition(c, parts[0])
+    left = _short_circuit(c, tree, parts[:-1])
+    if left.static is not None and left.static is not is_and:
+        return left  # decided: Python does not look at the right side either
+    if left.static is not None:
+        return condition(c, parts[-1])
+
+    def right() -> CondValue:
+        return condition(c, parts[-1])
+
+    return both(c, tree, left, right, is_and)
+
+
+def both(
+    c: Context,
+    tree: ast.AST,
+    left: CondValue,
+    compile_right: Callable[[], CondValue],
+    is_and: bool,
+) -> CondValue:
+    """`left and right` (or `or`), the right side compiled into a block of its own."""
+    builder = c.builder
+    node = builder.node(tree, "prim::If", [left.as_value(c)], [])
+    first, second = node.add_block(), node.add_block()
+    with c.frame_in(first if is_and else second) as frame:
+        c.refine(tree, left.true if is_and else left.false)
+        right = compile_right()
+        builder.returns(frame.block, [right.as_value(c)])
+    with builder.inside(second if is_and else first):
+        builder.returns(builder.block, [builder.constant(tree, not is_and)])
+    made = node.add_output(BOOL)
+    if right.static is not None and right.static is not is_and:  # whatever the left side is
+        return CondValue(tree, None, right.static)
+    if is_and:
+        true = {**left.true, **right.true}
+        false = _common(left.false, right.false)
+        return CondValue(tree, made, None, true, false)
+    true = _common(left.true, right.true)
+    return CondValue(tree, made, None, true, {**left.false, **right.false})
+
+
+def _common(a: Refinements, b: Refinements) -> Refinements:
+    return {name: type for name, type in a.items() if b.get(name) == type}
+
+
+def _comparison(c: Context, tree: ast.Compare) -> CondValue:
+    """`a < b`, and chains of them: `a < b < c` compiles b once."""
+    first = expression(c, tree.left)
+    return _chain(c, tree, tree.left, first, 0)
+
+
+def _chain(
+    c: Context, tree: ast.Compare, left_tree: ast.expr, left: SugaredValue, i: int
+) -> CondValue:
+    op, right_tree = tree.ops[i], tree.comparators[i]
+    last = i + 1 == len(tree.ops)
+    place = tree if last and i == 0 else _between(left_tree, right_tree)
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        right = expression(c, right_tree)
+        made = _identity(c, place, left_tree, left, right_tree, right, isinstance(op, ast.IsNot))
+    else:
+        right = expression(c, right_tree)
+        answer = _known_answer(c, op, left, right)
+        if answer is None:
+            a, b = _comparable(c, op, left_tree, left, right_tree, right)
+            left, right = a, b
+            made = CondValue(tree, as_bool(c, place, _compare(c, place, op, a, b)))
+        else:
+            made = CondValue(tree, None, answer)
+    if last:
+        return made
+    if made.static is not None and not made.static:
+        return made
+    return both(c, tree, made, lambda: _chain(c, tree, right_tree, right, i + 1), True)
+
+
+def _known_answer(
+    c: Context, op: ast.cmpop, left: SugaredValue, right: SugaredValue
+) -> bool | None:
+    """Of a comparison of constants: which branches of the engine's functions are compiled."""
+    a, b = _known(left), _known(right)
+    named = isinstance(right, ModuleValue) and right.made.is_dict  # of a ModuleDict
+    if named and isinstance(right, ModuleValue) and isinstance(op, (ast.In, ast.NotIn)):
+        return None if a is MISSING else (a in right.made.entries) is isinstance(op, ast.In)
+    if not c.inside_engine or a is MISSING or b is MISSING:
+        return None
+    if isinstance(op, (ast.Eq, ast.NotEq)):
+        return bool(a == b) is isinstance(op, ast.Eq)
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(b, (tuple, list, dict, frozenset)):
+        return (a in b) is isinstance(op, ast.In)
+    return None
+
+
+def _known(found: SugaredValue) -> Any:
+    """What an expression is before the program runs; MISSING."""
+    if isinstance(found, SimpleValue):
+        return found.constant
+    if isinstance(found, SugaredTupleValue):
+        parts = tuple(_known(one) for one in found.items)
+        return MISSING if any(one is MISSING for one in parts) else parts
+    return getattr(found, "object", MISSING)
+
+
+def _comparable(
+    c: Context,
+    op: ast.cmpop,
+    left_tree: ast.expr,
+    left: SugaredValue,
+    right_tree: ast.expr,
+    right: SugaredValue,
+) -> tuple[SimpleValue, SimpleValue]:
+    """Both sides as values; a tuple of one type as a list where the other side is or wants one."""
+    a = c.as_value(left_tree, left)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        return a, _as_list(c, right_tree, right)
+    b = c.as_value(right_tree, right)
+    if c.inside_engine and a.type.kind == "List" and b.type.kind == "Tuple":
+        return a, _as_list(c, right_tree, right)
+    return a, b
+
+
+def _as_list(c: Context, tree: ast.expr, found: SugaredValue) -> SimpleValue:
+    """`x in (1, 2)` is `x in [1, 2]`; of tuples of several types nothing."""
+    if isinstance(found, PythonValue) and isinstance(found.object, tuple) and found.constant:
+        found = SugaredTupleValue([PythonValue(one, True) for one in found.object])
+    if isinstance(found, SimpleValue) and found.type.kind == "Tuple":
+        inner = found.type.inner
+        found = SugaredTupleValue(c.builder.node(tree, "prim::TupleUnpack", [found], inner).outputs)
+    if not isinstance(found, SugaredTupleValue):
+        return c.as_value(tree, found)
+    values = [c.as_value(tree, one) for one in found.items]
+    if not values or len({one.type for one in values}) > 1:
+        return c.as_value(tree, SugaredTupleValue(values))
+    return c.builder.prim(tree, "prim::ListConstruct", values, list_of(values[0].type))
+
+
+def _between(left: ast.expr, right: ast.expr) -> ast.AST:
+    """The source from the start of one expression to the end of another."""
+    made = ast.copy_location(ast.Pass(), left)
+    made.end_lineno, made.end_col_offset = right.end_lineno, right.end_col_offset
+    return made
+
+
+def _compare(
+    c: Context, tree: ast.AST, op: ast.cmpop, left: SimpleValue, right: SimpleValue
+) -> SimpleValue:
+    if isinstance(op, (ast.In, ast.NotIn)):
+        done = operated(c, tree, right, "__contains__", [left])
+        found = (
+            c.builder.call(tree, "aten::__contains__", [right, left])
+            if done is None
+            else as_bool(c, tree, c.as_value(tree, done))
+        )
+        if isinstance(op, ast.NotIn):
+            return c.builder.call(tree, "aten::__not__", [found])
+        return found
+    name = _COMPARISONS[type(op)]
+    done = operated(c, tree, left, f"__{name.removeprefix('aten::')}__", [right])
+    return c.builder.call(tree, name, [left, right]) if done is None else c.as_value(tree, done)
+
+
+def _may_be_none(type: Type) -> bool:
+    return type.kind in ("Optional", "NoneType", "Any") or NONE in members(type)
+
+
+def _identity(
+    c: Context,
+    tree: ast.AST,
+    left_tree: ast.expr,
+    left: SugaredValue,
+    right_tree: ast.expr,
+    right: SugaredValue,
+    negated: bool,
+) -> CondValue:
+    """`x is None` and `x is not None`, known when the type tells."""
+    left_none, right_none = _is_none(left), _is_none(right)
+    answer = _known_answer(c, ast.Eq(), left, right) if isinstance(left, PythonValue) else None
+    if answer is not None and not left_none and not right_none:
+        return CondValue(tree, None, answer is not negated)
+    if not left_none and not right_none:
+        a, b = c.as_value(left_tree, left), c.as_value(right_tree, right)
+        return CondValue(tree, c.builder.call(tree, f"aten::__is{'not' * negated}__", [a, b]))
+    if left_none and right_none:
+        return CondValue(tree, None, not negated)
+    asked, asked_tree = (right, right_tree) if left_none else (left, left_tree)
+    if not isinstance(asked, SimpleValue) or not _may_be_none(asked.type):
+        return CondValue(tree, None, negated)
+    other, other_tree = (left, left_tree) if left_none else (right, right_tree)
+    none = c.as_value(
+        other_tree, other if isinstance(other, SimpleValue) else PythonValue(None, True)
+    )
+    word = "aten::__isnot__" if negated else "aten::__is__"
+    pair = [none, asked] if left_none else [asked, none]
+    made = CondValue(tree, c.builder.call(tree, word, pair))
+    if isinstance(asked_tree, ast.Name) and asked.type.kind in ("Optional", "Union"):
+        rest = union(one for one in members(asked.type) if one != NONE)
+        there = {asked_tree.id: rest}  # where it is None it may still be given a value
+        made.true, made.false = (there, {}) if negated else ({}, there)
+    return made
+
+
+def _is_none(found: SugaredValue) -> bool:
+    if isinstance(found, SimpleValue):
+        return found.type == NONE
+    return getattr(found, "object", found) is None
+
+
+def is_instance(c: Context, tree: ast.Call, found: SimpleValue, wanted: list[Type]) -> CondValue:
+    """`isinstance(x, T)`: known from the type, except of what may be one of several."""
+    inside: list[Type] = []
+    outside: list[Type] = []
+    wanted = members(union(_whole(found.type, one) for one in wanted))
+    if found.type == ANY:
+        inside, outside = wanted, [ANY]
+        known = ANY in wanted
+    else:
+        for one in members(found.type):
+            narrow = _narrowed(one, wanted)
+            (outside if narrow is None else inside).append(one if narrow is None else narrow)
+        known = not outside
+    made = CondValue(tree, None, True if known else None if inside else False)
+    if isinstance(tree.args[0], ast.Name):
+        name = tree.args[0].id
+        made.true = {name: union(inside)} if inside else {}
+        made.false = {name: union(outside)} if outside else {}
+    if made.static is None:
+        node = c.builder.node(tree, "prim::isinstance", [found], [BOOL])
+        made.value = node.set_types("types", wanted).outputs[0]
+    return made
+
+
+def _whole(type: Type, wanted: Type) -> Type:
+    """`list` and the like, of which nobody said what they hold: as the value's type says."""
+    if wanted.kind not in ("List", "Tuple", "Dict") or wanted.inner:
+        return wanted
+    same = [one for one in members(type) if one.kind == wanted.kind]
+    return union(same) if same else wanted
+
+
+def _narrowed(type: Type, wanted: list[Type]) -> Type | None:
+    """What a value of a type is where it is one of the wanted; None where it never is."""
+    for one in wanted:
+        if type == SCALAR and one != SCALAR:
+            continue
+        if is_subtype(type, one) or is_subtype(one, type):
+            return type if is_subtype(type, one) else one
+    return None
+
+
+@compiles(ast.BoolOp, ast.Compare)
+def _as_value(c: Context, tree: ast.expr, hint: Type | None) -> SugaredValue:
+    if isinstance(tree, ast.BoolOp) and c.inside_engine and len(tree.values) == 2:
+        first = expression(c, tree.values[0])
+        constant = (
+            first.constant if isinstance(first, SimpleValue) else getattr(first, "object", ...)
+        )
+        if constant is None or isinstance(constant, (bool, int, float, str)):  # Python's `a or b`
+            decided = bool(constant) is isinstance(tree.op, ast.Or)
+            return first if decided else expression(c, tree.values[1], hint)
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+        op = tree.ops[0]
+        if not isinstance(op, (ast.Is, ast.IsNot)):  # of Tensors: a Tensor
+            left, right = expression(c, tree.left), expression(c, tree.comparators[0])
+            answer = _known_answer(c, op, left, right)
+            if answer is not None:
+                return c.builder.constant(tree, answer)
+            pair = _comparable(c, op, tree.left, left, tree.comparators[0], right)
+            return _compare(c, tree, op, *pair)
+    return _chained_value(c, tree)
+
+
+def _chained_value(c: Context, tree: ast.expr) -> SimpleValue:
+    return condition(c, tree).as_value(c)

@@ -1,0 +1,130 @@
+"""Functions of the engine that are written in Python: compiled for the types they are called with.
+
+Their annotations say what people may pass (`Any`, `int | Sequence[int]`). Compiled code knows what
+is passed: each combination of types is a function of its own, and where a text, a bool or None is
+passed as a constant, the branches that it rules out are not compiled at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from engine.jit.frontend import operators
+from engine.jit.frontend.arguments import Arguments, constant_of, match
+from engine.jit.frontend.environment import Context
+from engine.jit.frontend.errors import CompileError
+from engine.jit.frontend.functions import (
+    CompiledFunction,
+    called_from,
+    compile_function,
+    compile_special,
+)
+from engine.jit.frontend.signatures import Parameter, Surroundings, signature
+from engine.jit.frontend.source import source_of
+from engine.jit.frontend.sugared_values import SimpleValue
+from engine.jit.types.jit_type import FLOAT, INT, TENSOR, Type, list_of
+
+
+def compile_called(
+    c: Context, tree: ast.AST, fn: Any, arguments: Arguments
+) -> tuple[CompiledFunction, list[SimpleValue]]:
+    """The function that a call means, and the arguments for all its parameters."""
+    name = getattr(fn, "__name__", str(fn))
+    if operators.in_engine(fn):
+        from engine.jit.frontend.polyfills import substitute
+
+        if _takes_any_number(fn):
+            arguments = _gathered(c, tree, arguments)
+        fn = substitute(fn)
+    if not operators.in_engine(fn):
+        try:
+            compiled = compile_function(fn)
+        except CompileError as error:
+            raise called_from(c, tree, name, error) from None
+        return compiled, match(c, tree, name, compiled.parameters, arguments)
+    declared, _ = signature(fn, source_of(fn), Surroundings(fn))
+    inputs = bind_open(c, tree, name, declared, arguments)
+    constants = known_constants(declared, inputs)
+    try:
+        compiled = compile_special(fn, [one.type for one in inputs], constants)
+    except CompileError as error:
+        raise called_from(c, tree, name, error) from None
+    return compiled, inputs
+
+
+def _takes_any_number(fn: Any) -> bool:
+    """Of a function whose first parameter is `*tensors`."""
+    made = getattr(fn, "__code__", None)
+    return made is not None and not made.co_argcount and bool(made.co_flags & inspect.CO_VARARGS)
+
+
+def _gathered(c: Context, tree: ast.AST, arguments: Arguments) -> Arguments:
+    """Tensors that are passed one by one, as the list of them: f(x, y) is f([x, y])."""
+    args, options = arguments.values(tree)
+    if any(one.type != TENSOR for one in args):
+        return Arguments(c, args, dict(options))
+    listed = c.builder.prim(tree, "prim::ListConstruct", args, list_of(TENSOR))
+    return Arguments(c, [listed], dict(options))
+
+
+def known_constants(
+    parameters: Sequence[Parameter], inputs: Sequence[SimpleValue]
+) -> dict[str, Any]:
+    """The parameters that are given constants which choose between branches."""
+    return {
+        one.name: value.constant
+        for one, value in zip(parameters, inputs, strict=True)
+        if value.is_constant and isinstance(value.constant, (str, bool, type(None)))
+    }
+
+
+def bind_open(
+    c: Context, tree: ast.AST, name: str, declared: tuple[Parameter, ...], arguments: Arguments
+) -> list[SimpleValue]:
+    """Arguments in order; what they are decides the types."""
+    options = dict(arguments.options)
+    positional = [one for one in declared if not one.keyword_only]
+    if len(arguments.args) > len(positional):
+        c.fail(
+            tree,
+            f"{name}: Expected at most {len(positional)} argument(s) but found "
+            f"{len(arguments.args)} positional argument(s)",
+        )
+    found = []
+    for i, one in enumerate(declared):
+        hint = None if one.open else one.of
+        if i < len(arguments.args) and not one.keyword_only:
+            value = arguments.value(tree, arguments.args[i], hint)
+        elif one.name in options:
+            value = arguments.value(tree, options.pop(one.name), hint)
+        elif one.has_default:
+            value = constant_of(c, tree, one.default, hint)
+        else:
+            raise c.fail(tree, f"{name}: Argument {one.name} not provided")
+        found.append(_fitted(c, tree, value, one))
+    if options:
+        c.fail(tree, f"{name}: Unknown keyword argument '{next(iter(options))}'")
+    return found
+
+
+def _fitted(c: Context, tree: ast.AST, value: SimpleValue, parameter: Parameter) -> SimpleValue:
+    """An int where a float is asked for; a tuple of ints as the list that operators take."""
+    wanted: Type = parameter.of
+    if wanted == FLOAT and value.type == INT and not parameter.open:
+        if isinstance(value.constant, int):
+            return c.builder.constant(tree, float(value.constant))
+        return c.builder.call(tree, "aten::Float", [value])
+    if value.type.kind == "Tuple" and set(value.type.inner) in ({INT}, {FLOAT}):
+        parts = c.builder.node(tree, "prim::TupleUnpack", [value], value.type.inner).outputs
+        return c.builder.prim(tree, "prim::ListConstruct", parts, list_of(parts[0].type))
+    wrong = not parameter.open and TENSOR in (wanted, value.type) and wanted != value.type
+    if wrong and wanted.kind not in ("Optional", "Any", "Scalar", "Union"):
+        c.fail(
+            tree,
+            f"Expected a value of type '{wanted}' for argument '{parameter.name}' but instead found "
+            f"type '{value.type}'",
+        )
+    return value

@@ -1,0 +1,192 @@
+"""How one node of a graph is written as a Python expression, in PyTorch's form."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+import re
+from collections.abc import Container
+from typing import Any
+
+from engine._native import lib
+from engine.jit.c_results import c_string
+
+_CALLS = {
+    "aten::Bool": "bool",
+    "aten::backward": "torch.autograd.backward",
+    "aten::Int": "int",
+    "aten::Float": "float",
+    "aten::Complex": "complex",
+    "aten::str": "str",
+    "aten::sorted": "sorted",
+    "prim::Print": "print",
+}
+_ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+@functools.lru_cache(512)
+def annotation(type: str) -> str:
+    """A type of a graph as Python annotates it: "int[]" is List[int]."""
+    text = c_string(lib.uh_type_annotation(type.encode()))
+    return re.sub(r"\bNone\b", "NoneType", re.sub(r"\bEnum<([\w.]+)>", r"\1", text))
+
+
+def constant(value: Any) -> str:
+    """A number, text, None, or list, tuple or dictionary of them."""
+    match value:
+        case enum.Enum():
+            from engine.jit.types.enums import enum_type
+
+            return f"{enum_type(type(value)).name}.{value.name}"
+        case str():
+            return '"' + "".join(_ESCAPES.get(one, one) for one in value) + '"'
+        case float():
+            text = f"{value:.17g}"
+            return text + "." if text.lstrip("-").isdigit() and abs(value) < 1e10 else text
+        case list():
+            return f"[{', '.join(map(constant, value))}]"
+        case tuple():
+            return f"({', '.join(map(constant, value))}{',' if len(value) == 1 else ''})"
+        case dict():
+            return "{" + ", ".join(f"{constant(k)}: {constant(v)}" for k, v in value.items()) + "}"
+    return str(value)
+
+
+def expression(
+    node: dict[str, Any], args: list[str], types: dict[int, str], built: Container[int] = ()
+) -> str:
+    """The text of a node whose inputs are written as `args`.
+
+    built: inputs that are lists of the program's own. These are written, also where they are equal
+    to what the operator has where nothing is said.
+    """
+    kind = node["kind"]
+    attribute = node["attributes"].get("name", "").strip('"')
+    output = node["outputs"][0]["type"] if node["outputs"] else ""
+    match kind:
+        case "prim::Constant":
+            return _constant(node["attributes"], output)
+        case "prim::Uninitialized":
+            return f"uninitialized({annotation(output)})"
+        case "prim::ListConstruct":
+            element = output.removesuffix("[]")
+            plain = args and all(
+                annotation(types[one]) == annotation(element) for one in node["inputs"]
+            )
+            text = f"[{', '.join(args)}]"
+            return text if plain else f"annotate({annotation(output)}, {text})"
+        case "prim::DictConstruct":
+            pairs = zip(args[::2], args[1::2], strict=True)
+            text = "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
+            return text if args else f"annotate({annotation(output)}, {text})"
+        case "prim::TupleConstruct":
+            name = annotation(output) if output.startswith("__torch__.") else ""
+            return f"{name}({', '.join(args)}{',' if len(args) == 1 and not name else ''})"
+        case "prim::ListUnpack" | "prim::TupleUnpack":
+            return args[0]
+        case "prim::TupleIndex":
+            return f"({args[0]})[{args[1]}]"
+        case "aten::__getitem__":
+            return f"{args[0] if args[0].isidentifier() else f'({args[0]})'}[{args[1]}]"
+        case "prim::GetAttr" | "prim::SetAttr":
+            plain = attribute.isidentifier()
+            text = f"{args[0]}.{attribute}" if plain else f'getattr({args[0]}, "{attribute}")'
+            return text if kind == "prim::GetAttr" else f"{text} = {args[1]}"
+        case "prim::CallFunction":
+            return f"{args[0]}({''.join(f'{one}, ' for one in args[1:])})"
+        case "prim::CallMethod":
+            return f"({args[0]}).{attribute}({''.join(f'{one}, ' for one in args[1:])})"
+        case "prim::RaiseException":
+            said = args[:1] if args[1:] == ["None"] else args
+            return f"ops.prim.RaiseException({', '.join(said)})"
+        case (
+            "aten::ScalarImplicit"
+            | "aten::FloatImplicit"
+            | "aten::IntImplicit"
+            | "aten::ComplexImplicit"
+        ):
+            return f"annotate({annotation(output)}, {args[0]})"
+        case "prim::CreateObject":
+            return f"{output}.__new__({output})"
+        case "prim::EnumName" | "prim::EnumValue":
+            return f"({args[0]}).{kind.removeprefix('prim::Enum').lower()}"
+        case "prim::unchecked_cast":
+            return f"unchecked_cast({annotation(output)}, {args[0]})"
+        case "prim::isinstance":
+            return f"isinstance({args[0]}, {_asked(node['attributes'])})"
+    if kind in _CALLS:
+        return f"{_CALLS[kind]}({', '.join(_needed(node, args, built))})"
+    space, _, name = kind.partition("::")
+    where = "torch" if space == "aten" else f"ops.{space}"
+    return f"{where}.{name}({', '.join(_needed(node, args, built))})"
+
+
+def _asked(attributes: dict[str, str]) -> str:
+    listed = attributes["types"].removeprefix("[").removesuffix("]")
+    types = [annotation(one) for one in _split(listed)]
+    return types[0] if len(types) == 1 else f"({', '.join(types)})"
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets: "int, Dict(str, int)" is two."""
+    parts, depth, from_ = [], 0, 0
+    for i, one in enumerate(text):
+        depth += (one in "([<") - (one in ")]>")
+        if one == "," and depth == 0:
+            parts.append(text[from_:i].strip())
+            from_ = i + 1
+    return [*parts, text[from_:].strip()]
+
+
+def _constant(attributes: dict[str, str], type: str) -> str:
+    if "name" in attributes:
+        return f"__torch__.{attributes['name'].strip(chr(34))}"
+    text = attributes.get("value", "None")
+    if type == "bool":
+        return str(text == "1")
+    if type == "Device":
+        return f"torch.device({text})"
+    return "CONSTANT" if text.startswith("<") else text
+
+
+@functools.lru_cache(1024)
+def _arguments(schema: str) -> tuple[tuple[str, str | None, bool], ...]:
+    """(name, default, keyword only) of the arguments of "aten::f(Tensor self, int n=2) -> Tensor"."""
+    inside = schema[schema.index("(") + 1 : schema.rindex(" ->")].rpartition(")")[0]
+    found = []
+    only = False
+    for part in re.findall(r"(?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+", inside):
+        if part.strip() == "*":
+            only = True
+            continue
+        declared, _, default = part.strip().partition("=")
+        found.append((declared.rpartition(" ")[2], default or None, only))
+    return tuple(found)
+
+
+def _needed(node: dict[str, Any], args: list[str], built: Container[int]) -> list[str]:
+    """The arguments up to the last one that is not as declared."""
+    if "schema" not in node:
+        return args
+    declared = _arguments(node["schema"])
+    if len(declared) != len(args):
+        return args
+    n = len(args)
+    while n > 0 and node["inputs"][n - 1] not in built and _same(args[n - 1], declared[n - 1][1]):
+        n -= 1
+    said = zip(args[:n], declared[:n], strict=True)
+    return [f"{name}={text}" if only else text for text, (name, _, only) in said]
+
+
+def _same(text: str, default: str | None) -> bool:
+    """Whether a written constant is what the schema says; [1, 1] is int[2]=1."""
+    if default is None or text == default:
+        return text == default
+    try:
+        one, other = ast.literal_eval(text), ast.literal_eval(default)
+    except (ValueError, SyntaxError):
+        return False
+    if isinstance(one, list) and not isinstance(other, list):
+        return bool(one) and all(item == other for item in one)
+    return bool(one == other) and isinstance(one, type(other))

@@ -1,0 +1,294 @@
+"""ScriptFunction: a compiled function that is called like the Python function it was made from."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+import keyword
+import pickle
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.jit.c_results import c_integer, c_string
+from engine.jit.ir.graph import Graph
+from engine.jit.types.ivalues import BoxedArgs, NamedResults, to_python
+from engine.jit.types.type_introspection import Schema
+from engine.tensor import wrap
+
+_MAY_HAVE_NAMES = (tuple, list, dict)
+
+
+class NativeFunction:
+    """One reference on a function of the core: a name, a graph, and what runs it."""
+
+    def __init__(self, handle: int) -> None:
+        if not handle:
+            raise_last()
+        self.handle = handle
+
+    @classmethod
+    def of(cls, name: str, graph: int) -> NativeFunction:
+        """A function of this graph, of which a reference is taken."""
+        return cls(lib.uh_function_new(name.encode(), graph))
+
+    def __del__(self) -> None:
+        if lib is not None:  # while Python ends, modules are cleared first
+            lib.uh_function_release(getattr(self, "handle", 0))
+
+    def set_defaults(self, values: Sequence[Any]) -> None:
+        """What the last parameters are when they are not given."""
+        native = BoxedArgs(values)
+        c_integer(lib.uh_function_set_defaults(self.handle, native.array, native.count))
+
+    def call(self, args: Sequence[Any]) -> Any:
+        """Runs it. Raises: what its operators raise, and TypeError for arguments of other types."""
+        native = BoxedArgs(args)
+        result = ffi.new("uh_value *")
+        if lib.uh_function_call(self.handle, native.array, native.count, result) != 0:
+            raise_last()
+        found = to_python(result)
+        return self._named(found) if isinstance(found, _MAY_HAVE_NAMES) else found
+
+    @cached_property
+    def _named(self) -> NamedResults:
+        """What gives results their names."""
+        from engine.jit.types.jit_type import from_text
+
+        (output,) = self.graph.outputs()
+        return NamedResults(from_text(output.type()))
+
+    @property
+    def name(self) -> str:
+        return c_string(lib.uh_function_name(self.handle))
+
+    @property
+    def schema(self) -> Schema:
+        """Such as "f(Tensor x, int n=2) -> Tensor"."""
+        return Schema(c_string(lib.uh_function_schema(self.handle)))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise pickle.PickleError("a function of the core cannot be pickled")
+
+    def signature(self, skip: int = 0) -> inspect.Signature:
+        """What Python may call it with; the first `skip` parameters left out."""
+        value = ffi.new("uh_value *")
+        found = []
+        taken: set[str] = set()
+        for i, one in enumerate(self.graph.inputs()):
+            default: Any = inspect.Parameter.empty
+            if c_integer(lib.uh_function_default(self.handle, i, value)):
+                default = to_python(value)
+            name = one.debugName().partition(".")[0]  # "x.1" of the graph is the parameter x
+            if not name.isidentifier() or keyword.iskeyword(name):
+                name = f"argument_{i}"
+            stem, others = name, itertools.count()
+            while name in taken:  # "x.1" and "x.3": what a trace was given from outside
+                name = f"{stem}{next(others)}"
+            taken.add(name)
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            found.append(inspect.Parameter(name, kind, default=default))
+        return inspect.Signature(found[skip:])
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it was compiled."""
+        return Graph(lib.uh_function_graph(self.handle))
+
+    def graph_for(self, args: Sequence[Any]) -> Graph:
+        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        native = BoxedArgs(args)
+        return Graph(lib.uh_function_graph_for(self.handle, native.array, native.count))
+
+    def instructions(self, args: Sequence[Any]) -> str:
+        """What the interpreter runs for inputs like these, a line each."""
+        native = BoxedArgs(args)
+        return c_string(lib.uh_function_code(self.handle, native.array, native.count))
+
+    def takes_tensors(self) -> bool:
+        """Whether all parameters are tensors, and the one result is."""
+        graph = self.graph
+        values = [*graph.inputs(), *graph.outputs()]
+        return len(graph.outputs()) == 1 and all(_is_tensor(one.type()) for one in values)
+
+    def tell(self, how: str, file: str, facts: dict[str, Any]) -> None:
+        """Where it comes from, for a recording."""
+        if not lib.uh_recording():
+            return
+        facts = {**facts, "graph": c_integer(lib.uh_graph_id(self.graph._handle))}
+        lib.uh_function_tell(self.handle, how.encode(), file.encode(), json.dumps(facts).encode())
+
+
+def misfit(
+    name: str,
+    schema: str,
+    signature: inspect.Signature,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    more: int = 0,
+) -> RuntimeError:
+    """Why these are no arguments of a call, as PyTorch says it; `more` stand before all of them."""
+    parameters = signature.parameters.values()
+    plain = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    given = {*plain[: len(args)], *kwargs}
+    if len(args) > len(plain):
+        return RuntimeError(
+            f"{name}() expected at most {len(plain) + more} argument(s) but received "
+            f"{len(args) + len(kwargs) + more} argument(s). Declaration: {schema}"
+        )
+    for key in kwargs:
+        if key not in signature.parameters:
+            return RuntimeError(
+                f"Unknown keyword argument '{key}' for operator '{name}'. Schema: {schema}"
+            )
+        if key in plain[: len(args)]:
+            return RuntimeError(
+                f"Argument '{key}' specified both as positional and keyword argument. "
+                f"Schema: {schema}"
+            )
+    missing = next(
+        one.name for one in parameters if one.name not in given and one.default is one.empty
+    )
+    return RuntimeError(
+        f"{name}() is missing value for argument '{missing}'. Declaration: {schema}"
+    )
+
+
+def _is_tensor(type: str) -> bool:
+    return bool(lib.uh_type_is_subtype(type.encode(), b"Tensor") == 1)
+
+
+def _call_tensors(handle: int, args: tuple[Any, ...]) -> int:
+    """The usual call: no list is made of up to three tensors."""
+    if len(args) == 1:
+        return lib.uh_function_call_1(handle, args[0]._h)
+    if len(args) == 2:
+        return lib.uh_function_call_2(handle, args[0]._h, args[1]._h)
+    if len(args) == 3:
+        return lib.uh_function_call_3(handle, args[0]._h, args[1]._h, args[2]._h)
+    return int(lib.uh_function_call_tensors(handle, [one._h for one in args], len(args)))
+
+
+class ScriptFunction:
+    """What `jit.script(fn)` and `jit.trace(fn, inputs)` return.
+
+    >>> import engine
+    >>> @engine.jit.script
+    ... def double(x):
+    ...     return x + x
+    >>> double(engine.ones(2))
+    tensor([2., 2.])
+    """
+
+    def __init__(
+        self,
+        native: NativeFunction,
+        signature: inspect.Signature,
+        fn: Callable[..., Any],
+        compiled: Any = None,
+    ) -> None:
+        self._native = native
+        self._handle = native.handle
+        self._compiled = compiled
+        self.__signature__ = signature
+        self._count = len(signature.parameters)
+        self._simple = all(
+            p.default is p.empty and p.kind is not p.KEYWORD_ONLY
+            for p in signature.parameters.values()
+        )
+        self._plain = self._simple and native.takes_tensors()  # to one tensor: the usual call
+        self.__name__ = self.__qualname__ = native.name
+        self.__doc__ = fn.__doc__
+        self.__wrapped__ = fn
+
+    @property
+    def compiled(self) -> Any:
+        """What the front end needs to know where another scripted function calls this one."""
+        if self._compiled is None:
+            from engine.jit.frontend.materialise import compiled_of
+
+            self._compiled = compiled_of(self._native, self.__wrapped__)
+        return self._compiled
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        if not kwargs and self._simple and len(args) == self._count:
+            return args
+        try:
+            bound = self.__signature__.bind(*args, **kwargs)
+        except TypeError:
+            raise misfit(self.name, self.schema, self.__signature__, args, kwargs) from None
+        bound.apply_defaults()
+        return list(bound.arguments.values())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._plain and not kwargs and len(args) == self._count:
+            try:
+                made = _call_tensors(self._handle, args)
+            except AttributeError:
+                pass  # no tensor: the general way says what is wrong
+            else:
+                return wrap(made) if made else raise_last()
+        return self._native.call(self._bound(args, kwargs))
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._native.name
+
+    @property
+    def qualified_name(self) -> str:
+        """The name as PyTorch gives it: `__torch__.f`."""
+        return f"__torch__.{self.name}"
+
+    @property
+    def schema(self) -> Schema:
+        """Parameters and result with their types."""
+        return self._native.schema
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it was compiled; calls of other functions are still calls."""
+        return self._native.graph
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The same with what it calls in it."""
+        graph = self._native.graph.copy()
+        c_integer(lib.uh_pass_run(graph._handle, b"inline_calls"))
+        return graph
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        return self._native.graph_for(self._bound(args, kwargs))
+
+    def instructions(self, *args: Any, **kwargs: Any) -> str:
+        """What the interpreter runs for inputs like these, a line each."""
+        return self._native.instructions(self._bound(args, kwargs))
+
+    @property
+    def code(self) -> str:
+        """The graph as Python source again."""
+        from engine.jit.python_print.printer import python_of
+
+        return python_of(self._native, getattr(self._compiled, "display_name", self.name))
+
+    def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+        """Writes it to one file: see `jit.save`."""
+        from engine.jit.serialization import save
+
+        save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
+        """What `save` writes, as bytes."""
+        from engine.jit.serialization import to_bytes
+
+        return to_bytes(self, _extra_files)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise pickle.PickleError("ScriptFunction cannot be pickled; write it with jit.save")
+
+    def __repr__(self) -> str:
+        return f"<engine.jit.ScriptFunction {self.schema}>"

@@ -1,0 +1,144 @@
+"""fork and wait: calls that are begun, and what they come to.
+
+A call runs where it is begun, on the same thread, which PyTorch allows: results, errors and graphs are
+the same, and recordings, callbacks, gradients and modes are those of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from engine._native import lib
+from engine.jit.c_results import c_string
+from engine.jit.ir.graph import Graph
+from engine.jit.runtime.function import ScriptFunction
+from engine.jit.runtime.module import ScriptMethod, ScriptModule
+from engine.jit.types.ivalues import ObjectBox
+from engine.jit.types.type_introspection import Type
+
+T = TypeVar("T")
+
+
+class Future(Generic[T]):
+    """What `jit.fork` gives: the result of a call, or the error that it ended with.
+
+    >>> from engine import jit
+    >>> future = jit.fork(lambda n: n + 1, 2)
+    >>> future.done(), future.wait()
+    (True, 3)
+    """
+
+    def __init__(self) -> None:
+        self._done = False
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Future[T]], Any]] = []
+
+    def done(self) -> bool:
+        """Whether there is a result or an error."""
+        return self._done
+
+    def wait(self) -> T:
+        """The result. Raises: what the call raised; RuntimeError while nothing was set."""
+        if self._error is not None:
+            raise self._error
+        if not self._done:
+            raise RuntimeError("Future: nothing was set, and nobody runs what would set it")
+        value: T = self._value
+        return value
+
+    def value(self) -> T:
+        """The result, as `wait` gives it."""
+        return self.wait()
+
+    def set_result(self, result: T) -> None:
+        """Makes it done. Raises: RuntimeError when it is already."""
+        self._end(result, None)
+
+    def set_exception(self, error: BaseException) -> None:
+        """Makes it done with an error, which `wait` raises."""
+        self._end(None, error)
+
+    def _end(self, result: Any, error: BaseException | None) -> None:
+        if self._done:
+            raise RuntimeError("Future: it is done already; a result is set once")
+        self._value, self._error, self._done = result, error, True
+        for one in self._callbacks:
+            one(self)
+
+    def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
+        """Calls it with the future when that is done: now where it is."""
+        if self._done:
+            callback(self)
+        else:
+            self._callbacks.append(callback)
+
+    def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
+        """A future of what `callback(future)` returns once this one is done."""
+        made: Future[Any] = Future()
+        self.add_done_callback(lambda done: _run(made, callback, (done,), {}))
+        return made
+
+
+class _FromProgram(Future[T]):
+    """One that a compiled function returned: the core holds what it came to."""
+
+    def __init__(self, box: ObjectBox) -> None:
+        super().__init__()
+        self._script_object = box
+        self._done = True
+
+    def wait(self) -> T:
+        """The result. Raises: what the call raised."""
+        type = Type(c_string(lib.uh_box_type(self._script_object.handle)))
+        made: T = _waiting(type).run(self)
+        return made
+
+
+_waits: dict[str, Graph] = {}
+
+
+def _waiting(type: Type) -> Graph:
+    """A program that waits for a future of this type."""
+    if type not in _waits:
+        result = type.getElementType()
+        _waits[type] = Graph.parse(
+            f"graph(%f : {type}):\n  %r : {result} = aten::wait(%f)\n  return (%r)"
+        )
+    return _waits[type]
+
+
+def from_program(handle: int) -> Future[Any]:
+    """The future that a compiled function returned; the box is taken over."""
+    return _FromProgram(ObjectBox(handle))
+
+
+def _run(future: Future[Any], fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    try:
+        result = fn(*args, **kwargs)
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
+    """Begins a call: a Future of what it gives. In compiled code a `prim::fork`.
+
+    It runs here, on this thread. What compiled code raises comes at `wait`, what a function of
+    Python raises now, as in PyTorch; a trace records what the call does in its place.
+    """
+    future: Future[T] = Future()
+    if isinstance(func, (ScriptFunction, ScriptMethod, ScriptModule)):
+        _run(future, func, args, kwargs)
+    else:
+        future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future: Future[T]) -> T:
+    """What a call of `fork` came to. Raises: what it raised, TypeError for what is no Future."""
+    if not isinstance(future, Future):
+        raise TypeError(f"jit.wait: expected a Future, got {type(future).__name__}")
+    return future.wait()

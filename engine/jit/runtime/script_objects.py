@@ -1,0 +1,100 @@
+"""Objects of scripted classes and members of Enums, between Python and the core.
+
+An object is copied attribute by attribute, as PyTorch does: what a program writes to one that it was
+given is not seen by the caller, and what comes back is a new object of the Python class.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from engine._native import lib
+from engine.jit.c_results import c_string
+from engine.jit.types.ivalues import ObjectBox
+
+
+class ScriptObject:
+    """An object whose class has no class of Python here: it came from a file. Its attributes and
+    methods are those of the file's class."""
+
+    def __init__(self, box: ObjectBox) -> None:
+        from engine.jit.runtime.native_classes import NativeClass
+
+        native = NativeClass.of(box)
+        described = native.describe()
+        self.__dict__.update(_script_object=box, _class=native, _name=described["name"])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        method = self._class.method(name)
+        if method is not None:
+            return lambda *args: method.call([self, *args])
+        try:
+            return self._script_object.get(name)
+        except RuntimeError as error:
+            raise AttributeError(str(error)) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._script_object.set(name, value)
+
+    def __repr__(self) -> str:
+        return f"<{self._name} object of a loaded program>"
+
+
+def box_of(value: Any) -> ObjectBox | None:
+    """The core's object for one of Python; None where its class is not compiled. Raises:
+    AttributeError for an object that lacks an attribute, TypeError for one of another type."""
+    if isinstance(value, Enum):
+        from engine.jit.types import enums
+
+        return enums.box_of(value)
+    found = vars(type(value)).get("__script_class__")
+    if found is None:
+        return None
+    return found.native.instance(
+        {name: _as(getattr(value, name), of.kind) for name, of in found.attributes.items()}
+    )
+
+
+def _as(value: Any, kind: str) -> Any:
+    return float(value) if kind == "float" and isinstance(value, int) else value
+
+
+def to_python(handle: int) -> Any:
+    """What a box that is an object stands for in Python; the box is taken over."""
+    from engine.jit.frontend.sugared_values import CLASSES
+
+    of = c_string(lib.uh_box_type(handle))
+    if of.startswith("Future["):
+        from engine.jit.runtime.futures import from_program
+
+        return from_program(handle)
+    box = ObjectBox(handle)
+    found: Any = CLASSES.get(of)
+    if found is None:
+        return _from_file(box)
+    return _instance(found, box) if found.plain else box
+
+
+def _instance(found: Any, box: ObjectBox) -> Any:
+    made = found.python.__new__(found.python)
+    for name in found.attributes:
+        setattr(made, name, box.get(name))
+    return made
+
+
+def _from_file(box: ObjectBox) -> Any:
+    """A module, or an object of a class of a file: of the Python class of that name if it is here."""
+    from engine.jit.frontend.sugared_values import CLASSES
+    from engine.jit.runtime.native_classes import NativeClass
+
+    described = NativeClass.of(box).describe()
+    if not described["plain"]:
+        return box
+    parts = [one for one in described["name"].split(".") if not one.startswith("___torch_mangle_")]
+    found: Any = CLASSES.get(".".join(parts))
+    named = {one["name"] for one in described["attributes"]}
+    same = found is not None and found.plain and set(found.attributes) == named
+    return _instance(found, box) if same else ScriptObject(box)

@@ -1,0 +1,285 @@
+"""What a trace learns from Python's frames while it is made: lines, names, arguments, warnings.
+
+Python calls `Frames` at every call and line (sys.settrace). It tells the core where the next nodes
+come from and what Python calls its tensors; which argument of the next operator is a size that the
+trace follows; and it warns where a value leaves the trace.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import warnings
+from types import CodeType, FrameType
+from typing import Any
+
+from engine import creation
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.jit.tracer.tensors import paused, record_call
+from engine.tensor import Tensor
+
+_LAYERS = "engine.nn.modules"  # of our own modules, those that users read
+_NAMING = "engine.nn.functional"  # and those whose parameters give names to what they get
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+_READ = (
+    "Converting a tensor to a {} might cause the trace to be incorrect. We can't record the data "
+    "flow of Python values, so this value will be treated as a constant in the future. This means "
+    "that the trace might not generalize to other inputs!"
+)
+_MADE = (
+    "engine.{} results are registered as constants in the trace. You can safely ignore this "
+    "warning if you use this function to create tensors out of constant variables that would be "
+    "the same every time you call this function. In any other case, this might cause the trace to "
+    "be incorrect."
+)
+_LENGTH = (
+    "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would "
+    "be tensor.shape[0]. Passing a tensor of different shape might lead to errors or silently give "
+    "incorrect results."
+)
+_ITERATED = (
+    "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different "
+    "shape won't change the number of iterations executed (and might lead to errors or silently "
+    "give incorrect results)."
+)
+
+
+class TracerWarning(Warning):
+    """A trace does not hold for every input: Python decided something while it was made."""
+
+
+def _code(function: Any) -> CodeType:
+    code: CodeType = function.__code__
+    return code
+
+
+# What is said where a user's line calls one of these.
+_SAID = {
+    _code(Tensor.__bool__): _READ.format("Python boolean"),
+    _code(Tensor.__int__): _READ.format("Python integer"),
+    _code(Tensor.__float__): _READ.format("Python float"),
+    _code(Tensor.__complex__): _READ.format("Python complex"),
+    _code(Tensor.__format__): _READ.format("Python number"),
+    _code(Tensor.item): _READ.format("Python number"),
+    _code(Tensor.tolist): _READ.format("Python list"),
+    _code(Tensor.numpy): _READ.format("NumPy array"),
+    _code(Tensor.__array__): _READ.format("NumPy array"),
+    _code(Tensor.__len__): _LENGTH,
+    _code(Tensor.__iter__): _ITERATED,
+    _code(creation.tensor): _MADE.format("tensor"),
+    _code(creation.as_tensor): _MADE.format("as_tensor"),
+    _code(creation.from_numpy): _MADE.format("from_numpy"),
+}
+_CONSTANTS = {_code(creation.tensor), _code(creation.as_tensor)}
+
+
+def is_users(frame: FrameType | None) -> bool:
+    """Whether a frame is neither of the engine nor of Python's import machinery."""
+    if frame is None:
+        return False
+    module = str(frame.f_globals.get("__name__", ""))
+    inner = module == "engine" or module.startswith("engine.")
+    return not inner and not frame.f_code.co_filename.startswith("<frozen ")
+
+
+def is_shown(frame: FrameType) -> bool:
+    """Whether the nodes that a frame makes are from its lines: the users', and those of layers."""
+    return is_users(frame) or str(frame.f_globals.get("__name__", "")).startswith(_LAYERS)
+
+
+def _imports(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    return module == "importlib" or module.startswith("importlib.")
+
+
+def _gives_names(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(_NAMING)
+
+
+class Frames:
+    """Follows the frames of this thread while it is entered."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, int] = {}
+        self._given = False
+        self._importing = False
+        self._before = sys.gettrace()
+
+    def __enter__(self) -> None:
+        sys.settrace(self._event)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+        if self._before is None:  # a recorder's tracer is none to Python, and would be gone now
+            lib.uh_trace_resume()
+        for handle in self._sources.values():
+            lib.uh_source_release(handle)
+
+    def _event(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "call":
+            return self._called(frame)
+        if event == "return":
+            self._back_in(frame.f_back)
+        elif event == "line":
+            self._at(frame)
+        return self._event
+
+    def _back_in(self, frame: FrameType | None) -> None:
+        """At the line of the innermost frame that is shown; of one that gives names, with these."""
+        naming = None
+        while frame is not None and not is_shown(frame):
+            naming = naming or (frame if _gives_names(frame) else None)
+            frame = frame.f_back
+        if frame is not None:
+            self._at(frame)
+        if naming is not None:
+            self._tell_names(naming)
+
+    def _called(self, frame: FrameType) -> Any:
+        if self._importing:
+            return None
+        if _imports(frame):  # what our own functions load when they are first called
+            self._importing = True
+            return self._in_import
+        if is_shown(frame):
+            self._at(frame)
+            return self._event
+        by_user = is_users(frame.f_back)
+        if by_user and frame.f_back is not None:
+            self._tell_names(frame.f_back)  # a line may give names and use them
+        if by_user and frame.f_code in _SAID:
+            assert frame.f_back is not None
+            _warn(_SAID[frame.f_code], frame.f_back)
+        if by_user and frame.f_code in _CONSTANTS:
+            if not isinstance(frame.f_locals["data"], Tensor):
+                return _Constant(frame.f_code is _code(creation.tensor))
+            return None
+        if by_user or str(frame.f_globals.get("__name__", "")).startswith("engine._generated"):
+            self._give(frame, by_user)
+        if _gives_names(frame):
+            self._tell_names(frame)
+            return self._in_functional
+        return None
+
+    def _in_import(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "return":
+            self._importing = False
+            self._back_in(frame.f_back)
+        return self._in_import
+
+    def _in_functional(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            self._tell_names(frame)
+        elif event == "return":
+            self._back_in(frame.f_back)
+        return self._in_functional
+
+    def _at(self, frame: FrameType) -> None:
+        file = frame.f_code.co_filename
+        if file not in self._sources:
+            text = "".join(linecache.getlines(file))
+            self._sources[file] = lib.uh_source_new(file.encode(), 1, text.encode())
+        lib.uh_jit_trace_span(self._sources[file], frame.f_lineno, 0, frame.f_lineno, 0)
+        self._tell_names(frame)
+
+    def _tell_names(self, frame: FrameType) -> None:
+        # In the order of the code, which is PyTorch's where a tensor has two names: those of closures
+        # come last.
+        code, values = frame.f_code, frame.f_locals
+        order = (*code.co_varnames, *code.co_cellvars, *code.co_freevars, *values)
+        named = [
+            (name.encode(), value._h)
+            for name in dict.fromkeys(order)
+            if isinstance(value := values.get(name), Tensor)
+            and name != "self"
+            and name.isidentifier()
+        ]
+        names = [ffi.new("char[]", name) for name, _ in named]
+        if lib.uh_jit_trace_names(names, [tensor for _, tensor in named], len(named)) != 0:
+            raise_last()
+
+    def _give(self, frame: FrameType, by_user: bool) -> None:
+        """Tells which arguments are sizes, or what was computed from sizes.
+
+        What the user gave a function of ours holds for the operator that it calls, too.
+        """
+        if self._given and by_user:
+            lib.uh_jit_trace_forget_arguments()
+            self._given = False
+        code = frame.f_code
+        count = code.co_argcount + code.co_kwonlyargcount
+        count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args and **options
+        for name in code.co_varnames[:count]:
+            value = frame.f_locals.get(name)
+            if value.__class__ is dict:
+                for key, one in value.items():
+                    self._give_one(str(key), one)
+            else:
+                self._give_one(name.lstrip("_"), value)
+
+    def _give_one(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            if lib.uh_ndim(value._h) == 0:
+                self._tell(name, -1, value)
+        elif isinstance(value, (tuple, list)):
+            if len(value) == 1 and isinstance(value[0], (tuple, list)):
+                value = value[0]
+            for index, one in enumerate(value):
+                if isinstance(one, Tensor) and lib.uh_ndim(one._h) == 0:
+                    self._tell(name, index, one)
+
+    def _tell(self, name: str, index: int, value: Tensor) -> None:
+        self._given = True
+        name = _NUMPY_NAMES.get(name, name)
+        if lib.uh_jit_trace_argument(name.encode(), index, value._h) != 0:
+            raise_last()
+
+
+class _Constant:
+    """The frame of a function that makes a tensor of Python's numbers: in the trace a constant, which
+    is converted as PyTorch does it."""
+
+    def __init__(self, copies: bool) -> None:
+        self._copies = copies
+        self._pause = paused()
+        self._pause.__enter__()
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "return":
+            self._pause.__exit__(None, None, None)
+            if isinstance(argument, Tensor):
+                _as_constant(argument, self._copies)
+        return self
+
+
+def _as_constant(made: Tensor, copies: bool) -> None:
+    with paused():
+        held, cast = made.detach(), made.detach()
+    options = [made.device, made.dtype, False, False, None]
+    record_call("aten::to.device", [held, *options], cast if copies else made)
+    if copies:
+        record_call("aten::detach", [cast], made)
+
+
+def _warn(text: str, frame: FrameType) -> None:
+    warnings.warn_explicit(
+        text,
+        TracerWarning,
+        frame.f_code.co_filename,
+        max(frame.f_lineno or 1, 1),
+        module=str(frame.f_globals.get("__name__", "<trace>")),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+def warn_at_user(text: str) -> None:
+    """A TracerWarning at the innermost line of the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame):
+        frame = frame.f_back
+    _warn(text, frame or sys._getframe(1))
+
+
+__all__ = ["Frames", "TracerWarning", "is_shown", "is_users", "warn_at_user"]

@@ -1,0 +1,172 @@
+"""Tracing modules: their tensors are attributes in the graph, not constants."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from engine._native import lib
+from engine.jit.runtime.function import NativeFunction
+from engine.jit.runtime.module import ScriptModule
+from engine.jit.runtime.native_classes import NativeClass, ObjectBox, Slot, class_name
+from engine.jit.tracer.trace import _parameter_names, check, record
+from engine.nn import Module
+from engine.tensor import Tensor
+
+
+class TracedModule(ScriptModule):
+    """What a trace makes of a module, and of each one below it."""
+
+    def _get_name(self) -> str:
+        return self.original_name
+
+
+def trace_module(
+    module: Module,
+    inputs: dict[str, Any],
+    check_trace: bool,
+    tolerance: float,
+    strict: bool = True,
+) -> ScriptModule:
+    """A ScriptModule whose methods are the traces.
+
+    What was called of submodules are methods of theirs: forward, forward1, ... Those that were
+    compiled before keep what they have.
+    """
+    tree = _Tree(module)
+    signatures: dict[str, inspect.Signature] = {}
+    examples: dict[str, tuple[Any, ...]] = {}
+    told = tree.methods()
+    for name, given in inputs.items():
+        args = (given,) if isinstance(given, Tensor) else tuple(given)
+        method = module if name == "forward" else getattr(module, name)
+        names = _parameter_names(getattr(module, name), len(args))
+        graph, _ = record(_named(method, names), args, name, tree.box, tree.objects, strict)
+        try:
+            function = NativeFunction.of(name, graph)
+        finally:
+            lib.uh_graph_release(graph)
+        tree.native.add_method(name, function)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signatures[name] = inspect.Signature([inspect.Parameter(one, kind) for one in names])
+        examples[name] = args
+        told = tree.tell(told)
+    made = tree.script_module(signatures)
+    if check_trace:
+        for name, args in examples.items():
+            check(getattr(made, name), getattr(module, name), args, tolerance)
+    return made
+
+
+def _named(method: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
+    """`method` under a signature that says these names."""
+
+    def call(*args: Any) -> Any:
+        return method(*args)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(one, kind) for one in names]
+    )
+    return call
+
+
+class _Tree:
+    """A module's object, with its tensors, and the trees of its submodules.
+
+    A module that is registered twice has two objects, as in PyTorch, of the same tensors.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.children: dict[str, _Tree] = {}
+        if isinstance(module, ScriptModule):
+            self.box: ObjectBox = module._script_object
+            self.native = NativeClass.of(self.box)
+            return
+        slots = [Slot("training", "bool")]
+        values: dict[str, Any] = {"training": module.training}
+        for name, parameter in module._parameters.items():
+            slots.append(Slot(name, "Tensor" if parameter is not None else "NoneType", "parameter"))
+            values[name] = parameter
+        for name, buffer in module._buffers.items():
+            slots.append(Slot(name, "Tensor" if buffer is not None else "NoneType", "buffer"))
+            values[name] = buffer
+        for name, child in module._modules.items():
+            if child is None:
+                continue
+            below = self.children[name] = _Tree(child)
+            slots.append(Slot(name, below.native.describe()["name"], "module"))
+            values[name] = _Held(below.box)
+        self.native = NativeClass.new(class_name(type(module)), slots)
+        self.box = self.native.instance(values)
+
+    @property
+    def objects(self) -> dict[int, ObjectBox]:
+        """The object of each module below: of the place where it was found last, as in PyTorch."""
+        found: dict[int, ObjectBox] = {}
+        here = set()
+        for below in self.children.values():
+            if id(below.module) in here or isinstance(below.module, ScriptModule):
+                continue
+            here.add(id(below.module))
+            found[id(below.module)] = below.box
+            found.update(below.objects)
+        return found
+
+    def methods(self) -> set[tuple[str, str]]:
+        """(class, method) of all that is here and below."""
+        described = self.native.describe()
+        found = {(described["name"], name) for name in described["methods"]}
+        return found.union(*(below.methods() for below in self.children.values()))
+
+    def tell(self, told: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Says to a recording where the methods come from that are not told of yet."""
+        described = self.native.describe()
+        code = getattr(type(self.module).forward, "__code__", None)
+        for name in described["methods"]:
+            function = self.native.method(name)
+            if (described["name"], name) in told or function is None:
+                continue
+            facts = {"name": class_name(type(self.module))}
+            function.tell("trace", code.co_filename if code else "", facts)
+            told = told | {(described["name"], name)}
+        for below in self.children.values():
+            told = below.tell(told)
+        return told
+
+    def script_module(self, signatures: dict[str, inspect.Signature]) -> ScriptModule:
+        """What Python has of it."""
+        if isinstance(self.module, ScriptModule):
+            return self.module
+        children = {name: below.script_module({}) for name, below in self.children.items()}
+        made = ScriptModule(self.box, signatures, children)
+        made.__class__ = TracedModule  # a call of that class would compile it
+        return made
+
+
+class _Held:
+    """An object as a value of an attribute."""
+
+    def __init__(self, box: ObjectBox) -> None:
+        self._script_object = box
+
+
+def if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn` compiled where a trace is being made, and itself elsewhere."""
+    compiled: Any = None
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal compiled
+        if not lib.uh_jit_tracing():
+            return fn(*args, **kwargs)
+        if compiled is None:
+            from engine.jit import script
+
+            compiled = script(fn)
+        return compiled(*args, **kwargs)
+
+    return call

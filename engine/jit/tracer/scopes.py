@@ -1,0 +1,70 @@
+"""Which module runs while a trace is made: what it does becomes a method of its own.
+
+While any thread traces a module, calls of modules ask whether it is theirs. Hooks are not a module's
+own: what they do is the caller's, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from engine._native import lib
+from engine.jit.c_results import c_integer
+from engine.jit.tracer.tensors import recording
+from engine.jit.types.ivalues import ObjectBox
+from engine.nn import Module, hooks
+
+_live = threading.local()
+_lock = threading.Lock()
+_tracing = 0
+_call, _forward_of = Module.__call__, hooks.forward_of
+
+
+@contextlib.contextmanager
+def scopes(objects: Mapping[int, ObjectBox]) -> Iterator[None]:
+    """Within it, what the modules of these numbers (`id`) do on this thread is theirs."""
+    global _tracing
+    with _lock:
+        if _tracing == 0:
+            setattr(Module, "__call__", _called)  # noqa: B010  (mypy: a method is no variable)
+            hooks.forward_of = _scoped
+        _tracing += 1
+    _live.objects = objects
+    try:
+        yield
+    finally:
+        _live.objects = {}
+        with _lock:
+            _tracing -= 1
+            if _tracing == 0:
+                setattr(Module, "__call__", _call)  # noqa: B010
+                hooks.forward_of = _forward_of
+
+
+def _called(self: Module, *args: Any, **kwargs: Any) -> Any:
+    if _object(self) is None:
+        return _call(self, *args, **kwargs)
+    return hooks.call(self, args, kwargs)
+
+
+def _object(module: Module) -> ObjectBox | None:
+    found: ObjectBox | None = getattr(_live, "objects", {}).get(id(module))
+    return found if found is not None and recording() else None
+
+
+def _scoped(module: Any) -> Callable[..., Any]:
+    forward, box = _forward_of(module), _object(module)
+    if box is None:
+        return forward
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        c_integer(lib.uh_jit_trace_enter(box.handle))
+        try:
+            return forward(*args, **kwargs)
+        finally:
+            c_integer(lib.uh_jit_trace_leave())
+
+    return run

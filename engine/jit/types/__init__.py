@@ -1,0 +1,5 @@
+"""Types of the language, and the values of the core that have them.
+
+Reading order: `jit_type` (Type and its relations), `ivalues` (Python values as values of the core and
+back), `enums`, `type_introspection` (what `value.type()` returns).
+"""

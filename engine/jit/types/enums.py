@@ -1,0 +1,110 @@
+"""Enums as types: their members are values of graphs, and come back to Python as what they are."""
+
+from __future__ import annotations
+
+from enum import Enum, EnumMeta
+from typing import Any
+from weakref import WeakValueDictionary
+
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.jit.runtime.native_classes import class_name, free_name
+from engine.jit.types.ivalues import BoxedArgs, ObjectBox, to_python
+from engine.jit.types.jit_type import FLOAT, INT, STR, Type, UnknownType
+
+_MARK = "__script_enum__"
+_VALUES = {int: INT, float: FLOAT, str: STR}
+# By their names in graphs; the Python class keeps its own.
+ENUMS: WeakValueDictionary[str, ScriptEnum] = WeakValueDictionary()
+
+
+class ScriptEnum:
+    """One Enum: the Python class, the type, and a box of each member."""
+
+    def __init__(self, python: type[Enum], value: Type, name: str, handle: int) -> None:
+        if not handle:
+            raise_last()
+        self.python = python
+        self.handle = handle
+        self.type = Type("Enum", (value,), name)
+        names = [one.name for one in python]
+        self.boxes = {
+            name: ObjectBox(lib.uh_enum_member(handle, i)) for i, name in enumerate(names)
+        }
+        ENUMS[name] = self
+
+    def __del__(self) -> None:
+        if lib is not None:  # while Python ends, modules are cleared first
+            lib.uh_enum_release(getattr(self, "handle", 0))
+
+
+def enum_of(kind: EnumMeta) -> ScriptEnum:
+    """What compiled code knows of an Enum. Raises: UnknownType where its values have no one type."""
+    found = vars(kind).get(_MARK)
+    if found is None:
+        found = _made(kind)
+        setattr(kind, _MARK, found)
+    return found
+
+
+def _made(kind: EnumMeta) -> ScriptEnum:
+    listed: list[Any] = list(kind)
+    if not listed:
+        raise UnknownType(f"Enum '{kind.__name__}' has no members. Instead: give it some")
+    types = {type(one.value) for one in listed}
+    if len(types) > 1 or not types <= set(_VALUES):
+        words = ", ".join(sorted(one.__name__ for one in types))
+        raise UnknownType(
+            f"Enum '{kind.__name__}' has values of the types {words}. Instead: give all members "
+            "ints, all floats, or all texts"
+        )
+    name = free_name(class_name(kind))
+    names = [ffi.new("char[]", one.name.encode()) for one in listed]
+    values = BoxedArgs([one.value for one in listed])
+    handle = lib.uh_enum_new(name.encode(), ffi.new("char *[]", names), values.array, len(names))
+    python: Any = kind
+    return ScriptEnum(python, _VALUES[types.pop()], name, handle)
+
+
+def enum_type(kind: EnumMeta) -> Type:
+    """The type of an Enum's members."""
+    return enum_of(kind).type
+
+
+def enum_named(name: str) -> ScriptEnum:
+    """An Enum by its name in graphs; one that came from a file gets a Python class of its own."""
+    found = ENUMS.get(name)
+    if found is None:
+        handle = lib.uh_enum_find(name.encode())
+        if not handle:
+            raise UnknownType(f"there is no Enum '{name}'")
+        pairs = [_pair(handle, i) for i in range(lib.uh_enum_size(handle))]
+        kind: Any = Enum(name.rpartition(".")[2], pairs)  # type: ignore[misc]
+        found = ScriptEnum(kind, _VALUES[type(pairs[0][1])], name, handle)
+        setattr(kind, _MARK, found)
+    return found
+
+
+def _pair(handle: int, i: int) -> tuple[str, Any]:
+    box = ObjectBox(lib.uh_enum_member(handle, i))
+    slot = ffi.new("uh_value *")
+    parts = []
+    for at in range(2):
+        if lib.uh_box_item(box.handle, at, slot) != 0:
+            raise_last()
+        parts.append(to_python(slot))
+    return parts[0], parts[1]
+
+
+def box_of(member: Enum) -> ObjectBox:
+    """The value of the core that stands for a member."""
+    return enum_of(type(member)).boxes[member.name]
+
+
+def member_of(handle: int, type_text: str) -> Enum:
+    """The member that a box of the type `Enum<...>` stands for; the box is let go."""
+    box = ObjectBox(handle)
+    slot = ffi.new("uh_value *")
+    if lib.uh_box_item(box.handle, 0, slot) != 0:
+        raise_last()
+    return enum_named(type_text[len("Enum<") : -1]).python[to_python(slot)]

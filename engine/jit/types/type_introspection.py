@@ -1,0 +1,268 @@
+"""Types of graphs and schemas of functions: texts that answer PyTorch's questions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, NamedTuple
+
+from engine import dtypes
+from engine._native import lib
+from engine.dtypes import device, dtype
+from engine.jit.c_results import c_integer, c_string
+from engine.tensor import Tensor
+
+_KINDS = {
+    "int": "IntType",
+    "float": "FloatType",
+    "complex": "ComplexType",
+    "bool": "BoolType",
+    "str": "StringType",
+    "NoneType": "NoneType",
+    "Scalar": "NumberType",
+    "Device": "DeviceObjType",
+    "Function": "FunctionType",
+    "Any": "AnyType",
+}
+_BRACKETS = (
+    ("Dict(", "DictType"),
+    ("Future", "FutureType"),
+    ("Union", "UnionType"),
+    ("Enum<", "EnumType"),
+    ("(", "TupleType"),
+    ("__torch__.", "ClassType"),
+)
+_TITLES = {
+    "Float": dtypes.float32,
+    "Double": dtypes.float64,
+    "Half": dtypes.float16,
+    "BFloat16": dtypes.bfloat16,
+    "Byte": dtypes.uint8,
+    "Char": dtypes.int8,
+    "Short": dtypes.int16,
+    "Int": dtypes.int32,
+    "Long": dtypes.int64,
+    "Bool": dtypes.bool_,
+    "ComplexFloat": dtypes.complex64,
+    "ComplexDouble": dtypes.complex128,
+}
+
+
+def split(text: str) -> list[str]:
+    """The parts of a text between commas that stand in no brackets and no quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for i, c in enumerate(text):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{<":
+            depth += 1
+        elif c in ")]}>" and text[i - 1 : i + 1] != "->":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    last = text[start:].strip()
+    return [*parts, last] if last or parts else []
+
+
+class Type(str):
+    """The text of a type, as graphs have it: "Float(2, 3)", "int[]", "(Tensor, int)".
+
+    What is asked of another kind of type than it is of is None, as in PyTorch.
+
+    >>> t = Type("Float(2, 3, strides=[3, 1], device=cpu)")
+    >>> t.kind(), t.sizes(), t.scalarType()
+    ('TensorType', [2, 3], 'Float')
+    """
+
+    __slots__ = ()
+
+    @property
+    def annotation_str(self) -> str:
+        """As Python writes it: "List[int]"."""
+        return c_string(lib.uh_type_annotation(self.encode()))
+
+    def kind(self) -> str:
+        """Such as "TensorType", "ListType", "IntType"."""
+        if self.endswith("[]"):
+            return "ListType"
+        if self.endswith("?"):
+            return "OptionalType"
+        for start, kind in _BRACKETS:
+            if self.startswith(start):
+                return kind
+        return _KINDS.get(self, "TensorType")
+
+    def isSubtypeOf(self, other: str) -> bool:
+        """Whether a value of this type is one of the other, too."""
+        return c_integer(lib.uh_type_is_subtype(self.encode(), other.encode())) == 1
+
+    def containedTypes(self) -> list[Type]:
+        """The types of what it holds: of a list its elements', of a tuple each."""
+        match self.kind():
+            case "ListType":
+                return [Type(self[:-2])]
+            case "OptionalType":
+                return [Type(self[:-1])]
+            case "TupleType" | "DictType" | "FutureType" | "UnionType":
+                start = min(i for i in (self.find("("), self.find("[")) if i >= 0)
+                return [Type(one) for one in split(self[start + 1 : -1])]
+        return []
+
+    def getElementType(self) -> Type:
+        """Of a list, optional or future. Raises: RuntimeError for any other."""
+        if self.kind() not in ("ListType", "OptionalType", "FutureType"):
+            raise RuntimeError(f"getElementType: {self} has no one type of elements")
+        return self.containedTypes()[0]
+
+    def elements(self) -> list[Type]:
+        """Of a tuple. Raises: RuntimeError for any other."""
+        if self.kind() != "TupleType":
+            raise RuntimeError(f"elements: {self} is not a tuple")
+        return self.containedTypes()
+
+    # Of tensors
+
+    def _facts(self) -> tuple[list[str], dict[str, str]]:
+        inside = self.partition("(")[2].removesuffix(")") if self.kind() == "TensorType" else ""
+        parts = split(inside)
+        named = [part.split("=", 1) for part in parts if "=" in part]
+        return [part for part in parts if "=" not in part], dict(named)
+
+    def scalarType(self) -> str | None:
+        """ "Float" of float32; None where it is not known."""
+        title = self.partition("(")[0]
+        return title if self.kind() == "TensorType" and title != "Tensor" else None
+
+    def dtype(self) -> dtype | None:
+        """The dtype, None where it is not known."""
+        return _TITLES.get(self.scalarType() or "")
+
+    def dim(self) -> int | None:
+        """How many dimensions, None where it is not known."""
+        sizes, _ = self._facts()
+        known = self.scalarType() is not None and "..." not in sizes and "(" in self
+        return len(sizes) if known else None
+
+    def varyingSizes(self) -> list[int | None] | None:
+        """Every size, None for one that is not known; None where it is not known how many."""
+        if self.dim() is None:
+            return None
+        return [None if one == "*" else int(one) for one in self._facts()[0]]
+
+    def sizes(self) -> list[int] | None:
+        """The sizes where all of them are known."""
+        found = self.varyingSizes()
+        return None if found is None or None in found else [n for n in found if n is not None]
+
+    def strides(self) -> list[int] | None:
+        """The strides where all of them are known."""
+        text = self._facts()[1].get("strides", "")
+        return None if not text or "*" in text else [int(n) for n in re.findall(r"-?\d+", text)]
+
+    def device(self) -> device | None:
+        """The device, None where it is not known."""
+        name = self._facts()[1].get("device")
+        return device(name) if name else None
+
+    def requires_grad(self) -> bool:
+        """Whether it may require a gradient: as long as nothing says that it does not."""
+        return self.kind() == "TensorType" and self._facts()[1].get("requires_grad") != "0"
+
+
+def type_of(tensor: Tensor) -> Type:
+    """The type of a graph's Value that is this Tensor, with its sizes and strides."""
+    title = next(name for name, one in _TITLES.items() if one == tensor.dtype)
+    facts = list(map(str, tensor.shape))
+    if facts:
+        facts.append(f"strides=[{', '.join(map(str, tensor.stride()))}]")
+    facts += [f"requires_grad={int(tensor.requires_grad)}", f"device={tensor.device}"]
+    return Type(f"{title}({', '.join(facts)})")
+
+
+class Argument(NamedTuple):
+    """One argument or result of a schema."""
+
+    name: str
+    type: Type
+    default_value: Any = None
+    kwarg_only: bool = False
+    has_default: bool = False
+
+    def has_default_value(self) -> bool:
+        """Whether it may be left out."""
+        return self.has_default
+
+
+class Schema(str):
+    """The text of a schema: "f(Tensor x, int n=2) -> Tensor".
+
+    >>> s = Schema("aten::f.Scalar(Tensor x, *, int n=2) -> (Tensor, int[])")
+    >>> s.name, s.overload_name, [a.name for a in s.arguments], [str(r.type) for r in s.returns]
+    ('aten::f', 'Scalar', ['x', 'n'], ['Tensor', 'int[]'])
+    """
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name, with its namespace where it has one."""
+        return self.partition("(")[0].partition(".")[0]
+
+    @property
+    def overload_name(self) -> str:
+        """What stands behind the dot."""
+        return self.partition("(")[0].partition(".")[2]
+
+    def _parts(self) -> tuple[str, str]:
+        head, _, results = self.rpartition("->")
+        return head.partition("(")[2].strip().removesuffix(")"), results.strip()
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The arguments, in order."""
+        found, only = [], False
+        for text in split(self._parts()[0]):
+            if text == "*":
+                only = True
+                continue
+            declared, has_default, value = text.partition("=")
+            type, _, name = declared.rpartition(" ")
+            default = _literal(value) if has_default else None
+            found.append(Argument(name, _plain(type), default, only, bool(has_default)))
+        return found
+
+    @property
+    def returns(self) -> list[Argument]:
+        """The results, in order; names only where the schema has some."""
+        text = self._parts()[1]
+        results = split(text[1:-1]) if text.startswith("(") and text.endswith(")") else [text]
+        found = []
+        for one in results:
+            type, _, name = (
+                one.rpartition(" ") if re.search(r"[\])?\w] \w+$", one) else (one, "", "")
+            )
+            found.append(Argument(name, _plain(type)))
+        return found
+
+
+def _plain(type: str) -> Type:
+    """A type without the marks of what is written or viewed: `Tensor(a!)`."""
+    return Type(re.sub(r"\([a-z]\w*!?(\s*->\s*\*)?\)", "", type))
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text  # a word, such as `long` or `contiguous_format`
+
+
+def _text(self: Type) -> str:
+    """The text, as graphs write it."""
+    return str.__str__(self)
+
+
+setattr(Type, "str", _text)  # noqa: B010  (PyTorch's name, which in the class would hide str)
