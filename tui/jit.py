@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.models._words import many
+from engine.inspect.models._wording import many
 from tui import running
 from tui.render import Target
 
@@ -114,7 +114,7 @@ def to_phase(stage: Stage, name: str) -> str:
 def _in_other_graphs(stage: Stage, sort: str) -> list[Any]:
     """The rows of such a phase in another graph of the same function: only the one that is specialised
     has groups that are fused."""
-    from engine.inspect.models._jit_passes import Focus, pass_rows
+    from engine.inspect.models.jit.passes import Focus, pass_rows
 
     for function in all_functions(stage):
         for graph in function.graphs if function.current else ():
@@ -165,7 +165,7 @@ def to_function(stage: Stage, direction: int) -> str:
 
 def all_functions(stage: Stage) -> tuple[Any, ...]:
     """Every function of the recording with its graphs, those to come too."""
-    from engine.inspect.models._jit_passes import focus_at, function_rows
+    from engine.inspect.models.jit.passes import focus_at, function_rows
 
     jit = stage.history.jit
     return function_rows(jit, focus_at(jit, stage.moment), stage.last)
@@ -174,7 +174,7 @@ def all_functions(stage: Stage) -> tuple[Any, ...]:
 def follow(stage: Stage, number: int) -> str:
     """Into the kernel of a fused group; else to the rewrite that took away what is selected, or, where
     it is still there, made it."""
-    from engine.inspect.history.jit_places import what_is
+    from engine.inspect.history.jit.source_ranges import what_is
 
     links = stage.history.jit.links
     sort, one, _, _ = what_is(number)
@@ -203,7 +203,7 @@ def is_asked(stage: Stage) -> bool:
 
 def who_made(stage: Stage) -> str:
     """To the phase or the rewrite that made the selected Value; again: to what it was made from."""
-    from engine.inspect.history.jit_places import what_is
+    from engine.inspect.history.jit.source_ranges import what_is
 
     links = stage.history.jit.links
     sort, value, _, _ = what_is(stage.selection.value)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from engine.inspect.history.facts import Holder
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.layout import Extent
-from engine.inspect.models._words import writer
+from engine.inspect.models._wording import writer
 from tui import jit
 from tui.stage import Stage
 

@@ -246,7 +246,7 @@ void stop_in_child() {
 }
 
 // Note [Sampled values]: this head stands before every step-th element of a span that is not kept
-// whole. engine/inspect/history/values.py reads it.
+// whole. engine/inspect/history/storage_contents.py reads it.
 struct SampleHead {
   int64_t dtype, numel, nans, infs;
   double low, high, mean;  // of the finite elements; of complex ones their absolute values

@@ -11,7 +11,7 @@ import os
 import sys
 from contextlib import suppress
 
-from engine.inspect import producer, tracer
+from engine.inspect import line_tracer, sink
 from engine.inspect.ring import Ring
 
 _STDERR = 2
@@ -20,14 +20,14 @@ _STDERR = 2
 def begin(fd: int, script: str, module: str) -> None:
     """Records this process into the ring behind `fd`, up to its last atexit function."""
     if script:
-        tracer.claim(script)
+        line_tracer.claim(script)
     argv = [module or sys.argv[0], *sys.argv[1:]]
-    running = producer.start(Ring(fd), argv, module)
+    running = sink.start(Ring(fd), argv, module)
     # Registered before anything of the user's, so it runs after the user's atexit functions.
     atexit.register(_end, running, _identity(_STDERR))
 
 
-def _end(running: producer.Producer, stderr: tuple[int, int] | None) -> None:
+def _end(running: sink.Producer, stderr: tuple[int, int] | None) -> None:
     """Says what is to be said on the stderr that the program began with, if it is still there."""
     if (problem := running.stop(None)) and stderr and _identity(_STDERR) == stderr:
         with suppress(OSError):

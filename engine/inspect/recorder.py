@@ -24,7 +24,7 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from engine._native import lib
-from engine.inspect.producer import why_it_stopped, working_directory
+from engine.inspect.line_tracer import absolute
 from engine.inspect.ring import (
     CLOSED,
     DEFAULT_VALUES_BUDGET,
@@ -37,7 +37,7 @@ from engine.inspect.ring import (
     Ring,
     process_state,
 )
-from engine.inspect.tracer import absolute
+from engine.inspect.sink import why_it_stopped, working_directory
 
 _STARTUP = Path(__file__).with_name("startup")
 _NOT_A_SCRIPT = ("-m", "-c", "-")
@@ -393,11 +393,11 @@ class record:
         self._meta = trace_meta(sys.argv, budget)
 
     def __enter__(self) -> Self:
-        from engine.inspect import producer
+        from engine.inspect import sink
 
         self._process = spawn_writer(self._ring, self.path, os.getpid(), self._meta)
         try:
-            self._producer = producer.start(self._ring, sys.argv)
+            self._sink = sink.start(self._ring, sys.argv)
         except BaseException:
             self._process.terminate()
             self._process.wait()
@@ -415,8 +415,8 @@ class record:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        problem = self._producer.stop(0 if error is None else 1)
-        problem = await_writer(self._process, self._producer.header) or problem
+        problem = self._sink.stop(0 if error is None else 1)
+        problem = await_writer(self._process, self._sink.header) or problem
         lib.uh_record_release()
         if problem:
             print(f"underhood: {self.path}: {problem}", file=sys.stderr)

@@ -17,7 +17,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.inspect.producer import why_it_stopped
 from engine.inspect.recorder import (
     await_writer,
     check_free,
@@ -27,6 +26,7 @@ from engine.inspect.recorder import (
     trace_meta,
 )
 from engine.inspect.ring import DEFAULT_VALUES_BUDGET
+from engine.inspect.sink import why_it_stopped
 
 LINE_EVENTS = 500_000
 """How many events a line may record before it is paused: what is recorded has to be folded, too."""
@@ -152,7 +152,14 @@ class Session:
         ring = new_ring(values=True, budget=self._budget, lines=True)
         requests, self._to_kernel = os.pipe()
         self._from_kernel, replies = os.pipe()
-        command = [sys.executable, "-P", "-m", "engine.inspect.kernel", "--ring", str(ring.fd)]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "engine.inspect.playground_process",
+            "--ring",
+            str(ring.fd),
+        ]
         command += ["--requests", str(requests), "--replies", str(replies)]
         try:
             self._kernel = _Kernel(command, [ring.fd, requests, replies])

@@ -10,7 +10,7 @@ import pytest
 
 from engine.inspect.events import NUMBER
 from engine.inspect.history import History
-from engine.inspect.history.autograd_parts import components
+from engine.inspect.history.autograd.components import components
 from engine.inspect.history.search import _whole_numbers
 from engine.inspect.history.why import why_alive, why_no_grad, why_stale
 from engine.inspect.models import to_json

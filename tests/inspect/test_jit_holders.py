@@ -11,7 +11,7 @@ from jit_traces import recorded
 from engine.inspect.events import FOREVER, HOLDERS, coded
 from engine.inspect.history import History
 from engine.inspect.history.facts import Owners
-from engine.inspect.history.jit_holders import HOLDS
+from engine.inspect.history.jit.holders import HOLDS
 from engine.inspect.history.ownership import ELSEWHERE
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.selection import Selection

@@ -266,7 +266,7 @@ def test_default_paths_are_new_and_the_newest_is_found(
 _FORKS = """
 import os, signal, sys, threading
 from engine._native import lib
-from engine.inspect import producer
+from engine.inspect import sink
 from engine.inspect.recorder import record
 from engine.inspect.ring import Ring
 names = [f"name {n}".encode() for n in range(1000)]
@@ -283,7 +283,7 @@ with record("t.uht", lines=False):
     for _ in range(60):
         if (pid := os.fork()) == 0:
             signal.alarm(20)
-            producer.start(Ring.create(records=64, blob=4096), [])
+            sink.start(Ring.create(records=64, blob=4096), [])
             os._exit(lib.uh_recording() != 7)
         codes.add(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     going = False

@@ -18,7 +18,7 @@ import pytest
 
 from engine.inspect.events import HAS_BLOB, RECORD
 from engine.inspect.history import History
-from engine.inspect.history.jit_forms import EDITS
+from engine.inspect.history.jit.payload_schema import EDITS
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace, TraceError

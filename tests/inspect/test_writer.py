@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_producer import FakeProducer
+from fake_sink import FakeSink
 
 from engine._generated.event_kinds import MARK, PROGRAM_END, SOURCE, STRING
 from engine.inspect.events import RECORD
@@ -48,7 +48,7 @@ def test_byte_planes_are_the_transposed_records() -> None:
 
 def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> None:
     """Both areas wrap round many times; blobs of every length, none, and empty ones."""
-    producer = FakeProducer(ring)
+    producer = FakeSink(ring)
     writer = Writer(ring, tmp_path / "t.uht")
     random.seed(3)
     said: list[bytes | None] = []
@@ -72,7 +72,7 @@ def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> N
 
 
 def test_a_closed_trace_is_one_file(ring: Ring, tmp_path: Path) -> None:
-    producer = FakeProducer(ring)
+    producer = FakeSink(ring)
     writer = Writer(ring, tmp_path / "t.uht")
     producer.emit(MARK)
     writer.finish()
@@ -80,7 +80,7 @@ def test_a_closed_trace_is_one_file(ring: Ring, tmp_path: Path) -> None:
 
 
 def test_strings_and_sources_are_listed(ring: Ring, tmp_path: Path) -> None:
-    producer = FakeProducer(ring)
+    producer = FakeSink(ring)
     writer = Writer(ring, tmp_path / "t.uht")
     producer.emit(STRING, 1, blob=b"/a/b.py")
     writer.pump()
@@ -95,7 +95,7 @@ def test_strings_and_sources_are_listed(ring: Ring, tmp_path: Path) -> None:
 def test_a_busy_program_gets_its_room_back_before_anything_is_packed(
     ring: Ring, tmp_path: Path
 ) -> None:
-    producer = FakeProducer(ring)
+    producer = FakeSink(ring)
     writer = Writer(ring, tmp_path / "t.uht")
     while producer.emit(MARK, ring["head"], blob=b"12345678"):
         pass
@@ -121,7 +121,7 @@ def test_an_existing_file_is_never_overwritten(ring: Ring, tmp_path: Path) -> No
 
 def test_the_writer_process_ends_when_the_ring_is_closed(ring: Ring, tmp_path: Path) -> None:
     process = spawn_writer(ring, tmp_path / "t.uht", os.getpid(), {"argv": '["a=b"]'})
-    producer = FakeProducer(ring)
+    producer = FakeSink(ring)
     assert ring["writer_pid"] == process.pid
     for number in range(100):
         producer.emit(MARK, number)
@@ -135,7 +135,7 @@ def test_the_writer_process_ends_when_the_ring_is_closed(ring: Ring, tmp_path: P
 def test_the_writer_process_shrugs_off_ctrl_c(ring: Ring, tmp_path: Path) -> None:
     process = spawn_writer(ring, tmp_path / "t.uht", os.getpid(), {})
     process.send_signal(signal.SIGINT)
-    FakeProducer(ring).emit(MARK)
+    FakeSink(ring).emit(MARK)
     process.terminate()
     process.communicate(timeout=300)
     trace = Trace.open(tmp_path / "t.uht")
@@ -147,8 +147,8 @@ _KILLED = """
 import os, sys, time
 sys.path.insert(0, os.environ["FAKE_PRODUCER"])
 from engine.inspect.ring import Ring
-from fake_producer import FakeProducer
-producer = FakeProducer(Ring(int(sys.argv[1])))
+from fake_sink import FakeSink
+producer = FakeSink(Ring(int(sys.argv[1])))
 number = 0
 while True:
     if producer.emit(6, number, blob=b"x" * (number % 100)):

@@ -11,7 +11,7 @@ import pytest
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.inspect.history.ir import IrGraph
+from engine.inspect.history.jit.ir import IrGraph
 from tests.ir.cases import HERE, Case, all_cases, numbered_from_the_top
 
 CASES = all_cases()

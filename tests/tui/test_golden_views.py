@@ -95,7 +95,7 @@ def test_the_counts_of_an_object_add_up():
 
 
 def test_an_immortal_object_is_called_so():
-    from engine.inspect.models._words import immortal
+    from engine.inspect.models._wording import immortal
 
     assert immortal(0xFFFFFFFF, (3, 12))
     assert immortal(3 << 30, (3, 14))

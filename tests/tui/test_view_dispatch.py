@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.inspect.models import _origin
+from engine.inspect.models import _declaration
 from engine.inspect.models.dispatch import project
 from engine.inspect.selection import Selection
 from tests.inspect.models.calls import ADD, added
@@ -28,10 +28,10 @@ PUBLIC = ("engine.add", "Tensor.add", "Tensor.__add__")
 def one_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
     """The view shows the engine's own sources: here they are fixed, so that pictures can be compared."""
     declared = ({("pointwise", 8): ENTRY}, {"add.Tensor": ("pointwise", 8, STUB, PYTHON, PUBLIC)})
-    monkeypatch.setattr(_origin, "_declarations", lambda: declared)
-    _origin.origin.cache_clear()
+    monkeypatch.setattr(_declaration, "_declarations", lambda: declared)
+    _declaration.origin.cache_clear()
     yield
-    _origin.origin.cache_clear()
+    _declaration.origin.cache_clear()
 
 
 def picture(b: TraceBuilder, width: int = 80, glyphs=UNICODE, at: int = -1, **chosen) -> Picture:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.inspect.models._words import shape_text
+from engine.inspect.models._wording import shape_text
 from tui.render import clean
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _style(box: NodeBox | None) -> str:
 
 def jit_dot(model: JitModel) -> str:
     """The graph of the JIT as DOT: a node per box of the drawing, an edge per wire."""
-    from engine.inspect.models._jit_flow import constants_of, label
+    from engine.inspect.models.jit.dataflow import constants_of, label
 
     rows = {row.node: row for row in model.rows if row.change not in ("gone", "left", "removed")}
     boxes = [box.node for box in model.boxes if box.node in rows]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
-from engine.inspect.models._autograd_parts import parameter_path
 from engine.inspect.models.autograd import Autograd, NodeBox
+from engine.inspect.models.autograd.components import parameter_path
 from engine.inspect.selection import Selection
 from tui.render import Target, cells, cut
 from tui.render.glyphs import DOWN, UP, translated

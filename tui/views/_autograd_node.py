@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.inspect.models._autograd_parts import parameter_path
-from engine.inspect.models._words import many, shape_text
+from engine.inspect.models._wording import many, shape_text
 from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
+from engine.inspect.models.autograd.components import parameter_path
 from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
 from tui.views import DrawContext

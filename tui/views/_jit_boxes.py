@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.inspect.models._jit_flow import FlowBox, constants_of, label
-from engine.inspect.models._jit_lines import GraphRow
 from engine.inspect.models.jit import JitModel
+from engine.inspect.models.jit.dataflow import FlowBox, constants_of, label
+from engine.inspect.models.jit.lines import GraphRow
 from tui.render import Span, Target, cells
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated

@@ -7,8 +7,8 @@ line: they are written where they are read.
 
 from __future__ import annotations
 
-from engine.inspect.models._jit_lines import GraphRow
 from engine.inspect.models.jit import JitModel
+from engine.inspect.models.jit.lines import GraphRow
 from tui.render import Span, Target
 from tui.render.boxes import Grid
 from tui.render.glyphs import UP

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from engine.inspect.models._jit_lines import GraphRow
-from engine.inspect.models._jit_passes import PassRow
 from engine.inspect.models.jit import JitModel
+from engine.inspect.models.jit.lines import GraphRow
+from engine.inspect.models.jit.passes import PassRow
 from tui.render import Glyphs, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.python import python

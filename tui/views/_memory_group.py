@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.inspect.models._words import bytes_text, many, shape_text
+from engine.inspect.models._wording import bytes_text, many, shape_text
 from engine.inspect.models.memory import NameBox, StorageBox, TensorBox
 from tui.render import Glyphs, Picture, Span, Target
 from tui.render.boxes import Grid

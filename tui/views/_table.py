@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.inspect.models._grid import Grid
-from engine.inspect.models._words import shape_text
+from engine.inspect.models._wording import shape_text
 from tui.render import Glyphs, Line, Span, Target, cells, fit
 from tui.views import DrawContext
 

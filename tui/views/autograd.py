@@ -6,7 +6,7 @@ what runs, is the node in focus: the graph is drawn round it.
 
 from __future__ import annotations
 
-from engine.inspect.models._words import bytes_text, many
+from engine.inspect.models._wording import bytes_text, many
 from engine.inspect.models.autograd import Autograd, Part, RunBox
 from tui.render import Guide, Line, Picture, Span, Target, cells, clean, cut, line_width
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.inspect.models._fused_tree import ExpressionRow, LoopRow
-from engine.inspect.models._words import bytes_text, many
+from engine.inspect.models._wording import bytes_text, many
 from engine.inspect.models.fused import FusedModel, LaunchRow, LineRow
 from engine.inspect.models.jit import links_take_long
+from engine.inspect.models.jit.fused_tree import ExpressionRow, LoopRow
 from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated

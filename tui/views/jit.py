@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.inspect.models import jit as models
-from engine.inspect.models._jit_refused import HERE
 from engine.inspect.models.jit import JitModel
+from engine.inspect.models.jit.rejected import HERE
 from tui.render import Picture
 from tui.render.boxes import Grid
 from tui.render.picture import Guide

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.inspect.models._words import bytes_text, many
+from engine.inspect.models._wording import bytes_text, many
 from engine.inspect.models.memory import Gone, MemoryMap
 from tui.render import Glyphs, Picture, Span, Target, stack
 from tui.render.boxes import Grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.inspect.models._grid import GridCell
-from engine.inspect.models._words import many, shape_text
+from engine.inspect.models._wording import many, shape_text
 from engine.inspect.models.microscope import MicroscopeModel, TableRow, cell_name
 from engine.inspect.selection import Selection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit

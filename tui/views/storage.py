@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from engine.inspect.models._words import bytes_text, many, shape_text
+from engine.inspect.models._wording import bytes_text, many, shape_text
 from engine.inspect.models.storage import Cell, Lane, StorageModel, Touch
 from tui.render import Line, Picture, Span, Target, cells, cut, fit, stack
 from tui.render.glyphs import LEFT, RIGHT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from engine.inspect.models._grid import Grid
-from engine.inspect.models._words import many, shape_text
+from engine.inspect.models._wording import many, shape_text
 from engine.inspect.models.values import Statistics, ValueCell, ValuesModel
 from tui.render import Line, Picture, Span, Target, stack
 from tui.views import DrawContext

@@ -1,7 +1,7 @@
 """History: the whole recorded run as facts with lifetimes, and the questions one can ask of it.
 
 A *moment* is an event number: the state just after that event. Every answer is a look-up in tables
-that were folded once from the stream (tables.py), so any moment costs the same, forwards or back.
+that were folded once from the stream (fold.py), so any moment costs the same, forwards or back.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from engine.inspect.events import FOREVER, TRUNCATED, Event, kind_of
 from engine.inspect.history import ownership, sentences, steps
 from engine.inspect.history.autograd import Autograd
+from engine.inspect.history.decode import Rows, each
 from engine.inspect.history.facts import (
     BlockFact,
     CallFact,
@@ -31,11 +32,10 @@ from engine.inspect.history.facts import (
     VersionFact,
     WriteFact,
 )
+from engine.inspect.history.fold import Tables
 from engine.inspect.history.jit import Jit
-from engine.inspect.history.rows import Rows, each
 from engine.inspect.history.search import Search
-from engine.inspect.history.tables import Tables
-from engine.inspect.history.values import Bytes
+from engine.inspect.history.storage_contents import Bytes
 from engine.inspect.layout import Extent
 from engine.inspect.trace import Trace
 

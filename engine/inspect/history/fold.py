@@ -1,20 +1,377 @@
-"""For folds that make many objects, all of which stay."""
+"""The fold: events into tables of facts, one function a table, each in a few whole-column steps."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import cached_property
+
+import numpy as np
+
+from engine.inspect.columns import Records
+from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER
+from engine.inspect.history.table import Table, ends_of, next_of_same, pair, rows_before
+from engine.inspect.trace import Trace
 
 
-@contextmanager
-def all_stays() -> Iterator[None]:
-    """Without Python's cycle collector: it would go through everything made so far again and again, and
-    find nothing; of a fold of 75,000 rewrites that is more than half of the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
+class Tables:
+    """All tables of a trace as it now is; each is built when it is first asked for."""
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+        self.events = trace.events
+        self._columns = trace.columns
+        self._numbers: dict[tuple[str, ...], np.ndarray] = {}
+
+    def numbers(self, *kinds: str) -> np.ndarray:
+        """The numbers of all events of these kinds, ascending."""
+        if kinds not in self._numbers:
+            parts = [self._columns.numbers(NUMBER[kind]) for kind in kinds]
+            self._numbers[kinds] = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
+        return self._numbers[kinds]
+
+    def of(self, *kinds: str) -> tuple[np.ndarray, Records]:
+        """(numbers, records) of all events of these kinds."""
+        numbers = self.numbers(*kinds)
+        return numbers, self._columns.of_kinds(tuple(NUMBER[kind] for kind in kinds), numbers)
+
+    def moments(self, kind: str, **fields: str) -> Table:
+        """A table of things that happen at once: each row holds only at its own event."""
+        since, records = self.of(kind)
+        columns = {name: records[field] for name, field in fields.items()}
+        return Table(since, since + 1, **columns)
+
+    # Memory
+
+    @cached_property
+    def blocks(self) -> Table:
+        since, new = self.of("ALLOCATE")
+        gone, old = self.of("FREE")
+        until = pair((new["a"], new["b"]), since, (old["a"], old["b"]), gone)
+        return Table(
+            since,
+            until,
+            allocator=new["a"],
+            address=new["b"],
+            bytes=new["c"],
+            device=new["d"],
+            reused=new["e"],
+        )
+
+    @cached_property
+    def storages(self) -> Table:
+        """A resize ends one row and begins another; allocator and device stay as they were."""
+        since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
+        gone, old = self.of("STORAGE_FREE")
+        until = np.minimum(next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone))
+        _, new = self.of("STORAGE_NEW")
+        allocator, device = (_looked_up(rows["a"], new["a"], new[field]) for field in "de")
+        return Table(
+            since,
+            until,
+            id=rows["a"],
+            address=rows["b"],
+            nbytes=rows["c"],
+            allocator=allocator,
+            device=device,
+        )
+
+    @cached_property
+    def holds(self) -> Table:
+        return self._holds("HOLD", "DROP")
+
+    @cached_property
+    def uses(self) -> Table:
+        """Who holds a tensor, at the longest until it is freed.
+
+        Of a node that was freed and of a backward pass that failed nobody tells what they let go of."""
+        table = self._holds("USE", "UNUSE")
+        gone, tensors = self.of("TENSOR_FREE")
+        freed, nodes = self.of("NODE_FREE")
+        until = np.minimum(table.until, ends_of(table.id, tensors["a"], gone))
+        saved = table.kind == HOLDERS.index("SAVED")
+        until[saved] = np.minimum(until, ends_of(table.holder, nodes["a"], freed))[saved]
+        lies = table.kind == HOLDERS.index("BUFFER")
+        until[lies] = np.minimum(until, self._ends_of_runs(table.since))[lies]
+        return Table(table.since, until, **table.columns)
+
+    def _ends_of_runs(self, moments: np.ndarray) -> np.ndarray:
+        """The end of the backward pass in which a gradient last arrived, in each event's thread."""
+        since, came = self.of("ARRIVE")
+        ended, ends = self.of("BACKWARD_END")
+        row = rows_before(came["thread"], since, self.events["thread"][moments], moments)
+        run = np.where(row >= 0, np.append(came["a"], 0)[row], -1)
+        return ends_of(run, ends["a"], ended)
+
+    def _holds(self, take: str, leave: str) -> Table:
+        since, new = self.of(take)
+        gone, old = self.of(leave)
+        keys = [tuple(rows[field] for field in "abce") for rows in (new, old)]
+        until = pair(keys[0], since, keys[1], gone)
+        return Table(since, until, id=new["a"], kind=new["b"], holder=new["c"], place=new["e"])
+
+    @cached_property
+    def storage_counts(self) -> Table:
+        """The use count of each storage after each hold or drop."""
+        since, rows = self.of("HOLD", "DROP")
+        until = next_of_same(rows["a"], since=since)
+        return Table(since, until, id=rows["a"], count=rows["d"])
+
+    @cached_property
+    def tensor_counts(self) -> Table:
+        """The use count of each TensorImpl after each event that changed it."""
+        since, rows = self.of("WRAP", "UNWRAP", "USE", "UNUSE", "COUNT")
+        uses = (rows["kind"] == NUMBER["USE"]) | (rows["kind"] == NUMBER["UNUSE"])
+        count = np.where(uses, rows["d"], rows["b"])
+        until = next_of_same(rows["a"], since=since)
+        return Table(since, until, id=rows["a"], count=count)
+
+    # Tensors
+
+    @cached_property
+    def tensors(self) -> Table:
+        """A TENSOR_META ends one row and begins another."""
+        since, rows = self.of("TENSOR_NEW", "TENSOR_META")
+        gone, old = self.of("TENSOR_FREE")
+        until = np.minimum(next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone))
+        return Table(
+            since, until, id=rows["a"], storage=rows["b"], layout=rows["c"], offset=rows["d"]
+        )
+
+    @cached_property
+    def wrappers(self) -> Table:
+        since, new = self.of("WRAP")
+        gone, old = self.of("UNWRAP")
+        return Table(since, pair((new["a"],), since, (old["a"],), gone), tensor=new["a"])
+
+    @cached_property
+    def objects(self) -> Table:
+        """A look at an object holds until the next look at it, or its death."""
+        since, rows = self.of("OBJECT")
+        gone, old = self.of("UNWRAP")
+        until = np.minimum(
+            next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone)
+        )
+        return Table(
+            since, until, tensor=rows["a"], address=rows["b"], refcount=rows["c"], type=rows["d"]
+        )
+
+    @cached_property
+    def views(self) -> Table:
+        return self.moments("VIEW", tensor="a", base="b", op="c", call="d")
+
+    # Operators
+
+    @cached_property
+    def calls(self) -> Table:
+        """[OP_ENTER, OP_EXIT), or up to the ERROR that ended it."""
+        since, new = self.of("OP_ENTER")
+        left, out = self.of("OP_EXIT")
+        failed, errors = self.of("ERROR")
+        exit_ = ends_of(new["a"], out["a"], left)
+        error = ends_of(new["a"], errors["a"], failed)
+        return Table(
+            since,
+            np.where(exit_ < FOREVER, exit_, error),
+            id=new["a"],
+            op=new["b"],
+            parent=new["c"],
+            n_args=new["d"],
+            exit=exit_,
+            error=error,
+        )
+
+    @cached_property
+    def by_compiler(self) -> np.ndarray:
+        """Which calls a pass of the compiler made: to learn of what size a result would be, on
+        tensors without bytes, or what follows from constants. The program has nothing of them."""
+        passes, rows = self.of("PASS_BEGIN", "PASS_END")
+        if not len(passes):
+            return np.zeros(len(self.calls), bool)
+        moments = self.calls.since
+        row = rows_before(rows["thread"], passes, self.events["thread"][moments], moments)
+        begun = np.where(rows["kind"] == NUMBER["PASS_BEGIN"], 1, -1)
+        inside = np.zeros(len(rows), np.int64)  # passes of the thread that run after each event
+        for thread in np.unique(rows["thread"]):
+            mine = rows["thread"] == thread
+            inside[mine] = np.cumsum(begun[mine])
+        return (row >= 0) & (np.append(inside, 0)[row] > 0)
+
+    @cached_property
+    def returns(self) -> np.ndarray:
+        """The moments at which a call that the program made itself has ended."""
+        calls = self.calls
+        own = (calls.parent == 0) & ~self.by_compiler
+        return np.sort(calls.until[own & (calls.until < FOREVER)])
+
+    @cached_property
+    def node_stops(self) -> np.ndarray:
+        """The moments at which a node of the autograd graph was whole (the first tensor had it as
+        grad_fn), was about to run, or a backward pass had ended."""
+        made, records = self.of("GRAD_FN")
+        nodes, first = np.unique(records["b"], return_index=True)
+        whole = made[first[nodes > 0]]
+        return np.union1d(whole, self.numbers("NODE_ENTER", "BACKWARD_END"))
+
+    @cached_property
+    def hops(self) -> Table:
+        return self.moments("HOP", call="a", op="b", key="c", key_set="d", kernel="e")
+
+    @cached_property
+    def plans(self) -> Table:
+        return self.moments("PLAN", call="a", loop="b", isa="c", threads="d")
+
+    @cached_property
+    def writes(self) -> Table:
+        return self.moments("WRITE", storage="a", tensor="b", lo="c", hi="d", call="e")
+
+    @cached_property
+    def versions(self) -> Table:
+        since, rows = self.of("VERSION")
+        until = next_of_same(rows["a"], since=since)
+        return Table(
+            since, until, counter=rows["a"], version=rows["b"], tensor=rows["c"], call=rows["d"]
+        )
+
+    # Python
+
+    @cached_property
+    def frames(self) -> Table:
+        since, new = self.of("FRAME_PUSH")
+        gone, old = self.of("FRAME_POP")
+        until = pair((new["a"],), since, (old["a"],), gone)
+        return Table(
+            since,
+            until,
+            id=new["a"],
+            function=new["b"],
+            file=new["c"],
+            parent=new["d"],
+            first_line=new["e"],
+        )
+
+    @cached_property
+    def lines(self) -> Table:
+        """A line holds until the next one of its frame, or until the frame is left."""
+        since, rows = self.of("LINE")
+        gone, old = self.of("FRAME_POP")
+        until = np.minimum(
+            next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone)
+        )
+        return Table(since, until, frame=rows["a"], file=rows["b"], line=rows["c"])
+
+    @cached_property
+    def names(self) -> Table:
+        """A binding ends at the next binding or unbinding of the name, or with its frame.
+
+        Nobody tells of the names of a module that was thrown away (runpy does that): they end with
+        the tensors that they held.
+        """
+        since, rows = self.of("NAME_BIND", "NAME_UNBIND")
+        gone, old = self.of("FRAME_POP")
+        until = np.minimum(
+            next_of_same(rows["a"], rows["b"], rows["c"], since=since),
+            _next_after(rows["a"], since, old["a"], gone),
+        )
+        bound = rows["kind"] == NUMBER["NAME_BIND"]
+        since, until, rows = since[bound], until[bound], rows[bound]
+        endless = (until == FOREVER) & (rows["d"] != 0)
+        freed, tensors = self.of("TENSOR_FREE")
+        until[endless] = _next_after(rows["d"][endless], since[endless], tensors["a"], freed)
+        return Table(
+            since,
+            until,
+            frame=rows["a"],
+            name=rows["b"],
+            kind=rows["c"],
+            tensor=rows["d"],
+            holder=np.where(rows["flags"] & HAS_BLOB, 0, rows["e"]),
+        )
+
+    @cached_property
+    def current(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Per thread: (moments, the frame that runs from there on), from pushes, lines and pops."""
+        since, rows = self.of("FRAME_PUSH", "LINE", "FRAME_POP")
+        pops = rows["kind"] == NUMBER["FRAME_POP"]
+        parent = _looked_up(rows["a"], self.frames.id, self.frames.parent)
+        frame = np.where(pops, parent, rows["a"])
+        threads = rows["thread"]
+        return {
+            int(thread): (since[threads == thread], frame[threads == thread])
+            for thread in np.unique(threads)
+        }
+
+    @cached_property
+    def exceptions(self) -> Table:
+        return self.moments("EXCEPTION", frame="a", line="b", type="c")
+
+    @cached_property
+    def output(self) -> Table:
+        return self.moments("OUTPUT", stream="a")
+
+    # Values
+
+    @cached_property
+    def values(self) -> Table:
+        """Bytes of a storage as they were kept, from the write that they belong to.
+
+        A VALUES record comes a few events after its WRITE; the bytes were there from then on.
+        A WRITE without VALUES (the budget ran out) is a row too, of mode -1: from there on unknown.
+        """
+        since, rows = self.of("WRITE", "VALUES")
+        kept = rows["kind"] == NUMBER["VALUES"]
+        lo = np.where(kept, rows["b"], rows["c"])
+        hi = np.where(kept, rows["c"], rows["d"])
+        mode = np.where(kept, rows["d"], -1)
+        order = np.lexsort([since, hi, lo, rows["a"]])
+        first, second = order[:-1], order[1:]
+        same = ~kept[first] & kept[second]
+        for column in (rows["a"], lo, hi):
+            same &= column[first] == column[second]
+        begins = since.copy()
+        begins[second[same]] = since[first[same]]
+        keep = np.ones(len(since), bool)
+        keep[first[same]] = False
+        event = since[keep]
+        columns = (begins[keep], event, rows["a"][keep], lo[keep], hi[keep], mode[keep])
+        order = np.lexsort([event, columns[0]])
+        begin, event, storage, lo, hi, mode = (column[order] for column in columns)
+        has = (self.events["flags"][event] & HAS_BLOB) != 0
+        mode = np.where((mode >= 0) & ~has, 2, mode)
+        return Table(
+            begin,
+            np.full(len(begin), FOREVER, np.int64),
+            event=event,
+            storage=storage,
+            lo=lo,
+            hi=hi,
+            mode=mode,
+        )
+
+
+def _looked_up(keys: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """values[i] where known[i] == key, for each key; 0 where the key is not known."""
+    if len(known) == 0:
+        return np.zeros(len(keys), np.int64)
+    order = np.argsort(known, kind="stable")
+    known = known[order]
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[place] == keys, values[order][place], 0)
+
+
+def _next_after(
+    keys: np.ndarray, since: np.ndarray, other: np.ndarray, when: np.ndarray
+) -> np.ndarray:
+    """For each (key, since): the first (other, when) after it with that key, else FOREVER."""
+    count = len(keys)
+    key = np.concatenate([keys, other])
+    moment = np.concatenate([since, when])
+    order = np.lexsort([moment, key])
+    target = np.where(order >= count, moment[order], FOREVER)
+    # the nearest closing at or after each place, walking from the back
+    place = np.where(order >= count, np.arange(len(order)), len(order))
+    nearest = np.minimum.accumulate(place[::-1])[::-1]
+    out = np.full(count, FOREVER, np.int64)
+    found = (order < count) & (nearest < len(order))
+    at = nearest[found]
+    same = key[order[at]] == key[order[found]]
+    out[order[found][same]] = target[at[same]]
+    return out

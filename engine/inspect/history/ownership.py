@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.inspect.events import HOLDERS, coded
 from engine.inspect.history.facts import Holder, NameFact, Owners, TensorOwners
-from engine.inspect.history.jit_holders import HOLDS, holder_words
+from engine.inspect.history.jit.holders import HOLDS, holder_words
 from engine.inspect.history.table import Table
 
 if TYPE_CHECKING:

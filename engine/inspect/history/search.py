@@ -16,8 +16,8 @@ import numpy as np
 
 from engine._generated.event_kinds import KINDS
 from engine.inspect.events import DTYPES, HOLDERS, NUMBER, dtype_code, short_op
-from engine.inspect.history.autograd_words import NODES
-from engine.inspect.history.jit_holders import HOLDS
+from engine.inspect.history.autograd.descriptions import NODES
+from engine.inspect.history.jit.holders import HOLDS
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.inspect.events import ALLOCATORS, DEVICES, HOLDERS, KEYS, coded, short_op
-from engine.inspect.history import autograd_words, jit_words
 from engine.inspect.history.arguments import show_argument
-from engine.inspect.history.autograd_words import GRADIENTS, NODES, reworded
+from engine.inspect.history.autograd import descriptions as autograd_descriptions
+from engine.inspect.history.autograd.descriptions import GRADIENTS, NODES, reworded
+from engine.inspect.history.jit import descriptions as jit_descriptions
 
 if TYPE_CHECKING:
     from engine._generated.event_kinds import Kind
@@ -23,15 +24,15 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
     if "holder" in fields:
         said["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
         if "tensor" in fields:
-            said |= autograd_words.holder(history, m, fields)
-            said |= jit_words.holder(history, m, fields)
+            said |= autograd_descriptions.holder(history, m, fields)
+            said |= jit_descriptions.holder(history, m, fields)
     if "line" in fields:
         said["line"] = place(history, m, fields)
     if "owner" in fields:
-        said["owner"] = autograd_words.owner(history, m, fields)
+        said["owner"] = autograd_descriptions.owner(history, m, fields)
     if kind.name == "NODE_NEW":
         said["node"] = fields["node"]
-    said |= jit_words.said(history, kind.name, fields)
+    said |= jit_descriptions.said(history, kind.name, fields)
     words = reworded(kind.name, kind.sentence, fields)
     if kind.name == "OP_ENTER" and history.of_compiler(fields["call"]):
         words = words.replace("was called", "was called by the compiler")
@@ -85,7 +86,14 @@ CODES: dict[str, tuple[str, ...]] = {
 
 TENSORS = ("tensor", "base", "first", "second", "third", *GRADIENTS)
 STRINGS = ("op", "kernel", "loop", "isa", "function", "name", "type", "file", "id")
-TEXTS = ("ERROR", "MARK", "OUTPUT", "EXCEPTION", *autograd_words.TEXTS, *jit_words.TEXTS)
+TEXTS = (
+    "ERROR",
+    "MARK",
+    "OUTPUT",
+    "EXCEPTION",
+    *autograd_descriptions.TEXTS,
+    *jit_descriptions.TEXTS,
+)
 """Kinds whose sentence ends with their own text, or says names that no field of theirs holds."""
 
 
@@ -171,8 +179,8 @@ _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
     "MARK": _its_text,
     "OUTPUT": _its_text,
     "EXCEPTION": _raised,
-    **autograd_words.MORE,
-    **jit_words.MORE,
+    **autograd_descriptions.MORE,
+    **jit_descriptions.MORE,
 }
 
 ADDED = {
@@ -182,6 +190,6 @@ ADDED = {
     "OP_EXIT": " from with ",
     "WRITE": " by from outside the engine as it was made ",
     "NAME_BIND": " to tensor ",
-    **autograd_words.ADDED,
+    **autograd_descriptions.ADDED,
 }
 """The words that _MORE can add to a kind's own sentence."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.inspect.history.tables import Tables
+from engine.inspect.history.fold import Tables
 
 GRAINS = ("event", "instruction", "rewrite", "op", "node", "pass", "line")
 """From the finest to the coarsest."""

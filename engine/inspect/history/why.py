@@ -18,7 +18,7 @@ from engine.inspect.history.facts import CallFact
 if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.history.autograd import SavedFact
-    from engine.inspect.history.autograd_run import Run
+    from engine.inspect.history.autograd.backward_pass import Run
 
 _DETACHING = ("detach", "detach_", "data")
 _MOST = 3  # facts of one sort that an answer lists

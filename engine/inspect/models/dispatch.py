@@ -20,7 +20,7 @@ from engine.inspect.models._calls import (
     root_of,
     time_at,
 )
-from engine.inspect.models._origin import UNKNOWN, Origin, origin
+from engine.inspect.models._declaration import UNKNOWN, Origin, origin
 
 MAX_CALLS = 200  # rows of the tree of calls, and neighbours of the call
 MAX_TENSORS = 64  # tensors of a list that are described

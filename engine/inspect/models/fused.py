@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.inspect.history.jit_fused import Kernel, Launch
-from engine.inspect.models._fused_bytes import bytes_of
-from engine.inspect.models._fused_tree import (
+from engine.inspect.history.jit.fused import Kernel, Launch
+from engine.inspect.models._wording import shape_text
+from engine.inspect.models.jit.explanation import story_of
+from engine.inspect.models.jit.fused_traffic import bytes_of
+from engine.inspect.models.jit.fused_tree import (
     ExpressionRow,
     LoopRow,
     Program,
     last_tile,
     lines_of,
 )
-from engine.inspect.models._jit_film import film_of
-from engine.inspect.models._jit_lines import Part, number_of_line, parts_of
-from engine.inspect.models._jit_passes import title_of
-from engine.inspect.models._jit_rule import short_path
-from engine.inspect.models._jit_source import SourceRow, Sources, functions_of
-from engine.inspect.models._jit_story import story_of
-from engine.inspect.models._words import shape_text
+from engine.inspect.models.jit.graph_timeline import film_of
+from engine.inspect.models.jit.lines import Part, number_of_line, parts_of
+from engine.inspect.models.jit.passes import title_of
+from engine.inspect.models.jit.rule import short_path
+from engine.inspect.models.jit.source import SourceRow, Sources, functions_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 
 from numpy import bincount
 
-from engine.inspect.history.ir import Place
-from engine.inspect.history.jit_places import LINE, number_of
-from engine.inspect.models._words import method_name
+from engine.inspect.history.jit.ir import Place
+from engine.inspect.history.jit.source_ranges import LINE, number_of
+from engine.inspect.models._wording import method_name
 
 WATCHED = 400  # frames that are looked through for the one that ended last
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from engine.inspect.layout import Extent
-from engine.inspect.models._words import holder_word, immortal, python_of, shape_text
+from engine.inspect.models._wording import holder_word, immortal, python_of, shape_text
 
 BUCKETS = 32  # a bar's cells: how finely the model tells which bytes a tensor touches
 EXACT = 64  # elements per cell up to which "wholly touched" is found out for any strides

@@ -1,7 +1,7 @@
 """One operator call cell by cell: which input cells feed an output cell, where they are, and how.
 
 Point at a cell of the result to see what it is made of, or at a cell of an input to see where it goes.
-What feeds what is said by the rules in `_feeds`; the numbers are those the trace holds, the inputs'
+What feeds what is said by the rules in `_dependencies`; the numbers are those the trace holds, the inputs'
 from just before the call and the result's from just after.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 from engine.inspect.models._calls import call_text, chosen_call, ended, full_name
 from engine.inspect.models._contents import Contents
-from engine.inspect.models._feeds import Feed, Given, Recipe, Rule, Unknown, rule_of, written
-from engine.inspect.models._feeds import base_name as base_name
-from engine.inspect.models._feeds.core import Index, numel, put, unravel
+from engine.inspect.models._dependencies import Feed, Given, Recipe, Rule, Unknown, rule_of, written
+from engine.inspect.models._dependencies import base_name as base_name
+from engine.inspect.models._dependencies.core import Index, numel, put, unravel
 from engine.inspect.models._focus import cursor
 from engine.inspect.models._grid import Grid, grid_of
 from engine.inspect.models._numbers import dtype_of, exact, short

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.inspect.models._words import holder_word, immortal, many, python_of
+from engine.inspect.models._wording import holder_word, immortal, many, python_of
 
 WORD = 8
 _SLOTS = ("ob_refcnt", "ob_type", "_h", "__weakref__")  # CPython 3.12+ keeps __weakref__ elsewhere

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.inspect.models._words import shape_text
+from engine.inspect.models._wording import shape_text
 
 MOST = 2000  # events that are looked up to mark the lines they belong to
 

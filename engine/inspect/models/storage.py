@@ -17,7 +17,7 @@ from engine.inspect.layout import MAX_MARKED, Extent, Hit, covered
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._focus import cursor, element_type, focus, layout_of
 from engine.inspect.models._numbers import Dtype, dtype_of, exact, short
-from engine.inspect.models._words import writer
+from engine.inspect.models._wording import writer
 
 MAX_LANES = 32  # tensors that are compared with each other; more are counted
 LISTED = 64  # cells that the model lists by itself; `row` makes any others

@@ -7,8 +7,8 @@ import pytest
 from engine._generated.declarations import ENTRIES, OPERATORS
 from engine.inspect.models import project as project_view
 from engine.inspect.models import to_json
-from engine.inspect.models._autograd_formula import formula
 from engine.inspect.models.autograd import project
+from engine.inspect.models.autograd.formula import formula
 from engine.inspect.selection import Selection
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.autograd_replay import assert_agrees, assert_queue_order

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from engine.inspect.models._fused_bytes import _broadcast
-from engine.inspect.models._jit_passes import Focus, with_graph
+from engine.inspect.models.jit.fused_traffic import _broadcast
+from engine.inspect.models.jit.passes import Focus, with_graph
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_jit_model import BROKEN, graphs
 from tests.inspect.trace_builder import TraceBuilder

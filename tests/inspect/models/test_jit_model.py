@@ -9,14 +9,21 @@ from dataclasses import replace
 
 import pytest
 
-from engine.inspect.history.ir import IrGraph
-from engine.inspect.history.jit_places import LINE, TOKEN, TREE, node_number, number_of, what_is
+from engine.inspect.history.jit.ir import IrGraph
+from engine.inspect.history.jit.source_ranges import (
+    LINE,
+    TOKEN,
+    TREE,
+    node_number,
+    number_of,
+    what_is,
+)
 from engine.inspect.models import project, to_json
-from engine.inspect.models._jit_film import Film, film_of
-from engine.inspect.models._jit_lines import short_type
-from engine.inspect.models._jit_rule import rule_text
-from engine.inspect.models._words import method_name
+from engine.inspect.models._wording import method_name
 from engine.inspect.models.jit import JitModel
+from engine.inspect.models.jit.graph_timeline import Film, film_of
+from engine.inspect.models.jit.lines import short_type
+from engine.inspect.models.jit.rule import rule_text
 from engine.inspect.selection import Selection
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.trace_builder import TraceBuilder

@@ -1,0 +1,331 @@
+"""What can be asked about autograd: who made this tensor, what is saved, which pass runs.
+
+All of it are look-ups in the tables of tables.py, cut at a moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.inspect.events import FOREVER, HOLDERS, kind_of
+from engine.inspect.history.autograd.backward_pass import Run
+from engine.inspect.history.autograd.components import Parts
+from engine.inspect.history.autograd.tables import AutogradTables
+from engine.inspect.history.facts import Fact, VersionFact
+from engine.inspect.history.table import Ints, rows_before
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+LEAF = "AccumulateGrad"
+CROWD = 64  # tensors on one storage from which on a name is not looked for among them
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFact(Fact):
+    """A node of the graph."""
+
+    id: int
+    name: str
+    call: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFact(Fact):
+    """A node keeps a tensor, as it was at `version`. At `stale` it was written (FOREVER: never)."""
+
+    node: int
+    slot: int
+    tensor: int
+    version: int
+    name: str
+    storage: int
+    counter: int
+    stale: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradFact(Fact):
+    """What .grad of a tensor is; 0: None."""
+
+    tensor: int
+    grad: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulationFact:
+    """A gradient went into .grad of a leaf."""
+
+    moment: int
+    tensor: int
+    incoming: int
+    grad: int
+    how: int
+    run: int
+
+
+class Autograd:
+    """The answers about one history."""
+
+    def __init__(self, history: History):
+        self.history = history
+        self.tables = AutogradTables(history.tables)
+        self.kept: dict[str, object] = {}
+        """What others made of this history and want to find again."""
+        self._run = lru_cache(maxsize=64)(lambda row: Run(self.tables, row))
+        self._variable = lru_cache(maxsize=65536)(self._variable_of)
+        self._parts_of_run = lru_cache(maxsize=64)(self._found_parts)
+
+    # Nodes
+
+    @cached_property
+    def leaf(self) -> np.ndarray:
+        """Which rows of the nodes are AccumulateGrad."""
+        names = [number for number, text in self.history.trace.strings.items() if text == LEAF]
+        return np.isin(self.tables.nodes.name, names)
+
+    @cached_property
+    def parts(self) -> Parts:
+        return Parts(self.tables.nodes, self.tables.edges, self.leaf)
+
+    def row(self, node: int) -> int:
+        """The row of the nodes that has this id; -1 for none."""
+        rows = self.tables.nodes.where("id", node)
+        return int(rows[0]) if len(rows) else -1
+
+    def since(self, node: int) -> int:
+        """When the node was made; FOREVER if it never was."""
+        row = self.row(node)
+        return int(self.tables.nodes.since[row]) if row >= 0 else FOREVER
+
+    def node(self, node: int, m: int) -> NodeFact | None:
+        """The node, while it is alive."""
+        table, row = self.tables.nodes, self.row(node)
+        if row < 0 or not table.since[row] <= m < table.until[row]:
+            return None
+        name = self.history.string(int(table.name[row]))
+        return NodeFact(
+            int(table.since[row]),
+            int(table.until[row]),
+            node,
+            name,
+            int(table.call[row]),
+            int(table.sequence[row]),
+        )
+
+    def words(self, node: int, m: int = -1) -> str:
+        """`5 (MulBackward0)`, whether it is alive or not; of a leaf also whose it is."""
+        row = self.row(node)
+        if row < 0:
+            return str(node)
+        name = self.history.string(int(self.tables.nodes.name[row]))
+        variable = self.variable(node) if m >= 0 else 0
+        return f"{node} ({name}{f' of {self.history.label(variable, m)}' if variable else ''})"
+
+    def named(self, names: list[int], tensors: Ints) -> Ints:
+        """The nodes with one of these names (string ids), and the leaves of these tensors."""
+        table = self.tables.nodes
+        leaves = table.id[self.leaf].tolist() if len(tensors) else []
+        own = [node for node in leaves if self.variable(node) in tensors]
+        return np.concatenate([table.id[np.isin(table.name, names)], np.array(own, np.int64)])
+
+    @cached_property
+    def places(self) -> tuple[Ints, Ints, Ints]:
+        """(frame, file, line) of the program for each row of the nodes; 0 where none was running."""
+        moments, tables = self.tables.nodes.since, self.history.tables
+        frame = np.zeros(len(moments), np.int64)
+        threads = tables.events["thread"][moments]
+        default = next(iter(tables.current.values()), None)
+        for thread in np.unique(threads):
+            begins = tables.current.get(int(thread), default)
+            if begins is None:
+                continue
+            ours = threads == thread
+            at = np.searchsorted(begins[0], moments[ours], "right") - 1
+            frame[ours] = np.where(at >= 0, begins[1][at], 0)
+        lines = tables.lines
+        row = rows_before(lines.frame, lines.since, frame, moments)
+        found = row >= 0
+        found[found] &= lines.until[row[found]] > moments[found]
+        file, line = (
+            np.append(column, 0)[np.where(found, row, -1)] for column in (lines.file, lines.line)
+        )
+        return frame, file, line
+
+    def parts_of_run(self, run: Run) -> Ints:
+        """The parts that a backward pass goes through."""
+        return self._parts_of_run(run.id)
+
+    def _found_parts(self, run: int) -> Ints:
+        found, table = self.run(run), self.tables.nodes
+        rows = np.flatnonzero(np.isin(table.id, found.nodes)) if found else np.empty(0, np.int64)
+        parts = np.unique(self.parts.of_row[rows])
+        return parts[parts != 0]
+
+    # Tensors
+
+    def grad_fn(self, tensor: int, m: int) -> tuple[int, int]:
+        """(node, which output of it) that made the tensor; node 0 for a leaf."""
+        table = self.tables.grad_fns
+        rows = table.where_at("tensor", tensor, m)
+        return (int(table.node[rows[-1]]), int(table.output[rows[-1]])) if len(rows) else (0, 0)
+
+    def outputs(self, node: int, m: int) -> tuple[tuple[int, int], ...]:
+        """(output, tensor) of the tensors whose grad_fn the node is or, once they are gone, was."""
+        table = self.tables.grad_fns
+        rows = table.until_now("node", node, m)
+        last = {int(table.output[row]): int(table.tensor[row]) for row in rows}
+        return tuple(sorted(last.items()))
+
+    def label(self, tensor: int, m: int) -> str:
+        """A tensor's name. A node that keeps its own result keeps another description of it: then
+        the name of the tensor over the same elements."""
+        label: str = self.history.label(tensor, m)
+        got = self.history.tensor(tensor, m)
+        if not label.startswith("#") or got is None or not got.storage:
+            return label
+        if len(self.history.tables.tensors.where_at("storage", got.storage, m)) > CROWD:
+            return label  # the slices of a stack: none of them is the whole
+        same = (
+            each.id
+            for each in self.history.tensors_on(got.storage, m)
+            if (each.sizes, each.strides, each.offset) == (got.sizes, got.strides, got.offset)
+        )
+        names = (str(self.history.label(each, m)) for each in same)
+        return next((name for name in names if not name.startswith("#")), label)
+
+    def requires_grad(self, tensor: int, m: int) -> bool:
+        """Whether gradients are computed for it: by its own flag, or through what made it."""
+        row = self.tables.flags.last("tensor", tensor, m)
+        return self.grad_fn(tensor, m)[0] > 0 or (row >= 0 and bool(self.tables.flags.value[row]))
+
+    def variable(self, node: int) -> int:
+        """The leaf into whose .grad this AccumulateGrad node adds; 0 if it is none, or not recorded."""
+        row = self.row(node)
+        return self._variable(row) if row >= 0 and self.leaf[row] else 0
+
+    def _variable_of(self, row: int) -> int:
+        """The node holds its leaf from the beginning: that is the next thing told of it."""
+        tables, node = self.history.tables, int(self.tables.nodes.id[row])
+        moments = tables.numbers("USE")
+        place, saved = (
+            np.searchsorted(moments, self.tables.nodes.since[row]),
+            HOLDERS.index("SAVED"),
+        )
+        if place < len(moments):
+            record = tables.events[moments[place]]
+            if (int(record["b"]), int(record["c"])) == (saved, node):
+                return int(record["a"])
+        held = tables.uses.where("holder", node)
+        held = held[tables.uses.kind[held] == saved]
+        return int(tables.uses.id[held[0]]) if len(held) else 0
+
+    def accumulators(self, tensor: int, m: int) -> tuple[int, ...]:
+        """The living AccumulateGrad nodes of a leaf (there is one at most)."""
+        return tuple(node for node in self.accumulators_ever(tensor, m) if self.node(node, m))
+
+    def accumulators_ever(self, tensor: int, m: int) -> tuple[int, ...]:
+        """Every AccumulateGrad node that the leaf has had up to the moment, oldest first."""
+        uses = self.history.tables.uses
+        rows = uses.until_now("id", tensor, m)
+        held = dict.fromkeys(uses.holder[rows[uses.kind[rows] == HOLDERS.index("SAVED")]].tolist())
+        return tuple(node for node in held if self.variable(node) == tensor)
+
+    # What is saved
+
+    def saved_by(self, node: int, m: int) -> tuple[SavedFact, ...]:
+        """What the node has saved up to the moment, by slot; what it let go of too."""
+        rows = self.tables.saves.until_now("node", node, m)
+        return tuple(sorted((self._saved(int(row)) for row in rows), key=lambda fact: fact.slot))
+
+    def savers(self, tensor: int, m: int) -> tuple[SavedFact, ...]:
+        """The nodes that keep the tensor."""
+        return tuple(
+            self._saved(int(row)) for row in self.tables.saves.where_at("tensor", tensor, m)
+        )
+
+    def stale(self, m: int) -> tuple[SavedFact, ...]:
+        """Everything that is kept and was written since."""
+        table = self.tables.saves
+        rows = table.at(m)
+        return tuple(self._saved(int(row)) for row in rows[table.stale[rows] <= m])
+
+    def slot_name(self, node: int, slot: int) -> str:
+        """The name of a node's saved tensor: `_saved_self`."""
+        table = self.tables.saves
+        rows = table.where("node", node)
+        rows = rows[table.slot[rows] == slot]
+        return (
+            self.history.string(int(table.name[rows[-1]])) if len(rows) else f"saved tensor {slot}"
+        )
+
+    def _saved(self, row: int) -> SavedFact:
+        table = self.tables.saves
+        names = ("node", "slot", "tensor", "version", "storage", "counter", "stale")
+        got = {name: int(table.columns[name][row]) for name in names}
+        name = self.history.string(int(table.name[row]))
+        return SavedFact(int(table.since[row]), int(table.until[row]), name=name, **got)
+
+    def writes_after(self, saved: SavedFact, m: int) -> tuple[VersionFact, ...]:
+        """The in-place writes to a saved tensor since it was saved, oldest first."""
+        versions = self.history.versions(saved.counter, m)
+        return tuple(fact for fact in versions if fact.version > saved.version)
+
+    # Gradients
+
+    def grad(self, tensor: int, m: int) -> GradFact | None:
+        """What .grad of the tensor is, since when; None if it was never set."""
+        table = self.tables.grads
+        rows = table.where_at("tensor", tensor, m)
+        if not len(rows):
+            return None
+        row = int(rows[-1])
+        return GradFact(int(table.since[row]), int(table.until[row]), tensor, int(table.grad[row]))
+
+    def accumulations(self, tensor: int, m: int) -> tuple[AccumulationFact, ...]:
+        """Every gradient that went into .grad of the tensor, oldest first."""
+        table = self.tables.accumulations
+        return tuple(
+            AccumulationFact(
+                int(table.since[row]),
+                tensor,
+                *(int(table.columns[name][row]) for name in ("incoming", "grad", "how", "run")),
+            )
+            for row in table.until_now("tensor", tensor, m)
+        )
+
+    @cached_property
+    def let_go(self) -> Ints:
+        """The events by which something went: a saved tensor, a node, a tensor."""
+        return self.history.tables.numbers("RELEASE", "NODE_FREE", "TENSOR_FREE")
+
+    # Backward passes
+
+    def runs_at(self, m: int) -> tuple[Run, ...]:
+        """The passes that are going on."""
+        return tuple(self._run(int(row)) for row in self.tables.runs.at(m))
+
+    def run(self, run: int) -> Run | None:
+        rows = self.tables.runs.where("id", run)
+        return self._run(int(rows[0])) if len(rows) else None
+
+    def run_at(self, m: int) -> Run | None:
+        """The pass that the event belongs to; else the innermost of its thread; else the newest."""
+        if not 0 <= m < self.history.end:
+            return None
+        table = self.tables.runs
+        record = self.tables.tables.events[m]
+        fields = kind_of(int(record["kind"])).fields
+        named = self.run(int(record["abcde"[fields.index("run")]])) if "run" in fields else None
+        if named is not None:
+            return named
+        rows = table.at(m)
+        ours = rows[table.thread[rows] == int(record["thread"])]
+        rows = ours if len(ours) else rows
+        newest = int(rows[-1]) if len(rows) else table.begun(m) - 1
+        return self._run(newest) if newest >= 0 else None

@@ -1,0 +1,161 @@
+"""What autograd's events say beyond their kind's own sentence."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine._generated.event_kinds import KINDS
+from engine.inspect.events import HOLDERS, coded
+from engine.inspect.history.autograd.tables import LAST_OF_PASS
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+Fields = dict[str, int]
+
+NODES = ("node", "next")
+"""Fields that hold a node."""
+GRADIENTS = ("incoming", "grad", "sum", "before", "after")
+"""Fields that hold a tensor, or 0: None."""
+HOOKS = (
+    "hook",
+    "tensor hook",
+    "node pre-hook",
+    "node post-hook",
+    "post-accumulate-grad hook",
+    "pack hook of a saved tensor",
+    "unpack hook of a saved tensor",
+)
+HOW = ("taken over", "copied", "added in place", "added into a new tensor")
+_KEEP, _CREATE, _ACCUMULATE = 1, 2, 4
+
+
+def hook_name(kind: int) -> str:
+    return HOOKS[kind] if 0 <= kind < len(HOOKS) else HOOKS[0]
+
+
+def how_word(how: int) -> str:
+    return HOW[how] if 0 <= how < len(HOW) else ""
+
+
+def reworded(kind: str, words: str, fields: Fields) -> str:
+    """The kind's sentence where a 0 or a 1 means something of its own."""
+    if kind == "NODE_NEW" and not fields["call"]:
+        return words.replace(" for call {call}", "")
+    if kind == "EDGE" and not fields["next"]:
+        return "edge {index} of node {node} leads nowhere: that argument needs no gradient"
+    if kind == "GRAD_FN" and not fields["node"]:
+        return "tensor {tensor} has no grad_fn any more"
+    if kind == "DEPENDENCY" and fields["count"] == 1:
+        return words.replace("gradients", "gradient")
+    if kind == "BACKWARD_END" and fields["nodes"] == 1:
+        return words.replace(" nodes", " node")
+    if kind == "ARRIVE" and not fields["tensor"]:
+        return words.replace("gradient {tensor}", "None")
+    if kind == "HOOK":
+        return words.replace("a hook", "a " + hook_name(fields["kind"]))
+    return words
+
+
+def holder(history: History, m: int, fields: Fields) -> dict[str, object]:
+    """Who holds a tensor, where that is a part of autograd."""
+    sort, number = coded(HOLDERS, fields["holder_kind"]), fields["holder"]
+    if sort == "GRAD":
+        return {"holder_kind": ".grad of", "holder": history.label(number, m)}
+    if sort in ("SAVED", "BUFFER"):
+        words = "what is saved by node" if sort == "SAVED" else "the input buffer of node"
+        return {"holder_kind": words, "holder": history.autograd.words(number, m)}
+    return {}
+
+
+def owner(history: History, m: int, fields: Fields) -> object:
+    """Whose hook it is. One of a tensor is called for the node that made it, or for the leaf."""
+    if fields["kind"] > LAST_OF_PASS:
+        return f"node {history.autograd.words(fields['owner'], m)}"
+    table = history.autograd.tables.hooks
+    node = int(table.node[table.begun(m) - 1])
+    return f"node {history.autograd.words(node or fields['owner'], m)}"
+
+
+def _call(history: History, m: int, fields: Fields) -> str:
+    call = history.call(fields["call"]) if fields["call"] else None
+    return f": {call.op}" if call else ""
+
+
+def _roots(history: History, m: int, fields: Fields) -> str:
+    blob = history.trace.blob(m)
+    words = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
+    nodes = ", ".join(history.autograd.words(node, m) for node in words[::3])
+    flags = fields["flags"]
+    said = f" at node {nodes}" if nodes else ""
+    said += " and keeps the graph" if flags & _KEEP else ""
+    said += " and builds a graph of itself" if flags & _CREATE else ""
+    said += "" if flags & _ACCUMULATE else "; the gradients are returned"
+    return said + (f"; it runs inside of pass {fields['outer']}" if fields["outer"] else "")
+
+
+def _failed(history: History, m: int, fields: Fields) -> str:
+    return " with an error" if fields["failed"] else ""
+
+
+def _unneeded(history: History, m: int, fields: Fields) -> str:
+    return "" if fields["needed"] else ", but nothing that was asked for needs it"
+
+
+def _given(history: History, m: int, fields: Fields) -> str:
+    """The gradients that a node was given or gave."""
+    blob = history.trace.blob(m)
+    words = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
+    if not words:
+        return ""
+    return " with " + ", ".join(history.label(word, m) if word else "None" for word in words)
+
+
+def _how(history: History, m: int, fields: Fields) -> str:
+    word = how_word(fields["how"])
+    return f": {word}" if word else ""
+
+
+def _writer(history: History, m: int, fields: Fields) -> str:
+    """The operator and the line that wrote a saved tensor."""
+    for saved in history.autograd.saved_by(fields["node"], m):
+        if saved.slot != fields["slot"]:
+            continue
+        for write in history.autograd.writes_after(saved, m):
+            call = history.call(write.call) if write.call else None
+            if call is not None:
+                return f" by {call.op}" + (f" on line {call.line}" if call.line else "")
+    return ""
+
+
+MORE: dict[str, Callable[[History, int, Fields], str]] = {
+    "NODE_NEW": _call,
+    "BACKWARD_BEGIN": _roots,
+    "BACKWARD_END": _failed,
+    "DEPENDENCY": _unneeded,
+    "NODE_ENTER": _given,
+    "NODE_EXIT": _given,
+    "ACCUMULATE": _how,
+    "STALE": _writer,
+}
+"""What follows the sentence of a kind."""
+
+_HOLDERS = " .grad of what is saved by node the input buffer accumulategrad backward "
+ADDED = {
+    "USE": _HOLDERS,
+    "UNUSE": _HOLDERS,
+    **{kind.name: " of " for kind in KINDS.values() if set(NODES) & set(kind.fields)},
+    "EDGE": " of nowhere that argument needs no gradient ",
+    "GRAD_FN": " of has no grad_fn any more ",
+    "BACKWARD_END": " with an error ",
+    "DEPENDENCY": " of gradient but nothing that was asked for needs it ",
+    "ARRIVE": " of none ",
+    "ACCUMULATE": " none " + " ".join(HOW),
+    "GRAD_SET": " none ",
+}
+"""The words that these can add to a kind's own sentence."""
+
+TEXTS = ("BACKWARD_BEGIN", "NODE_ENTER", "NODE_EXIT", "STALE", "NODE_NEW", "HOOK")
+"""Kinds that can say names which stand in none of their fields."""

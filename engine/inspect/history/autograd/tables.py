@@ -1,0 +1,192 @@
+"""The fold of what autograd did: nodes, edges, saved tensors and backward passes as tables."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from engine.inspect.events import FOREVER
+from engine.inspect.history.fold import Tables
+from engine.inspect.history.table import (
+    Ints,
+    Table,
+    ends_of,
+    next_of_same,
+    pair,
+    rows_before,
+)
+
+LAST_OF_PASS = 4
+"""Kinds of hooks up to this one are called by a backward pass."""
+
+
+class AutogradTables:
+    """The tables of autograd; each is built when it is first asked for."""
+
+    def __init__(self, tables: Tables):
+        self.tables = tables
+        self.of = tables.of
+
+    # The graph
+
+    @cached_property
+    def nodes(self) -> Table:
+        since, new = self.of("NODE_NEW")
+        gone, old = self.of("NODE_FREE")
+        return Table(
+            since,
+            ends_of(new["a"], old["a"], gone),
+            id=new["a"],
+            name=new["b"],
+            call=new["c"],
+            sequence=new["d"],
+        )
+
+    @cached_property
+    def edges(self) -> Table:
+        """An edge lives as long as the node that it leaves."""
+        since, new = self.of("EDGE")
+        gone, old = self.of("NODE_FREE")
+        until = ends_of(new["a"], old["a"], gone)
+        return Table(since, until, node=new["a"], index=new["b"], next=new["c"], input=new["d"])
+
+    @cached_property
+    def grad_fns(self) -> Table:
+        """A tensor's grad_fn holds until it is given another one, or freed."""
+        since, new = self.of("GRAD_FN")
+        gone, old = self.of("TENSOR_FREE")
+        until = np.minimum(next_of_same(new["a"], since=since), ends_of(new["a"], old["a"], gone))
+        return Table(since, until, tensor=new["a"], node=new["b"], output=new["c"])
+
+    @cached_property
+    def flags(self) -> Table:
+        """requires_grad of leaves, as the program set it."""
+        since, new = self.of("REQUIRES_GRAD")
+        until = next_of_same(new["a"], since=since)
+        return Table(since, until, tensor=new["a"], value=new["b"])
+
+    @cached_property
+    def saves(self) -> Table:
+        """A node keeps a tensor until it lets go of it, at the latest when the node is freed.
+
+        `storage` and `counter` are those that the tensor had when it was saved. `stale` is the
+        moment at which it was first written after that, FOREVER if it never was."""
+        since, new = self.of("SAVE")
+        left, old = self.of("RELEASE")
+        gone, freed = self.of("NODE_FREE")
+        until = pair((new["a"], new["b"]), since, (old["a"], old["b"]), left)
+        tensors = self.tables.tensors
+        row = rows_before(tensors.id, tensors.since, new["c"], since)
+        found = row >= 0
+        storage, counter = np.zeros((2, len(since)), np.int64)
+        storage[found] = tensors.storage[row[found]]
+        described, place = np.unique(tensors.since[row[found]], return_inverse=True)
+        counter[found] = self.tables.trace.blob_words(described, 1)[place, 0]
+        return Table(
+            since,
+            np.minimum(until, ends_of(new["a"], freed["a"], gone)),
+            node=new["a"],
+            slot=new["b"],
+            tensor=new["c"],
+            version=new["d"],
+            name=new["e"],
+            storage=storage,
+            counter=counter,
+            stale=self._written(counter, new["d"]),
+        )
+
+    def _written(self, counter: Ints, version: Ints) -> Ints:
+        """When each counter first went past the version; versions only grow."""
+        table = self.tables.versions
+        row = rows_before(table.counter, -table.version, counter, -version - 1)
+        return np.where(row >= 0, np.append(table.since, FOREVER)[row], FOREVER)
+
+    @cached_property
+    def unpacks(self) -> Table:
+        return self.tables.moments(
+            "UNPACK", node="a", slot="b", tensor="c", version="d", expected="e"
+        )
+
+    @cached_property
+    def stales(self) -> Table:
+        return self.tables.moments(
+            "STALE", node="a", slot="b", tensor="c", version="d", expected="e"
+        )
+
+    @cached_property
+    def hooks(self) -> Table:
+        """`node` is the node that was taken from the queue last, in the same thread; `run` its pass.
+
+        Hooks that pack a tensor are called while the program runs: then both are 0."""
+        since, rows = self.of("HOOK")
+        moments, pops = self.of("READY_POP")
+        row = rows_before(pops["thread"], moments, rows["thread"], since)
+        inside = (row >= 0) & (rows["a"] <= LAST_OF_PASS)
+        run, node = (np.where(inside, np.append(pops[field], 0)[row], 0) for field in "ab")
+        return Table(
+            since, since + 1,
+            sort=rows["a"], owner=rows["b"], before=rows["c"], after=rows["d"], run=run, node=node,
+        )  # fmt: skip
+
+    # Gradients of leaves
+
+    @cached_property
+    def grads(self) -> Table:
+        """What .grad of a tensor is, from the moment it is set until it is set again."""
+        since, new = self.of("GRAD_SET")
+        gone, old = self.of("TENSOR_FREE")
+        until = np.minimum(next_of_same(new["a"], since=since), ends_of(new["a"], old["a"], gone))
+        return Table(since, until, tensor=new["a"], grad=new["b"])
+
+    @cached_property
+    def accumulations(self) -> Table:
+        return self.tables.moments(
+            "ACCUMULATE", tensor="a", incoming="b", grad="c", how="d", run="e"
+        )
+
+    # Backward passes
+
+    @cached_property
+    def runs(self) -> Table:
+        """A backward pass, from BACKWARD_BEGIN until BACKWARD_END."""
+        since, new = self.of("BACKWARD_BEGIN")
+        ended, end = self.of("BACKWARD_END")
+        until = ends_of(new["a"], end["a"], ended)
+        failed = np.zeros(len(since), np.int64)
+        over = until < FOREVER
+        failed[over] = self.tables.events["c"][until[over]]
+        return Table(
+            since,
+            until,
+            id=new["a"],
+            outer=new["b"],
+            flags=new["c"],
+            n_roots=new["d"],
+            thread=new["thread"].astype(np.int64),
+            failed=failed,
+        )
+
+    @cached_property
+    def dependencies(self) -> Table:
+        return self.tables.moments("DEPENDENCY", run="a", node="b", count="c", needed="d")
+
+    @cached_property
+    def pushes(self) -> Table:
+        return self.tables.moments("READY_PUSH", run="a", node="b", sequence="c")
+
+    @cached_property
+    def pops(self) -> Table:
+        return self.tables.moments("READY_POP", run="a", node="b")
+
+    @cached_property
+    def enters(self) -> Table:
+        return self.tables.moments("NODE_ENTER", run="a", node="b", n="c")
+
+    @cached_property
+    def exits(self) -> Table:
+        return self.tables.moments("NODE_EXIT", run="a", node="b", n="c")
+
+    @cached_property
+    def arrivals(self) -> Table:
+        return self.tables.moments("ARRIVE", run="a", node="b", input="c", tensor="d", sum="e")

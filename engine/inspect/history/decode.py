@@ -1,0 +1,285 @@
+"""Rows of the tables as facts: codes and string ids become words, attached bytes become shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from operator import mul
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from engine.inspect.events import (
+    ALLOCATORS,
+    DEVICES,
+    DTYPES,
+    FOREVER,
+    HOLDERS,
+    KEYS,
+    coded,
+    dtype_name,
+    key_names,
+    short_op,
+)
+from engine.inspect.history.arguments import decode_arguments
+from engine.inspect.history.facts import (
+    BlockFact,
+    CallFact,
+    ExceptionFact,
+    FrameFact,
+    HopFact,
+    LineFact,
+    NameFact,
+    ObjectFact,
+    OutputFact,
+    PlanFact,
+    PlanOperand,
+    StorageFact,
+    TensorFact,
+    VersionFact,
+)
+from engine.inspect.history.fold import Tables
+from engine.inspect.history.table import Ints, Table
+
+F = TypeVar("F")
+_MOST_RANK = 64
+_USUAL_RANK = 6
+_KEPT = 1 << 17
+_SHORT = 200  # characters of a text that is kept
+
+
+class Rows:
+    """One method per sort of fact: the fact in that row of its table.
+
+    Facts that many moments share are made once: a screen asks for all that is alive at every step.
+    """
+
+    def __init__(self, tables: Tables):
+        self.tables = tables
+        self.trace = tables.trace
+        self._texts: dict[int, str] = {}
+        self.tensor = Facts(self._tensors)
+        self.storage = Facts(self._storages)
+        self.block = Facts(self._blocks)
+        self.name = Facts(self._names)
+
+    def text(self, event: int) -> str:
+        """The text attached to an event. Short ones are kept: warnings that lie far apart in a trace
+        would have their segments unpacked at every step."""
+        known = self._texts.get(event)
+        if known is None:
+            known = self.trace.blob(event).decode("utf-8", "replace")
+            if len(known) <= _SHORT:
+                if len(self._texts) >= _KEPT:
+                    self._texts = {}  # at once: another thread may ask meanwhile
+                self._texts[event] = known
+        return known
+
+    def _tensors(self, rows: Ints) -> list[TensorFact]:
+        table = self.tables.tensors
+        described, lengths = self.trace.blob_words_and_lengths(
+            table.since[rows], 3 + 2 * _USUAL_RANK
+        )
+        facts = []
+        parts = zip(_rows(table, rows), described.tolist(), lengths.tolist(), strict=True)
+        for got, words, length in parts:
+            if length > 3 + 2 * _USUAL_RANK:
+                blob = self.trace.blob(got["since"])[: 8 * (3 + 2 * _MOST_RANK)]
+                words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
+                length = len(words)
+            counter, base, rank = words[:3]
+            rank = min(max(rank, 0), max(length - 3, 0) // 2)
+            layout = got["layout"]
+            fact = TensorFact(
+                since=got["since"],
+                until=got["until"],
+                id=got["id"],
+                storage=got["storage"],
+                dtype=dtype_name(layout & 0xFF),
+                device=coded(DEVICES, layout >> 8 & 0xFF),
+                wrapped_number=bool(layout >> 16 & 1),
+                offset=got["offset"],
+                sizes=tuple(words[3 : 3 + rank]),
+                strides=tuple(words[3 + rank : 3 + 2 * rank]),
+                counter=counter,
+                base=base,
+                keys=_key_names(layout >> 32),
+            )
+            facts.append(fact if _can_be(fact) else self._nothing(fact))
+        return facts
+
+    def _nothing(self, fact: TensorFact) -> TensorFact:
+        """A description that no tensor can have comes from damage: it is shown without elements."""
+        self.trace.warning = self.trace.warning or (
+            f"{self.trace.path}: damaged: tensor {fact.id} is {fact.dtype}, sizes {fact.sizes}, "
+            f"strides {fact.strides}, offset {fact.offset}, which no tensor can be"
+        )
+        return replace(fact, dtype=DTYPES[1][0], sizes=(0,), strides=(1,), offset=0)
+
+    def _storages(self, rows: Ints) -> list[StorageFact]:
+        spelled = (
+            _spelled(got, allocator=ALLOCATORS, device=DEVICES)
+            for got in _rows(self.tables.storages, rows)
+        )
+        return [StorageFact(**got) for got in spelled]
+
+    def _blocks(self, rows: Ints) -> list[BlockFact]:
+        spelled = (
+            _spelled(got, allocator=ALLOCATORS, device=DEVICES) | {"reused": bool(got["reused"])}
+            for got in _rows(self.tables.blocks, rows)
+        )
+        return [BlockFact(**got) for got in spelled]
+
+    def version(self, row: int) -> VersionFact:
+        return VersionFact(**_row(self.tables.versions, row))
+
+    def object(self, row: int) -> ObjectFact:
+        got = _row(self.tables.objects, row)
+        got["type"] = self.trace.string(got["type"])
+        return ObjectFact(**got, header=self.trace.blob(got["since"]))
+
+    def _names(self, rows: Ints) -> list[NameFact]:
+        facts = []
+        for got in _rows(self.tables.names, rows):
+            got["name"] = self.trace.string(got["name"])
+            text = "" if got["tensor"] else self.text(got["since"])
+            facts.append(NameFact(**_spelled(got, kind=HOLDERS), text=text))
+        return facts
+
+    def frame(self, row: int) -> FrameFact:
+        got = _row(self.tables.frames, row)
+        got["function"] = self.trace.string(got["function"])
+        return FrameFact(**got, path=self.trace.source(got["file"])[0])
+
+    def line(self, row: int) -> LineFact:
+        got = _row(self.tables.lines, row)
+        return LineFact(**got, path=self.trace.source(got["file"])[0])
+
+    def call(self, row: int, line: LineFact | None) -> CallFact:
+        """`line` is the line of the program that the call ran under."""
+        got = _row(self.tables.calls, row)
+        schema = self.trace.string(got["op"])
+        results: tuple[int, ...] = ()
+        if got["exit"] < FOREVER:
+            left = self.tables.events[got["exit"]]
+            results = tuple(int(left[field]) for field in "cde")[: max(0, int(left["b"]))]
+        arguments = self.trace.blob(got["since"])
+        return CallFact(
+            since=got["since"],
+            until=got["until"],
+            id=got["id"],
+            schema=schema,
+            parent=got["parent"],
+            args=decode_arguments(arguments, got["n_args"], schema, self.trace.string),
+            results=results,
+            error=self.text(got["error"]) if got["error"] < FOREVER else "",
+            frame=line.frame if line else 0,
+            file=line.file if line else 0,
+            line=line.line if line else 0,
+        )
+
+    def hop(self, row: int) -> HopFact:
+        got = _row(self.tables.hops, row)
+        return HopFact(
+            moment=got["since"],
+            call=got["call"],
+            op=short_op(self.trace.string(got["op"])),
+            key=coded(KEYS, got["key"]),
+            keys=key_names(got["key_set"]),
+            kernel=self.trace.string(got["kernel"]),
+        )
+
+    def plan(self, row: int) -> PlanFact:
+        """A stream that was cut off gives the operands that are whole."""
+        got = _row(self.tables.plans, row)
+        blob = self.trace.blob(got["since"])
+        words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
+        vector, rank, count = (*words, 0, 0, 0)[:3]
+        rank = min(max(rank, 0), max(len(words) - 3, 0))
+        rows = [words[at : at + 1 + rank] for at in range(3 + rank, len(words), 1 + rank)]
+        whole = [row for row in rows[: max(count, 0)] if len(row) == 1 + rank]
+        return PlanFact(
+            moment=got["since"],
+            call=got["call"],
+            loop=self.trace.string(got["loop"]),
+            isa=self.trace.string(got["isa"]),
+            threads=got["threads"],
+            vector=vector,
+            sizes=tuple(words[3 : 3 + rank]),
+            operands=tuple(PlanOperand(row[0], tuple(row[1:])) for row in whole),
+        )
+
+    def exception(self, row: int) -> ExceptionFact:
+        got = _row(self.tables.exceptions, row)
+        return ExceptionFact(
+            moment=got["since"],
+            frame=got["frame"],
+            line=got["line"],
+            type=self.trace.string(got["type"]),
+            message=self.text(got["since"]),
+        )
+
+    def output(self, row: int) -> OutputFact:
+        got = _row(self.tables.output, row)
+        return OutputFact(got["since"], got["stream"], self.text(got["since"]))
+
+
+class Facts(Generic[F]):
+    """The facts of a table's rows: made for many rows at once, and cached."""
+
+    def __init__(self, make: Callable[[Ints], list[F]]) -> None:
+        self._make = make
+        self._cache: dict[int, F] = {}
+
+    def __call__(self, row: int) -> F:
+        return self.each(np.array([row]))[0]
+
+    def each(self, rows: Ints) -> tuple[F, ...]:
+        """The facts of several rows, which ascend."""
+        numbers = rows.tolist()
+        cache = self._cache  # another thread may replace it meanwhile
+        missing = [row for row in numbers if row not in cache]
+        if missing:
+            facts = zip(missing, self._make(np.array(missing)), strict=True)
+            if len(cache) + len(missing) > _KEPT:
+                cache = {row: cache[row] for row in numbers if row in cache}
+            cache.update(facts)
+            self._cache = cache
+        return tuple([cache[row] for row in numbers])
+
+
+@lru_cache(maxsize=1024)
+def _key_names(key_set: int) -> tuple[str, ...]:
+    return key_names(key_set)
+
+
+def _can_be(fact: TensorFact) -> bool:
+    """Whether a tensor can have this description: a known dtype, bytes that can be addressed."""
+    if fact.dtype.startswith("?") or min((fact.offset, *fact.sizes, *fact.strides)) < 0:
+        return False
+    reach = fact.offset + sum(map(mul, fact.sizes, fact.strides)) + 1
+    return reach < 1 << 58 or fact.span[1] < 1 << 62
+
+
+def each(fact: Any, rows: Iterable[Any]) -> tuple[Any, ...]:
+    """The facts of several rows."""
+    return tuple(fact(int(row)) for row in rows)
+
+
+def _rows(table: Table, rows: Ints) -> Iterator[dict[str, Any]]:
+    """The columns of some rows by name, as plain ints."""
+    names = ("since", "until", *table.columns)
+    columns = (table.since, table.until, *table.columns.values())
+    values = (column[rows].tolist() for column in columns)
+    return (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
+
+
+def _row(table: Table, row: int) -> dict[str, Any]:
+    """The columns of one row by name, as plain ints."""
+    return next(_rows(table, np.array([row])))
+
+
+def _spelled(got: dict[str, Any], **names: tuple[str, ...]) -> dict[str, Any]:
+    """The row with small codes written out."""
+    return got | {field: coded(names[field], got[field]) for field in names}

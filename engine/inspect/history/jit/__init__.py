@@ -1,0 +1,323 @@
+"""What can be asked about the JIT: which graph is this, what did a pass do, where does a value come from.
+
+A graph at any rewrite is the last snapshot before it, with the recorded edits since. `Links` follows a
+Value backwards to lines of source and forwards to instructions, through copies, inlining and merging.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, overload
+
+from engine.inspect.events import FOREVER, kind_of
+from engine.inspect.history.jit.fused import Fused
+from engine.inspect.history.jit.ir import IrGraph, Json
+from engine.inspect.history.jit.payload_schema import ANY, FORMS, read
+from engine.inspect.history.jit.provenance import Links
+from engine.inspect.history.jit.registers import Registers
+from engine.inspect.history.jit.source_ranges import TreeNode, tree_of
+from engine.inspect.history.jit.tables import JitTables
+from engine.inspect.history.table import Ints
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+
+_REWRITES = 16384  # kept: read twice, once for the links and once for the film of their graph
+_STATES = 8  # graphs kept: one of 10,000 nodes takes 20 MB
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFact:
+    """A function that came to the compiler. how: script, trace or load. graph: as it was compiled."""
+
+    moment: int
+    id: int
+    name: str
+    how: str
+    file: str
+    first_line: int
+    source: str
+    graph: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteFact:
+    """One rewrite of a run. `file`, `line`: where its rule stands in our own source."""
+
+    moment: int
+    run: int
+    index: int
+    rule: str
+    reason: str
+    file: str
+    line: int
+    nodes: tuple[int, ...]
+    edits: list[list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFact:
+    """One run of a pass. changes -1: it has not ended."""
+
+    since: int
+    until: int
+    id: int
+    function: int
+    graph: int
+    name: str
+    index: int
+    changes: int
+    ns: int
+    failed: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFact:
+    """Instructions that a graph became."""
+
+    moment: int
+    id: int
+    function: int
+    graph: int
+    name: str
+    registers: int
+    instructions: tuple[Json, ...]
+    constants: tuple[str, ...]
+    guards: tuple[Json, ...]
+
+
+class Rewrites(Sequence[RewriteFact]):
+    """The rewrites of a run, in order. A pass makes thousands: each is read when it is asked for."""
+
+    def __init__(self, jit: Jit, rows: Ints) -> None:
+        self._jit, self._rows = jit, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> RewriteFact: ...
+    @overload
+    def __getitem__(self, at: slice) -> Rewrites: ...
+    def __getitem__(self, at: int | slice) -> RewriteFact | Rewrites:
+        if isinstance(at, slice):
+            return Rewrites(self._jit, self._rows[at])
+        return self._jit._rewrite(int(self._rows[at]))
+
+
+class Jit:
+    """The answers about one history."""
+
+    def __init__(self, history: History):
+        self.history = history
+        self.tables = JitTables(history.tables)
+        self._function = lru_cache(maxsize=4096)(self._function_fact)
+        self._rewrite = lru_cache(maxsize=_REWRITES)(self._rewrite_fact)
+        self._state = lru_cache(maxsize=_STATES)(self._state_after)
+        self._code = lru_cache(maxsize=1024)(self._code_fact)
+        self._tree = lru_cache(maxsize=1024)(lambda number: tree_of(self.syntax(number)))
+
+    def json(self, moment: int) -> Json:
+        """The JSON that an event carries; {} where it was not kept whole."""
+        kind = kind_of(int(self.history.tables.events["kind"][moment])).name
+        return read(self.history.text(moment), FORMS.get(kind, ANY))
+
+    # Functions and graphs
+
+    def functions(self, m: int) -> tuple[FunctionFact, ...]:
+        """Every function that came to the compiler up to the moment."""
+        return tuple(self._function(row) for row in range(self.tables.functions.begun(m)))
+
+    def function(self, number: int, m: int = FOREVER - 1) -> FunctionFact | None:
+        """The function with this number."""
+        row = self.tables.functions.last("id", number, m)
+        return self._function(row) if row >= 0 else None
+
+    def _function_fact(self, row: int) -> FunctionFact:
+        table = self.tables.functions
+        moment = int(table.since[row])
+        facts = self.json(moment)
+        return FunctionFact(
+            moment,
+            int(table.id[row]),
+            self.history.string(int(table.name[row])),
+            self.history.string(int(table.how[row])),
+            self.history.string(int(table.file[row])),
+            int(facts.get("first_line", 0)),
+            str(facts.get("source", "")),
+            int(facts.get("graph", 0)),
+        )
+
+    def syntax(self, function: int) -> Json:
+        """Tokens and tree of a function that was scripted; {} for others."""
+        row = self.tables.syntax.last("function", function, FOREVER - 1)
+        return self.json(int(self.tables.syntax.since[row])) if row >= 0 else {}
+
+    def tree(self, function: int) -> tuple[TreeNode, ...]:
+        """The syntax tree of a function from the top; () for one that was not scripted."""
+        return self._tree(function)
+
+    # Passes
+
+    def runs(self, graph: int, m: int) -> tuple[RunFact, ...]:
+        """The runs of passes on a graph that began up to the moment, in order."""
+        rows = self.tables.runs.until_now("graph", graph, m)
+        return tuple(self.run_fact(int(row)) for row in rows)
+
+    def run_fact(self, row: int) -> RunFact:
+        table, ends = self.tables.runs, self.tables.ends
+        number = int(table.id[row])
+        found = ends.where("run", number)
+        over = int(found[-1]) if len(found) else -1
+        return RunFact(
+            int(table.since[row]),
+            int(table.until[row]),
+            number,
+            int(table.function[row]),
+            int(table.graph[row]),
+            self.history.string(int(table.name[row])),
+            int(table.index[row]),
+            int(ends.changes[over]) if over >= 0 else -1,
+            int(ends.ns[over]) if over >= 0 else 0,
+            self._failure(int(ends.since[over])) if over >= 0 and ends.failed[over] else "",
+        )
+
+    def _failure(self, moment: int) -> str:
+        """Why a pass failed. An error of Python travels by a number: it is raised right after that."""
+        text = self.history.text(moment)
+        raised = self.history.tables.numbers("EXCEPTION")
+        place = int(raised.searchsorted(moment))
+        if not text.isdigit() or place >= len(raised):
+            return text or "it did not say why"
+        event = self.history.event(int(raised[place]))
+        return f"{self.history.string(event['type'])}: {self.history.text(event.number)}"
+
+    def rewrites(self, run: int, m: int = FOREVER - 1) -> Rewrites:
+        """The rewrites of a run up to the moment, in order."""
+        return Rewrites(self, self.tables.rewrites.until_now("run", run, m))
+
+    def rewrite_at(self, m: int) -> RewriteFact | None:
+        """The rewrite that is told at this moment; None where another event is."""
+        since = self.tables.rewrites.since
+        row = int(since.searchsorted(m))
+        return self._rewrite(row) if row < len(since) and since[row] == m else None
+
+    def _rewrite_fact(self, row: int) -> RewriteFact:
+        table = self.tables.rewrites
+        moment = int(table.since[row])
+        facts = self.json(moment)
+        return RewriteFact(
+            moment,
+            int(table.run[row]),
+            int(table.index[row]),
+            self.history.string(int(table.rule[row])),
+            str(facts.get("reason", "")),
+            str(facts.get("file", "")),
+            int(table.line[row]),
+            tuple(facts.get("nodes", ())),
+            list(facts.get("edits", ())),
+        )
+
+    # Graphs at a moment
+
+    @cached_property
+    def changes(self) -> dict[int, list[tuple[int, int]]]:
+        """graph -> (moment, row) of its snapshots (row -1 - r) and rewrites (row r), in order."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for row, (moment, graph) in enumerate(
+            zip(self.tables.graphs.since, self.tables.graphs.id, strict=True)
+        ):
+            found.setdefault(int(graph), []).append((int(moment), -1 - row))
+        graph_of = dict(
+            zip(self.tables.runs.id.tolist(), self.tables.runs.graph.tolist(), strict=True)
+        )
+        for row, (moment, run) in enumerate(
+            zip(self.tables.rewrites.since, self.tables.rewrites.run, strict=True)
+        ):
+            if int(run) in graph_of:
+                found.setdefault(graph_of[int(run)], []).append((int(moment), row))
+        return {graph: sorted(changes) for graph, changes in found.items()}
+
+    @cached_property
+    def graphs_of(self) -> dict[int, dict[int, tuple[str, int, int]]]:
+        """function -> graph -> the phase that it was told after first, that moment, and the last one."""
+        table, found = self.tables.graphs, dict[int, dict[int, tuple[str, int, int]]]()
+        rows = (table.function, table.id, table.phase, table.since)
+        for function, graph, phase, since in zip(*(row.tolist() for row in rows), strict=True):
+            mine = found.setdefault(function, {})
+            first = mine.get(graph) or (self.history.string(phase), since, since)
+            mine[graph] = (*first[:2], since)
+        return found
+
+    def graph_at(self, graph: int, m: int) -> IrGraph | None:
+        """The graph as it was at the moment; None before it was first told, or when edits are lost."""
+        changes = self.changes.get(graph, [])
+        place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
+        return self._state(graph, place) if place >= 0 else None
+
+    def _state_after(self, graph: int, place: int) -> IrGraph | None:
+        """The last snapshot before, gone on by its edits: reading it anew is cheaper than a copy."""
+        changes = self.changes[graph]
+        start = next((i for i in range(place, -1, -1) if changes[i][1] < 0), None)
+        if start is None:
+            return None
+        snapshot = self.json(changes[start][0])
+        if "block" not in snapshot:
+            return None
+        state = IrGraph(snapshot)
+        try:
+            for _, row in changes[start + 1 : place + 1]:
+                state.apply(self._rewrite(row).edits)
+        except (KeyError, ValueError, IndexError, StopIteration):
+            return None  # an event of it was not kept whole
+        return state
+
+    def last_change(self, graph: int, m: int) -> int:
+        """The moment at which the graph was told or rewritten last; -1 before that."""
+        changes = self.changes.get(graph, [])
+        place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
+        return changes[place][0] if place >= 0 else -1
+
+    # Code
+
+    def code(self, number: int) -> CodeFact | None:
+        """The instructions with this number."""
+        row = self.tables.codes.last("id", number, FOREVER - 1)
+        return self._code(row) if row >= 0 else None
+
+    def _code_fact(self, row: int) -> CodeFact:
+        table = self.tables.codes
+        moment = int(table.since[row])
+        facts = self.json(moment)
+        return CodeFact(
+            moment,
+            int(table.id[row]),
+            int(table.function[row]),
+            int(table.graph[row]),
+            str(facts.get("name", "")),
+            int(facts.get("registers", 0)),
+            tuple(facts.get("instructions", ())),
+            tuple(facts.get("constants", ())),
+            tuple(facts.get("guards", ())),
+        )
+
+    # Where things come from
+
+    @cached_property
+    def links(self) -> Links:
+        """Every Value of the trace, with what it was made from and what it became."""
+        return Links(self)
+
+    @cached_property
+    def fused(self) -> Fused:
+        """Every fused kernel, and its launches."""
+        return Fused(self)
+
+    @cached_property
+    def registers(self) -> Registers:
+        """What the registers of the interpreter's frames hold."""
+        return Registers(self)

@@ -1,0 +1,80 @@
+"""The JIT's events in words: names for the numbers in their fields, and what their JSON adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.inspect.events import HOLDERS, coded
+from engine.inspect.history.jit.holders import HOLDS, holder_words
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+TEXTS = (
+    "FUNCTION_NEW",
+    "SYNTAX",
+    "GRAPH",
+    "PASS_BEGIN",
+    "PASS_END",
+    "REWRITE",
+    "CODE",
+    "BAIL_OUT",
+    "SPECIALISE",
+    "JIT_WARNING",
+)
+"""Kinds whose sentence says names that no field of theirs holds as a string."""
+_NAMED = ("how", "phase", "pass", "rule")
+
+
+def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
+    """The fields of an event of the JIT that are told in words."""
+    if kind in ("FUSED_NEW", "FUSED_RUN"):
+        return {"kernel": str(fields["kernel"])}  # a number here, a kernel's name elsewhere
+    if kind not in TEXTS:
+        return {}
+    words = {name: history.string(fields[name]) for name in _NAMED if name in fields}
+    if kind == "REWRITE":
+        words["index"] = str(fields["index"] + 1)  # recorded from 0, told from 1 as everywhere else
+    if "function" in fields and kind != "FUNCTION_NEW":
+        function = history.jit.function(fields["function"])
+        words["function"] = function.name if function else str(fields["function"])
+    return words
+
+
+def holder(history: History, m: int, fields: dict[str, int]) -> dict[str, str]:
+    """Who holds a tensor, where that is a part of the JIT."""
+    kind = coded(HOLDERS, fields["holder_kind"])
+    if kind not in HOLDS:
+        return {}
+    first, _, rest = holder_words(history, kind, fields["holder"], fields["place"], m).partition(
+        " "
+    )
+    return {"holder_kind": first, "holder": rest}
+
+
+def _ended(history: History, m: int, fields: dict[str, int]) -> str:
+    row = history.jit.tables.runs.last("id", fields["run"], m)
+    if row < 0:
+        return ""
+    run = history.jit.run_fact(int(row))
+    failed = f"; it failed: {' '.join(run.failed.split())}" if run.failed else ""
+    return f": {run.name}{failed}"
+
+
+def _reason(history: History, m: int, fields: dict[str, int]) -> str:
+    reason = str(history.jit.json(m).get("reason", ""))
+    return f" ({reason})" if reason else ""
+
+
+def _text(history: History, m: int, fields: dict[str, int]) -> str:
+    text = " ".join(history.text(m).split())
+    return f": {text}" if text else ""
+
+
+MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
+    "PASS_END": _ended,
+    "REWRITE": _reason,
+    "BAIL_OUT": _text,
+    "JIT_WARNING": _text,
+}

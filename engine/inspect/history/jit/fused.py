@@ -1,0 +1,261 @@
+"""What was recorded of fused groups: each program with the nodes that its steps compute, each launch.
+
+A program is told as steps, not as nodes: equal steps are one, a conversion of dtype is a step that no
+node asked for. `Match` finds the nodes again, from the outputs down.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from engine.inspect.history.jit.ir import IrGraph, Json
+
+if TYPE_CHECKING:
+    from engine.inspect.history.jit import Jit
+
+NUMBERS = ("int", "float", "bool", "complex", "number", "Scalar")
+"""Types of inputs that are numbers; all others are tensors."""
+CONVERSION = "aten::_to_copy"
+_CONVERSIONS = (CONVERSION, "aten::to", "aten::type_as")
+_LOOKED_BACK = 200  # events before a launch among which the last one of its thread is sought
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch of a kernel. ns -1: unknown, as its program was written down meanwhile.
+
+    inputs, outputs: tensors (0: a number, or unknown), in the order of the group's.
+    """
+
+    moment: int
+    frame: int
+    elements: int
+    tiles: int
+    threads: int
+    ns: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class Kernel:
+    """A fused group as it was told: its program, its Subgraph, and the node that holds it."""
+
+    def __init__(self, jit: Jit, row: int) -> None:
+        table = jit.tables.kernels
+        self.moment, self.id = int(table.since[row]), int(table.id[row])
+        self.graph, self.tile = int(table.graph[row]), int(table.tile[row])
+        self.program = jit.json(self.moment)
+        self.host, self.node, self.name, self.held = _holder(jit, self.graph, self.moment)
+        self.name = self.name or f"kernel {self.id}"
+
+    @property
+    def steps(self) -> list[Json]:
+        return list(self.program.get("steps", ()))
+
+    @property
+    def units(self) -> list[Json]:
+        return list(self.program.get("units", ()))
+
+    @property
+    def outputs(self) -> list[Json]:
+        return list(self.program.get("outputs", ()))
+
+    @cached_property
+    def match(self) -> Match:
+        return Match(self.held, self.outputs)
+
+
+def _holder(jit: Jit, wanted: int, moment: int) -> tuple[int, int, str, IrGraph | None]:
+    """The graph and the node that hold a group's graph, what the text calls it, and that graph; zeros
+    where it was not told."""
+    told = jit.tables.graphs
+    graphs = dict.fromkeys(told.id[: told.begun(moment)].tolist()[::-1])
+    for graph in graphs:
+        state = jit.graph_at(int(graph), moment)
+        for node, _, held in state.subgraphs() if state is not None else ():
+            if held.id == wanted and state is not None:
+                lines = (line for line in state.every_line() if line.sort == "node")
+                kind = next((line.kind for line in lines if line.node == node), "")
+                return int(graph), node, kind.removeprefix("prim::"), held
+    return 0, 0, "", None
+
+
+class Match:
+    """Which nodes of a Subgraph each step computes, and which of its inputs `in0` and `n0` are."""
+
+    def __init__(self, graph: IrGraph | None, outputs: list[Json]) -> None:
+        self.values: dict[int, list[int]] = {}  # of a step: the Values that it computes
+        self.part_of: dict[int, int] = {}  # of a step that computes none: the step that reads it
+        self.leaves: dict[str, int] = {}  # of in0, n0: the Value
+        self.trees: dict[int, Json] = {}  # of a step: where it is told whole
+        for output in outputs:
+            self._keep(output["tree"])
+        self._maker: dict[int, Json] = {}
+        if graph is None:
+            return
+        block = graph.graph["block"]
+        for value in block["params"]:
+            sort = "n" if value["type"].partition("[")[0] in NUMBERS else "in"
+            place = sum(name.rstrip("0123456789") == sort for name in self.leaves)
+            self.leaves[f"{sort}{place}"] = value["id"]
+        for node in block["nodes"]:
+            for value in node["outputs"]:
+                self._maker[value["id"]] = node
+        for value, output in zip(block["returns"], outputs, strict=False):
+            if "reduce" in output:  # the tree is what the sum is over
+                value = next(iter(self._maker.get(value, {}).get("inputs", ())), 0)
+            self._unify(value, output["tree"])
+
+    def _keep(self, tree: Json) -> None:
+        if "op" in tree:
+            self.trees[tree["step"]] = tree
+            for operand in tree["operands"]:
+                self._keep(operand)
+
+    def _unify(self, value: int, tree: Json, reader: int = -1) -> None:
+        """This Value is what this part of the tree computes."""
+        node = self._maker.get(value)
+        while "step" in tree and self._converts(tree, node):
+            self.part_of[tree["step"]] = reader
+            tree = self.trees[tree["step"]]["operands"][0]
+        if "step" not in tree or node is None:
+            return
+        step = tree["step"]
+        known = self.values.setdefault(step, [])
+        if value in known:
+            return
+        known.append(value)
+        rest = list(node["inputs"])
+        for operand in self.trees[step]["operands"]:
+            found = next((v for v in rest if self._can_be(v, operand)), None)
+            if found is not None:
+                rest.remove(found)
+                self._unify(found, operand, step)
+
+    def _converts(self, tree: Json, node: Json | None) -> bool:
+        told = self.trees[tree["step"]]
+        return told["op"] == CONVERSION and (node is None or node["kind"] not in _CONVERSIONS)
+
+    def _can_be(self, value: int, tree: Json) -> bool:
+        """Whether an operand may be this input of the node: the kinds agree, as far as they are told."""
+        node = self._maker.get(value)
+        while "step" in tree and self._converts(tree, node):
+            tree = self.trees[tree["step"]]["operands"][0]
+        if "leaf" in tree:
+            leaf = str(tree["leaf"])
+            if leaf in self.leaves:
+                return self.leaves[leaf] == value
+            return node is not None and node["kind"] == "prim::Constant"
+        if node is None or node["kind"].startswith("prim::"):
+            return False
+        name = self.trees[tree["step"]]["op"].partition(".")[0]
+        return bool(name == node["kind"] or name not in self._kinds)
+
+    @cached_property
+    def _kinds(self) -> frozenset[str]:
+        """Names of steps that are operators of the graph; others stand for some (gelu's, square's)."""
+        return frozenset(node["kind"] for node in self._maker.values())
+
+    def of_step(self, step: int) -> tuple[int, ...]:
+        """The Values that a step computes; of a conversion those of the step that wanted it."""
+        while step not in self.values and step in self.part_of:
+            step = self.part_of[step]
+        return tuple(self.values.get(step, ()))
+
+
+class Fused:
+    """Every kernel and launch of a recording."""
+
+    def __init__(self, jit: Jit) -> None:
+        self._jit = jit
+        self._made: dict[int, Kernel] = {}
+        self._launches: dict[int, tuple[Launch, ...]] = {}
+
+    def kernel(self, number: int, m: int) -> Kernel | None:
+        """The kernel of that number as it was told last up to a moment."""
+        row = self._jit.tables.kernels.last("id", number, m)
+        if row < 0:
+            return None
+        if row not in self._made:
+            self._made[row] = Kernel(self._jit, row)
+        return self._made[row]
+
+    def at(self, m: int) -> int:
+        """The kernel that ran last; 0 before the first."""
+        launches = self._jit.tables.launches
+        row = launches.begun(m) - 1
+        if row >= 0:
+            return int(launches.kernel[row])
+        kernels = self._jit.tables.kernels
+        return int(kernels.id[kernels.begun(m) - 1]) if kernels.begun(m) else 0
+
+    def of_node(self, node: int) -> int:
+        """The kernel of a FusionGroup node, or of a node in its Subgraph; 0 where none ran."""
+        for number in dict.fromkeys(self._jit.tables.kernels.id.tolist()):
+            kernel = self.kernel(int(number), 1 << 61)
+            if kernel is None or kernel.held is None:
+                continue
+            inner = {one["id"] for one in kernel.held.graph["block"]["nodes"]}
+            if node == kernel.node or node in inner:
+                return int(number)
+        return 0
+
+    def launches(self, kernel: int) -> tuple[Launch, ...]:
+        """Every launch of a kernel, in order."""
+        if kernel not in self._launches:
+            rows = self._jit.tables.launches.where("kernel", kernel)
+            self._launches[kernel] = tuple(self._launch(int(row)) for row in rows)
+        return self._launches[kernel]
+
+    def _launch(self, row: int) -> Launch:
+        table = self._jit.tables.launches
+        moment, frame = int(table.since[row]), int(table.frame[row])
+        kernel = self.kernel(int(table.kernel[row]), moment)
+        block = kernel.held.graph["block"] if kernel is not None and kernel.held else {}
+        taken, made = len(block.get("params", ())), len(block.get("returns", ()))
+        before, after = self._stacks(frame, moment)
+        return Launch(
+            moment, frame, int(table.elements[row]), int(table.tiles[row]),
+            int(table.threads[row]), self._time(moment), _top(before, taken), _top(after, made),
+        )  # fmt: skip
+
+    def _stacks(self, frame: int, moment: int) -> tuple[list[Any], list[Any]]:
+        """What lay on the frame's stack before a launch, and after it."""
+        steps = self._jit.tables.steps
+        rows = steps.where("frame", frame) if frame else ()
+        place = int(steps.since[rows].searchsorted(moment)) if frame else 0
+        held = [
+            self._jit.json(int(steps.since[rows[at]])).get("stack", [])
+            if 0 <= at < len(rows)
+            else []
+            for at in (place - 1, place)
+        ]
+        return held[0], held[1]
+
+    def _time(self, moment: int) -> int:
+        """From the last event of the same thread, the making of the outputs, to the launch's own."""
+        events = self._jit.history.tables.events
+        kinds = self._jit.history.tables.numbers("FUSED_NEW")
+        told = int(kinds.searchsorted(moment))
+        for at in range(moment - 1, max(-1, moment - _LOOKED_BACK), -1):
+            if events["thread"][at] == events["thread"][moment]:
+                if told and int(kinds[told - 1]) == at:  # the kernel was told: that says it, too
+                    return int(self._jit.json(at).get("launch", {}).get("ns", -1))
+                return int(events["t"][moment]) - int(events["t"][at])
+        return -1
+
+
+def _top(stack: list[Any], count: int) -> tuple[int, ...]:
+    """The tensors of the last `count` things on a stack."""
+    if len(stack) < count:
+        return (0,) * count
+    return tuple(int(one.get("tensor", 0)) for one in stack[len(stack) - count :])
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of one element."""
+    bits = re.search(r"(\d+)$", dtype)
+    return max(1, int(bits.group(1)) // 8) if bits else 1

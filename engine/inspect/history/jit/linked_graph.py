@@ -1,0 +1,393 @@
+"""A graph whose lines hang together: an edit costs what it touches, however long the graph is.
+
+`Chain` goes on by edits as `IrGraph` does, and keeps the order of its lines as a chain instead of lists.
+After a rewrite it tells which lines came, went and changed; whoever listens need not read the others.
+Invariant: a line is in the chain once, and the chain has an end. A damaged trace may tell of edits that
+would break it: they raise before anything is tied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, held_lines
+
+
+class Spot:
+    """A line of the text. `mark` is for whoever listens: None as long as they do not know it."""
+
+    __slots__ = ("after", "before", "key", "mark")
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.before: Spot | None = None
+        self.after: Spot | None = None
+        self.mark: Any = None
+
+
+def _tie(one: Spot | None, two: Spot | None) -> None:
+    if one is not None:
+        one.after = two
+    if two is not None:
+        two.before = one
+
+
+class Chain(IrGraph):
+    """One graph, line by line. `fresh`: spots that came, `loose`: marks of those that went, `dirty`:
+    keys of lines that may read otherwise; each since the last `take`."""
+
+    def __init__(self, snapshot: Json) -> None:
+        self.spots: dict[int, Spot] = {}  # by the node of a line
+        self._ends: dict[int, Json] = {}  # the first and the last line of a block -> the block
+        self._owner: dict[int, int] = {}  # a block -> the node that has it
+        self._maker: dict[int, int] = {}  # a Value -> the line that declares it
+        self._users: dict[int, set[int]] = {}  # a Value -> lines that read it, or once did
+        self._sections: dict[
+            int, Json
+        ] = {}  # a node -> the graph that it holds, in the text's order
+        self._place: dict[int, int] = {}  # a node that holds a graph -> which of these it is
+        self._inner: dict[int, IrLine] = {}  # lines of the graphs that are held
+        self._texts: dict[int, tuple[Json, list[IrLine]]] = {}  # and these, graph by graph
+        self._hung: dict[int, None] = {}  # nodes and heads of blocks that were put somewhere
+        self._regroup = False  # the graphs that are held may be others
+        self.loose: list[Any] = []
+        self.dirty: dict[int, None] = {}
+        super().__init__(snapshot)
+        block = self.graph["block"]
+        self.head, self.last = Spot(block["param"]), Spot(block["return"])
+        self._new(self.head.key)
+        self.spots[self.head.key] = self.head
+        self._new(self.last.key)
+        self.spots[self.last.key] = self.last
+        _tie(self.head, self.last)
+        for key in self._keys(block):
+            self._new(key)
+            self._put(Spot(key), self.last)
+        self._regroup = True
+        self.regroup()
+        self.take()
+
+    # What came and went
+
+    def take(self) -> tuple[list[Spot], list[Any], list[int]]:
+        """Spots that came, marks of those that went, keys of lines that may read otherwise."""
+        self.regroup()
+        fresh = [spot for key in self._hung for spot in self._segment(key) if spot.mark is None]
+        loose, dirty = self.loose, [*self.dirty, *(spot.key for spot in fresh)]
+        self._hung, self.loose, self.dirty = {}, [], {}
+        return fresh, loose, dirty
+
+    def chain(self) -> Iterator[Spot]:
+        """All lines, one after the other."""
+        spot: Spot | None = self.head
+        while spot is not None:
+            yield spot
+            spot = spot.after
+
+    def line(self, key: int) -> IrLine | None:
+        """A line as it reads now; None where it is not in the text."""
+        if key in self._inner:
+            return self._inner[key]
+        block = self._ends.get(key)
+        if block is not None:
+            return self._end_line(key, block)
+        block = self.standing.get(key)
+        if block is None:
+            return None
+        line = self._node_line(self.nodes[key], self._depth(block))
+        return self._named(line)
+
+    def _named(self, line: IrLine) -> IrLine:
+        place = self._place.get(line.node)
+        return line if place is None else replace(line, kind=f"{line.kind}_{place}")
+
+    def _end_line(self, key: int, block: Json) -> IrLine | None:
+        owner = self._owner.get(block["id"])
+        if owner is None:
+            if key == block["return"]:
+                return self._end("return", 1, block)
+            return IrLine("head", 0, key, self._declared(block["params"]), "", "", (), None)
+        above = self.standing.get(owner)
+        if above is None:
+            return None
+        depth = self._depth(above)
+        if key == block["return"]:
+            return self._end("yield", depth + 2, block)
+        return self._block_head(block, self.nodes[owner]["blocks"].index(block), depth + 1)
+
+    def _depth(self, block: Json) -> int:
+        depth = 1
+        while (owner := self._owner.get(block["id"])) is not None:
+            block, depth = self.standing[owner], depth + 2
+        return depth
+
+    def settle(self) -> None:
+        """Give the blocks their lists of nodes again, in the order of the chain."""
+        for block in self.blocks.values():
+            block["nodes"] = []
+        for spot in self.chain():
+            if spot.key in self.standing:
+                self.standing[spot.key]["nodes"].append(self.nodes[spot.key])
+
+    # The chain
+
+    def _keys(self, block: Json) -> Iterator[int]:
+        for node in block["nodes"]:
+            yield node["id"]
+            for inner in node["blocks"]:
+                yield inner["param"]
+                yield from self._keys(inner)
+                yield inner["return"]
+
+    def _new(self, key: int) -> None:
+        if key in self.spots:
+            raise ValueError(f"two lines have the number {key}")
+
+    def _put(self, spot: Spot, before: Spot) -> None:
+        self.spots[spot.key] = spot
+        _tie(before.before, spot)
+        _tie(spot, before)
+
+    def _end_of(self, key: int) -> Spot:
+        """The last line of what begins with a node or with the head of a block."""
+        block = self._ends.get(key)
+        if block is not None:
+            return self.spots[block["return"]]
+        blocks = self.nodes[key]["blocks"]
+        return self.spots[blocks[-1]["return"] if blocks else key]
+
+    def _stands(self, key: int) -> bool:
+        """Whether a node or the head of a block is in the text, with all that it is in."""
+        block = self._ends.get(key) or self.standing.get(key)
+        while block is not None:
+            owner = self._owner.get(block["id"])
+            if owner is None:
+                return True
+            block = self.standing.get(owner)
+        return False
+
+    def _segment(self, key: int) -> Iterator[Spot]:
+        """The lines of a node or a block, if it is in the text."""
+        spot = self.spots.get(key)
+        if key in self._inner:
+            end = spot
+        elif spot is not None and self._stands(key):
+            end = self._end_of(key)
+        else:
+            return
+        while spot is not None:
+            yield spot
+            spot = spot.after if spot is not end else None
+
+    def _cut(self, first: Spot, end: Spot) -> None:
+        """Take lines out; they go on hanging together."""
+        _tie(first.before, end.after)
+        first.before = end.after = None
+        spot: Spot | None = first
+        while spot is not None:
+            if spot.mark is not None:
+                self.loose.append(spot.mark)
+                spot.mark = None
+            spot = spot.after
+
+    # Graphs that nodes hold: below the others, in the order of their nodes
+
+    def regroup(self) -> None:
+        """Bring the text of the graphs that are held up to date."""
+        if not self._regroup:
+            return
+        self._regroup = False
+        found = self._holders()
+        if list(found.items()) == list(self._sections.items()):
+            return
+        self.dirty |= dict.fromkeys([*self._sections, *found])
+        self._sections = found
+        self._place = {node: at for at, node in enumerate(found)}
+        lines = [line for node, graph in found.items() for line in self._text_of(node, graph)]
+        old = []
+        spot = self.last.after
+        while spot is not None:
+            old.append(spot)
+            spot = spot.after
+        same = 0
+        while same < min(len(old), len(lines)) and old[same].key == lines[same].node:
+            same += 1
+        if same < len(old):
+            self._cut(old[same], old[-1])
+            for spot in old[same:]:
+                del self.spots[spot.key]
+        above = old[same - 1] if same else self.last
+        for line in lines[same:]:
+            spot = self.spots[line.node] = Spot(line.node)
+            _tie(above, spot)
+            above = spot
+            self._hung[line.node] = None
+        before, self._inner = self._inner, {line.node: line for line in lines}
+        self.dirty |= {
+            key: None for key, line in self._inner.items() if before.get(key) is not line
+        }
+
+    def _text_of(self, node: int, graph: Json) -> list[IrLine]:
+        """The text of a graph that is held, under the name of its node."""
+        name = f"{self.nodes[node]['kind']}_{self._place[node]}"
+        known = self._texts.get(node)
+        if known is None or known[0] is not graph:
+            known = self._texts[node] = graph, held_lines(IrGraph(graph), name)
+        lines = known[1]
+        if lines[0].kind != name:
+            lines[0] = replace(lines[0], kind=name)
+        return lines
+
+    def _holders(self) -> dict[int, Json]:
+        """The nodes of the text that hold a graph, and it."""
+        found = {}
+        spot: Spot | None = self.head
+        while spot is not None and spot is not self.last:
+            graphs = self.nodes[spot.key].get("graphs")
+            if graphs:
+                found[spot.key] = list(graphs.values())[-1]
+            spot = spot.after
+        return found
+
+    def _may_hold(self, key: int) -> bool:
+        """Whether a graph is held by a node, or perhaps by one in its blocks."""
+        node = self.nodes[key]
+        return "graphs" in node or bool(self._sections and node["blocks"])
+
+    # Edits
+
+    def _enter(self, block: Json) -> None:
+        super()._enter(block)
+        self._ends[block["param"]] = self._ends[block["return"]] = block
+        self._reads(block["return"], block["returns"])
+        self._maker |= {value["id"]: block["param"] for value in block["params"]}
+        for node in block["nodes"]:
+            self._maker |= {value["id"]: node["id"] for value in node["outputs"]}
+            self._reads(node["id"], node["inputs"])
+            self._owner |= {inner["id"]: node["id"] for inner in node["blocks"]}
+
+    def _reads(self, key: int, values: list[int]) -> None:
+        for value in values:
+            self._users.setdefault(value, set()).add(key)
+
+    def _create(self, a: int, *rest: Any) -> None:
+        self._new(a)
+        super()._create(a, *rest)
+        self.spots[a] = Spot(a)
+
+    def _insert(self, a: int, b: int, c: int, *_: Any) -> None:
+        block = self.blocks[b]
+        first, end, before = self.spots[a], self._end_of(a), self.spots[c]
+        at: Spot | None = first
+        while at is not None and at is not end and at is not before:
+            at = at.after
+        apart = a not in self.standing and not first.before and not end.after and at is end
+        if (
+            not apart
+            or before is end
+            or (c != block["return"] and self.standing.get(c) is not block)
+        ):
+            raise ValueError(f"node {a} is put where it cannot stand")
+        self.standing[a] = block
+        _tie(before.before, first)
+        _tie(end, before)
+        self._hung[a] = None
+        self._regroup |= self._may_hold(a)
+
+    def _unlink(self, a: int, *_: Any) -> None:
+        del self.standing[a]
+        self._cut(self.spots[a], self._end_of(a))
+        self._regroup |= self._may_hold(a)
+
+    def _destroy(self, a: int, *_: Any) -> None:
+        if a in self.standing:
+            raise ValueError(f"node {a} is destroyed where it stands")
+        super()._destroy(a)
+        self._hung.pop(a, None)
+        del self.spots[a]
+
+    def _set_input(self, a: int, b: int, c: int, *_: Any) -> None:
+        super()._set_input(a, b, c)
+        self._reads(a, [c])
+        self.dirty[a] = None
+
+    def _insert_input(self, a: int, b: int, c: int, *_: Any) -> None:
+        super()._insert_input(a, b, c)
+        self._reads(a, [c])
+        self.dirty[a] = None
+
+    def _drop_input(self, a: int, *rest: Any) -> None:
+        super()._drop_input(a, *rest)
+        self.dirty[a] = None
+
+    def _add_output(self, a: int, b: int, *rest: Any) -> None:
+        super()._add_output(a, b, *rest)
+        self._maker[b] = a
+        self.dirty[a] = None
+
+    def _drop_output(self, a: int, *rest: Any) -> None:
+        super()._drop_output(a, *rest)
+        self.dirty[a] = None
+
+    def _add_block(self, a: int, b: int, c: int, d: int, *rest: Any) -> None:
+        above = self._end_of(a)
+        self._new(c)
+        self._new(d)
+        if c == d or b in self.blocks:
+            raise ValueError(f"block {b} is added to node {a} with numbers of others")
+        super()._add_block(a, b, c, d, *rest)
+        self._owner[b] = a
+        head, end = self.spots[c], self.spots[d] = Spot(c), Spot(d)
+        below = above.after
+        _tie(above, head)
+        _tie(head, end)
+        _tie(end, below)
+        self._hung[c] = None
+
+    def _drop_block(self, a: int, b: int, *rest: Any) -> None:
+        block = self.nodes[a]["blocks"][b]
+        head, end = self.spots[block["param"]], self.spots[block["return"]]
+        if head.after is not end:
+            raise ValueError(f"block {block['id']} is dropped before its nodes")
+        block["nodes"] = []
+        super()._drop_block(a, b, *rest)
+        self._cut(head, end)
+        for key in (head.key, end.key):
+            del self.spots[key], self._ends[key]
+            self._hung.pop(key, None)
+        del self._owner[block["id"]]
+        self.dirty |= {one["param"]: None for one in self.nodes[a]["blocks"]}
+
+    def _set_type(self, a: int, *rest: Any) -> None:
+        super()._set_type(a, *rest)
+        self.dirty[self._maker[a]] = None
+
+    def _set_name(self, a: int, *rest: Any) -> None:
+        super()._set_name(a, *rest)
+        self.dirty |= dict.fromkeys([self._maker[a], *self._users.get(a, ())])
+
+    def _origin(self, a: int, b: int, *rest: Any) -> None:
+        super()._origin(a, b, *rest)
+        self.dirty[self._maker[a]] = None
+
+    def _set_attribute(self, a: int, *rest: Any) -> None:
+        super()._set_attribute(a, *rest)
+        self.dirty[a] = None
+        self._regroup |= "graphs" in self.nodes[a]
+
+    def _drop_attribute(self, a: int, *rest: Any) -> None:
+        self._regroup |= "graphs" in self.nodes[a]
+        super()._drop_attribute(a, *rest)
+        self.dirty[a] = None
+
+    def _set_kind(self, a: int, *rest: Any) -> None:
+        super()._set_kind(a, *rest)
+        self.dirty[a] = None
+        if a in self._sections:  # its name is another one
+            self._sections, self._regroup = {}, True
+
+    def _span(self, a: int, *rest: Any) -> None:
+        super()._span(a, *rest)
+        self.dirty[a] = None

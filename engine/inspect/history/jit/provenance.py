@@ -1,0 +1,255 @@
+"""Where a Value comes from and what became of it: one graph of numbers over all graphs of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.inspect.history.gc_pause import all_stays
+from engine.inspect.history.jit.ir import Json, Place
+from engine.inspect.history.jit.payload_schema import graph_in
+from engine.inspect.history.jit.source_ranges import LINE, TOKEN, Extent, inside, what_is
+
+if TYPE_CHECKING:
+    from engine.inspect.history.jit import Jit
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """How a node came to be: told with its graph (run 0, rule: the phase), or made by a rewrite."""
+
+    moment: int
+    run: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What became of a node: the rewrite that took it away, and the Value that stands for its own."""
+
+    moment: int
+    run: int
+    rule: str
+    reason: str
+    became: tuple[int, ...]
+
+
+class Links:
+    """Origins and what they became, by the numbers of Values; nodes by theirs."""
+
+    def __init__(self, jit: Jit):
+        self._from: dict[int, set[int]] = {}
+        self._to: dict[int, set[int]] = {}
+        self.node_of: dict[int, int] = {}  # a Value -> the node that makes it
+        self.values_of: dict[int, list[int]] = {}  # a node -> its outputs
+        self.place_of: dict[int, Place] = {}  # a node -> its source
+        self.ends: dict[int, End] = {}  # a node that is gone
+        self.births: dict[int, Birth] = {}
+        self.kind_of: dict[int, str] = {}  # of a node, as it was made
+        self.name_of: dict[int, str] = {}  # of a Value, the last one
+        self.place_of_value: dict[int, Place] = {}  # of parameters, which no node makes
+        self._jit = jit
+        self._by_file: dict[str, list[tuple[int, Extent]]] = {}
+        self._birth = Birth(-1, 0, "")
+        with all_stays():
+            self._read(jit)
+
+    def _read(self, jit: Jit) -> None:
+        """Everything that was told, in order."""
+        tables = jit.tables
+        told = [(int(m), "graph", row) for row, m in enumerate(tables.graphs.since)]
+        told += [(int(m), "rewrite", row) for row, m in enumerate(tables.rewrites.since)]
+        for moment, sort, row in sorted(told):
+            if sort == "graph":
+                snapshot = jit.json(moment)
+                if "block" in snapshot:
+                    self._birth = Birth(
+                        moment, 0, jit.history.string(int(tables.graphs.phase[row]))
+                    )
+                    self._block(snapshot["block"])
+                    self._parameters(int(tables.graphs.function[row]), snapshot["block"])
+            else:
+                self._rewrite(jit, row)
+
+    def _link(self, value: int, origin: int) -> None:
+        self._from.setdefault(value, set()).add(origin)
+        self._to.setdefault(origin, set()).add(value)
+
+    def _parameters(self, function: int, block: Json) -> None:
+        """A parameter comes from where the function names it."""
+        fact = self._jit.function(function)
+        if fact is None:
+            return
+        spans = {
+            one.text.split()[0]: one.span for one in self._jit.tree(function) if one.kind == "arg"
+        }
+        for value in block["params"]:
+            span = spans.get(value["name"].partition(".")[0])
+            if span:
+                self.place_of_value.setdefault(value["id"], Place(fact.file, *span))
+
+    def _made(self, node: int, values: list[Json]) -> None:
+        self.births.setdefault(node, self._birth)
+        for value in values:
+            self.name_of[value["id"]] = value["name"]
+            if value["id"] not in self.node_of:
+                self.values_of.setdefault(node, []).append(value["id"])
+            self.node_of[value["id"]] = node
+            for origin in value["origins"]:
+                self._link(value["id"], origin)
+
+    def _block(self, block: Json) -> None:
+        self._made(block["param"], block["params"])
+        for node in block["nodes"]:
+            self._made(node["id"], node["outputs"])
+            self.kind_of[node["id"]] = node["kind"]
+            if node["span"]:
+                self.place_of.setdefault(node["id"], Place(*node["span"]))
+            for inner in node["blocks"]:
+                self._block(inner)
+            for graph in node.get("graphs", {}).values():
+                self._block(graph["block"])
+
+    def _rewrite(self, jit: Jit, row: int) -> None:
+        fact = jit._rewrite(row)
+        self._birth = Birth(fact.moment, fact.run, fact.rule)
+        replaced: dict[int, int] = {}
+        gone: list[int] = []
+        for kind, a, b, _c, _d, text, words in fact.edits:
+            if kind == "origin":
+                self._link(a, b)
+            elif kind == "replaced":
+                replaced[a] = b
+                self._link(b, a)
+            elif kind == "create":
+                self.births.setdefault(a, self._birth)
+                self.kind_of[a] = text
+            elif kind == "set_kind":
+                self.kind_of[a] = text
+            elif kind == "set_name":
+                self.name_of[a] = text
+            elif kind == "set_attribute" and (held := graph_in(words)):
+                self._block(held["block"])
+            elif kind == "add_output":
+                self.node_of[b] = a
+                self.name_of[b] = words
+                self.values_of.setdefault(a, []).append(b)
+            elif kind == "destroy":
+                gone.append(a)
+            elif kind == "span" and text:
+                self.place_of.setdefault(a, Place(text, *map(int, words.split(":"))))
+        for node in gone:
+            values = self.values_of.get(node, [])
+            became = tuple(replaced[v] for v in values if v in replaced)
+            self.ends[node] = End(fact.moment, fact.run, fact.rule, fact.reason, became)
+
+    def family(self, numbers: Iterable[int]) -> frozenset[int]:
+        """These Values, all that they were made from, and all that was made from these.
+
+        A negative number (source_ranges.py) stands for the Values that come from a place. A function that
+        is specialised has two graphs of one origin: what is the same in both belongs together.
+        """
+        seeds = {value for number in numbers for value in self.seeds(number)}
+        seeds |= self._copies(seeds)
+        sources = self._closure(seeds, self._from)
+        return frozenset(sources | self._copies(sources) | self._closure(seeds, self._to))
+
+    def _copies(self, values: set[int]) -> set[int]:
+        """The same Values in the other graphs that were made of the same one."""
+        mine = {value for value in values if self._told(value)}
+        origins = {origin for value in mine for origin in self._from.get(value, ())}
+        return {v for origin in origins for v in self._to.get(origin, ()) if self._told(v)}
+
+    def _told(self, value: int) -> bool:
+        """Whether a Value was there when its graph was first told: no pass made it."""
+        birth = self.births.get(self.node_of.get(value, -1))
+        return birth is not None and birth.run == 0
+
+    def seeds(self, number: int) -> frozenset[int]:
+        """The Values that a selected number stands for itself."""
+        sort, one, which, index = what_is(number)
+        if sort == "value":
+            return frozenset((one,))
+        if sort == "node":
+            return frozenset(self.values_of.get(one, ()))
+        function = self._jit.function(one)
+        if function is None:
+            return frozenset()
+        if which == LINE:
+            return self.at_line(function.file, index)
+        if which == TOKEN:
+            tokens = self._jit.syntax(one).get("tokens", [])
+            return (
+                self._round(function.file, tuple(tokens[index][2:]))
+                if index < len(tokens)
+                else frozenset()
+            )
+        tree = self._jit.tree(one)
+        span = tree[index].span if index < len(tree) else None
+        return self._within(function.file, span) if span else frozenset()
+
+    def _within(self, file: str, span: Extent) -> frozenset[int]:
+        """What comes from a place or from a part of it."""
+        return frozenset(value for value, there in self._places(file) if inside(there, span))
+
+    def _round(self, file: str, span: Extent) -> frozenset[int]:
+        """What comes from the smallest place that holds this one."""
+        holding = [(there, value) for value, there in self._places(file) if inside(span, there)]
+        if not holding:
+            return frozenset()
+        least = min((there for there, _ in holding), key=_size)
+        return frozenset(value for there, value in holding if there == least)
+
+    def _places(self, file: str) -> list[tuple[int, Extent]]:
+        """(Value, place) of everything that comes from a file."""
+        if file not in self._by_file:
+            found = [(v, p) for v, p in self.place_of_value.items() if p.file == file]
+            for node, place in self.place_of.items():
+                if place.file == file:
+                    found += [(value, place) for value in self.values_of.get(node, ())]
+            self._by_file[file] = [
+                (v, (p.line, p.column, p.end_line, p.end_column)) for v, p in found
+            ]
+        return self._by_file[file]
+
+    def sources(self, value: int) -> tuple[Place, ...]:
+        """The places in the source that a Value comes from."""
+        values = self._closure({value}, self._from)
+        nodes = {self.node_of[v] for v in values if v in self.node_of}
+        found = {self.place_of[node] for node in nodes if node in self.place_of}
+        found |= {self.place_of_value[v] for v in values if v in self.place_of_value}
+        return tuple(sorted(found, key=lambda p: (p.file, p.line, p.column)))
+
+    def own_places(self, values: Iterable[int]) -> frozenset[Place]:
+        """The places of exactly these Values' nodes."""
+        found = {self.place_of_value[v] for v in values if v in self.place_of_value}
+        nodes = {self.node_of[v] for v in values if v in self.node_of}
+        return frozenset(found | {self.place_of[node] for node in nodes if node in self.place_of})
+
+    def at_line(self, file: str, line: int) -> frozenset[int]:
+        """Every Value, in any graph, whose node begins on this line."""
+        return frozenset(value for value, there in self._places(file) if there[0] == line)
+
+    def origins(self, value: int) -> frozenset[int]:
+        """What a Value was made from, at once."""
+        return frozenset(self._from.get(value, ()))
+
+    def became(self, value: int) -> frozenset[int]:
+        """What was made from a Value, at once."""
+        return frozenset(self._to.get(value, ()))
+
+    @staticmethod
+    def _closure(seeds: set[int], step: dict[int, set[int]]) -> set[int]:
+        seen, rest = set(seeds), list(seeds)
+        while rest:
+            for other in step.get(rest.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    rest.append(other)
+        return seen
+
+
+def _size(span: Extent) -> tuple[int, int]:
+    """To compare places by how much of the text they hold: lines first."""
+    return span[2] - span[0], span[3] - span[1]

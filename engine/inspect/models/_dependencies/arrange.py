@@ -1,0 +1,250 @@
+"""Operators that move cells without changing them: every output cell is one input cell, or a filling."""
+
+from __future__ import annotations
+
+from engine.inspect.layout import Extent
+from engine.inspect.models._dependencies.core import (
+    Described,
+    Feed,
+    Given,
+    Index,
+    Recipe,
+    Rule,
+    Unknown,
+    nothing,
+    put,
+    ravel,
+    several,
+    single,
+    unravel,
+    without,
+    wrap,
+)
+
+
+def same_memory(given: Given, index: Index) -> Recipe:
+    """A view: the cell of the input that lies over the same byte."""
+    own, out = given.tensors["self"], given.out
+    byte = _extent(out).byte(index)
+    hit = next(_extent(own).elements(byte, byte + 1), None)
+    if hit is None:
+        raise Unknown("no index of the input leads to this byte")
+    more = " (one of several indices that are this cell)" if hit.times > 1 else ""
+    return single(Feed("self", hit.index), note=f"a view: the very same bytes{more}")
+
+
+def _extent(tensor: Described) -> Extent:
+    return Extent.of(tensor.offset, tuple(tensor.sizes), tuple(tensor.strides), tensor.itemsize)
+
+
+def in_order(given: Given, index: Index) -> Recipe:
+    """reshape and its like, when they copy: the same place in reading order."""
+    place = ravel(index, given.out.sizes)
+    return single(Feed("self", unravel(place, given.sizes("self"))), note="copied in reading order")
+
+
+def _list(given: Given) -> list[str]:
+    return given.items("tensors")
+
+
+def cat(given: Given, index: Index) -> Recipe:
+    # tensors of shape (0,) are skipped, whatever the others' rank
+    names = [name for name in _list(given) if given.sizes(name) != (0,)]
+    dim = wrap(int(given.value("dim", 0)), len(index))
+    return _nth(given, names, dim, index)
+
+
+def _nth(given: Given, names: list[str], dim: int, index: Index) -> Recipe:
+    at = index[dim]
+    for name in names:
+        size = given.sizes(name)[dim]
+        if at < size:
+            cell = (*index[:dim], at, *index[dim + 1 :])
+            return single(Feed(name, cell), note=f"the part that comes from {name}")
+        at -= size
+    raise Unknown("no tensor of the list reaches this far")
+
+
+def stack(given: Given, index: Index) -> Recipe:
+    dim = wrap(int(given.value("dim", 0)), len(index))
+    name = _list(given)[index[dim]]
+    return single(Feed(name, without(index, dim)), note=f"the layer that is {name}")
+
+
+def side_by_side(dim: int, at_least: int, columns: bool = False) -> Rule:
+    """hstack, vstack, dstack, column_stack: tensors of few dimensions get more, then cat."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        names = _list(given)
+        low = max(len(given.sizes(name)) for name in names) < 2
+        along = 0 if given.op == "hstack" and low else dim
+        at = index[along]
+        for name in names:
+            sizes = given.sizes(name)
+            real = _real(len(sizes), max(at_least, len(sizes)), columns)
+            size = sizes[real.index(along)] if along in real else 1
+            if at < size:
+                cell = put(index, along, at)
+                own = Feed(name, tuple(cell[place] for place in real))
+                return single(own, note=f"the part that comes from {name}")
+            at -= size
+        raise Unknown("no tensor of the list reaches this far")
+
+    return rule
+
+
+def _real(rank: int, padded: int, columns: bool) -> tuple[int, ...]:
+    """Which dimensions of the padded tensor are its own: (n) becomes (1, n), or as a column (n, 1)."""
+    if rank == 1 and padded > 1 and not columns:
+        return (1,)
+    return tuple(range(rank))
+
+
+def at_least(given: Given, index: Index) -> Recipe:
+    """atleast_2d and its like: dimensions of size 1 are put around."""
+    return in_order(given, index)
+
+
+def flip(given: Given, index: Index) -> Recipe:
+    sizes = given.sizes("self")
+    dims = given.value("dims", ())
+    dims = {wrap(d, len(sizes)) for d in ((dims,) if isinstance(dims, int) else dims)}
+    if given.op == "fliplr":
+        dims = {1}
+    if given.op == "flipud":
+        dims = {0}
+    cell = tuple(
+        n - 1 - i if d in dims else i for d, (i, n) in enumerate(zip(index, sizes, strict=True))
+    )
+    return single(Feed("self", cell))
+
+
+def roll(given: Given, index: Index) -> Recipe:
+    sizes = given.sizes("self")
+    dims = (
+        several(given.value("dims", ()), 0)
+        if not given.value("dims", ())
+        else several(given.values["dims"], 1)
+    )
+    shifts = several(given.value("shifts", 0), len(dims) or 1)
+    if not dims:
+        n = max(1, ravel([s - 1 for s in sizes], sizes) + 1)
+        return single(Feed("self", unravel((ravel(index, sizes) - shifts[0]) % n, sizes)))
+    cell = list(index)
+    for d, shift in zip(dims, shifts, strict=True):
+        d = wrap(d, len(sizes))
+        cell[d] = (cell[d] - shift) % sizes[d]
+    return single(Feed("self", tuple(cell)))
+
+
+def repeat(given: Given, index: Index) -> Recipe:
+    sizes = given.sizes("self")
+    own = index[len(index) - len(sizes) :]
+    return single(Feed("self", tuple(i % n for i, n in zip(own, sizes, strict=True))))
+
+
+def triangle(given: Given, index: Index) -> Recipe:
+    down, right = index[-2], index[-1]
+    diagonal = int(given.value("diagonal", 0))
+    kept = right - down <= diagonal if given.op == "tril" else right - down >= diagonal
+    return single(Feed("self", index)) if kept else nothing("0", "the other side of the diagonal")
+
+
+def diagonal_of(given: Given, index: Index) -> Recipe:
+    """diag: a matrix from its diagonal, or the diagonal of a matrix."""
+    shift = int(given.value("diagonal", 0))
+    if len(given.sizes("self")) == 2:
+        return single(Feed("self", (index[0] + max(0, -shift), index[0] + max(0, shift))))
+    if index[1] - index[0] != shift:
+        return nothing("0", "beside the diagonal")
+    return single(Feed("self", (index[0] + min(0, shift),)))
+
+
+def pad(given: Given, index: Index) -> Recipe:
+    """Constant, reflecting, replicating or circular; the pairs count from the last dimension."""
+    name = "input" if "input" in given.tensors else "self"
+    sizes, pairs = given.sizes(name), tuple(given.value("pad", given.value("padding", ())))
+    mode = str(
+        given.value("mode", _MODES.get(given.op.removesuffix("d").rstrip("123"), "constant"))
+    )
+    cell = list(index)
+    for place in range(len(pairs) // 2):
+        d = len(sizes) - 1 - place
+        at, size = index[d] - pairs[2 * place], sizes[d]
+        if mode == "constant" and not 0 <= at < size:
+            fill = given.value("value", 0)
+            return nothing(f"{fill:g}" if isinstance(fill, (int, float)) else "0", "padding")
+        if mode == "reflect":
+            period = max(1, 2 * (size - 1))
+            at = abs((at + period) % period)
+            at = period - at if at >= size else at
+        elif mode == "replicate":
+            at = min(max(at, 0), size - 1)
+        elif mode == "circular":
+            at %= size
+        cell[d] = at
+    return single(Feed(name, tuple(cell)))
+
+
+_MODES = {"reflection_pad": "reflect", "replication_pad": "replicate", "_pad_circular": "circular"}
+
+
+def repeat_interleave(given: Given, index: Index) -> Recipe:
+    times = given.values.get("repeats")
+    dim = given.values.get("dim")
+    if not isinstance(times, int):
+        raise Unknown("how often each cell is repeated is data")
+    if dim is None:
+        return single(Feed("self", unravel(index[0] // times, given.sizes("self"))))
+    d = wrap(int(dim), len(index))
+    return single(Feed("self", (*index[:d], index[d] // times, *index[d + 1 :])))
+
+
+def rotate(given: Given, index: Index) -> Recipe:
+    """rot90: each quarter turn swaps the two dimensions and flips one."""
+    a, b = (wrap(int(d), len(index)) for d in given.value("dims", (0, 1)))
+    sizes, cell = list(given.out.sizes), list(index)
+    for _ in range(int(given.value("k", 1)) % 4):
+        sizes[a], sizes[b] = sizes[b], sizes[a]
+        cell[a], cell[b] = cell[b], sizes[b] - 1 - cell[a]
+    return single(Feed("self", tuple(cell)))
+
+
+def made(given: Given, index: Index) -> Recipe:
+    """zeros_like, normal_ and their like: a tensor is only asked for its sizes and dtype."""
+    fill = given.values.get("fill_value")
+    if fill is None:
+        fill = {"zeros": 0, "ones": 1}.get(given.op.removeprefix("new_").removesuffix("_like"))
+    return nothing(given.op if fill is None else str(fill), "no input cell is read")
+
+
+_MAKERS = ("zeros", "ones", "full", "empty", "rand", "randn", "randint")
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(
+        ("reshape", "flatten", "ravel", "view", "_reshape_copy", "unflatten"), in_order
+    ),
+    "cat": cat,
+    "concat": cat,
+    "stack": stack,
+    "hstack": side_by_side(1, 1),
+    "vstack": side_by_side(0, 2),
+    "row_stack": side_by_side(0, 2),
+    "dstack": side_by_side(2, 3),
+    "column_stack": side_by_side(1, 2, columns=True),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d"), at_least),
+    **dict.fromkeys(("flip", "fliplr", "flipud"), flip),
+    "roll": roll,
+    "repeat": repeat,
+    "tile": repeat,
+    "tril": triangle,
+    "triu": triangle,
+    "diag": diagonal_of,
+    **dict.fromkeys(("pad", "constant_pad_nd", "_pad_circular"), pad),
+    **{f"{kind}{n}d": pad for kind in ("reflection_pad", "replication_pad") for n in (1, 2, 3)},
+    "repeat_interleave": repeat_interleave,
+    **{f"{name}_like": made for name in _MAKERS},
+    **{f"new_{name}": made for name in _MAKERS},
+    **dict.fromkeys(("normal", "uniform", "random", "exponential", "zero"), made),
+    "rot90": rotate,
+}

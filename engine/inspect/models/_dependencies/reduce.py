@@ -1,0 +1,185 @@
+"""Reductions, scans and operators that look at a whole row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.inspect.models._dependencies.core import (
+    Feed,
+    Given,
+    Index,
+    Recipe,
+    Rule,
+    Unknown,
+    broadcast,
+    numel,
+    put,
+    single,
+    unravel,
+    wrap,
+)
+
+
+def _dims(given: Given, rank: int) -> tuple[int, ...]:
+    """The dimensions that are reduced: all of them when none is named."""
+    dim = given.values.get("dim")
+    if dim is None or dim == ():
+        return tuple(range(rank))
+    given_dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    return tuple(sorted({wrap(int(d), rank) for d in given_dims}))
+
+
+def _row(given: Given, index: Index) -> tuple[int, tuple[int, ...], Index]:
+    """(how many cells, the reduced dims, the index with 0 in them) of an output cell."""
+    sizes = given.sizes("self")
+    dims = _dims(given, len(sizes)) if sizes else ()
+    kept = [d for d in range(len(sizes)) if d not in dims]
+    start = [0] * len(sizes)
+    keeps = len(index) == len(sizes)  # keepdim, or nothing was reduced away
+    for place, d in enumerate(kept):
+        start[d] = index[d] if keeps else index[place]
+    return numel([sizes[d] for d in dims]), dims, tuple(start)
+
+
+def reduction(join: str = ", ", whole: str = "", term: str = "{self}") -> Rule:
+    """Every cell along the reduced dimensions; `{n}` in `whole` is how many there are."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        sizes = given.sizes("self")
+        count, dims, start = _row(given, index)
+
+        def feeds(number: int) -> tuple[Feed, ...]:
+            at = list(start)
+            for d, i in zip(dims, unravel(number, [sizes[d] for d in dims]), strict=True):
+                at[d] = i
+            return (Feed("self", tuple(at)),)
+
+        outer = (whole or f"{given.op}({{terms}})").replace("{n}", str(count))
+        return Recipe(term, feeds, count, join, outer)
+
+    return rule
+
+
+def scan(join: str, whole: str = "{terms}") -> Rule:
+    """Every cell of the row up to this one."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        if not index:
+            return Recipe("{self}", lambda _: (Feed("self", ()),))
+        dim = wrap(int(given.value("dim", 0)), len(index))
+        return Recipe(
+            "{self}", lambda i: (Feed("self", put(index, dim, i)),), index[dim] + 1, join, whole
+        )
+
+    return rule
+
+
+def row(whole: str = "", self: str = "self", picked: bool = False) -> Rule:
+    """Every cell of the row along `dim`; `picked`: the output's row may be of another length."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        sizes = given.sizes(self)
+        if not sizes:
+            return Recipe("{x}", lambda _: (Feed(self, (), "x"),), 1, ", ", whole)
+        dim = wrap(int(given.value("dim", -1)), len(sizes))
+        base = index if len(index) == len(sizes) else (*index[:dim], 0, *index[dim:])
+        own = () if picked else (Feed(self, base, "x"),)
+        return Recipe(
+            "{y}",
+            lambda i: (Feed(self, put(base, dim, i), "y"),),
+            sizes[dim],
+            ", ",
+            whole or f"{given.op}({{terms}})",
+            own,
+        )
+
+    return rule
+
+
+def normalized(given: Given, index: Index) -> Recipe:
+    """layer_norm and rms_norm: the cell, its whole row, and the weight and bias at its place."""
+    name = "input" if "input" in given.tensors else "self"
+    sizes = given.sizes(name)
+    inner = len(given.value("normalized_shape", sizes[-1:]))
+    lead, tail = index[: len(index) - inner], index[len(index) - inner :]
+    row_sizes = sizes[len(sizes) - inner :]
+    extras = [Feed(name, index, "x")]
+    whole = (
+        "({x} - mean) / sqrt(var + eps)"
+        if given.op != "rms_norm"
+        else "{x} / sqrt(mean(y*y) + eps)"
+    )
+    for weight, sign in (("weight", " * "), ("bias", " + ")):
+        if weight in given.tensors:
+            extras.append(Feed(weight, broadcast(given.sizes(weight), tail)))
+            whole += f"{sign}{{{weight}}}"
+    return Recipe(
+        "{y}",
+        lambda i: (Feed(name, lead + unravel(i, row_sizes), "y"),),
+        numel(row_sizes),
+        ", ",
+        f"{whole}  of the row {{terms}}",
+        tuple(extras),
+    )
+
+
+def difference(given: Given, index: Index) -> Recipe:
+    """diff: each cell less the one before it."""
+    if given.value("n", 1) != 1 or {"prepend", "append"} & set(given.tensors):
+        raise Unknown(
+            "differences of differences, or with cells put at the ends, are not told apart"
+        )
+    dim = wrap(int(given.value("dim", -1)), len(index))
+    after = Feed("self", put(index, dim, index[dim] + 1), "b")
+    return single(after, Feed("self", index, "a"), term="{b} - {a}")
+
+
+def gated(given: Given, index: Index) -> Recipe:
+    """glu: the first half of the row times the sigmoid of the second."""
+    dim = wrap(int(given.value("dim", -1)), len(index))
+    half = given.sizes("self")[dim] // 2
+    gate = Feed("self", put(index, dim, index[dim] + half), "b")
+    return single(Feed("self", index, "a"), gate, term="{a} * sigmoid({b})")
+
+
+def _named(*ops: str) -> dict[str, Rule]:
+    return dict.fromkeys(ops, reduction())
+
+
+RULES: dict[str, Rule] = {
+    "sum": reduction(" + ", "{terms}"),
+    "nansum": reduction(" + ", "{terms}"),
+    "mean": reduction(" + ", "({terms}) / {n}"),
+    "nanmean": reduction(),
+    "prod": reduction(" * ", "{terms}"),
+    "all": reduction(" and ", "{terms}"),
+    "any": reduction(" or ", "{terms}"),
+    "trace": lambda given, _: Recipe(
+        "{self}", lambda i: (Feed("self", (i, i)),), min(given.sizes("self"))
+    ),
+    "norm": reduction(),
+    "logsumexp": reduction(" + ", "log({terms})", "exp({self})"),
+    **_named("amax", "amin", "max", "min", "argmax", "argmin", "var", "std", "median", "nanmedian"),
+    **_named("count_nonzero", "aminmax", "var_mean", "std_mean", "linalg_vector_norm", "mode"),
+    **_named("frobenius_norm", "nuclear_norm", "linalg_norm", "linalg_matrix_norm"),
+    **_named("kthvalue"),
+    "cumsum": scan(" + "),
+    "cumprod": scan(" * "),
+    "logcumsumexp": scan(" + ", "log of the exponentials of {terms}"),
+    "cummax": scan(", ", "max({terms})"),
+    "cummin": scan(", ", "min({terms})"),
+    "softmax": row("exp({x}) / the sum of exp over {terms}"),
+    "_softmax": row("exp({x}) / the sum of exp over {terms}"),
+    "log_softmax": row("{x} - log of the sum of exp over {terms}"),
+    "_log_softmax": row("{x} - log of the sum of exp over {terms}"),
+    "softmin": row("exp(-{x}) / the sum of exp(-y) over {terms}"),
+    "sort": row(picked=True),
+    "argsort": row(picked=True),
+    "msort": lambda given, index: row(picked=True)(replace(given, values={"dim": 0}), index),
+    "diff": difference,
+    "glu": gated,
+    "topk": row(picked=True),
+    "layer_norm": normalized,
+    "native_layer_norm": normalized,
+    "rms_norm": normalized,
+}

@@ -1,0 +1,208 @@
+"""Convolutions and pooling: a window slides over the input, and each output cell sees one place of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product as every
+
+from engine.inspect.models._dependencies.core import (
+    Feed,
+    Given,
+    Index,
+    Recipe,
+    Rule,
+    Unknown,
+    several,
+)
+
+
+def _input(given: Given) -> str:
+    return "input" if "input" in given.tensors else "self"
+
+
+def _padding(given: Given, kernel: Sequence[int], dilation: Sequence[int], rank: int) -> Index:
+    padding = given.values.get("padding", 0)
+    if padding == "valid":
+        return (0,) * rank
+    if padding == "same":  # the odd cell of padding is on the right
+        return tuple(d * (k - 1) // 2 for k, d in zip(kernel, dilation, strict=True))
+    return several(padding, rank, 0)
+
+
+def convolution(given: Given, index: Index) -> Recipe:
+    """The sum over channels and window of input times weight, plus bias; padding adds nothing."""
+    if given.value("transposed", False):
+        return transposed(given, index)
+    name, weight, source = _input(given), given.sizes("weight"), given.sizes(_input(given))
+    rank = len(weight) - 2
+    stride, dilation = (several(given.values.get(x), rank) for x in ("stride", "dilation"))
+    padding = _padding(given, weight[2:], dilation, rank)
+    batch, channel, place = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
+    sizes = source[-rank:]
+    first = channel // (weight[0] // int(given.value("groups", 1))) * weight[1]
+    windows = [
+        [
+            (k, i)
+            for k in range(weight[2 + d])
+            if 0 <= (i := place[d] * stride[d] - padding[d] + k * dilation[d]) < sizes[d]
+        ]
+        for d in range(rank)
+    ]
+    pairs = [tuple(zip(*cells, strict=True)) for cells in every(*windows)]
+
+    def feeds(number: int) -> tuple[Feed, ...]:
+        c, at = divmod(number, len(pairs))
+        kernel, cell = pairs[at]
+        return (
+            Feed(name, (*batch, first + c, *cell), "x"),
+            Feed("weight", (channel, c, *kernel), "w"),
+        )
+
+    return _with_bias(given, Recipe("{x} * {w}", feeds, weight[1] * len(pairs)), channel)
+
+
+def transposed(given: Given, index: Index) -> Recipe:
+    """conv_transpose: the input cells whose window, laid over the output, covers this cell."""
+    name, weight, source = _input(given), given.sizes("weight"), given.sizes(_input(given))
+    rank = len(weight) - 2
+    stride, dilation = (several(given.values.get(x), rank) for x in ("stride", "dilation"))
+    padding = several(given.values.get("padding", 0), rank, 0)
+    batch, channel, place = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
+    groups = int(given.value("groups", 1))
+    group, within = divmod(channel, weight[1])
+    per_group = weight[0] // groups
+    windows = []
+    for d in range(rank):
+        hits = []
+        for k in range(weight[2 + d]):
+            i, rest = divmod(place[d] + padding[d] - k * dilation[d], stride[d])
+            if rest == 0 and 0 <= i < source[-rank + d]:
+                hits.append((k, i))
+        windows.append(hits)
+    pairs = [tuple(zip(*cells, strict=True)) for cells in every(*windows)]
+
+    def feeds(number: int) -> tuple[Feed, ...]:
+        c, at = divmod(number, len(pairs))
+        kernel, cell = pairs[at]
+        return (
+            Feed(name, (*batch, group * per_group + c, *cell), "x"),
+            Feed("weight", (group * per_group + c, within, *kernel), "w"),
+        )
+
+    return _with_bias(given, Recipe("{x} * {w}", feeds, per_group * len(pairs)), channel)
+
+
+def _with_bias(given: Given, recipe: Recipe, channel: int) -> Recipe:
+    if "bias" not in given.tensors:
+        return recipe
+    bias = (Feed("bias", (channel,)),)
+    whole = "{terms} + {bias}" if recipe.count else "{bias}"
+    return Recipe(recipe.term, recipe.feeds, recipe.count, whole=whole, extras=bias)
+
+
+def pool(rank: int, whole: str, join: str = ", ") -> Rule:
+    """Every cell of the window; `{n}` in `whole` is what an average divides by."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        name, sizes = _input(given), given.sizes(_input(given))
+        kernel = several(given.values.get("kernel_size"), rank)
+        stride = given.values.get("stride")
+        steps = kernel if stride in (None, ()) else several(stride, rank)
+        padding = several(given.values.get("padding", 0), rank, 0)
+        dilation = several(given.values.get("dilation"), rank)
+        lead, place = index[:-rank], index[-rank:]
+        ranges, area = [], 1
+        for d in range(rank):
+            start, size = place[d] * steps[d] - padding[d], sizes[d - rank]
+            taps = (start + k * dilation[d] for k in range(kernel[d]))
+            ranges.append([i for i in taps if 0 <= i < size])
+            area *= min(start + kernel[d], size + padding[d]) - start
+        cells = list(every(*ranges))
+        n = area if given.value("count_include_pad", True) else len(cells)
+        n = given.value("divisor_override", n)
+        return Recipe(
+            "{x}",
+            lambda number: (Feed(name, (*lead, *cells[number]), "x"),),
+            len(cells),
+            join,
+            whole.replace("{n}", str(n)),
+        )
+
+    return rule
+
+
+def adaptive(rank: int, whole: str, join: str = ", ") -> Rule:
+    """The output's size is given; the window is what of the input lies over the output cell."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        name, sizes = _input(given), given.sizes(_input(given))
+        lead, place, out = index[:-rank], index[-rank:], tuple(given.out.sizes)[-rank:]
+        ranges = []
+        for d in range(rank):
+            size = sizes[d - rank]
+            first, last = place[d] * size // out[d], -(-(place[d] + 1) * size // out[d])
+            ranges.append(range(first, last))
+        cells = list(every(*ranges))
+        return Recipe(
+            "{x}",
+            lambda number: (Feed(name, (*lead, *cells[number]), "x"),),
+            len(cells),
+            join,
+            whole.replace("{n}", str(len(cells))),
+        )
+
+    return rule
+
+
+def unfold(given: Given, index: Index) -> Recipe:
+    """im2col: each column of the output is one window of the input, or a zero of its padding."""
+    name, sizes = _input(given), given.sizes(_input(given))
+    kernel, stride, dilation = (
+        several(given.values.get(x), 2) for x in ("kernel_size", "stride", "dilation")
+    )
+    padding = several(given.values.get("padding", 0), 2, 0)
+    lead, row, column = index[:-2], index[-2], index[-1]
+    channel, k = divmod(row, kernel[0] * kernel[1])
+    k0, k1 = divmod(k, kernel[1])
+    across = (sizes[-1] + 2 * padding[1] - dilation[1] * (kernel[1] - 1) - 1) // stride[1] + 1
+    y, x = divmod(column, across)
+    at = (
+        y * stride[0] - padding[0] + k0 * dilation[0],
+        x * stride[1] - padding[1] + k1 * dilation[1],
+    )
+    if not all(0 <= i < n for i, n in zip(at, sizes[-2:], strict=True)):
+        return Recipe("", lambda _: (), 0, whole="0", note="a cell of the padding")
+    return Recipe("{x}", lambda _: (Feed(name, (*lead, channel, *at), "x"),))
+
+
+def nearest(rank: int) -> Rule:
+    """interpolate(mode="nearest"): the input cell that lies under the output cell."""
+
+    def rule(given: Given, index: Index) -> Recipe:
+        if any(given.value(x) for x in ("scale_factors", "scales", "scales_h", "scales_w")):
+            raise Unknown("with a scale factor given, the rounding is the kernel's")
+        name, sizes = _input(given), given.sizes(_input(given))
+        out = tuple(given.out.sizes)
+        at = tuple(
+            min(int(index[d - rank] * (sizes[d - rank] / out[d - rank])), sizes[d - rank] - 1)
+            for d in range(rank)
+        )
+        return Recipe("{x}", lambda _: (Feed(name, (*index[:-rank], *at), "x"),))
+
+    return rule
+
+
+_MEAN = "({terms}) / {n}"
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d", "convolution", "_convolution"), convolution),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed),
+    **{f"avg_pool{n}d": pool(n, _MEAN, " + ") for n in (1, 2, 3)},
+    **{f"max_pool{n}d": pool(n, "max({terms})") for n in (1, 2, 3)},
+    **{f"max_pool{n}d_with_indices": pool(n, "max({terms})") for n in (1, 2, 3)},
+    **{f"adaptive_avg_pool{n}d": adaptive(n, _MEAN, " + ") for n in (1, 2, 3)},
+    **{f"_adaptive_avg_pool{n}d": adaptive(n, _MEAN, " + ") for n in (1, 2, 3)},
+    **{f"adaptive_max_pool{n}d": adaptive(n, "max({terms})") for n in (1, 2, 3)},
+    **{f"upsample_nearest{n}d": nearest(n) for n in (1, 2, 3)},
+    "im2col": unfold,
+}

@@ -1,0 +1,222 @@
+"""The autograd graph at a moment: nodes and edges, what is saved, and a backward pass step by step.
+
+What never changes (parts, the facts of nodes) is made once per history; a moment is a few cuts
+through columns; a node's box is made when somebody looks at it. So a key costs the same in a graph
+of ten nodes and of ten thousand. The dataclasses are in boxes.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.inspect.events import kind_of
+from engine.inspect.models.autograd.backward_pass import freed, freed_count, ready, run_box
+from engine.inspect.models.autograd.boxes import (
+    SLOT_STATES,
+    STATES,
+    Autograd,
+    BufferSlot,
+    Edge,
+    Flow,
+    FormulaRow,
+    FreedRow,
+    GradBox,
+    HookRow,
+    NodeBox,
+    NodeFact,
+    Nodes,
+    Overwrite,
+    Part,
+    ReadyRow,
+    RunBox,
+    SavedBox,
+)
+from engine.inspect.models.autograd.components import PartMaker
+from engine.inspect.models.autograd.node import NodeMaker, roots
+
+__all__ = [
+    "SLOT_STATES",
+    "STATES",
+    "Autograd",
+    "BufferSlot",
+    "Edge",
+    "Flow",
+    "FormulaRow",
+    "FreedRow",
+    "GradBox",
+    "HookRow",
+    "NodeBox",
+    "NodeFact",
+    "Nodes",
+    "Overwrite",
+    "Part",
+    "ReadyRow",
+    "RunBox",
+    "SavedBox",
+    "project",
+]
+
+MOST_PARTS = 64
+
+
+def project(history: Any, moment: int, selection: Any) -> Autograd:
+    """The living graph at `moment`, and the backward pass that it belongs to."""
+    autograd = history.autograd
+    maker = _maker(history)
+    table = autograd.tables.nodes
+    run = autograd.run_at(moment)
+    focus, why = _focus(history, moment, selection, run)
+    parts, hidden = _shown(history, moment, focus, run, maker)
+    rows = maker.rows_of(parts)
+    rows = rows[table.since[rows] <= moment]
+    nodes = _nodes(history, moment, selection, run, maker, rows)
+    saves = autograd.tables.saves
+    kept = saves.at(moment)
+    return Autograd(
+        moment=moment,
+        parts=tuple(maker.part(part) for part in parts),
+        nodes=nodes,
+        made=table.begun(moment),
+        living=len(table.at(moment)),
+        hidden=hidden,
+        saved_count=len(kept),
+        saved_bytes=_bytes(history, np.unique(saves.storage[kept]), moment),
+        stale=tuple(np.unique(saves.node[kept[saves.stale[kept] <= moment]]).tolist()),
+        run=run_box(history, run, moment) if run else None,
+        runs=tuple(run_box(history, each, moment) for each in autograd.runs_at(moment)),
+        ready=ready(maker, run, moment) if run else (),
+        ready_count=len(run.ready(moment)) if run else 0,
+        freed=freed(history, run, moment) if run else (),
+        freed_count=freed_count(history, run, moment) if run else 0,
+        focus=focus,
+        why=why,
+    )
+
+
+def _maker(history: Any) -> PartMaker:
+    kept: dict[str, Any] = history.autograd.kept
+    if "parts" not in kept:
+        kept["parts"] = PartMaker(history)
+    maker: PartMaker = kept["parts"]
+    return maker
+
+
+def _shown(
+    history: Any, moment: int, focus: int, run: Any, maker: PartMaker
+) -> tuple[tuple[int, ...], int]:
+    """The parts with a living node or one of the running pass, and that of the node in focus."""
+    autograd = history.autograd
+    parts, table = autograd.parts, autograd.tables.nodes
+    living = table.at(moment)
+    found = np.unique(parts.of_row[living])
+    reached = autograd.parts_of_run(run) if run else found[:0]
+    if run and (moment < run.until or not found.any()):
+        found = np.union1d(found, reached)
+    found = found[found != 0]
+    leaves = living[parts.of_row[living] == 0]
+    alone = leaves[~np.isin(leaves, maker.rows_of(tuple(found.tolist())))]
+    for row in alone.tolist():
+        found = np.union1d(found, _part_of_leaf(autograd, row, moment))
+    own = parts.of(autograd.row(focus))
+    if not np.isin(own, found).any():
+        found = np.union1d(found, own[-1:])
+    if len(found) <= MOST_PARTS:
+        return tuple(found.tolist()), 0
+    wanted = np.isin(found, reached) | np.isin(found, own)
+    order = np.lexsort([-found, ~wanted])[:MOST_PARTS]
+    return tuple(np.sort(found[order]).tolist()), len(found) - MOST_PARTS
+
+
+def _part_of_leaf(autograd: Any, row: int, moment: int) -> Any:
+    """The newest part that uses a leaf which nothing living leads to; else the first to come."""
+    parts = autograd.parts.of(row)
+    begun = [part for part in parts.tolist() if autograd.since(part) <= moment]
+    return begun[-1:] or parts[:1]
+
+
+def _nodes(
+    history: Any, moment: int, selection: Any, run: Any, maker: PartMaker, rows: Any
+) -> Nodes:
+    table = history.autograd.tables.nodes
+    ids = table.id[rows]
+    codes, waits = np.zeros(len(ids), np.uint8), np.zeros(len(ids), np.int64)
+    if run:
+        place = np.minimum(np.searchsorted(run.nodes, ids), max(len(run.nodes) - 1, 0))
+        inside = run.nodes[place] == ids if len(run.nodes) else np.zeros(len(ids), bool)
+        codes[inside] = run.codes(moment)[place[inside]]
+        waits[inside] = run.waits(moment)[place[inside]]
+    boxes = NodeMaker(history, moment, selection, run)
+    return Nodes(
+        ids,
+        codes,
+        table.until[rows] > moment,
+        waits,
+        lambda place: boxes.box(maker.fact(int(rows[place]))),
+    )
+
+
+def _bytes(history: Any, storages: Any, moment: int) -> int:
+    """The bytes of these storages, each counted once."""
+    table = history.tables.storages
+    rows = table.at(moment)
+    return int(table.nbytes[rows[np.isin(table.id[rows], storages)]].sum())
+
+
+def _focus(history: Any, moment: int, selection: Any, run: Any) -> tuple[int, str]:
+    """The node to tell everything about: the selected one, else in a backward pass what this event is
+    about, what runs, or where it begins; else what belongs to the selected tensor or call; else what
+    this event is about, else the newest."""
+    autograd = history.autograd
+    table = autograd.tables.nodes
+    row = autograd.row(selection.node) if selection.node else -1
+    if row >= 0 and table.since[row] <= moment:
+        return selection.node, "selected"
+    about = _of_event(history, moment)
+    if run and moment < run.until:
+        if about:
+            return about, "this event is about it"
+        if len(running := run.running(moment)):
+            return int(running[-1]), "it runs"
+        if last := run.last(moment):
+            return last, "it ran last"
+        if begins := roots(history, run):
+            return begins[0][0], "the pass begins here"
+    if selection.tensor:
+        node = autograd.grad_fn(selection.tensor, moment)[0]
+        label = history.label(selection.tensor, moment)
+        if node:
+            return node, f"grad_fn of {label}"
+        leaves = autograd.accumulators(selection.tensor, moment)
+        if leaves:
+            return leaves[0], f"adds into .grad of {label}"
+    if selection.call:
+        rows = table.until_now("call", selection.call, moment)
+        if len(rows):
+            return int(table.id[rows[-1]]), f"made by call {selection.call}"
+    if not table.begun(moment):
+        return 0, "no node has been made yet"
+    if about:
+        return about, "this event is about it"
+    if run and run.failed:
+        stopped = np.flatnonzero(run.codes(moment) == STATES.index("failed"))
+        if len(stopped):
+            return int(run.nodes[stopped[0]]), "the last pass failed here"
+    rows = table.at(moment)
+    rows = rows[~autograd.leaf[rows]]
+    if len(rows):
+        return int(table.id[rows[-1]]), "the newest node"
+    return 0, "no node is alive"
+
+
+def _of_event(history: Any, moment: int) -> int:
+    """The node that an event names; 0 if it names none."""
+    if moment < 0:
+        return 0
+    record = history.tables.events[moment]
+    fields = kind_of(int(record["kind"])).fields
+    if "node" not in fields:
+        return 0
+    node = int(record["abcde"[fields.index("node")]])
+    return node if history.autograd.row(node) >= 0 else 0

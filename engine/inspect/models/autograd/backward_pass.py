@@ -1,0 +1,119 @@
+"""A backward pass at a moment: how far it is, what is in its queue, what it let go of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from engine.inspect.models.autograd.boxes import Flow, FreedRow, ReadyRow, RunBox
+from engine.inspect.models.autograd.components import PartMaker
+from engine.inspect.models.autograd.node import roots
+
+KEEP_GRAPH, CREATE_GRAPH, ACCUMULATE = 1, 2, 4  # the flags of BACKWARD_BEGIN
+MOST_FREED = 100
+MOST_READY = 100
+_AFTER = 16  # events after the end of a failed pass among which its error is looked for
+
+
+def run_box(history: Any, run: Any, moment: int) -> RunBox:
+    line = history.line_at(run.since)
+    file, number = (line.file, line.line) if line else (0, 0)
+    over = run.until <= moment
+    return RunBox(
+        id=run.id,
+        outer=run.outer,
+        thread=run.thread,
+        since=run.since,
+        until=run.until,
+        active=not over,
+        keep_graph=bool(run.flags & KEEP_GRAPH),
+        create_graph=bool(run.flags & CREATE_GRAPH),
+        accumulate=bool(run.flags & ACCUMULATE),
+        roots=tuple(_root(history, *root, moment) for root in roots(history, run)),
+        file=file,
+        line=number,
+        code=history.line_text(file, number) if file else "",
+        running=tuple(run.running(moment).tolist()),
+        done=run.done(moment),
+        total=run.total(moment),
+        last=run.last(moment),
+        failed=over and run.failed,
+        error=_error(history, run, moment) if over and run.failed else "",
+    )
+
+
+def _root(history: Any, node: int, number: int, gradient: int, moment: int) -> Flow:
+    got = history.described(gradient, moment) if gradient else None
+    label = history.label(gradient, moment) if gradient else "None"
+    return Flow(node, gradient, label, got.dtype if got else "", got.sizes if got else ())
+
+
+def _error(history: Any, run: Any, moment: int) -> str:
+    numbers = history.tables.numbers("ERROR", "EXCEPTION")
+    last = min(run.until + _AFTER, moment)
+    inside = numbers[(numbers > run.since) & (numbers <= last)]
+    texts = (history.text(int(number)) for number in inside[::-1])
+    return next((text for text in texts if text), "")
+
+
+def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
+    """The queue, the next node first; of a long one its beginning."""
+    return tuple(
+        ReadyRow(
+            node=(node := int(run.nodes[place])),
+            label=maker.label(node),
+            sequence=int(run.sequence[place]),
+            since=int(run.pushed[place]),
+        )
+        for place in run.ready(moment)[:MOST_READY]
+    )
+
+
+def _let_go(history: Any, run: Any, moment: int) -> Any:
+    """The events since the pass began by which something went, oldest first."""
+    numbers = history.autograd.let_go
+    lo, hi = np.searchsorted(numbers, [run.since, min(moment, run.until) + 1])
+    return numbers[lo:hi]
+
+
+def freed_count(history: Any, run: Any, moment: int) -> int:
+    """How many things the pass let go of, up to the moment or its end."""
+    return len(_let_go(history, run, moment))
+
+
+def freed(history: Any, run: Any, moment: int) -> tuple[FreedRow, ...]:
+    """The newest of them, newest first."""
+    before = history.previous(moment, "node")
+    known: dict[int, FreedRow] = history.autograd.kept.setdefault("freed", {})
+    rows = []
+    for number in _let_go(history, run, moment)[::-1][:MOST_FREED].tolist():
+        if number not in known:
+            known[number] = _freed(history, number)
+        rows.append(replace(known[number], fresh=True) if number > before else known[number])
+    return tuple(rows)
+
+
+def _freed(history: Any, number: int) -> FreedRow:
+    event = dict(history.fields(number))
+    node, tensor = event.get("node", 0), event.get("tensor", 0)
+    words = history.autograd.words(node) if node else ""
+    nbytes = 0
+    if "slot" in event:
+        kind, label = "saved", f"{history.autograd.slot_name(node, event['slot'])} of {words}"
+    elif node:
+        kind, label = "node", words
+    else:
+        kind, label = "tensor", history.label(tensor, max(number - 1, 0))
+        nbytes = _went(history, event.get("storage", 0), number)
+    return FreedRow(number, kind, node, tensor, label, nbytes, False)
+
+
+def _went(history: Any, storage: int, number: int) -> int:
+    """The bytes of a tensor's storage, if that was freed with it."""
+    table = history.tables.storages
+    rows = table.until_now("id", storage, number)
+    if not len(rows) or not number <= table.until[rows[-1]] <= number + 4:
+        return 0
+    return int(table.nbytes[rows[-1]])

@@ -1,0 +1,330 @@
+"""What the autograd view shows, as plain data: see autograd.py, which fills these in.
+
+Two sorts of things, because ten thousand nodes must answer a key at once:
+
+* `Part` and `NodeFact` never change while a history is looked at. They are made once and are the
+  very same objects at every moment, so a layout can be kept under `Part.key`.
+* `NodeBox` and what hangs on it hold at one moment. They are made when somebody looks at them:
+  `Autograd.nodes` is a sequence that makes its items, and its columns (`ids`, `codes`, `alive`)
+  tell of all nodes at once what colours and counts need.
+
+Everything is in the order of node ids, which is the order in which the program made the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from engine.inspect.history.autograd.backward_pass import STATES as STATES
+
+SLOT_STATES = ("not yet", "none", "zero", "one", "sum")
+"""What lies in a slot of a node's input buffer; `BufferSlot.state` is one of these.
+
+not yet: no gradient has arrived; none: all that arrived was None (an undefined gradient); zero: a
+tensor of which every element is known to be 0; one: one gradient as it came; sum: several, added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One of `next_functions`: gradient number `index` goes to input `input` of node `next`."""
+
+    index: int
+    next: int  # 0: this argument needs no gradient
+    input: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFact:
+    """What never changes about a node."""
+
+    id: int
+    name: str  # PyTorch's: "MulBackward0", "AccumulateGrad"
+    label: str  # short: "Mul"; for a leaf the variable's name: "w"
+    op: str  # full name of the operator that made it, "mul.Tensor"; "" for none
+    call: int  # the operator call that made it; 0 for none
+    file: int
+    line: int  # the line of the user's program on which that call ran; 0: not known
+    frame: int  # the Python frame it ran in
+    function: str  # and that frame's function
+    module: str  # "net.fc1" when its parameters are attributes of that; "" when not known
+    leaf: bool  # AccumulateGrad: the gradient ends here, in .grad of `variable`
+    variable: int  # the leaf's tensor; 0 for all others, and where it was not recorded
+    sequence: int  # what the ready queue orders by: the larger runs first
+    edges: tuple[Edge, ...]
+    since: int  # NODE_NEW
+    until: int  # NODE_FREE; FOREVER if it was never freed
+    inside: int = (
+        0  # the CopySlices node that runs this one as a part of itself: no edge leads here
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Nodes that belong together: all that ever were connected, other than through a leaf.
+
+    One training step is one part, though all steps share the parameters' AccumulateGrad nodes; a
+    leaf stands in every part that leads to it. `nodes` are all that the whole trace ever makes of
+    it: those with `since` after the moment are not there yet and keep their place free.
+    """
+
+    id: int  # its first node that is no leaf
+    nodes: tuple[NodeFact, ...]
+    key: tuple[int, int, int]  # (id, number of nodes, number of edges): same key, same layout
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """The first in-place write to a tensor after it was saved, and how many there were."""
+
+    moment: int
+    call: int
+    op: str  # "add_"
+    version: int  # the version that this write made
+    file: int
+    line: int
+    code: str
+    writes: int  # this one and those after it
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBox:
+    """A tensor that a node keeps for its formula."""
+
+    slot: int
+    name: str  # "_saved_self"
+    tensor: int
+    label: str
+    dtype: str
+    sizes: tuple[int, ...]
+    nbytes: int
+    saved: int  # the version it was saved at
+    current: int  # and the version it has now
+    stale: bool  # they differ: using it would be an error
+    released: int  # the moment at which the node let go of it; -1: it still has it
+    unpacked: bool  # taken out by the pass that is shown
+    overwrite: Overwrite | None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSlot:
+    """One input of a node: what has arrived there in the pass that is shown."""
+
+    input: int
+    state: str  # one of SLOT_STATES
+    tensor: int  # what lies there; 0: nothing
+    arrived: int  # gradients that have come, None ones too
+    expected: int  # gradients that will come in all
+    dtype: str
+    sizes: tuple[int, ...]
+    text: str  # its first numbers, as far as they were kept: "1, 0.5, ..."
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A tensor in one line: an output of the node, or a gradient that it gave."""
+
+    index: int
+    tensor: int  # 0: None
+    label: str
+    dtype: str
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaRow:
+    """One line of the operator's `gradient:` in its yaml entry."""
+
+    argument: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookRow:
+    """A hook that ran."""
+
+    moment: int
+    kind: str  # "tensor hook", "node pre-hook", "node post-hook", ...
+    before: int
+    after: int
+    replaced: bool  # it gave another tensor back
+
+
+@dataclass(frozen=True, slots=True)
+class GradBox:
+    """A leaf's .grad."""
+
+    tensor: int  # the tensor that .grad is; 0: None
+    how: str  # how the last gradient got there: "taken over", "copied", "added in place", ...
+    moment: int  # since when; -1: never set
+    dtype: str
+    sizes: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBox:
+    """A node at one moment."""
+
+    fact: NodeFact
+    alive: bool  # False: freed, its place is empty
+    state: str  # one of STATES (history/autograd/backward_pass.py says what each means)
+    waits_for: int  # gradients that have still to come before it may run
+    dependencies: int  # and how many it waited for at first
+    place: int  # in the ready queue, 0 next; -1: not in it
+    order: int  # the how-manieth it ran in the pass, from 1; 0: it has not
+    thread: int  # that it ran in; 0: it has not
+    outputs: tuple[Flow, ...]  # the tensors whose grad_fn it is: what flows in has their shapes
+    given: Flows  # what it gave along each edge, once done
+    inputs: tuple[BufferSlot, ...]
+    saved: tuple[SavedBox, ...]
+    stale: bool  # one of the saved tensors is
+    formula: tuple[FormulaRow, ...]
+    hooks: tuple[HookRow, ...]
+    grad: GradBox | None  # of a leaf
+    touches: tuple[int, ...]  # every tensor that belongs to it at this moment
+    lit: bool  # it belongs to what is selected
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyRow:
+    """A node in the ready queue."""
+
+    node: int
+    label: str
+    sequence: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunBox:
+    """A backward pass."""
+
+    id: int
+    outer: int  # the pass it runs inside of; 0: none
+    thread: int
+    since: int
+    until: int
+    active: bool
+    keep_graph: bool
+    create_graph: bool
+    accumulate: bool  # backward(), into .grad; else autograd.grad()
+    roots: tuple[Flow, ...]  # `index` is the root node here, `tensor` its gradient
+    file: int
+    line: int
+    code: str
+    running: tuple[int, ...]  # nodes between enter and exit
+    done: int
+    total: int  # nodes that have to run
+    last: int  # the node that ran last; 0: none yet
+    failed: bool
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FreedRow:
+    """Something that was let go of: a saved tensor by its node, a node, a tensor."""
+
+    moment: int
+    kind: str  # "saved", "node", "tensor"
+    node: int
+    tensor: int
+    label: str  # "_saved_self of 5 (MulBackward0)", "5 (MulBackward0)", "#17"
+    nbytes: int  # of a tensor whose storage went with it
+    fresh: bool  # since the stop before this one, at grain node
+
+
+class Flows(Sequence[Flow]):
+    """The gradients that a node gave, made when they are looked at: a stack of many has as many edges."""
+
+    def __init__(self, tensors: Sequence[int], make: Callable[[int, int], Flow]):
+        self.tensors = tensors
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+    @overload
+    def __getitem__(self, place: int) -> Flow: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Flow]: ...
+    def __getitem__(self, place: int | slice) -> Flow | Sequence[Flow]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        return self._make(place, self.tensors[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Nodes(Sequence[NodeBox]):
+    """The nodes of the shown parts that have been made, in the order of their ids.
+
+    `ids`, `codes` (places in STATES), `alive` and `waits` are NumPy columns of the same order.
+    """
+
+    def __init__(
+        self, ids: Any, codes: Any, alive: Any, waits: Any, make: Callable[[int], NodeBox]
+    ):
+        self.ids, self.codes, self.alive, self.waits = ids, codes, alive, waits
+        self._make = make
+        self._made: dict[int, NodeBox] = {}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> NodeBox: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[NodeBox]: ...
+    def __getitem__(self, place: int | slice) -> NodeBox | Sequence[NodeBox]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        if place not in self._made:
+            self._made[place] = self._make(place)
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[NodeBox]:
+        return (self[place] for place in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nodes) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def place_of(self, node: int) -> int:
+        """Where the node with this id stands; -1 if it is not among these."""
+        place = int(self.ids.searchsorted(node))
+        return place if place < len(self.ids) and self.ids[place] == node else -1
+
+    def of(self, node: int) -> NodeBox | None:
+        place = self.place_of(node)
+        return self[place] if place >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Autograd:
+    """The graph at one moment, and the backward pass that is going on, or was the last to."""
+
+    moment: int
+    parts: tuple[Part, ...]  # with a living node, a node of the pass, or the selected node
+    nodes: Nodes
+    made: int  # nodes made so far, in the whole program
+    living: int  # and how many of them are there
+    hidden: int  # parts left out because there are too many
+    saved_count: int  # tensors that nodes keep
+    saved_bytes: int  # the storages of those, each counted once
+    stale: tuple[int, ...]  # nodes that keep a tensor which was written since
+    run: RunBox | None
+    runs: tuple[RunBox, ...]  # all that are going on, outermost and oldest first
+    ready: tuple[ReadyRow, ...]  # the queue of `run`, as far as it is told; the first is next
+    ready_count: int  # and how long it is
+    freed: tuple[FreedRow, ...]  # since `run` began, newest first
+    freed_count: int  # all of those: `freed` may be the newest only
+    focus: int  # the node to tell everything about; 0: there is none
+    why: str  # and why that one

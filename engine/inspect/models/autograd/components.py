@@ -1,0 +1,206 @@
+"""The parts of the graph as they are drawn: made once per history, the same objects ever after."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from engine.inspect.history.table import Ints
+from engine.inspect.models._calls import full_name
+from engine.inspect.models.autograd.boxes import Edge, NodeFact, Part
+
+COPY_SLICES = "CopySlices"
+_BACKWARD = re.compile(r"Backward\d*$")
+_KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
+
+
+def short_name(name: str) -> str:
+    """`Mul` of `MulBackward0`, `Scale` of `ScaleBackward`."""
+    return _BACKWARD.sub("", name) or name
+
+
+def parameter_path(name: str) -> str:
+    """`net.fc1.weight` of `net._modules['fc1']._parameters['weight']`: where a user would look."""
+    return _KEPT_IN.sub(r".\1", name)
+
+
+class PartMaker:
+    """Makes parts of one history out of whole columns."""
+
+    def __init__(self, history: Any):
+        self.history = history
+        self.autograd = history.autograd
+        self.nodes = self.autograd.tables.nodes
+        self.part = lru_cache(maxsize=512)(self._part)
+        self.rows_of = lru_cache(maxsize=64)(self._rows_of)
+        self._facts_of = lru_cache(maxsize=512)(self._by_id)
+        self._leaf_names = lru_cache(maxsize=65536)(self._names_of_leaf)
+        edges = self.autograd.tables.edges
+        order = np.lexsort([edges.index, edges.node])
+        self._edges = edges.node[order], edges.index[order], edges.next[order], edges.input[order]
+
+    def _rows_of(self, parts: tuple[int, ...]) -> Ints:
+        """The rows of all nodes of these parts, in the order of node ids."""
+        members = [self.autograd.parts.members(part) for part in parts]
+        rows = np.unique(np.concatenate(members)) if members else np.empty(0, np.int64)
+        return rows[np.argsort(self.nodes.id[rows], kind="stable")]
+
+    def _part(self, part: int) -> Part:
+        rows = self.autograd.parts.members(part)
+        facts = tuple(self._facts(rows))
+        return Part(part, facts, (part, len(facts), self.autograd.parts.edges(part)))
+
+    def fact(self, row: int) -> NodeFact:
+        """The facts of one node, as they stand in its part."""
+        parts = self.autograd.parts.of(row)
+        return self._facts_of(int(parts[0]))[int(self.nodes.id[row])]
+
+    def label(self, node: int) -> str:
+        """A node's short label; its number where nothing is known of it."""
+        row = self.autograd.row(node)
+        return self.fact(row).label if row >= 0 else str(node)
+
+    def _by_id(self, part: int) -> dict[int, NodeFact]:
+        return {fact.id: fact for fact in self.part(part).nodes}
+
+    def _facts(self, rows: Ints) -> list[NodeFact]:
+        table, string = self.nodes, self.history.string
+        ids = table.id[rows]
+        edges = self._edges_of(ids)
+        frames, files, lines = (column[rows].tolist() for column in self.autograd.places)
+        leaves = self.autograd.leaf[rows].tolist()
+        ops, functions = self._ops(table.call[rows]), self._functions(frames)
+        names = {number: string(number) for number in np.unique(table.name[rows]).tolist()}
+        variables = {
+            node: self.autograd.variable(node)
+            for node, leaf in zip(ids.tolist(), leaves, strict=True)
+            if leaf
+        }
+        columns = zip(
+            ids.tolist(),
+            table.name[rows].tolist(),
+            table.call[rows].tolist(),
+            table.sequence[rows].tolist(),
+            table.since[rows].tolist(),
+            table.until[rows].tolist(),
+            ops,
+            files,
+            lines,
+            frames,
+            leaves,
+            strict=True,
+        )
+        leaf_names = {
+            node: self._leaf_names(variable, self.autograd.since(node))
+            for node, variable in variables.items()
+        }
+        modules = {node: module for node, (_, module) in leaf_names.items()}
+        short_names = {number: short_name(text) for number, text in names.items()}
+        inside, made = self._inside(rows, names), []
+        for node, name, call, sequence, since, until, op, file, line, frame, leaf in columns:
+            out, variable = edges.get(node, ()), variables.get(node, 0)
+            if leaf:
+                label, module = leaf_names[node]
+            else:
+                label, module = short_names[name], self._module(out, modules)
+                if len(out) == 1 and out[0].next in leaf_names:  # a parameter, seen transposed
+                    modules[node] = module
+            made.append(
+                NodeFact(
+                    node,
+                    names[name],
+                    label,
+                    op,
+                    call,
+                    file,
+                    line,
+                    frame,
+                    functions[frame],
+                    module,
+                    leaf,
+                    variable,
+                    sequence,
+                    out,
+                    since,
+                    until,
+                    inside.get(node, 0),
+                )
+            )
+        return made
+
+    def _inside(self, rows: Ints, names: dict[int, str]) -> dict[int, int]:
+        """The nodes of in-place writes to views: each is run by the CopySlices of the same call."""
+        table = self.nodes
+        whole = [number for number, name in names.items() if name == COPY_SLICES]
+        slices = np.isin(table.name[rows], whole) & (table.call[rows] > 0)
+        calls = dict(
+            zip(table.call[rows[slices]].tolist(), table.id[rows[slices]].tolist(), strict=True)
+        )
+        others = rows[~slices & np.isin(table.call[rows], list(calls))]
+        led = set(
+            self.autograd.tables.edges.next[
+                np.isin(self.autograd.tables.edges.next, table.id[others])
+            ].tolist()
+        )
+        return {
+            node: calls[call]
+            for node, call in zip(
+                table.id[others].tolist(), table.call[others].tolist(), strict=True
+            )
+            if node not in led and node < calls[call]
+        }
+
+    def _edges_of(self, ids: Ints) -> dict[int, tuple[Edge, ...]]:
+        """The edges that leave each node, all made in one go."""
+        node, index, end, number = self._edges
+        lo, hi = np.searchsorted(node, ids), np.searchsorted(node, ids, "right")
+        last = np.cumsum(hi - lo)
+        first = last - (hi - lo)
+        rows = np.arange(last[-1] if len(last) else 0) + np.repeat(lo - first, hi - lo)
+        made = list(map(Edge, index[rows].tolist(), end[rows].tolist(), number[rows].tolist()))
+        bounds = zip(ids.tolist(), first.tolist(), last.tolist(), strict=True)
+        return {one: tuple(made[a:b]) for one, a, b in bounds}
+
+    def _ops(self, calls: Ints) -> list[str]:
+        """The full name of the operator of each call."""
+        table = self.history.tables.calls
+        if not len(table):
+            return [""] * len(calls)
+        order = np.argsort(table.id, kind="stable")
+        place = np.minimum(np.searchsorted(table.id[order], calls), len(order) - 1)
+        row = order[place]
+        number = np.where(table.id[row] == calls, table.op[row], 0)
+        names = {each: full_name(self.history.string(each)) for each in np.unique(number).tolist()}
+        return [names[each] for each in number.tolist()]
+
+    def _functions(self, frames: list[int]) -> dict[int, str]:
+        table, found = self.history.tables.frames, {0: ""}
+        for frame in set(frames) - {0}:
+            row = table.where("id", frame)
+            found[frame] = self.history.string(int(table.function[row[0]])) if len(row) else ""
+        return found
+
+    def _names_of_leaf(self, variable: int, moment: int) -> tuple[str, str]:
+        """(what the leaf is called, the module it is a parameter of): of the names that it has when
+        it is first used, else of all it ever gets."""
+        if not variable:
+            return "?", ""
+        table = self.history.tables.names
+        names = self.history.names_of(variable, moment)
+        label = parameter_path(self.history.label(variable, moment))
+        if not names:
+            rows = table.where("tensor", variable)
+            if not len(rows):
+                return f"#{variable}", ""
+            label = parameter_path(self.history.string(int(table.name[rows[0]])))
+        paths = sorted((name.frame, parameter_path(name.name)) for name in names)
+        modules = [path.rpartition(".")[0] for _, path in paths if "." in path]
+        return label, modules[0] if modules else ""
+
+    def _module(self, edges: tuple[Edge, ...], modules: dict[int, str]) -> str:
+        """Of what its parameters are attributes."""
+        found = (modules[edge.next] for edge in edges if edge.next in modules)
+        return next((module for module in found if module), "")

@@ -1,0 +1,271 @@
+"""One node at one moment: its buffers, what it saved, its hooks, what it gave."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from engine.inspect.history.autograd.backward_pass import STATES
+from engine.inspect.history.autograd.descriptions import hook_name, how_word
+from engine.inspect.history.autograd.tables import LAST_OF_PASS
+from engine.inspect.models._contents import Contents
+from engine.inspect.models._numbers import dtype_of, short
+from engine.inspect.models.autograd.boxes import (
+    BufferSlot,
+    Flow,
+    Flows,
+    GradBox,
+    HookRow,
+    NodeBox,
+    NodeFact,
+    Overwrite,
+    SavedBox,
+)
+from engine.inspect.models.autograd.formula import formula
+
+_MOST_UNUSED = 64  # inputs of a node that are shown though nothing leads to them
+_NUMBERS = 3  # that a line has room for
+_LOOKED_AT = 1 << 12  # bytes of a gradient that are read to see whether all of it is zero
+
+
+@dataclass(frozen=True)
+class NodeMaker:
+    """Makes the boxes of one moment; `run` is the backward pass that is shown."""
+
+    history: Any
+    moment: int
+    selection: Any
+    run: Any
+
+    def box(self, fact: NodeFact) -> NodeBox:
+        node, m, run = fact.id, self.moment, self.run
+        place = run.place(node) if run else -1
+        reached = place >= 0 and int(run.known[place]) <= m
+        outputs = self._outputs(fact)
+        saved = tuple(self._saved(each) for each in self.history.autograd.saved_by(node, m))
+        inputs = self._inputs(node) if reached else ()
+        given = Flows(self._given(node) if reached else (), self.flow)
+        entered = reached and int(run.entered[place]) <= m
+        touches = {flow.tensor for flow in outputs} | set(given.tensors)
+        touches |= {slot.tensor for slot in inputs} | {fact.variable}
+        touches |= {each.tensor for each in saved if each.released < 0}
+        return NodeBox(
+            fact=fact,
+            alive=fact.since <= m < fact.until,
+            state=STATES[int(self._codes[place])] if reached else "",
+            waits_for=int(self._waits[place]) if reached else 0,
+            dependencies=int(run.count[place]) if reached else 0,
+            place=self._queue.get(node, -1) if reached else -1,
+            order=run.order_of(node, m) if reached else 0,
+            thread=int(self.history.tables.events["thread"][run.entered[place]]) if entered else 0,
+            outputs=outputs,
+            given=given,
+            inputs=inputs,
+            saved=saved,
+            stale=any(each.stale for each in saved),
+            formula=formula(fact.op),
+            hooks=self._hooks(fact),
+            grad=self._grad(fact.variable) if fact.variable else None,
+            touches=tuple(sorted(touches - {0})),
+            lit=self._lit(fact, touches),
+        )
+
+    @cached_property
+    def _codes(self) -> Any:
+        return self.run.codes(self.moment)
+
+    @cached_property
+    def _waits(self) -> Any:
+        return self.run.waits(self.moment)
+
+    @cached_property
+    def _queue(self) -> dict[int, int]:
+        queue = self.run.nodes[self.run.ready(self.moment)]
+        return {node: place for place, node in enumerate(queue.tolist())}
+
+    def _lit(self, fact: NodeFact, touches: set[int]) -> bool:
+        chosen = self.selection
+        return (
+            fact.id == chosen.node
+            or (chosen.tensor != 0 and chosen.tensor in touches)
+            or (chosen.call != 0 and chosen.call == fact.call)
+            or (chosen.line != 0 and (chosen.file, chosen.line) == (fact.file, fact.line))
+        )
+
+    # Tensors
+
+    def flow(self, index: int, tensor: int) -> Flow:
+        """A tensor as it is, or as it was when it was freed."""
+        got = self.history.described(tensor, self.moment) if tensor else None
+        label = self.history.autograd.label(tensor, self.moment) if tensor else "None"
+        return Flow(index, tensor, label, got.dtype if got else "", got.sizes if got else ())
+
+    def _outputs(self, fact: NodeFact) -> tuple[Flow, ...]:
+        if fact.leaf:
+            return (self.flow(0, fact.variable),) if fact.variable else ()
+        return tuple(
+            self.flow(output, tensor)
+            for output, tensor in self.history.autograd.outputs(fact.id, self.moment)
+        )
+
+    def _numbers(self, tensor: int, m: int) -> tuple[str, bool]:
+        """(the first numbers of a tensor at moment m, whether all of them are known to be zero)."""
+        fact = self.history.tensor(tensor, m)
+        storage = self.history.storage(fact.storage, m) if fact else None
+        if fact is None or storage is None or fact.device == "meta" or not fact.numel:
+            return "", False
+        if fact.extent.span[0] < 0 or fact.extent.span[1] > storage.nbytes:
+            return "", False
+        dtype = dtype_of(fact.dtype)
+        contents = Contents.of(self.history, storage.id, m, storage.nbytes, count=False)
+        if fact.numel * fact.itemsize > _LOOKED_AT:
+            start = contents.value(dtype, fact.extent.byte((0,) * len(fact.sizes)))
+            return ("" if start is None else f"{short(dtype, start)}, ...", False)
+        values, known = contents.elements(dtype, fact.extent)
+        words = [
+            short(dtype, value) if sure else "?"
+            for value, sure in zip(values[:_NUMBERS], known[:_NUMBERS], strict=True)
+        ]
+        words += ["..."] if fact.numel > _NUMBERS else []
+        return ", ".join(words), bool(known.all() and not values.any())
+
+    # Buffers
+
+    def _inputs(self, node: int) -> tuple[BufferSlot, ...]:
+        table = self.history.autograd.tables.arrivals
+        rows = self.run.arrivals_at(node, self.moment)
+        numbers = table.input[rows]  # thousands, where one parameter is used thousands of times
+        expected = self.run.expected(node)
+        # what has run has used it up: then what lay there when it did
+        when = min(self.moment, int(self.run.entered[self.run.place(node)]))
+        for root, number, _ in roots(self.history, self.run):
+            if root == node:
+                expected[number] = expected.get(number, 0) + 1
+        known = {*numbers.tolist(), *expected}
+        known |= set(range(min(max(known, default=-1), _MOST_UNUSED)))  # those that nothing reaches
+        return tuple(
+            self._slot(number, rows[numbers == number], expected.get(number, 0), when)
+            for number in sorted(known)
+        )
+
+    def _slot(self, number: int, rows: Any, expected: int, when: int) -> BufferSlot:
+        table, some = self.history.autograd.tables.arrivals, len(rows) > 0
+        tensor = int(table.sum[rows[-1]]) if some else 0
+        flow = self.flow(number, tensor)
+        text, zero = self._numbers(tensor, when) if tensor else ("", False)
+        real = int((table.tensor[rows] != 0).sum())
+        state = "not yet" if not some else "none" if not tensor else "sum" if real > 1 else "one"
+        return BufferSlot(
+            input=number,
+            state="zero" if zero else state,
+            tensor=tensor,
+            arrived=len(rows),
+            expected=max(expected, len(rows)),
+            dtype=flow.dtype,
+            sizes=flow.sizes,
+            text=text,
+        )
+
+    def _given(self, node: int) -> Sequence[int]:
+        table = self.history.autograd.tables.exits
+        place = self.run.place(node)
+        moment = int(self.run.exited[place])
+        if moment > self.moment:
+            return ()
+        count = int(table.n[table.begun(moment) - 1])
+        return _words(self.history.trace.blob(moment))[:count]
+
+    # What it keeps
+
+    def _saved(self, fact: Any) -> SavedBox:
+        m = self.moment
+        got = self.history.described(fact.tensor, m)
+        stale = fact.stale <= m and fact.stale < fact.until
+        return SavedBox(
+            slot=fact.slot,
+            name=fact.name,
+            tensor=fact.tensor,
+            label=self.history.autograd.label(fact.tensor, m),
+            dtype=got.dtype if got else "",
+            sizes=got.sizes if got else (),
+            nbytes=got.numel * got.itemsize if got else 0,
+            saved=fact.version,
+            current=self.history.version(fact.counter, m),
+            stale=stale,
+            released=fact.until if fact.until <= m else -1,
+            unpacked=self._unpacked(fact),
+            overwrite=overwrite(self.history, fact, m) if stale else None,
+        )
+
+    def _unpacked(self, fact: Any) -> bool:
+        if not self.run:
+            return False
+        table = self.history.autograd.tables.unpacks
+        rows = table.until_now("node", fact.node, self.moment)
+        rows = rows[(table.slot[rows] == fact.slot) & (table.since[rows] >= self.run.since)]
+        return len(rows) > 0
+
+    def _hooks(self, fact: NodeFact) -> tuple[HookRow, ...]:
+        """The hooks that the pass called for this node; and those that packed what it saved."""
+        table = self.history.autograd.tables.hooks
+        current = self.run.id if self.run else 0
+        rows = table.until_now("node", fact.id, self.moment)
+        rows = rows[table.run[rows] == current]
+        packed = table.until_now("owner", fact.id, self.moment)
+        packed = packed[table.sort[packed] > LAST_OF_PASS]
+        return tuple(
+            HookRow(
+                moment=int(table.since[row]),
+                kind=hook_name(int(table.sort[row])),
+                before=int(table.before[row]),
+                after=int(table.after[row]),
+                replaced=int(table.after[row]) not in (0, int(table.before[row]))
+                and table.before[row] != 0,
+            )
+            for row in sorted([*rows.tolist(), *packed.tolist()])
+        )
+
+    def _grad(self, variable: int) -> GradBox:
+        fact = self.history.autograd.grad(variable, self.moment)
+        if fact is None or not fact.grad:
+            return GradBox(0, "", fact.since if fact else -1, "", (), "")
+        done = self.history.autograd.accumulations(variable, self.moment)
+        last = next((each for each in reversed(done) if each.grad == fact.grad), None)
+        how = how_word(last.how) if last else ""
+        flow = self.flow(0, fact.grad)
+        since = max(fact.since, last.moment) if last else fact.since
+        text = self._numbers(fact.grad, self.moment)[0]
+        return GradBox(fact.grad, how, since, flow.dtype, flow.sizes, text)
+
+
+def overwrite(history: Any, saved: Any, moment: int) -> Overwrite | None:
+    """The write that made a saved tensor stale: its operator and its line."""
+    writes = history.autograd.writes_after(saved, moment)
+    if not writes:
+        return None
+    first = writes[0]
+    call = history.call(first.call) if first.call else None
+    file, line = (call.file, call.line) if call else (0, 0)
+    return Overwrite(
+        moment=first.since,
+        call=first.call,
+        op=call.op if call else "",
+        version=first.version,
+        file=file,
+        line=line,
+        code=history.line_text(file, line) if file else "",
+        writes=len(writes),
+    )
+
+
+def roots(history: Any, run: Any) -> list[tuple[int, int, int]]:
+    """(node, input, gradient) that the pass began with."""
+    words = _words(history.trace.blob(run.since))
+    return [(a, b, c) for a, b, c in zip(words[::3], words[1::3], words[2::3], strict=False)]
+
+
+def _words(blob: bytes) -> list[int]:
+    return [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]

@@ -1,0 +1,325 @@
+"""The JIT at a moment: source, tree, graph, passes, the last rewrite, instructions, and their ties."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.inspect.history.jit import RewriteFact
+from engine.inspect.history.jit.source_ranges import what_is
+from engine.inspect.models.jit.dataflow import FlowBox, Wires, flow_of
+from engine.inspect.models.jit.explanation import story_of
+from engine.inspect.models.jit.graph_timeline import Film, film_of, has_film, place_at
+from engine.inspect.models.jit.lines import GraphRow, Window, rows_of
+from engine.inspect.models.jit.passes import (
+    Focus,
+    FunctionRow,
+    PassRow,
+    focus_at,
+    function_rows,
+    pass_rows,
+    title_of,
+    with_graph,
+)
+from engine.inspect.models.jit.rejected import refused
+from engine.inspect.models.jit.rule import RuleText, rule_of, short_path
+from engine.inspect.models.jit.source import SourceRow, Sources, TokenRow, TreeRow, functions_of
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteRow:
+    """One rewrite of the pass; `here`: the one that happened last."""
+
+    at: int
+    index: int
+    rule: str
+    reason: str
+    file: str
+    line: int
+    here: bool
+
+
+class Rewrites(Sequence[RewriteRow]):
+    """The rewrites of a pass as rows, of which thousands are never looked at."""
+
+    def __init__(self, facts: Sequence[RewriteFact], here: int) -> None:
+        self._facts, self._here = facts, here
+
+    def last(self) -> RewriteRow | None:
+        """The one that happened last, if it is in this pass."""
+        at = bisect_left(self._facts, self._here, key=lambda one: one.moment)
+        known = at < len(self._facts) and self._facts[at].moment == self._here
+        return self[at] if known else None
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        one = self._facts[at]
+        here = one.moment == self._here
+        return RewriteRow(one.moment, one.index, one.rule, one.reason, one.file, one.line, here)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRow:
+    """An instruction that the graph became."""
+
+    pc: int
+    text: str
+    number: int
+    lit: bool
+    chosen: bool
+    here: bool  # a frame that runs now ran it last
+
+
+@dataclass(frozen=True, slots=True)
+class JitModel:
+    """Everything the JIT view shows. `why`: what to do where there is nothing to show."""
+
+    moment: int
+    why: str = ""
+    function: str = ""
+    how: str = ""
+    file: str = ""
+    line: int = 0
+    graph: int = 0
+    functions: tuple[FunctionRow, ...] = ()
+    passes: tuple[PassRow, ...] = ()
+    position: str = ""  # the phase or pass, and where in it
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    moved: int = 0
+    rows: tuple[GraphRow, ...] = ()
+    why_no_graph: str = ""
+    boxes: Sequence[FlowBox] = ()  # of the drawing, in any state of the graph
+    wires: Sequence[tuple[int, int]] = ()  # of the drawing now: from node to node
+    rewrites: Sequence[RewriteRow] = ()
+    rewrite: RewriteRow | None = None  # the one that happened last
+    rule: RuleText = field(default_factory=RuleText)
+    source: tuple[SourceRow, ...] = ()
+    why_no_source: str = ""
+    tree: tuple[TreeRow, ...] = ()
+    tokens: Sequence[TokenRow] = ()
+    code: tuple[CodeRow, ...] = ()
+    code_ahead: bool = False  # the instructions come later
+    selected: int = 0
+    story: tuple[str, ...] = ()  # what became of what is selected, and why
+    failed: str = ""
+    refused: tuple[str, ...] = ()  # an error of the front end: nothing was compiled since
+    warnings: tuple[str, ...] = ()
+
+
+MANY = 800  # rewrites from which a first look takes long
+NOTHING = (
+    "The compiler did nothing in this recording. Compile something: f = engine.jit.script(f) or "
+    "engine.jit.trace(f, inputs), then call it."
+)
+
+REFUSED = "The compiler refused what came to it:"
+NOT_YET = (
+    "The compiler has not begun: it comes later in this recording. The full stop goes to the first "
+    "pass that changed something."
+)
+
+
+def project(history: Any, moment: int, selection: Any) -> JitModel:
+    """What the compiler has made of the function that it worked on last, as of this moment."""
+    jit = history.jit
+    focus = focus_at(jit, moment)
+    if not focus.function and not focus.graph:
+        lines = refused(history, moment)
+        why = REFUSED if lines else NOT_YET if jit.tables.any else NOTHING
+        return JitModel(moment, why, refused=lines)
+    return _View(jit, focus, moment, selection.value).model()
+
+
+def takes_long(history: Any, moment: int, boxes: bool = False) -> bool:
+    """Whether the first look at this moment goes through thousands of rewrites: better in a thread.
+    `boxes`: whether the drawing is looked at."""
+    jit = history.jit
+    if len(jit.tables.rewrites) < MANY:
+        return False
+    if links_take_long(history):
+        return True
+    graph = focus_at(jit, moment).graph
+    if len(jit.changes.get(graph, ())) < MANY:
+        return False
+    return not has_film(jit, graph) or (boxes and not flow_of(film_of(jit, graph)).made)
+
+
+def links_take_long(history: Any) -> bool:
+    """Whether it takes long to learn where Values come from: it was not asked yet, and there are many."""
+    return "links" not in vars(history.jit) and len(history.jit.tables.rewrites) >= MANY
+
+
+class _View:
+    """One graph of one function, at one moment."""
+
+    def __init__(self, jit: Any, focus: Focus, moment: int, selected: int) -> None:
+        self.jit, self.focus, self.moment, self.selected = jit, focus, moment, selected
+        self.links = jit.links
+        self.family = self.links.family(self._meant()) if selected else frozenset()
+        self.passes = pass_rows(jit, with_graph(jit, focus), moment, self._touched())
+        self.here = next((row for row in self.passes if row.state == "here"), None)
+        self.run = self.here.run if self.here else 0
+        self.inside = bool(self.here and self.run and self.here.since <= moment < self.here.at)
+        self.steps = jit.rewrites(self.run, moment) if self.run else ()
+
+    def model(self) -> JitModel:
+        function = self.jit.function(self.focus.function)
+        film = film_of(self.jit, self.focus.graph)
+        rows, why = self._rows(film)
+        now = place_at(film, self.moment)
+        functions = functions_of(self.jit, function, film.sources, self.moment)
+        sources = Sources(self.jit, functions, self.family, self.selected)
+        lines = sources.lines()
+        rewrites = self._rewrites()
+        last = rewrites.last()
+        code, ahead = self._code()
+        kinds = [row.change for row in rows]
+        return JitModel(
+            moment=self.moment,
+            function=title_of(function, film.name if rows else "", self.focus.graph),
+            how=function.how if function else "",
+            file=short_path(function.file) if function else "",
+            line=function.first_line if function else 0,
+            graph=self.focus.graph,
+            functions=function_rows(self.jit, self.focus, self.moment),
+            passes=self.passes,
+            position=self._position(),
+            added=kinds.count("added"),
+            removed=kinds.count("removed"),
+            changed=kinds.count("changed"),
+            moved=kinds.count("moved"),
+            rows=rows,
+            why_no_graph=why,
+            boxes=flow_of(film) if rows else (),
+            wires=Wires(film, now) if rows else (),
+            rewrites=rewrites,
+            rewrite=last,
+            rule=rule_of(self.jit, last) if last else RuleText(),
+            source=lines,
+            why_no_source="" if lines else self._no_source(function),
+            tree=sources.tree(),
+            tokens=sources.tokens(),
+            code=code,
+            code_ahead=ahead,
+            selected=self.selected,
+            story=story_of(self.jit, self.selected, self.focus.graph, self.moment),
+            failed=self._failed(),
+            refused=refused(self.jit.history, self.moment),
+            warnings=self._warnings(),
+        )
+
+    def _meant(self) -> list[int]:
+        """What is selected; of a node that makes nothing (a return) what it takes."""
+        sort, node, _, _ = what_is(self.selected)
+        if sort != "node" or self.links.values_of.get(node):
+            return [self.selected]
+        film = film_of(self.jit, self.focus.graph)
+        line = film.lines(place_at(film, self.moment)).get(node)
+        return [value for value, _ in line.inputs] if line is not None else []
+
+    def _touched(self) -> frozenset[int]:
+        """The runs that made or took away what is selected."""
+        links = self.links
+        nodes = {links.node_of[value] for value in self.family if value in links.node_of}
+        born = {links.births[node].run for node in nodes if node in links.births}
+        return frozenset(born | {links.ends[node].run for node in nodes if node in links.ends})
+
+    def _rows(self, film: Film) -> tuple[tuple[GraphRow, ...], str]:
+        now = place_at(film, self.moment)
+        if now < 0:
+            return (), self._no_graph()
+        if not film.whole(now):
+            return (), "The edits of this graph were not kept whole: it cannot be shown here."
+        base = now
+        if self.run and self.inside:
+            base = place_at(film, self.steps[-1].moment - 1) if self.steps else now
+        elif self.run and self.here is not None:
+            base = place_at(film, self.here.since)
+        return rows_of(film, Window(now, base)).lit(self.family, self.selected), ""
+
+    def _no_graph(self) -> str:
+        if self.focus.graph:
+            return "There is no graph yet."
+        later = [f for f in function_rows(self.jit, self.focus, self.moment) if f.current]
+        ahead = [one.since for row in later for one in row.graphs if one.since > self.moment]
+        if ahead:
+            when = min(ahead)
+            return f"There is no graph yet: it is made at event {when:,}."
+        return "This function has no graph of its own here: it is inlined where it is called, or never called."
+
+    def _position(self) -> str:
+        if self.here is None:
+            return ""
+        if not self.run:
+            return self.here.name
+        if self.inside:
+            total = len(self.jit.rewrites(self.run))
+            if not total:
+                return f"in {self.here.name}"
+            where = f"rewrite {len(self.steps)}" if self.steps else "before rewrite 1"
+            return f"in {self.here.name}, {where} of {total}"
+        return f"{self.here.name} failed" if self.here.failed else f"after {self.here.name}"
+
+    def _rewrites(self) -> Rewrites:
+        if not self.run:
+            return Rewrites((), -1)
+        last = self.steps[-1].moment if self.steps and self.inside else -1
+        every = self.jit.rewrites(self.run)
+        if not self.inside and every:
+            last = every[-1].moment
+        return Rewrites(every, last)
+
+    def _code(self) -> tuple[tuple[CodeRow, ...], bool]:
+        codes = self.jit.tables.codes
+        mine: Any = codes.where("graph", self.focus.graph) if self.focus.graph else ()
+        if not len(mine):
+            return (), False
+        code = self.jit._code(int(mine[-1]))
+        chosen = self.links.seeds(self.selected) if self.selected else frozenset()
+        running = self._pc(code.id)
+        rows = []
+        for pc, one in enumerate(code.instructions):
+            made = frozenset((int(one["value"]),)) - {0} or frozenset(
+                self.links.values_of.get(int(one["node"]), ())
+            )
+            rows.append(
+                CodeRow(
+                    pc, one["text"], min(made, default=0), bool(made & self.family),
+                    bool(made & chosen), pc == running,
+                )
+            )  # fmt: skip
+        return tuple(rows), code.moment > self.moment
+
+    def _pc(self, code: int) -> int:
+        """What the innermost running frame of this code ran last; -1: none runs."""
+        frames, steps = self.jit.tables.frames, self.jit.tables.steps
+        running = [row for row in frames.at(self.moment) if int(frames.code[row]) == code]
+        if not running:
+            return -1
+        ran = steps.until_now("frame", int(frames.id[running[-1]]), self.moment)
+        return int(steps.pc[ran[-1]]) if len(ran) else -1
+
+    @staticmethod
+    def _no_source(function: Any) -> str:
+        if function is None:
+            return "No function with source belongs to this graph."
+        if function.how == "trace":
+            return "A traced function has no source: its graph is what ran while it was traced."
+        return "No source was recorded for this function."
+
+    def _failed(self) -> str:
+        failed = [row.failed for row in self.passes if row.failed and row.since <= self.moment]
+        return failed[-1] if failed else ""
+
+    def _warnings(self) -> tuple[str, ...]:
+        table = self.jit.tables.warnings
+        rows = table.until_now("function", self.focus.function, self.moment)
+        return tuple(self.jit.history.text(int(table.since[row])) for row in rows)

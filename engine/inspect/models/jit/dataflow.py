@@ -1,0 +1,237 @@
+"""How Values flow between the lines of a graph, and what a drawing of all its states has to hold.
+
+Boxes are nodes, heads of blocks, and what blocks and graphs return. Constants and parameters of the graph
+have none: they are written where they are read. The outputs of an If or a Loop come from what its blocks
+give back, so a drawing reads downwards as the program runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from engine.inspect.history.jit.ir import IrLine
+from engine.inspect.models.jit.graph_timeline import Film
+from engine.inspect.models.jit.lines import Part, parts_of
+
+_BLOCKS = ("prim::If", "prim::Loop")
+CONSTANT = "prim::Constant"
+WIDEST = 30  # cells of a label
+GONE_THROUGH = 40_000  # lines, over all its states, up to which a graph is small
+
+
+@dataclass(frozen=True, slots=True)
+class FlowBox:
+    """A box of the drawing: its node, how wide its label ever is, the boxes that lead to it in any state."""
+
+    node: int
+    width: int
+    above: tuple[int, ...]
+
+
+def flows(lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
+    """For each box of a graph, in the order of its text, the boxes that lead to it."""
+    return _Flows().of(lines)
+
+
+class _Flows:
+    """Goes down the lines of a graph and remembers which boxes make each Value."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, tuple[int, ...]] = {}
+        self.made: dict[int, list[int]] = {}  # a Value -> the boxes that it comes from
+        self.owner: dict[int, IrLine] = {}  # by depth: the last node
+        self.block: dict[int, set[int]] = {}  # by depth: the boxes of the innermost block, so far
+        self.first: dict[int, int] = {}  # by depth: its head
+        self.held: dict[str, int] = {}  # a group, by its name -> its node
+
+    def of(self, lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
+        for line in lines:
+            if line.sort == "head" or line.kind == CONSTANT:
+                continue
+            if line.sort in ("with", "block"):
+                self._head(line)
+            else:
+                self._body(line)
+        return self.found
+
+    def _head(self, line: IrLine) -> None:
+        """Of a block below the node that has it; of a group's graph below the group."""
+        if line.sort == "with":
+            above = (self.held[line.kind],) if line.kind in self.held else ()
+        else:
+            above = (self.owner[line.depth - 1].node,)
+            self.made |= {value.id: [line.node] for value in line.outputs}
+        self.block[line.depth + 1] = {line.node}
+        self.first[line.depth + 1] = line.node
+        self.found[line.node] = above
+
+    def _body(self, line: IrLine) -> None:
+        above = dict.fromkeys(box for value, _ in line.inputs for box in self.made.get(value, ()))
+        mates = self.block.get(line.depth)
+        if mates is not None:
+            if mates.isdisjoint(above):  # it reads nothing of its block: it is in it all the same
+                above[self.first[line.depth]] = None
+            mates.add(line.node)
+        if line.sort == "node":
+            self.owner[line.depth] = line
+            self.held.setdefault(line.kind, line.node)
+            inner = line.kind in _BLOCKS
+            self.made |= {value.id: [] if inner else [line.node] for value in line.outputs}
+        elif line.sort == "yield":
+            for value in self.owner[line.depth - 2].outputs:
+                self.made[value.id].append(line.node)
+            self._close(line)
+        self.found[line.node] = tuple(above)
+
+    def _close(self, line: IrLine) -> None:
+        """A block ends: what it gives back belongs to the block round it."""
+        self.block.pop(line.depth, None)
+        if outer := self.block.get(line.depth - 2):
+            outer.add(line.node)
+
+
+def label(parts: Sequence[Part], constants: dict[int, str], wired: Container[int]) -> list[Part]:
+    """The label of a box from the text of its line: `%y mul(·, 2)`, a dot for what comes by a wire."""
+    made: list[Part] = []
+    inputs = False
+    for part, then in zip(parts, (*parts[1:], Part("")), strict=True):
+        text, style = part.text.replace(" : ", ""), part.style
+        if style == "type" or (text == " = " and not made):
+            continue
+        if inputs and part.value and then.text != " : ":  # that is where a block declares it
+            known = constants.get(part.value)
+            text = "·" if part.value in wired else part.text if known is None else known
+            style = "number" if known is not None else style
+        text = " " if text == " = " else text.removeprefix("aten::").removeprefix("prim::")
+        inputs = inputs or style in ("op", "keyword") or text == "("
+        made.append(Part(text, part.value, style))
+    return made
+
+
+def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
+    """The texts of constants by their Value."""
+    found = {}
+    for parts in lines:
+        if len(parts) > 4 and parts[4].text == CONSTANT:  # it makes one Value: name : type = kind
+            text = re.sub(r"^\[\w+=|\]$", "", parts[5].text)
+            found[parts[0].value] = "None" if text.startswith("(") else text
+    return found
+
+
+class Flow(Sequence[FlowBox]):
+    """The boxes of every state of a graph, in the order of the film; made when first looked at."""
+
+    def __init__(self, film: Film) -> None:
+        self._film = film
+        self._made: tuple[FlowBox, ...] | None = None
+
+    def boxes(self) -> tuple[FlowBox, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    @property
+    def made(self) -> bool:
+        """Whether they are known already."""
+        return self._made is not None
+
+    def __len__(self) -> int:
+        return len(self.boxes())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.boxes()[at]
+
+    def _make(self) -> tuple[FlowBox, ...]:
+        above: dict[int, dict[int, None]] = {}
+        made: dict[int, list[int]] = {}
+        for place in self._states():
+            flow = _Flows()
+            for node, boxes in flow.of(self._film.lines(place).values()).items():
+                above.setdefault(node, {}).update(dict.fromkeys(boxes))
+            made |= flow.made
+        self._between(above, made)
+        order = list(dict.fromkeys(f.key for f in self._film.frames if f.key in above))
+        width = self._widths(above)
+        there = set(order)
+        return tuple(
+            FlowBox(node, width[node], tuple(one for one in above[node] if one in there))
+            for node in order
+        )
+
+    def _states(self) -> list[int]:
+        """All states of a small graph; of a large one those after each pass."""
+        film = self._film
+        if len(film.moments) * len(film.frames) <= GONE_THROUGH:
+            return list(range(len(film.moments)))
+        return [*film.snapshots, len(film.moments) - 1]
+
+    def _between(self, above: dict[int, dict[int, None]], made: dict[int, list[int]]) -> None:
+        """What came and went between those states: it hangs on what it reads."""
+        lines = [line for frame in self._film.frames for line in frame.lines]
+        lines = [line for line in lines if line.sort == "node" and line.kind != CONSTANT]
+        for line in lines:
+            for value in line.outputs:
+                made.setdefault(value.id, [line.node])
+        for line in lines:
+            reads = [box for value, _ in line.inputs for box in made.get(value, ())]
+            above.setdefault(line.node, dict.fromkeys(reads))
+
+    def _widths(self, boxes: Container[int]) -> dict[int, int]:
+        """How wide the label of each box ever is."""
+        lines = [line for frame in self._film.frames for line in frame.lines]
+        constants = constants_of(parts_of(line) for line in lines if line.kind == CONSTANT)
+        wired = wired_values(lines, boxes)
+        width: dict[int, int] = {}
+        for line in lines:
+            if line.node in boxes:
+                said = label(parts_of(line), constants, wired)
+                cells = min(sum(len(part.text) for part in said), WIDEST)
+                width[line.node] = max(width.get(line.node, 0), cells)
+        return width
+
+
+class Wires(Sequence[tuple[int, int]]):
+    """From which box to which a wire leads, in one state; made when first looked at."""
+
+    def __init__(self, film: Film, place: int) -> None:
+        self._film, self._place = film, place
+        self._made: tuple[tuple[int, int], ...] | None = None
+
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        if self._made is None:
+            led = flows(self._film.lines(self._place).values())
+            self._made = tuple((above, node) for node, boxes in led.items() for above in boxes)
+        return self._made
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self.pairs())
+
+    def __len__(self) -> int:
+        return len(self.pairs())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.pairs()[at]
+
+
+def wired_values(lines: Iterable[IrLine], found: Container[int]) -> frozenset[int]:
+    """The Values that a box makes: where they are read, a wire leads there."""
+    return frozenset(
+        value.id
+        for line in lines
+        if line.node in found and line.sort in ("node", "block")
+        for value in line.outputs
+    )
+
+
+_FLOWS: WeakKeyDictionary[Film, Flow] = WeakKeyDictionary()
+
+
+def flow_of(film: Film) -> Flow:
+    """The boxes of a graph, made once for each history."""
+    if film not in _FLOWS:
+        _FLOWS[film] = Flow(film)
+    return _FLOWS[film]

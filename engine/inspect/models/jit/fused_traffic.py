@@ -1,0 +1,110 @@
+"""What a launch of a fused group moves, and what its nodes would move one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import prod
+from typing import Any
+
+from engine.inspect.history.jit.fused import Kernel, Launch, itemsize
+from engine.inspect.history.jit.ir import Json
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Bytes between memory and the processor. exact: the sizes of all tensors were recorded."""
+
+    read: int
+    written: int
+    eager: int  # read and written by its operators, each by itself
+    exact: bool
+
+
+def bytes_of(history: Any, kernel: Kernel, launch: Launch) -> Bytes:
+    """Counted by the sizes of the tensors of this launch; else by its elements."""
+    if kernel.held is None or "inputs" not in kernel.program:
+        program = kernel.program
+        total = [
+            int(program.get(name, 0)) * launch.elements
+            for name in ("read_bytes", "written_bytes", "eager_bytes")
+        ]
+        return Bytes(total[0], total[1], total[2], False)
+    return _Count(history, kernel, launch).bytes()
+
+
+class _Count:
+    def __init__(self, history: Any, kernel: Kernel, launch: Launch) -> None:
+        self.kernel, self.launch = kernel, launch
+        self.exact = True
+        self.shapes: dict[int, Sizes] = {}
+        self.width: dict[int, int] = {}
+        self.block = kernel.held.graph["block"] if kernel.held else {}
+        at_rest = {value: name for name, value in kernel.match.leaves.items()}
+        for value, tensor in zip(self.block["params"], launch.inputs, strict=True):
+            name = at_rest.get(value["id"], "")
+            if not name.startswith("in"):
+                continue
+            told = self._input(name)
+            self.width[value["id"]] = itemsize(told["dtype"])
+            self.shapes[value["id"]] = self._sizes(history, tensor, bool(told["zero_dim"]))
+        for value, tensor, output in zip(
+            self.block["returns"], launch.outputs, kernel.outputs, strict=False
+        ):
+            self.width[value] = itemsize(output["dtype"])
+            if "reduce" in output:
+                self.shapes[value] = self._sizes(history, tensor, True)
+
+    def _input(self, name: str) -> Json:
+        """What the program says of `in0`; of one that it does not have (the trace is damaged) a guess."""
+        told, place = self.kernel.program["inputs"], int(name[2:])
+        if place < len(told):
+            return dict(told[place])
+        self.exact = False
+        return {"dtype": "float32", "zero_dim": False, "used": True}
+
+    def _sizes(self, history: Any, tensor: int, zero_dim: bool) -> Sizes:
+        fact = history.described(tensor, self.launch.moment) if tensor else None
+        if fact is not None:
+            return tuple(fact.sizes)
+        self.exact = False
+        return () if zero_dim else (self.launch.elements,)
+
+    def bytes(self) -> Bytes:
+        eager = 0
+        steps, match = self.kernel.steps, self.kernel.match
+        for step, values in match.values.items():
+            for value in values:
+                self.width.setdefault(value, itemsize(steps[step]["dtype"]))
+        for node in self.block["nodes"]:
+            if node["kind"].startswith("prim::"):
+                continue
+            read = [value for value in node["inputs"] if value in self.shapes]
+            for value in node["outputs"]:
+                number = value["id"]
+                self.shapes.setdefault(number, _broadcast([self.shapes[one] for one in read]))
+                self.width.setdefault(number, 4)
+                eager += self._bytes(number)
+            eager += sum(self._bytes(value) for value in read)
+        used = {
+            value
+            for name, value in match.leaves.items()
+            if name.startswith("in") and self._input(name)["used"]
+        }
+        read_bytes = sum(self._bytes(value) for value in used)
+        written = sum(self._bytes(value) for value in dict.fromkeys(self.block["returns"]))
+        return Bytes(read_bytes, written, eager, self.exact)
+
+    def _bytes(self, value: int) -> int:
+        return prod(self.shapes.get(value, ())) * self.width.get(value, 4)
+
+
+def _broadcast(shapes: list[Sizes]) -> Sizes:
+    """The sizes to which these broadcast."""
+    found = [
+        next((n for n in column if n != 1), 1)
+        for column in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
+    ]
+    return tuple(found[::-1])

@@ -1,0 +1,208 @@
+"""A fused program as rows: its outputs as expression trees, and its tile loop with every step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.history.jit.fused import Kernel
+from engine.inspect.history.jit.ir import IrGraph, Json
+from engine.inspect.models._wording import bytes_text, many
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionRow:
+    """A step of the tree, below the one that reads it; step -1: an output, the root of a tree.
+
+    path: for each branching above, whether more branches follow; head: the first row of its branch.
+    again: it was drawn above, and is not drawn out a second time.
+    """
+
+    step: int
+    text: str
+    path: tuple[bool, ...]
+    head: bool
+    name: str  # of the Value that it computes, with %
+    dtype: str
+    again: bool
+    value: int
+    lit: bool
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRow:
+    """A line of the tile loop. sort: loop, note, unit, step, fold, end."""
+
+    sort: str
+    text: str
+    aside: str = ""
+    step: int = -1
+    name: str = ""
+    expression: str = ""
+    value: int = 0
+    lit: bool = False
+    chosen: bool = False
+
+
+class Program:
+    """The rows of one kernel, with what belongs to the selection lit."""
+
+    def __init__(self, kernel: Kernel, family: frozenset[int], selected: int) -> None:
+        self.kernel, self.match = kernel, kernel.match
+        self.family, self.selected = family, selected
+        self.rows: list[ExpressionRow] = []
+        self._drawn: set[int] = set()
+
+    # The tree
+
+    def tree(self) -> tuple[ExpressionRow, ...]:
+        """Each output, then the steps that lead to it, from the last to the first."""
+        held = self.kernel.held
+        returned = held.graph["block"]["returns"] if held is not None else []
+        for at, output in enumerate(self.kernel.outputs):
+            value = int(returned[at]) if at < len(returned) else 0
+            what = self._reduction(output) if "reduce" in output else ""
+            self.rows.append(
+                ExpressionRow(
+                    -1, f"out{at}{what}", (), True, self._name(value), output["dtype"], False, value,
+                    value in self.family, value == self.selected,
+                )
+            )  # fmt: skip
+            self._grow(output["tree"], (), True)
+        return tuple(self.rows)
+
+    @staticmethod
+    def _reduction(output: Json) -> str:
+        dims = output.get("dims", -1)
+        over = (
+            "all elements"
+            if dims < 0
+            else f"the last {many(dims, 'dimension')}"
+            if dims > 1
+            else "the last dimension"
+        )
+        return f" = {output['reduce']} over {over}"
+
+    def _grow(self, tree: Json, path: tuple[bool, ...], head: bool) -> None:
+        if "step" not in tree:
+            self._add(tree, path, head, str(tree["leaf"]), False)
+            return
+        step = int(tree["step"])
+        told = self.match.trees[step]
+        again = step in self._drawn
+        self._drawn.add(step)
+        inner = [one for one in told["operands"] if "step" in one]
+        said = ", ".join("·" if "step" in one else str(one["leaf"]) for one in told["operands"])
+        text = short(told["op"])
+        self._add(told, path, head, f"{text}, drawn above" if again else f"{text}({said})", again)
+        if again:
+            return
+        for at, operand in enumerate(inner):
+            if len(inner) == 1:
+                self._grow(operand, path, False)
+            else:
+                self._grow(operand, (*path, at + 1 < len(inner)), True)
+
+    def _add(self, tree: Json, path: tuple[bool, ...], head: bool, text: str, again: bool) -> None:
+        step = int(tree.get("step", -1))
+        values = self.match.of_step(step) if step >= 0 else ()
+        if step < 0 and text in self.match.leaves:
+            values = (self.match.leaves[text],)
+        self.rows.append(
+            ExpressionRow(
+                step, text, path, head, self._name(*values[:1]), str(tree.get("dtype", "")), again,
+                values[0] if values else 0, bool(self.family & set(values)),
+                self.selected in values,
+            )
+        )  # fmt: skip
+
+    def _name(self, value: int = 0) -> str:
+        held = self.kernel.held
+        if held is None or value not in held.values:
+            return ""
+        return f"%{held.values[value]['name']}"
+
+    # The loop
+
+    def loop(self, launch: Any) -> tuple[LoopRow, ...]:
+        """`for each tile`, what is read, each unit with its steps, what is written."""
+        rows = [LoopRow("loop", *_tiles(self.kernel, launch)), *self._notes()]
+        steps = self.kernel.steps
+        for number, unit in enumerate(self.kernel.units):
+            kind = "machine code" if unit["kind"] == "block" else "loop"
+            size = f", {unit['code_bytes']:,} bytes" if "code_bytes" in unit else ""
+            ways = f"{' '.join(unit['reads'])} to {' '.join(unit['writes'])}"
+            rows.append(LoopRow("unit", f"{kind} {number}{size}", ways))
+            rows += [
+                self._step(at, one) for at, one in enumerate(steps) if int(one["unit"]) == number
+            ]
+        for at, output in enumerate(self.kernel.outputs):
+            if "reduce" in output:
+                over = self._place(output["tree"])
+                rows.append(
+                    LoopRow("fold", f"out{at} = {output['reduce']}(out{at}, {over})", "added up")
+                )
+        rows.append(LoopRow("end", "next tile"))
+        return tuple(rows)
+
+    def _notes(self) -> list[LoopRow]:
+        """What lies in the first cache while a tile goes through, and what is copied there."""
+        program = self.kernel.program
+        launch = program.get("launch", program)
+        notes = []
+        if registers := len(program.get("registers", ())):
+            size = bytes_text(int(launch.get("l1_bytes", 0)))
+            notes.append(LoopRow("note", f"{many(registers, 'register')} in the first cache", size))
+        if gathered := int(launch.get("gathered", 0)):
+            notes.append(
+                LoopRow("note", f"{many(gathered, 'input')} copied tile by tile", "into order")
+            )
+        return notes
+
+    def _place(self, tree: Json) -> str:
+        """Where the result of a part of the tree lies."""
+        if "step" not in tree:
+            return str(tree["leaf"])
+        return str(self.kernel.steps[int(tree["step"])]["to"])
+
+    def _step(self, at: int, one: Json) -> LoopRow:
+        values = self.match.of_step(at)
+        operands = ", ".join(one["operands"])
+        odd = [text for text in one["parameters"] if text != "1"]
+        given = f"; {', '.join(odd)}" if odd else ""
+        name = self._name(*values[:1])
+        if at in self.match.part_of:
+            name = f"for {name}" if name else "conversion"
+        elif len(values) > 1:
+            name += f" +{len(values) - 1}"
+        dtype = str(one["dtype"])
+        aside = dtype if dtype == one["computes"] else f"{dtype} in {one['computes']}"
+        return LoopRow(
+            "step", f"{one['to']} = {short(one['op'])}({operands}{given})", aside, at, name,
+            str(one["expr"]), values[0] if values else 0, bool(self.family & set(values)),
+            self.selected in values,
+        )  # fmt: skip
+
+
+def _tiles(kernel: Kernel, launch: Any) -> tuple[str, str]:
+    if launch is None:
+        return f"for each tile of {kernel.tile:,} elements", ""
+    last = last_tile(launch.elements, launch.tiles, kernel.tile)
+    said = f"for each of {many(launch.tiles, 'tile')} of {kernel.tile:,} elements"
+    return said, f"the last has {last:,}" if last != kernel.tile else ""
+
+
+def last_tile(elements: int, tiles: int, tile: int) -> int:
+    """The elements of the last tile."""
+    return elements - (tiles - 1) * tile if tiles else 0
+
+
+def short(op: str) -> str:
+    """`mul` of `aten::mul.Tensor`."""
+    return op.removeprefix("aten::").partition(".")[0]
+
+
+def lines_of(held: IrGraph | None) -> tuple[Any, ...]:
+    """The lines of a group's graph."""
+    return tuple(held.lines()) if held is not None else ()

@@ -1,0 +1,286 @@
+"""All lines that a graph ever had, in one order: so that each keeps its place from pass to pass.
+
+The states of a graph (one per snapshot and rewrite) are laid over each other. A line that is gone leaves
+its place behind; a new one stands after the line it follows. A node that moves leaves the old place and
+takes a new one. The order is made once per graph and only grows, so a step never reorders anything. Each
+place knows how its line read from when on: a state is looked up, never gone through again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from engine.inspect.history.gc_pause import all_stays
+from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, Place
+from engine.inspect.history.jit.linked_graph import Chain, Spot
+
+NEVER = 1 << 60
+KEPT = 8  # states of which the lines are kept
+_LOST = (KeyError, ValueError, IndexError, AttributeError)  # edits of which some were not kept
+
+
+class Frame:
+    """The place of one line: from the state in which it came (`born`) to that in which it went."""
+
+    __slots__ = ("after", "born", "gone", "keeps", "key", "lines", "moved", "places", "row")
+
+    def __init__(self, key: int, born: int) -> None:
+        self.key = key  # the node of the line
+        self.born, self.gone = born, NEVER
+        self.moved = False  # it went to another place
+        self.keeps = False  # whether its place is kept once it is gone
+        self.places: list[int] = []  # from when on it read
+        self.lines: list[IrLine] = []  # like this
+        self.after: Frame | None = None
+        self.row: object = None  # what was last drawn of it (`lines`)
+
+    @property
+    def line(self) -> IrLine | None:
+        """As it was last."""
+        return self.lines[-1] if self.lines else None
+
+    def at(self, place: int) -> IrLine | None:
+        """As it was in one state."""
+        if len(self.lines) == 1 or not self.lines:
+            return self.line
+        return self.lines[max(0, bisect_right(self.places, place) - 1)]
+
+    def reads(self, place: int, line: IrLine | None) -> None:
+        """From this state on it reads so."""
+        if line is None or (self.lines and self.lines[-1] == line):
+            return
+        self.places.append(place)
+        self.lines.append(line)
+
+
+class Film:
+    """Every state of one graph, by its place among the changes (`Jit.changes`)."""
+
+    def __init__(self, jit: Any, graph: int) -> None:
+        changes = jit.changes.get(graph, [])
+        self.moments = [moment for moment, _ in changes]
+        self.snapshots = [place for place, (_, row) in enumerate(changes) if row < 0]
+        self.lost = -1  # the first place whose edits were not kept whole
+        self.name = ""
+        self._holes: list[tuple[int, int]] = []  # the places from and until which they were not
+        self._top = Frame(0, NEVER)  # before the first
+        self._last: dict[int, dict[int, IrLine]] = {}
+        self._names: dict[int, dict[int, str]] = {}
+        self._chain: Chain | None = None
+        for place, (moment, row) in enumerate(changes):
+            if row < 0:
+                self._told(jit.json(moment), place)
+            elif self._chain is not None:
+                self._rewritten(jit._rewrite(row).edits, place)
+        self._chain = None
+        self.frames = list(self._walk(self._top))
+        for frame in self.frames:
+            # What came and went within one pass, or went elsewhere, leaves no place behind.
+            pair = (bisect_right(self.snapshots, place - 1) for place in (frame.born, frame.gone))
+            frame.keeps = not frame.moved and len(set(pair)) > 1
+        self.keys = frozenset(frame.key for frame in self.frames)
+
+    # States
+
+    def whole(self, place: int) -> bool:
+        """Whether this state is known."""
+        return place >= 0 and not any(since <= place < until for since, until in self._holes)
+
+    def lines(self, place: int) -> dict[int, IrLine]:
+        """The lines of a state by their nodes, in the order of its text; {} where it is not known."""
+        known = self._last.get(place)
+        if known is None:
+            known = self._lines(place) if self.whole(place) else {}
+            self._last[place] = known
+            while len(self._last) > KEPT:
+                del self._last[next(iter(self._last))]
+        return known
+
+    def names(self, place: int) -> dict[int, str]:
+        """What the Values of a state are called; not those inside of a group."""
+        if place not in self._names:
+            self._names = {place: {}}  # only of the last one that was asked for
+            for line in self.lines(place).values():
+                if line.sort == "with":
+                    break
+                self._names[place] |= {value.id: value.name for value in line.outputs}
+        return self._names[place]
+
+    @cached_property
+    def last_names(self) -> dict[int, str]:
+        """What each Value that the graph ever had was called last."""
+        lines = (frame.line for frame in self.frames if frame.line is not None)
+        return {value.id: value.name for line in lines for value in line.outputs}
+
+    @cached_property
+    def sources(self) -> tuple[Place, ...]:
+        """The lines of source, told once each, that the nodes of the graph come from."""
+        lines = (line for frame in self.frames for line in frame.lines)
+        found = {(line.place.file, line.place.line): line.place for line in lines if line.place}
+        return tuple(found.values())
+
+    def _lines(self, place: int) -> dict[int, IrLine]:
+        found = {}
+        for frame in self.frames:
+            if frame.born <= place < frame.gone and (line := frame.at(place)) is not None:
+                found[frame.key] = line
+        return found
+
+    # How it is made
+
+    def _told(self, snapshot: Json, place: int) -> None:
+        """A snapshot: what is known already, but for what the edits do not tell."""
+        if "block" not in snapshot:
+            return
+        self.name = str(snapshot.get("name", ""))
+        try:
+            if self._chain is not None and self._agrees(self._chain, snapshot, place):
+                return
+            chain = Chain(snapshot)
+            new = list(chain.chain())
+            lines = [chain.line(spot.key) for spot in new]
+        except _LOST:
+            self._lose(place)
+            return
+        if self._holes and self._holes[-1][1] == NEVER:
+            self._holes[-1] = self._holes[-1][0], place
+        elif self._chain is None:
+            self._holes.append((0, place))
+        old = [frame for frame in self._walk(self._top) if frame.gone == NEVER]
+        self._chain = chain
+        self._lay(self._top, old, new, place)
+        for spot, line in zip(new, lines, strict=True):
+            spot.mark.reads(place, line)
+        for frame in old:
+            frame.moved = frame.gone == place and frame.key in chain.spots
+
+    def _agrees(self, chain: Chain, snapshot: Json, place: int) -> bool:
+        """Whether the edits led to just this; the schema of a node is only told here."""
+        chain.settle()
+        told = IrGraph(snapshot)
+        for key, node in told.nodes.items():
+            mine = chain.nodes.get(key)
+            if mine is not None and "schema" in node and "schema" not in mine:
+                mine["schema"] = node["schema"]
+                spot = chain.spots.get(key)
+                if spot is not None and spot.mark is not None:
+                    spot.mark.reads(place, chain.line(key))
+        return bool(chain.graph["block"] == snapshot["block"])
+
+    def _rewritten(self, edits: list[Any], place: int) -> None:
+        chain = self._chain
+        assert chain is not None
+        try:
+            if not edits:
+                raise ValueError("no rewrite is without edits")
+            chain.apply(edits)
+            fresh, loose, dirty = chain.take()
+        except _LOST:
+            self._lose(place)
+            return
+        gone = set(loose)
+        for spot in fresh:
+            if spot.mark is None:
+                self._fill(spot, gone, place)
+        for frame in gone:
+            frame.gone = place
+        for frame in loose:
+            frame.moved = frame.gone == place and _in_text(chain, frame.key)
+        for key in dirty:
+            known = chain.spots.get(key)
+            if known is not None and known.mark is not None:
+                known.mark.reads(place, chain.line(key))
+
+    def _lose(self, place: int) -> None:
+        """What is told here is of no graph that can be: the next snapshot goes on."""
+        self.lost = place if self.lost < 0 else self.lost
+        if not self._holes or self._holes[-1][1] != NEVER:
+            self._holes.append((place, NEVER))
+        self._chain = None
+
+    def _fill(self, spot: Spot, gone: set[Frame], place: int) -> None:
+        """The gap that a new line is in: what stood there, and what does now."""
+        first = spot
+        while first.before is not None and first.before.mark is None:
+            first = first.before
+        above = first.before.mark if first.before is not None else self._top
+        new: list[Spot] = []
+        at: Spot | None = first
+        while at is not None and at.mark is None:
+            new.append(at)
+            at = at.after
+        end = at.mark if at is not None else None
+        old = []
+        for frame in self._walk(above):
+            if frame is end:
+                break
+            if frame in gone:
+                old.append(frame)
+        self._lay(above, old, new, place)
+        gone.difference_update(frame for frame in old if frame.gone == NEVER)
+
+    def _lay(self, above: Frame, old: list[Frame], new: list[Spot], place: int) -> None:
+        """Lay new lines over those that stood there: each of the old ones stays, or goes."""
+        first, last, shorter = 0, 0, min(len(old), len(new))
+        while first < shorter and old[first].key == new[first].key:
+            first += 1
+        while last < shorter - first and old[-1 - last].key == new[-1 - last].key:
+            last += 1
+        for frame, spot in zip(old[:first], new[:first], strict=True):
+            spot.mark = frame
+        if last:
+            for frame, spot in zip(old[-last:], new[-last:], strict=True):
+                spot.mark = frame
+        mine, fresh = old[first : len(old) - last], new[first : len(new) - last]
+        keys = [frame.key for frame in mine], [spot.key for spot in fresh]
+        for sort, i, j, k, n in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+            if sort == "equal":
+                for frame, spot in zip(mine[i:j], fresh[k:n], strict=True):
+                    spot.mark = frame
+                continue
+            for frame in mine[i:j]:
+                frame.gone = place
+            upper = mine[j - 1] if j else old[first - 1] if first else above
+            for spot in fresh[k:n]:  # below what they replace
+                frame = spot.mark = Frame(spot.key, place)
+                frame.after, upper.after = upper.after, frame
+                upper = frame
+
+    @staticmethod
+    def _walk(frame: Frame) -> Iterator[Frame]:
+        after = frame.after
+        while after is not None:
+            yield after
+            after = after.after
+
+
+def _in_text(chain: Chain, key: int) -> bool:
+    spot = chain.spots.get(key)
+    return spot is not None and spot.mark is not None
+
+
+_FILMS: WeakKeyDictionary[Any, dict[int, Film]] = WeakKeyDictionary()
+
+
+def film_of(jit: Any, graph: int) -> Film:
+    """The film of a graph, made once for each history."""
+    films = _FILMS.setdefault(jit, {})
+    if graph not in films:
+        with all_stays():
+            films[graph] = Film(jit, graph)
+    return films[graph]
+
+
+def has_film(jit: Any, graph: int) -> bool:
+    """Whether the film of a graph is made already."""
+    return graph in _FILMS.get(jit, {})
+
+
+def place_at(film: Film, moment: int) -> int:
+    """The place of the last change up to a moment; -1: the graph had not been told."""
+    return bisect_right(film.moments, moment) - 1

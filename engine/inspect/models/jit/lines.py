@@ -1,0 +1,228 @@
+"""The rows of a graph at a moment: its lines, what the last change did to them, and what is gone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from engine.inspect.history.jit.ir import IrLine
+from engine.inspect.history.jit.source_ranges import node_number
+from engine.inspect.models.jit.graph_timeline import Film, Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a line's text. value 0: it names none. style: a word for how it reads."""
+
+    text: str
+    value: int = 0
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRow:
+    """One line of the graph, or the place of one that is gone.
+
+    change: "" as before, added, removed, changed, moved (it stands here now), left (it stood here),
+    gone (by an earlier change).
+    """
+
+    node: int
+    number: int  # what is selected when the whole line is
+    depth: int
+    parts: tuple[Part, ...]
+    change: str
+    before: str  # a changed line as it was
+    lit: bool
+    chosen: bool
+    source: str  # file:line of the node
+    made: tuple[int, ...] = ()  # the Values that it declares
+    used: tuple[int, ...] = ()  # and those that it reads
+
+    @property
+    def text(self) -> str:
+        """The line without its indent."""
+        return "".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which states are compared: places among the changes of a graph; -1: before the first."""
+
+    now: int
+    base: int
+
+
+_DEFAULTS = re.compile(r", (?:requires_grad=0|device=cpu)(?=[,)])|(?:requires_grad=0|device=cpu), ")
+
+
+_CLASS = re.compile(r"__torch__(?:\.\w+)*\.(\w+)")
+
+
+def short_type(text: str) -> str:
+    """A tensor's type without what nearly every one says: requires_grad=0 and device=cpu. A class by
+    its own name, without where it is from."""
+    text = _CLASS.sub(r"\1", text)
+    return _DEFAULTS.sub("", text).replace("(requires_grad=0)", "").replace("(device=cpu)", "")
+
+
+@lru_cache(maxsize=16384)
+def parts_of(line: IrLine) -> tuple[Part, ...]:
+    """The text of a line in pieces, each Value by itself."""
+    parts: list[Part] = []
+    match line.sort:
+        case "head":
+            parts.append(Part("graph(", 0, "keyword"))
+        case "with":
+            parts += [Part("with ", 0, "keyword"), Part(line.kind, 0, "op"), Part(" = graph(")]
+        case "block":
+            parts.append(Part(f"{line.kind}(", 0, "keyword"))
+        case "yield":
+            parts.append(Part("-> (", 0, "keyword"))
+        case "return":
+            parts.append(Part("return (", 0, "keyword"))
+    for at, value in enumerate(line.outputs):
+        parts += [Part(", ")] if at else []
+        parts += [Part(f"%{value.name}", value.id, "name"), Part(" : ")]
+        parts.append(Part(short_type(value.type), 0, "type"))
+    if line.sort == "node":
+        parts += [Part(" = ")] if line.outputs else []
+        parts += [Part(line.kind, 0, "op"), Part(line.attributes, 0, "number"), Part("(")]
+    for at, (number, name) in enumerate(line.inputs):
+        parts += [Part(", ")] if at else []
+        parts.append(Part(f"%{name}", number, "name"))
+    parts.append(Part("):" if line.sort in ("head", "with", "block") else ")"))
+    return tuple(part for part in parts if part.text)
+
+
+_NUMBERED = re.compile(r"_\d+$")
+
+
+def _same(a: IrLine, b: IrLine) -> bool:
+    """Whether a line reads the same; the numbers of groups apart."""
+    return a is b or _reading(a) == _reading(b)
+
+
+def _reading(line: IrLine) -> tuple[Any, ...]:
+    declared = [(value.id, value.name, value.type) for value in line.outputs]
+    return _NUMBERED.sub("", line.kind), line.attributes, declared, line.inputs
+
+
+def number_of_line(line: IrLine) -> int:
+    """What is selected by pointing at a whole line: its first output, else its node."""
+    makes = line.sort in ("node",) and line.outputs
+    return line.outputs[0].id if makes else node_number(line.node)
+
+
+class Rows:
+    """The rows of one graph in one window, in the order of the film; nothing of them is lit."""
+
+    def __init__(self, film: Film, window: Window) -> None:
+        self.film, self.window = film, window
+        base, now, since = film.lines(window.base), window.now, window.base
+        whole = film.whole(now)
+        rows = []
+        for frame in film.frames:
+            if frame.born > now or (frame.gone <= since and not frame.keeps):
+                continue
+            known: Any = frame.row
+            if known is not None and frame.born <= since:  # nearly always just as it was
+                line, row = known
+                if frame.gone <= since and row.change == "gone":
+                    rows.append(row)
+                    continue
+                stands = whole and frame.gone > now and not row.change
+                if stands and base.get(frame.key) is line and frame.at(now) is line:
+                    rows.append(row)
+                    continue
+            row = self._row(frame, base, now, whole)
+            if row is not None:
+                rows.append(row)
+        self.plain = tuple(rows)
+        self._by_value: dict[int, list[int]] | None = None
+
+    def lit(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
+        """The rows with what belongs to the selection lit."""
+        if not family and not selected:
+            return self.plain
+        places = self._places()
+        lit = {at for value in family for at in places.get(value, ())}
+        chosen = {
+            at
+            for at in places.get(selected, ())
+            if self.plain[at].number == selected or selected in self.plain[at].made
+        }
+        rows = list(self.plain)
+        for at in lit | chosen:
+            rows[at] = replace(rows[at], lit=at in lit, chosen=at in chosen)
+        return tuple(rows)
+
+    def _places(self) -> dict[int, list[int]]:
+        """Where the Values are that light a row up, and the numbers of rows themselves."""
+        if self._by_value is None:
+            self._by_value = {}
+            for at, row in enumerate(self.plain):
+                makes = row.made or [part.value for part in row.parts if part.value]
+                for number in {row.number, *makes}:
+                    self._by_value.setdefault(number, []).append(at)
+        return self._by_value
+
+    def _row(self, frame: Frame, base: dict[int, IrLine], now: int, whole: bool) -> GraphRow | None:
+        if frame.gone > now:
+            line = frame.at(now)
+            if line is None or not whole:
+                return None
+            old = base.get(frame.key)
+            if old is line and frame.born <= self.window.base:  # nearly always
+                return _plain(frame, line, "")
+            change, before = self._change(frame, old, line)
+            return _plain(frame, line, change) if not before else _made(frame, line, change, before)
+        line = frame.line
+        fresh = frame.gone > self.window.base >= frame.born
+        if line is None or not (fresh or frame.keeps):
+            return None
+        return _plain(frame, line, ("left" if frame.moved else "removed") if fresh else "gone")
+
+    def _change(self, frame: Frame, old: IrLine | None, line: IrLine) -> tuple[str, str]:
+        if old is None:
+            return ("added" if frame.born > self.window.base else ""), ""
+        if frame.born > self.window.base:
+            return "moved", ""
+        if _same(old, line):
+            return "", ""
+        return "changed", "".join(part.text for part in parts_of(old))
+
+
+def _plain(frame: Frame, line: IrLine, change: str) -> GraphRow:
+    """The row of a line; from one window to the next it is mostly the same one."""
+    known: Any = frame.row
+    if known is not None and known[0] is line and known[1].change == change:
+        return known[1]
+    row = _made(frame, line, change, "")
+    frame.row = line, row
+    return row
+
+
+def _made(frame: Frame, line: IrLine, change: str, before: str) -> GraphRow:
+    place = f"{line.place.file}:{line.place.line}" if line.place else ""
+    return GraphRow(
+        frame.key, number_of_line(line), line.depth, parts_of(line), change, before, False, False,
+        place, tuple(one.id for one in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
+    )  # fmt: skip
+
+
+_ROWS: WeakKeyDictionary[Film, dict[Window, Rows]] = WeakKeyDictionary()
+_KEPT = 4  # windows of which the rows are kept
+
+
+def rows_of(film: Film, window: Window) -> Rows:
+    """The rows of a window, made once as long as it is looked at."""
+    kept = _ROWS.setdefault(film, {})
+    found = kept.pop(window, None) or Rows(film, window)
+    kept[window] = found
+    while len(kept) > _KEPT:
+        del kept[next(iter(kept))]
+    return found

@@ -1,0 +1,232 @@
+"""What happened to one graph, in order: source, tree, graph, each pass, code, first run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.events import FOREVER
+from engine.inspect.models._wording import method_name
+
+
+@dataclass(frozen=True, slots=True)
+class PassRow:
+    """A phase or a run of a pass. `at` is where one goes to see what it has done.
+
+    sort: source, syntax, graph, pass, code, run. state: past, here, ahead. changes -1: not ended.
+    """
+
+    sort: str
+    name: str
+    at: int
+    since: int
+    run: int = 0
+    index: int = 0
+    changes: int = 0
+    ns: int = 0
+    failed: str = ""
+    state: str = "past"
+    lit: bool = False  # it made, changed or took away what is selected
+
+    @property
+    def idle(self) -> bool:
+        """A pass that changed nothing."""
+        return self.sort == "pass" and self.changes == 0 and not self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRef:
+    """A graph of a function: how it began, and the first and the last moment of its history."""
+
+    graph: int
+    phase: str
+    since: int
+    until: int
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRow:
+    """A function that came to the compiler, with its graphs."""
+
+    id: int
+    name: str
+    how: str
+    at: int
+    file: str
+    line: int
+    graphs: tuple[GraphRef, ...]
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What the view is about: 0 where there is none."""
+
+    function: int = 0
+    graph: int = 0
+
+
+def focus_at(jit: Any, moment: int) -> Focus:
+    """What the compiler or the interpreter worked on last."""
+    tables = jit.tables
+    found: list[tuple[int, Focus]] = []
+
+    def last(table: Any, focus: Any) -> None:
+        row = table.begun(moment) - 1
+        if row >= 0:
+            found.append((int(table.since[row]), focus(row)))
+
+    functions, graphs, codes, runs = tables.functions, tables.graphs, tables.codes, tables.runs
+    last(functions, lambda row: _own(jit, int(functions.id[row]), moment))
+    last(tables.syntax, lambda row: _own(jit, int(tables.syntax.function[row]), moment))
+    last(graphs, lambda row: Focus(int(graphs.function[row]), int(graphs.id[row])))
+    last(codes, lambda row: Focus(int(codes.function[row]), int(codes.graph[row])))
+    told = set(graphs.id[: graphs.begun(moment)].tolist())
+    for row in range(runs.begun(moment) - 1, -1, -1):
+        if int(runs.graph[row]) in told:
+            where = Focus(int(runs.function[row]), int(runs.graph[row]))
+            found.append((int(runs.since[row]), where))
+            break
+    running = tables.frames.at(moment)
+    if len(running):
+        code = jit.code(int(tables.frames.code[int(running[-1])]))
+        if code is not None:
+            since = int(tables.frames.since[int(running[-1])])
+            found.append((since, Focus(code.function, code.graph)))
+    return max(found, key=lambda one: one[0])[1] if found else Focus()
+
+
+def _own(jit: Any, number: int, moment: int) -> Focus:
+    """A function with the graph that it was compiled to, once that was told."""
+    function = jit.function(number)
+    known = function is not None and jit.last_change(function.graph, moment) >= 0
+    return Focus(number, function.graph if known else 0)
+
+
+def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...]:
+    """Every function of the trace so far, with the graphs that it has had so far."""
+    refs = {
+        function: {
+            graph: GraphRef(graph, phase, since, until, graph == focus.graph)
+            for graph, (phase, since, until) in graphs.items()
+        }
+        for function, graphs in jit.graphs_of.items()
+    }
+    rows = [
+        FunctionRow(
+            f.id, method_name(f.name), f.how, f.moment, f.file, f.first_line,
+            tuple(refs.get(f.id, {}).values()), f.id == focus.function,
+        )
+        for f in jit.functions(FOREVER - 1)
+        if f.moment <= moment or any(one.since <= moment for one in refs.get(f.id, {}).values())
+    ]  # fmt: skip
+    known = {row.id for row in rows}
+    rows += [
+        FunctionRow(
+            function, _told_name(jit, graphs), "", graphs[0].since, "", 0, graphs,
+            function == focus.function and any(one.current for one in graphs),
+        )
+        for function, graphs in ((f, tuple(refs[f].values())) for f in refs if f not in known)
+        if any(one.since <= moment for one in graphs)
+    ]  # fmt: skip
+    return tuple(rows)
+
+
+def _told_name(jit: Any, graphs: tuple[GraphRef, ...]) -> str:
+    """What graphs are called whose function was never told: those of a module that was loaded or
+    frozen, and what a fork runs. Read from the beginning of a snapshot: the rest may be long."""
+    found = _NAME.search(jit.history.text(graphs[0].since)[:200])
+    name = method_name(found[1]) if found else ""
+    return name or "unnamed"
+
+
+_NAME = re.compile(r'"name":"([^"\\]*)"')
+
+
+def title_of(function: Any, name: str, graph: int) -> str:
+    """What a graph is called: by its function; that of a gradient is no function's own."""
+    if function is None:
+        return name or (f"graph {graph}" if graph else "")
+    own = method_name(str(function.name))
+    return f"gradient of {own}" if name == "backward" else own
+
+
+def with_graph(jit: Any, focus: Focus) -> Focus:
+    """Before a function has a graph: with the first one that it will have and that becomes code."""
+    if focus.graph or not focus.function:
+        return focus
+    rows = jit.tables.graphs.where("function", focus.function)
+    graphs = list(dict.fromkeys(jit.tables.graphs.id[rows].tolist()))
+    codes = set(jit.tables.codes.graph.tolist())
+    made = next((graph for graph in graphs if graph in codes), graphs[0] if graphs else 0)
+    return Focus(focus.function, int(made))
+
+
+def pass_rows(jit: Any, focus: Focus, moment: int, touched: frozenset[int]) -> tuple[PassRow, ...]:
+    """The rows of a graph, in time. `touched`: runs that had to do with what is selected."""
+    rows = [*_before(jit, focus), *_passes(jit, focus, touched), *_after(jit, focus)]
+    rows.sort(key=lambda row: (row.since, row.at))
+    here = max((at for at, row in enumerate(rows) if row.since <= moment), default=-1)
+    return tuple(
+        PassRow(
+            r.sort, r.name, r.at, r.since, r.run, r.index, r.changes, r.ns, r.failed,
+            "here" if at == here else "past" if at < here else "ahead", r.lit,
+        )
+        for at, r in enumerate(rows)
+    )  # fmt: skip
+
+
+def _before(jit: Any, focus: Focus) -> list[PassRow]:
+    function = jit.function(focus.function)
+    rows = []
+    if function is not None:
+        name = {"script": "source", "trace": "traced", "load": "loaded"}.get(function.how, "source")
+        # The function is told of when its graph has been compiled: here in the order of the work.
+        mine = jit.changes.get(function.graph, []) if focus.graph == function.graph else []
+        first = mine[0][0] - 1 if mine else FOREVER
+        rows.append(PassRow("source", name, function.moment, min(function.moment, first)))
+        row = jit.tables.syntax.last("function", focus.function, FOREVER - 1)
+        if row >= 0:
+            at = int(jit.tables.syntax.since[row])
+            rows.append(PassRow("syntax", "tokens and tree", at, min(at, first)))
+    return rows
+
+
+def _passes(jit: Any, focus: Focus, touched: frozenset[int]) -> list[PassRow]:
+    if not focus.graph:
+        return []
+    runs = jit.runs(focus.graph, FOREVER - 1)
+    names = {run.name for run in runs}
+    graphs = jit.tables.graphs
+    rows: list[PassRow] = []
+    for row in graphs.until_now("id", focus.graph, FOREVER - 1):
+        phase, since = jit.history.string(int(graphs.phase[row])), int(graphs.since[row])
+        if phase not in names or not rows:
+            rows.append(PassRow("graph", phase, since, since))
+    last = len(jit.history.tables.events) - 1
+    for run in runs:
+        over = min(run.until, last)
+        rows.append(
+            PassRow(
+                "pass", run.name, over, run.since, run.id, run.index, run.changes, run.ns,
+                run.failed, lit=run.id in touched,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _after(jit: Any, focus: Focus) -> list[PassRow]:
+    if not focus.graph:
+        return []
+    codes, frames = jit.tables.codes, jit.tables.frames
+    rows: list[PassRow] = []
+    for row in codes.until_now("graph", focus.graph, FOREVER - 1):
+        number, since = int(codes.id[row]), int(codes.since[row])
+        rows.append(PassRow("code", f"code {number}", since, since, changes=int(codes.size[row])))
+        ran = frames.where("code", number)
+        if len(ran):
+            first = int(frames.since[ran[0]])
+            rows.append(PassRow("run", "first run", first, first))
+    return rows

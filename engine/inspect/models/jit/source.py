@@ -1,0 +1,198 @@
+"""The rows of what a graph was made from: source lines, tokens and the syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.inspect.history.jit.ir import Place
+from engine.inspect.history.jit.source_ranges import LINE, TOKEN, TREE, Extent, inside, number_of
+from engine.inspect.models._wording import method_name
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A line of a function. line 0: not a line, but the name of the function that begins here."""
+
+    function: int
+    line: int
+    text: str
+    number: int  # what is selected by it
+    lit: bool
+    chosen: bool
+    spans: tuple[tuple[int, int], ...]  # columns that what is lit comes from
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """A node of the syntax tree; kind "": the name of the function that begins here."""
+
+    function: int
+    depth: int
+    field: str
+    kind: str
+    text: str
+    line: int
+    number: int
+    lit: bool
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A token as the tokenizer saw it."""
+
+    function: int
+    kind: str
+    text: str
+    line: int
+    column: int
+    number: int
+    lit: bool
+    chosen: bool
+
+
+class Later(Sequence[Any]):
+    """Rows that are made when somebody looks at them."""
+
+    def __init__(self, make: Callable[[], tuple[Any, ...]]) -> None:
+        self._make = make
+        self._made: tuple[Any, ...] | None = None
+
+    def _rows(self) -> tuple[Any, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._rows()[at]
+
+
+class Sources:
+    """The functions that a graph comes from, with what belongs to the selection lit."""
+
+    def __init__(self, jit: Any, functions: Iterable[Any], family: frozenset[int], selected: int):
+        self.jit, self.functions = jit, tuple(functions)
+        self.selected = selected
+        self.places = jit.links.own_places(family) if family else frozenset()
+        self.chosen = (
+            jit.links.own_places(jit.links.seeds(selected)) if selected > 0 else frozenset()
+        )
+
+    def _here(self, function: Any, places: frozenset[Place]) -> set[Extent]:
+        return {
+            (p.line, p.column, p.end_line, p.end_column) for p in places if p.file == function.file
+        }
+
+    def lines(self) -> tuple[SourceRow, ...]:
+        rows: list[SourceRow] = []
+        for function in self.functions:
+            texts = function.source.splitlines()
+            if len(self.functions) > 1 and texts:
+                rows.append(
+                    SourceRow(function.id, 0, method_name(function.name), 0, False, False, ())
+                )
+            lit, chosen = self._here(function, self.places), self._here(function, self.chosen)
+            for line, text in enumerate(texts, function.first_line):
+                number = number_of(function.id, LINE, line)
+                spans = tuple(sorted({_columns(span, text) for span in lit if span[0] == line}))
+                mine = number == self.selected or any(span[0] == line for span in chosen)
+                rows.append(SourceRow(function.id, line, text, number, bool(spans), mine, spans))
+        return tuple(rows)
+
+    def tree(self) -> tuple[TreeRow, ...]:
+        rows: list[TreeRow] = []
+        for function in self.functions:
+            nodes = self.jit.tree(function.id)
+            if len(self.functions) > 1 and nodes:
+                name = method_name(function.name)
+                rows.append(TreeRow(function.id, 0, "", "", name, 0, 0, False, False))
+            spans = [node.span for node in nodes]
+            lit = _exact(self._here(function, self.places), spans)
+            chosen = _exact(self._here(function, self.chosen), spans)
+            for index, node in enumerate(nodes):
+                number = number_of(function.id, TREE, index)
+                rows.append(
+                    TreeRow(
+                        function.id, node.depth, node.field, node.kind, node.text,
+                        node.span[0] if node.span else 0, number,
+                        index in lit, number == self.selected or index in chosen,
+                    )
+                )  # fmt: skip
+        return tuple(rows)
+
+    def tokens(self) -> Sequence[TokenRow]:
+        """Made when they are looked at: most of the time another pane is shown."""
+        return Later(self._tokens)
+
+    def _tokens(self) -> tuple[TokenRow, ...]:
+        rows: list[TokenRow] = []
+        for function in self.functions:
+            here, chosen = self._here(function, self.places), self._here(function, self.chosen)
+            for index, (kind, text, *span) in enumerate(
+                self.jit.syntax(function.id).get("tokens", [])
+            ):
+                number = number_of(function.id, TOKEN, index)
+                place = (span[0], span[1], span[2], span[3])
+                # A token belongs to the smallest place that holds it: `*` to the product.
+                lit = bool(text.strip()) and _within(place, here)
+                mine = number == self.selected or (lit and _within(place, chosen))
+                rows.append(
+                    TokenRow(
+                        function.id, kind, text, span[0], span[1], number, lit,
+                        mine,
+                    )
+                )  # fmt: skip
+        return tuple(rows)
+
+
+def _within(place: Extent, spans: set[Extent]) -> bool:
+    """Whether a token stands in one of these places; one of many lines lights none by itself."""
+    return any(inside(place, one) for one in spans if one[0] == one[2])
+
+
+def _columns(span: Extent, text: str) -> tuple[int, int]:
+    """The columns of a place on its first line."""
+    return (span[1], span[3]) if span[0] == span[2] else (span[1], len(text))
+
+
+def _exact(places: set[Extent], spans: list[Extent | None]) -> set[int]:
+    """The tree nodes of these places: those of the same span, else the smallest round it."""
+    found = set()
+    for place in places:
+        same = [at for at, span in enumerate(spans) if span == place]
+        if not same:
+            round_it = [at for at, span in enumerate(spans) if span and inside(place, span)]
+            same = round_it[-1:]  # the tree goes inwards
+        found.update(same)
+    return found
+
+
+def functions_of(jit: Any, own: Any, places: Iterable[Place], moment: int) -> tuple[Any, ...]:
+    """The graph's own function, then those that were inlined into it."""
+    files: dict[str, set[int]] = {}
+    for place in places:
+        files.setdefault(place.file, set()).add(place.line)
+    found = [own] if own is not None else []
+    ran = files.get(own.file, set()) if own is not None and not own.source else set()
+    if ran:
+        found = [_stretch(jit.history, own, min(ran), max(ran))]
+    for function in jit.functions(moment):
+        last = function.first_line + len(function.source.splitlines())
+        lines = files.get(function.file, set())
+        known = any((f.file, f.first_line) == (function.file, function.first_line) for f in found)
+        if not known and any(function.first_line <= line < last for line in lines):
+            found.append(function)
+    return tuple(found)
+
+
+def _stretch(history: Any, function: Any, first: int, last: int) -> Any:
+    """A traced function has no source of its own: the lines that ran while it was traced."""
+    number = next((n for n, text in history.trace.strings.items() if text == function.file), 0)
+    text = history.source(number)[1] if number else ""
+    lines = text.splitlines()[max(0, first - 2) : last + 1]
+    return replace(function, first_line=max(1, first - 1), source="\n".join(lines))

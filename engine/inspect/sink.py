@@ -1,0 +1,83 @@
+"""The recorded process's side: start writing events into a ring, stop again.
+
+Kept small, because the user's program finds it in `sys.modules`. While it records, nothing of ours
+holds a descriptor: the ring is mapped, and its file closed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from engine._generated.event_kinds import PROGRAM_BEGIN, PROGRAM_END
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.inspect import line_tracer
+from engine.inspect.ring import HEADER_BYTES, MODE_LINES, SILENT, Header, Ring, alive
+
+
+class Producer:
+    """A recording of this process that is under way; `stop()` ends it, once."""
+
+    def __init__(self, lines: bool) -> None:
+        self.header = Header(memoryview(ffi.buffer(lib.uh_record_header(), HEADER_BYTES)))
+        self.lines = lines
+        self.pid = os.getpid()
+        self.stopped = False
+
+    def stop(self, exit_code: int | None) -> str:
+        """Ends the recording; returns what has to be said about it, "" when all went well.
+
+        Without an exit code it is left to the writer to find out how the program ended.
+        """
+        if self.stopped or os.getpid() != self.pid:  # a forked child is not what is recorded
+            return ""
+        self.stopped = True
+        if self.lines:
+            line_tracer.uninstall()
+        if exit_code is not None:
+            lib.uh_emit(PROGRAM_END, 0, exit_code, 0, 0, 0, 0)
+        lib.uh_record_close()
+        return why_it_stopped(self.header)
+
+
+def why_it_stopped(header: Header) -> str:
+    """What to say of a recording whose writer ended, or stood still, before the program ended."""
+    if header["end"] == SILENT:
+        return "the recorder process stood still; the recording stops there, the program went on"
+    if header["end"] or not alive(header["writer_pid"]):
+        return "the recorder process ended; the recording stops there, the program went on"
+    return ""
+
+
+def start(ring: Ring, argv: list[str], module: str = "") -> Producer:
+    """Begins to record this process into `ring`, according to the mode in its header.
+
+    The ring is closed: from here on it is the core that has it mapped.
+    """
+    lines = bool(ring["mode"] & MODE_LINES)
+    try:
+        if lib.uh_record_open(ring.fd, ring["values_budget"]) != 0:
+            raise_last()
+    finally:
+        ring.close()
+    about = {
+        "argv": argv,
+        "cwd": working_directory(),
+        "module": module,
+        "version": sys.version.split()[0],
+    }
+    text = json.dumps(about).encode()
+    lib.uh_emit_blob(PROGRAM_BEGIN, 0, os.getpid(), sys.hexversion, 0, 0, text, len(text))
+    if lines:
+        line_tracer.install()
+    return Producer(lines)
+
+
+def working_directory() -> str:
+    """The current folder, "" when it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

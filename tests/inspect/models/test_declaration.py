@@ -1,0 +1,64 @@
+"""Every operator that the engine has leads back to the yaml entry that declares it."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.inspect.models._declaration import entry_of, origin
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_an_entry_is_where_it_says() -> None:
+    found = origin("add.Tensor")
+    path = ROOT / found.path
+    if not path.exists():
+        pytest.skip("the sources are not here")
+    lines = path.read_text().splitlines()
+    assert found.entry[0].startswith("- schema: add.Tensor(")
+    assert found.entry[0] in lines
+
+
+def test_one_entry_becomes_all_of_this() -> None:
+    made = {each.what: "\n".join(each.lines) for each in origin("add.Tensor").made}
+    assert list(made) == [
+        "dispatcher entry", "kernel", "C function", "Python function", "public names",
+    ]  # fmt: skip
+    assert 'add_op("add.Tensor(' in made["dispatcher entry"]
+    assert "uh_add(" in made["C function"]
+    assert "_uh_add(" in made["Python function"]
+    assert '"""' not in made["Python function"], "the documentation stands in the entry"
+    public = made["public names"].split(", ")
+    assert {"engine.add", "Tensor.add", "Tensor.__add__"} <= set(public)
+
+
+def test_the_public_names_are_there() -> None:
+    from engine._generated import declarations
+
+    for name, declared in declarations.OPERATORS.items():
+        for public in declared[4]:
+            home = engine if public.startswith("engine.") else engine.Tensor
+            assert attrgetter(public.partition(".")[2])(home), f"{name}: {public}"
+
+
+def test_a_form_that_was_made_leads_to_the_entry_it_was_made_from() -> None:
+    assert entry_of("add_.Tensor") == entry_of("add.Tensor")
+
+
+def test_the_heading_of_the_next_section_is_not_a_part_of_the_entry() -> None:
+    from engine._generated import declarations
+
+    for name in declarations.OPERATORS:
+        entry = origin(name).entry
+        assert entry, f"{name} has no entry"
+        assert entry[-1].strip(), f"{name} ends in an empty line"
+        assert not entry[-1].startswith("#"), f"{name} ends in a heading: {entry[-1]}"
+
+
+def test_an_operator_of_nobody() -> None:
+    found = origin("nobody.knows")
+    assert (found.path, found.entry, found.made) == ("", (), ())
