@@ -182,7 +182,7 @@ def main() -> None:
 
 def recorded(home: str, program: str = "") -> Path:
     """A trace of a program, or of the first gallery script."""
-    from tui.places import gallery_scripts
+    from tui.paths import gallery_scripts
 
     trace = Path(home) / "bench.uht"
     script = gallery_scripts()[0]

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.theme import Theme
 
-from tui.keyboard import Keyboard
+from tui.key_queue import KeyQueue
 from tui.keys import ANYWHERE, bindings
 from tui.render import ASCII, UNICODE, Glyphs, clean_lines
 from tui.settings import Memory, Settings, load_settings
@@ -120,7 +120,7 @@ class Underhood(App[int]):
         self.glyphs: Glyphs = ASCII if self.ascii else UNICODE
         ScrollBar.renderer = PlainScrollBar if self.ascii else ScrollBarRender
         self._first, self._given = first, given
-        self.keyboard = Keyboard(self, super().on_event)
+        self.key_queue = KeyQueue(self, super().on_event)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = self._known_theme()
@@ -161,17 +161,17 @@ class Underhood(App[int]):
         gc.freeze()
         gc.enable()
         gc.set_threshold(20_000, 20, 50)
-        self.keyboard.open()
+        self.key_queue.open()
 
     async def on_event(self, event: events.Event) -> None:
         """What is typed waits its turn; everything else is Textual's."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            await self.keyboard.take(event)
+            await self.key_queue.take(event)
         else:
             await super().on_event(event)
 
     def on_unmount(self) -> None:
-        self.keyboard.close()
+        self.key_queue.close()
 
     def _leave_cleanly(self, number: int) -> None:
         self.exit(return_code=128 + number)
@@ -192,10 +192,10 @@ class Underhood(App[int]):
 
     def action_help(self) -> None:
         """Explain the focused pane and all keys."""
-        from tui.screens.help import help_sheet
+        from tui.screens.help import help_modal
 
         if not self.screen.is_modal:
-            self.push_screen(help_sheet(self.screen))
+            self.push_screen(help_modal(self.screen))
 
 
 def make_screen(name: str, **given: Any) -> Screen[Any]:

@@ -19,9 +19,9 @@ from tui.output import Parser, complain, write
 
 VIEWS = tuple(
     sorted(
-        file.stem
-        for file in (Path(__file__).parent / "views").glob("*.py")
-        if not file.stem.startswith("_")
+        entry.stem
+        for entry in (Path(__file__).parent / "views").iterdir()
+        if not entry.name.startswith("_") and (entry.suffix == ".py" or entry.is_dir())
     )
 )
 """The names of the views: their files, found without importing any."""
@@ -110,9 +110,12 @@ def make_parser() -> argparse.ArgumentParser:
     look_options(parser)
     commands = parser.add_subparsers(title="commands", metavar="")
 
-    def command(name: str, act: Act, says: str, usage: str = "") -> argparse.ArgumentParser:
+    def command(name: str, act: Act, description: str, usage: str = "") -> argparse.ArgumentParser:
         made = commands.add_parser(
-            name, help=says, description=says, usage=f"underhood {name} {usage}" if usage else None
+            name,
+            help=description,
+            description=description,
+            usage=f"underhood {name} {usage}" if usage else None,
         )
         made.set_defaults(act=act)
         return made
@@ -334,27 +337,27 @@ def show(options: argparse.Namespace) -> int:
 def export(options: argparse.Namespace) -> int:
     """`underhood export`."""
     from engine.inspect.trace import TraceError
-    from tui import graphs
     from tui.export import ExportError, write_events, write_graph, write_view
-    from tui.stage import open_stage
+    from tui.navigator import open_navigator
+    from tui.views.autograd import actions as graphs
 
     path = Path(options.output)
     try:
-        stage = open_stage(
+        nav = open_navigator(
             chosen_trace(options.trace),
             options.at,
             options.view or graphs.VIEW,
             select=options.select,
         )
         if options.fold and options.fold not in graphs.FOLDS:
-            raise ExportError(graphs.next_fold(stage, options.fold))
-        graphs.next_fold(stage, options.fold or "nothing")
-        stage.look = replace(stage.look, form=options.form)
+            raise ExportError(graphs.next_fold(nav, options.fold))
+        graphs.next_fold(nav, options.fold or "nothing")
+        nav.look = replace(nav.look, form=options.form)
         if options.view:
-            write(write_view(stage, path, options.width, options.height))
+            write(write_view(nav, path, options.width, options.height))
         else:
             whole = path.suffix.lower() in (".json", ".csv")
-            write(write_events(stage, path) if whole else write_graph(stage, path))
+            write(write_events(nav, path) if whole else write_graph(nav, path))
     except (TraceError, ValueError, ExportError, OSError) as error:
         raise Failure(str(error)) from None
     return 0
@@ -362,7 +365,7 @@ def export(options: argparse.Namespace) -> int:
 
 def chosen_trace(given: str | None) -> Path:
     """The trace file that was named, or the newest recording."""
-    from tui import places
+    from tui import paths
 
     if given:
         path = Path(given)
@@ -371,10 +374,10 @@ def chosen_trace(given: str | None) -> Path:
                 f"{given} {'is a folder' if path.is_dir() else 'does not exist'}; a .uht file was expected"
             )
         return path
-    newest = places.traces_newest_first(1)
+    newest = paths.traces_newest_first(1)
     if not newest:
         raise Failure(
-            f"no recording in {places.trace_folder()} yet; make one: underhood run script.py"
+            f"no recording in {paths.trace_folder()} yet; make one: underhood run script.py"
         )
     return newest[0]
 

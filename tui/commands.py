@@ -32,15 +32,15 @@ class KeyCommands(Provider):
         for node, key in reachable(self.screen):
             keys = f"  [{shown(key.keys, ascii)}]" if key.keys else ""
             run = partial(self.app.run_action, key.action, node)
-            yield key.label.capitalize() + keys, key.says, run
+            yield key.label.capitalize() + keys, key.description, run
 
     async def discover(self) -> Hits:
-        for name, says, run in self._commands():
-            yield DiscoveryHit(Content(name), run, text=name, help=says)
+        for name, description, run in self._commands():
+            yield DiscoveryHit(Content(name), run, text=name, help=description)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for name, says, run in self._commands():
-            score = max(matcher.match(name), 0.8 * matcher.match(says))
+        for name, description, run in self._commands():
+            score = max(matcher.match(name), 0.8 * matcher.match(description))
             if score > 0:
-                yield Hit(score, matcher.highlight(name), run, help=says)
+                yield Hit(score, matcher.highlight(name), run, help=description)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from tui import places
+from tui import paths
 from tui.output import json_text, write
 from tui.settings import load_settings
 
@@ -35,7 +35,7 @@ class Finding:
 
     name: str
     state: str
-    says: str
+    description: str
 
 
 def examine() -> list[Finding]:
@@ -88,8 +88,10 @@ def _compiler() -> Iterator[Finding]:
     names = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]
     found = next((path for name in names if name and (path := shutil.which(name))), None)
     if found is None:
-        says = "none found; needed only to build from source: install g++ 12 or clang 15, or newer"
-        yield Finding("compiler", "note", says)
+        description = (
+            "none found; needed only to build from source: install g++ 12 or clang 15, or newer"
+        )
+        yield Finding("compiler", "note", description)
         return
     done = subprocess.run(
         [found, "--version"], capture_output=True, text=True, timeout=20, check=False
@@ -127,9 +129,9 @@ def _terminal() -> Iterator[Finding]:
 
 
 def _folders() -> Iterator[Finding]:
-    folder = places.trace_folder()
+    folder = paths.trace_folder()
     try:
-        places.make_private(folder)
+        paths.make_private(folder)
         with tempfile.NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -137,11 +139,11 @@ def _folders() -> Iterator[Finding]:
             "traces", "bad", f"{folder} cannot be written: {error.strerror}; set UNDERHOOD_HOME"
         )
     else:
-        kept = places.traces_newest_first(10_000)
+        kept = paths.traces_newest_first(10_000)
         size = sum(path.stat().st_size for path in kept if path.exists())
         yield Finding("traces", "ok", f"{folder}: {len(kept)} recordings, {size / 1e6:.1f} MB")
     settings = load_settings()
-    path: Path = places.settings_file()
+    path: Path = paths.settings_file()
     yield Finding("settings", "ok", f"{path}{'' if path.exists() else ' (none yet)'}")
     for warning in settings.warnings:
         yield Finding("settings", "note", warning)
@@ -157,5 +159,5 @@ def print_findings(findings: list[Finding], as_json: bool = False) -> int:
     else:
         width = max(len(finding.name) for finding in findings)
         for finding in findings:
-            write(f"{finding.state:<5} {finding.name:<{width}}  {finding.says}")
+            write(f"{finding.state:<5} {finding.name:<{width}}  {finding.description}")
     return 1 if any(finding.state == "bad" for finding in findings) else 0

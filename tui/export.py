@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tui.exports.dot import NoGraph, graph_dot
 
 if TYPE_CHECKING:
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 DOT = (".dot", ".gv")
 RENDERED = (".svg", ".png", ".pdf")
@@ -25,14 +25,14 @@ class ExportError(Exception):
     """A file that cannot be written, with the reason in one sentence."""
 
 
-def write_graph(stage: Stage, path: Path) -> str:
+def write_graph(nav: Navigator, path: Path) -> str:
     """Write the graph in focus to `path`, in the format of its suffix; a sentence that says so."""
     suffix = path.suffix.lower()
     if suffix not in (*DOT, *RENDERED):
         known = ", ".join((*DOT, *RENDERED))
         raise ExportError(f"{path.name}: what format is {suffix or 'no suffix'}? There are {known}")
     try:
-        text = graph_dot(stage)
+        text = graph_dot(nav)
     except NoGraph as error:
         raise ExportError(str(error)) from None
     if suffix in DOT:
@@ -42,42 +42,42 @@ def write_graph(stage: Stage, path: Path) -> str:
     return f"written: {path}"
 
 
-def graph_files(stage: Stage, folder: Path) -> list[str]:
+def graph_files(nav: Navigator, folder: Path) -> list[str]:
     """Write the graph as DOT and, where graphviz can, as SVG; a sentence for each."""
     said = []
     for suffix in (".dot", ".svg"):
         try:
-            said.append(write_graph(stage, folder / f"underhood-graph{suffix}"))
+            said.append(write_graph(nav, folder / f"underhood-graph{suffix}"))
         except (ExportError, OSError) as error:
             said.append(str(error))
     return said
 
 
-def write_view(stage: Stage, path: Path, width: int, height: int) -> str:
+def write_view(nav: Navigator, path: Path, width: int, height: int) -> str:
     """Write the chosen view to `path`: its picture as .svg, .html or .txt, its facts as .json."""
     from tui.exports.picture import as_html, as_svg
     from tui.render import UNICODE
     from tui.show import as_json
 
     if path.suffix.lower() in (*DOT, ".png", ".pdf"):
-        if stage.view not in GRAPHS:
-            raise ExportError(f"{stage.view} is no graph; {' and '.join(GRAPHS)} are")
-        return write_graph(stage, path)
-    picture = stage.picture(stage.view, width, height, UNICODE)
+        if nav.view not in GRAPHS:
+            raise ExportError(f"{nav.view} is no graph; {' and '.join(GRAPHS)} are")
+        return write_graph(nav, path)
+    picture = nav.picture(nav.view, width, height, UNICODE)
     formats: dict[str, Callable[[], str]] = {
-        ".svg": lambda: as_svg(picture, f"underhood: {stage.view}"),
+        ".svg": lambda: as_svg(picture, f"underhood: {nav.view}"),
         ".html": lambda: as_html(picture),
         ".txt": lambda: picture.text() + "\n",
-        ".json": lambda: as_json(stage, Path(stage.history.trace.path)) + "\n",
+        ".json": lambda: as_json(nav, Path(nav.history.trace.path)) + "\n",
     }
     return _written(path, formats)
 
 
-def write_events(stage: Stage, path: Path) -> str:
+def write_events(nav: Navigator, path: Path) -> str:
     """Write the whole recording to `path`: .json for Perfetto and Chrome, .csv for a table."""
     from tui.exports.events import as_chrome_trace, as_csv
 
-    history = stage.history
+    history = nav.history
     done = {".json": lambda: as_chrome_trace(history), ".csv": lambda: as_csv(history)}
     return _written(path, done)
 

@@ -17,7 +17,7 @@ class Key:
     action: str
     keys: str  # as Textual names them, comma separated; "" = only in the palette
     label: str
-    says: str
+    description: str
     bar: bool = False  # shown in the key bar at the bottom
 
     @property
@@ -357,7 +357,7 @@ def bindings(*groups: tuple[Key, ...]) -> list:
     from textual.binding import Binding
 
     return [
-        Binding(key.keys, key.action, key.label, show=False, id=key.id, tooltip=key.says)
+        Binding(key.keys, key.action, key.label, show=False, id=key.id, tooltip=key.description)
         for group in groups
         for key in group
         if key.keys

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tui import places
+from tui import paths
 
 KEPT_LINES = 2000
 
@@ -34,7 +34,7 @@ KINDS = {"theme": str, "ascii": bool, "mouse": bool, "keys": dict}
 
 def load_settings(path: Path | None = None) -> Settings:
     """Read config.toml; anything wrong with it is a warning, never an error."""
-    path = path or places.settings_file()
+    path = path or paths.settings_file()
     settings = Settings()
     try:
         with path.open("rb") as file:
@@ -60,7 +60,7 @@ class Memory:
     """Small facts kept between sessions in one JSON file, written whole and atomically."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or places.state_folder() / "state.json"
+        self.path = path or paths.state_folder() / "state.json"
         try:
             read = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -95,7 +95,7 @@ class LineMemory:
     """Lines typed at a prompt, appended to a file at once so that a crash loses none."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or places.state_folder() / "prompt_history"
+        self.path = path or paths.state_folder() / "prompt_history"
         try:
             text = self.path.read_text(encoding="utf-8", errors="replace")
         except OSError:

@@ -11,7 +11,7 @@ from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.models.test_autograd import diamond
 from tests.inspect.trace_builder import T
 from tui.render import SETS, Picture
-from tui.views import DrawContext, Look, view
+from tui.views import DrawContext, ViewOptions, view
 
 FORMS = ("boxes", "rows", "list")
 SIZES = ((60, 18), (80, 19), (83, 34), (118, 34), (200, 60))
@@ -23,11 +23,11 @@ def drawn(
     width: int = 100,
     height: int = 34,
     glyphs: str = "unicode",
-    look: Look | None = None,
+    look: ViewOptions | None = None,
     **chosen: int,
 ) -> Picture:
     selection = Selection(**chosen)
-    context = DrawContext(width, height, SETS[glyphs], selection, "node", look or Look())
+    context = DrawContext(width, height, SETS[glyphs], selection, "node", look or ViewOptions())
     return view("autograd").draw(project("autograd", history, moment, selection), context)
 
 

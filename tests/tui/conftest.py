@@ -30,7 +30,7 @@ def keys_are_done_when_the_pilot_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     async def wait_for_screen(pilot: Pilot[Any], timeout: float = 60.0) -> bool:
         answered = await asked(pilot, timeout)
         if isinstance(pilot.app, Underhood):
-            await pilot.app.keyboard.done()
+            await pilot.app.key_queue.done()
             answered = await asked(pilot, timeout)
         return answered
 

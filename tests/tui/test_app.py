@@ -47,12 +47,12 @@ async def test_home_shows_what_there_is_and_opens_the_lessons(home: Path) -> Non
 async def test_a_step_back_and_a_selection_light_up_everywhere(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path), (120, 40), view="memory") as pilot:
         assert "line 11 demo.py" in screen_text(pilot.app)
-        start = viewer(pilot).stage.moment
+        start = viewer(pilot).nav.moment
         await pilot.press("[", "j")
-        assert viewer(pilot).stage.moment < start
-        stage = viewer(pilot).stage
-        assert stage.selection.tensor
-        label = stage.history.label(stage.selection.tensor, stage.moment)
+        assert viewer(pilot).nav.moment < start
+        nav = viewer(pilot).nav
+        assert nav.selection.tensor
+        label = nav.history.label(nav.selection.tensor, nav.moment)
         assert f"on {label}" in screen_text(pilot.app).splitlines()[0]
         source = pilot.app.screen.query_one("#side", Canvas)
         assert any(
@@ -68,7 +68,7 @@ async def test_every_view_by_its_digit_at_80x24(tmp_path: Path) -> None:
 
         for view in views().values():
             await pilot.press(view.KEY)
-            assert viewer(pilot).stage.view == view.NAME
+            assert viewer(pilot).nav.view == view.NAME
             canvas = viewer(pilot).main
             drawn = screen_text(pilot.app)
             shown = next(
@@ -81,29 +81,29 @@ async def test_every_view_by_its_digit_at_80x24(tmp_path: Path) -> None:
 
 async def test_who_wrote_and_back(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path), view="storage") as pilot:
-        stage = viewer(pilot).stage
-        stage.select_text("storage=1,byte=0")
-        start = stage.moment
+        nav = viewer(pilot).nav
+        nav.select_text("storage=1,byte=0")
+        start = nav.moment
         await pilot.press("w")
-        assert stage.line().line == 10
+        assert nav.line().line == 10
         assert "written by operator fill_ on line 10" in screen_text(pilot.app)
         await pilot.press("backspace")
-        assert stage.moment == start
+        assert nav.moment == start
 
 
 async def test_go_to_search_and_command_ask_at_the_bottom(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path)) as pilot:
-        stage = viewer(pilot).stage
+        nav = viewer(pilot).nav
         await pilot.press("g", *"line:9", "enter")
-        assert stage.line().line == 9
+        assert nav.line().line == 9
         await pilot.press("slash", *"fill", "enter")
-        assert "fill_" in stage.sentence()
+        assert "fill_" in nav.sentence()
         await pilot.press("colon", *"strides", "enter")
-        assert stage.view == "strides"
+        assert nav.view == "strides"
         await pilot.press("colon", *"nonsense", "enter")
         assert "there is no view 'nonsense'" in screen_text(pilot.app)
         await pilot.press("g", "9", "escape")
-        assert "fill_" in stage.sentence()
+        assert "fill_" in nav.sentence()
 
 
 async def test_help_explains_the_view_and_the_keys(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ async def test_ascii_draws_ascii_only(tmp_path: Path) -> None:
 async def test_without_colour_what_is_meant_is_still_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tui.widgets.ink import ink_of, style
+    from tui.widgets.rich_styles import ink_of, style
 
     monkeypatch.setenv("NO_COLOR", "1")
     async with exploring(saved(tmp_path), view="memory") as pilot:
@@ -158,18 +158,18 @@ async def test_without_colour_what_is_meant_is_still_marked(
 
 async def test_clicks_select_and_the_strip_goes_there(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path), view="memory") as pilot:
-        stage = viewer(pilot).stage
+        nav = viewer(pilot).nav
         canvas = viewer(pilot).main
         row = next(y for y in range(canvas.picture.height) if canvas.picture.targets(y))
         left, _, target = canvas.picture.targets(row)[0]
         await pilot.click("#main", offset=(left, row))
-        assert stage.selection.tensor == target.tensor
+        assert nav.selection.tensor == target.tensor
         await pilot.click("#strip", offset=(0, 0))
-        assert stage.moment == 0
+        assert nav.moment == 0
         await pilot.click("#keys", offset=(9, 0))  # ? help  ] step
-        assert stage.line().line == 1
+        assert nav.line().line == 1
         await pilot.click("#tabs", offset=(2, 0))
-        assert stage.view == "source"
+        assert nav.view == "source"
 
 
 async def test_a_growing_trace_is_followed(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ async def test_a_growing_trace_is_followed(tmp_path: Path) -> None:
     records, builder.records = builder.records, builder.records[:40]
     path = builder.save(tmp_path / "live.uht", closed=False)
     async with exploring(path) as pilot:
-        stage = viewer(pilot).stage
-        assert stage.last == 39
+        nav = viewer(pilot).nav
+        assert nav.last == 39
         import sqlite3
 
         from tests.inspect.trace_builder import add_segment
@@ -188,8 +188,8 @@ async def test_a_growing_trace_is_followed(tmp_path: Path) -> None:
         database = sqlite3.connect(path)
         add_segment(database, builder.array()[40:], bytes(builder.blobs))
         database.close()
-        await until(pilot, lambda: stage.last > 39)
-        assert stage.last == full - 1 == stage.moment
+        await until(pilot, lambda: nav.last > 39)
+        assert nav.last == full - 1 == nav.moment
         assert "not closed" in screen_text(pilot.app)
 
 
@@ -225,7 +225,7 @@ async def test_every_action_of_the_key_table_exists(tmp_path: Path) -> None:
             where, _, action = key.action.partition("(")[0].rpartition(".")
             owner = {"app": Underhood, "screen": ExploreScreen}.get(where, owners[group])
             assert hasattr(owner, f"action_{action}"), f"{group}: {key.action}"
-            assert key.says.endswith("."), f"{group}: {key.action} has no sentence"
+            assert key.description.endswith("."), f"{group}: {key.action} has no sentence"
 
 
 async def test_the_palette_offers_every_key_that_works_here(tmp_path: Path) -> None:
@@ -242,17 +242,17 @@ async def test_keys_can_be_remapped(tmp_path: Path) -> None:
     from tui.settings import Settings
 
     async with exploring(saved(tmp_path), settings=Settings(keys={"grain": "x"})) as pilot:
-        stage = viewer(pilot).stage
-        before = stage.grain
+        nav = viewer(pilot).nav
+        before = nav.grain
         await pilot.press("x")
-        assert stage.grain != before
+        assert nav.grain != before
 
 
 async def test_an_example_is_recorded_and_opened(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing of the current folder is run for it."""
-    from tui.places import gallery_scripts
+    from tui.paths import gallery_scripts
 
     for name in ("tui", "engine", "lessons", "sqlite3"):
         (tmp_path / f"{name}.py").write_text("open('was_run', 'w').close()\nraise SystemExit(9)\n")
@@ -261,9 +261,9 @@ async def test_an_example_is_recorded_and_opened(
     app = Underhood("explore", script=script)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: loaded(pilot))
-        stage = app.screen.query_one(Viewer).stage
-        assert stage is not None
-        assert any(name.tensor for name in stage.history.names_at(stage.moment))
+        nav = app.screen.query_one(Viewer).nav
+        assert nav is not None
+        assert any(name.tensor for name in nav.history.names_at(nav.moment))
     assert not (tmp_path / "was_run").exists()
 
 
@@ -293,7 +293,7 @@ async def test_a_line_that_records_too_much_is_paused_and_goes_on_when_told_to(h
         assert isinstance(screen, PlaygroundScreen)
         await until(pilot, lambda: screen.session is not None and not screen.session.busy)
         screen.session.line_events = 300
-        await until(pilot, lambda: screen.query_one(Viewer).stage is not None)
+        await until(pilot, lambda: screen.query_one(Viewer).nav is not None)
         screen.session.send("while True: t = torch.ones(1)\n")
         await until_shown(pilot, "paused at")
         await until_shown(pilot, "ctrl+n lets it go on, up to 600; ctrl+c ends it")

@@ -33,7 +33,7 @@ async def test_a_hop_is_followed_to_its_moment(tmp_path: Path) -> None:
     b, at = added()
     async with exploring(b.save(tmp_path / "add.uht"), (120, 40), view="dispatch") as pilot:
         await pilot.press("down", "down", "down", "enter")  # self, other, the first hop
-        assert viewer(pilot).stage.moment == at["first hop"]
+        assert viewer(pilot).nav.moment == at["first hop"]
         assert "still running" in screen_text(pilot.app)
         await pilot.press("backspace")
         assert "still running" not in screen_text(pilot.app)
@@ -42,23 +42,23 @@ async def test_a_hop_is_followed_to_its_moment(tmp_path: Path) -> None:
 async def test_a_cell_of_the_microscope_is_that_cell_in_every_view(tmp_path: Path) -> None:
     b, at = multiplied()
     async with exploring(b.save(tmp_path / "mm.uht"), (120, 40), view="microscope") as pilot:
-        stage = viewer(pilot).stage
+        nav = viewer(pilot).nav
         assert "y[0,0] = x[0,0] * w[0,0]" in screen_text(pilot.app)
         await pilot.press("down", "down", "down", "down", "right")
-        assert (stage.selection.tensor, stage.selection.index) == (at["y"], (1, 1))
+        assert (nav.selection.tensor, nav.selection.index) == (at["y"], (1, 1))
         assert "y[1,1] = x[1,0] * w[0,1]" in screen_text(pilot.app)
         await pilot.press("5")
-        assert stage.model("strides").place.index == (1, 1)
+        assert nav.model("strides").place.index == (1, 1)
         assert "[  50.]" in screen_text(pilot.app)
 
 
 async def test_stepping_on_lets_a_selected_call_go(tmp_path: Path) -> None:
     b, _ = multiplied()
     async with exploring(b.save(tmp_path / "mm.uht"), view="dispatch") as pilot:
-        stage = viewer(pilot).stage
-        stage.selection = stage.selection.select_call(1)
+        nav = viewer(pilot).nav
+        nav.selection = nav.selection.select_call(1)
         await pilot.press("[")
-        assert stage.selection.call == 0
+        assert nav.selection.call == 0
 
 
 async def test_help_explains_the_signs_of_both(tmp_path: Path) -> None:

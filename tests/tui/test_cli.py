@@ -101,7 +101,7 @@ def test_show_json_is_json_and_ascii_is_ascii(
 
 
 @pytest.mark.parametrize(
-    ("extra", "says"),
+    ("extra", "description"),
     [
         (["--at", "99999"], "there is no event 99999"),
         (["--at", "line:99"], "line 99 never ran"),
@@ -109,10 +109,10 @@ def test_show_json_is_json_and_ascii_is_ascii(
     ],
 )
 def test_show_says_what_is_not_there(
-    extra: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    extra: list[str], description: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["show", str(saved(tmp_path)), *extra]) == 1
-    assert says in capsys.readouterr().err
+    assert description in capsys.readouterr().err
 
 
 def test_files_that_are_no_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,18 +13,18 @@ from tests.inspect.jit_traces import LOOP, recorded
 from tests.tui.program import saved
 from tui.cli import main
 from tui.export import ExportError, write_events, write_graph, write_view
-from tui.stage import Stage
+from tui.navigator import Navigator
 
 
-def compiled(view: str = "jit") -> Stage:
-    return Stage(recorded(LOOP), view=view)
+def compiled(view: str = "jit") -> Navigator:
+    return Navigator(recorded(LOOP), view=view)
 
 
 def test_the_graph_of_the_jit_as_dot_has_the_boxes_and_wires_of_the_drawing(tmp_path: Path) -> None:
-    stage = compiled()
-    write_graph(stage, tmp_path / "g.dot")
+    nav = compiled()
+    write_graph(nav, tmp_path / "g.dot")
     text = (tmp_path / "g.dot").read_text()
-    model = stage.model("jit")
+    model = nav.model("jit")
     alive = {row.node for row in model.rows if row.change not in ("gone", "left", "removed")}
     drawn = {box.node for box in model.boxes} & alive
     assert {int(node) for node in re.findall(r"^  n(\d+) \[", text, re.MULTILINE)} == drawn
@@ -36,11 +36,10 @@ def test_the_graph_of_the_jit_as_dot_has_the_boxes_and_wires_of_the_drawing(tmp_
 
 @pytest.mark.parametrize("view", ["jit", "interpreter", "fused", "memory"])
 def test_the_picture_of_a_view_as_svg_html_and_text(view: str, tmp_path: Path) -> None:
-    stage = compiled(view)
+    nav = compiled(view)
     for suffix in ("svg", "html", "txt"):
         assert (
-            write_view(stage, tmp_path / f"v.{suffix}", 100, 30)
-            == f"written: {tmp_path}/v.{suffix}"
+            write_view(nav, tmp_path / f"v.{suffix}", 100, 30) == f"written: {tmp_path}/v.{suffix}"
         )
     words = (tmp_path / "v.txt").read_text().split()
     svg = (tmp_path / "v.svg").read_text().replace("&#160;", " ")
@@ -59,8 +58,8 @@ def test_the_facts_of_a_view_as_json(tmp_path: Path) -> None:
 
 
 def test_the_events_for_perfetto_are_nested_spans_of_each_thread(tmp_path: Path) -> None:
-    stage = compiled()
-    write_events(stage, tmp_path / "e.json")
+    nav = compiled()
+    write_events(nav, tmp_path / "e.json")
     events = json.loads((tmp_path / "e.json").read_text())["traceEvents"]
     sorts = {event["cat"] for event in events}
     assert {"frame", "operator", "pass", "interpreter", "line", "rewrite"} <= sorts
@@ -79,12 +78,12 @@ def test_the_events_for_perfetto_are_nested_spans_of_each_thread(tmp_path: Path)
 
 
 def test_the_events_as_a_table_have_a_row_each(tmp_path: Path) -> None:
-    stage = compiled()
-    write_events(stage, tmp_path / "e.csv")
+    nav = compiled()
+    write_events(nav, tmp_path / "e.csv")
     with open(tmp_path / "e.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["event"]) for row in rows] == list(range(stage.last + 1))
-    event = stage.history.event(100)
+    assert [int(row["event"]) for row in rows] == list(range(nav.last + 1))
+    event = nav.history.event(100)
     assert (rows[100]["kind"], rows[100]["sentence"]) == (event.kind, event.sentence)
 
 
@@ -95,7 +94,7 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
         write_view(compiled("memory"), tmp_path / "v.dot", 80, 24)
     with pytest.raises(ExportError, match=r"what format is no suffix\? There are \.json, \.csv"):
         write_events(compiled(), tmp_path / "events")
-    early = Stage(recorded(LOOP), at="0", view="jit")
+    early = Navigator(recorded(LOOP), at="0", view="jit")
     with pytest.raises(ExportError, match="The compiler has not begun"):
         write_graph(early, tmp_path / "g.dot")
 

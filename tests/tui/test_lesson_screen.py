@@ -10,7 +10,7 @@ from textual.widgets import Input
 from lessons._runner import LessonError
 from tests.tui.waiting import until
 from tui.app import Underhood
-from tui.course import Course
+from tui.lesson_session import LessonSession
 from tui.screens.lesson import LessonScreen
 
 
@@ -21,80 +21,80 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def step_of(course: Course, kind: str) -> int:
-    return next(i for i, step in enumerate(course.lesson.steps) if step.kind == kind)
+def step_of(session: LessonSession, kind: str) -> int:
+    return next(i for i, step in enumerate(session.lesson.steps) if step.kind == kind)
 
 
 def test_a_lesson_is_found_by_name_number_or_progress() -> None:
-    assert Course.open("strides").lesson.number == Course.open("4").lesson.number == 4
-    assert Course.open().lesson.number == 4  # the last one visited goes on
+    assert LessonSession.open("strides").lesson.number == LessonSession.open("4").lesson.number == 4
+    assert LessonSession.open().lesson.number == 4  # the last one visited goes on
     with pytest.raises(LessonError, match="there is no lesson 'cooking'"):
-        Course.open("cooking")
+        LessonSession.open("cooking")
 
 
 def test_the_place_is_remembered() -> None:
-    course = Course.open("strides")
-    assert course.move(1)
-    assert course.move(1)
-    assert Course.open("strides").at == 2
-    course.go(0)
-    assert not course.move(-1)
+    session = LessonSession.open("strides")
+    assert session.move(1)
+    assert session.move(1)
+    assert LessonSession.open("strides").at == 2
+    session.go(0)
+    assert not session.move(-1)
 
 
 def test_a_prediction_is_judged_by_the_engine() -> None:
-    course = Course.open("strides")
-    course.go(step_of(course, "predict"))
-    assert course.grade("nonsense")[0][0] == "warn"
-    assert not course.right
-    assert course.hint()[0][1].startswith(f"Hint 1 of {len(course.step.hints)}")
-    answer = course.reveal()[0][1].removeprefix("The engine says ")
-    assert not course.done
-    assert course.grade(answer)[0][0] == "good"
-    assert course.right
-    assert course.done
+    session = LessonSession.open("strides")
+    session.go(step_of(session, "predict"))
+    assert session.grade("nonsense")[0][0] == "warn"
+    assert not session.right
+    assert session.hint()[0][1].startswith(f"Hint 1 of {len(session.step.hints)}")
+    answer = session.reveal()[0][1].removeprefix("The engine says ")
+    assert not session.done
+    assert session.grade(answer)[0][0] == "good"
+    assert session.right
+    assert session.done
 
 
 def test_a_run_step_leaves_a_picture() -> None:
-    course = Course.open("strides")
-    course.go(step_of(course, "run"))
-    said, stage = course.run()
+    session = LessonSession.open("strides")
+    session.go(step_of(session, "run"))
+    said, nav = session.run()
     assert said[-1][0] == "good"
-    assert stage is not None
-    assert any(name.tensor for name in stage.history.names_at(stage.moment))
+    assert nav is not None
+    assert any(name.tensor for name in nav.history.names_at(nav.moment))
 
 
 def test_a_look_step_points_at_what_it_says() -> None:
-    course = Course.open("strides")
-    course.go(step_of(course, "look"))
-    _, stage = course.run()
-    assert stage is not None
-    assert stage.view == course.step.look.view
-    assert stage.selection.tensor
+    session = LessonSession.open("strides")
+    session.go(step_of(session, "look"))
+    _, nav = session.run()
+    assert nav is not None
+    assert nav.view == session.step.look.view
+    assert nav.selection.tensor
 
 
 def test_the_exercise_fails_then_passes_and_a_reset_keeps_the_work() -> None:
-    course = Course.open("strides")
-    course.go(step_of(course, "exercise"))
-    assert course.check()[0][0] == "warn"
-    assert course.solution() == ""
-    path = course.runner.exercise_path()
+    session = LessonSession.open("strides")
+    session.go(step_of(session, "exercise"))
+    assert session.check()[0][0] == "warn"
+    assert session.solution() == ""
+    path = session.runner.exercise_path()
     path.write_text(
-        (course.lesson.folder / "solution.py").read_text(encoding="utf-8"), encoding="utf-8"
+        (session.lesson.folder / "solution.py").read_text(encoding="utf-8"), encoding="utf-8"
     )
-    assert course.check()[0][0] == "good"
-    assert course.solution()
-    assert "Yours is kept as" in course.reset()[0][1]
-    assert not course.right
+    assert session.check()[0][0] == "good"
+    assert session.solution()
+    assert "Yours is kept as" in session.reset()[0][1]
+    assert not session.right
 
 
 async def test_answering_on_the_screen() -> None:
-    course = Course.open("strides")
-    course.go(step_of(course, "predict"))
+    session = LessonSession.open("strides")
+    session.go(step_of(session, "predict"))
     app = Underhood("lesson", lesson="strides")
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
         assert isinstance(screen, LessonScreen)
-        await until(pilot, lambda: screen.course is not None and screen.query_one(Input).has_focus)
+        await until(pilot, lambda: screen.session is not None and screen.query_one(Input).has_focus)
         await pilot.press("question_mark", "enter")
         await until(pilot, lambda: screen.said[0][1].startswith("Hint 1"))
         await pilot.press("7", "7", "7", "enter")
@@ -105,17 +105,17 @@ async def test_answering_on_the_screen() -> None:
         screen.query_one(Input).value = screen.said[0][1].removeprefix("The engine says ")
         await pilot.press("enter")
         await until(pilot, lambda: screen.said[0][0] == "good")
-        at = screen.course.at
+        at = screen.session.at
         await pilot.pause()
-        assert screen.course.at == at  # success stays until n
+        assert screen.session.at == at  # success stays until n
         await pilot.press("n")
-        await until(pilot, lambda: screen.course.at == at + 1)
+        await until(pilot, lambda: screen.session.at == at + 1)
 
 
 async def test_while_answering_the_text_can_be_read_on() -> None:
-    course = Course.open("from_source_to_ir")
-    course.go([step.title for step in course.lesson.steps].index("An `if` joins"))
-    course.progress.save()
+    session = LessonSession.open("from_source_to_ir")
+    session.go([step.title for step in session.lesson.steps].index("An `if` joins"))
+    session.progress.save()
     app = Underhood("lesson", lesson="from_source_to_ir")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.screen.query("#prose") and app.screen.query("#answer"))
@@ -131,24 +131,24 @@ async def test_while_answering_the_text_can_be_read_on() -> None:
 
 
 async def test_the_exercise_is_edited_here_and_saved_on_leaving() -> None:
-    course = Course.open("strides")
-    course.go(step_of(course, "exercise"))
+    session = LessonSession.open("strides")
+    session.go(step_of(session, "exercise"))
     app = Underhood("lesson", lesson="strides")
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
-        await until(pilot, lambda: screen.course is not None)
+        await until(pilot, lambda: screen.session is not None)
         await pilot.press("v", *"# mine", "escape")
         await until(pilot, lambda: bool(screen.said) and screen.said[0][1] != "working ...")
-        assert course.runner.exercise_path().read_text(encoding="utf-8").startswith("# mine")
+        assert session.runner.exercise_path().read_text(encoding="utf-8").startswith("# mine")
 
 
 async def test_h_is_a_hint_where_the_text_is_read() -> None:
-    course = Course.open("strides")
-    course.go(step_of(course, "exercise"))
+    session = LessonSession.open("strides")
+    session.go(step_of(session, "exercise"))
     app = Underhood("lesson", lesson="strides")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = app.screen
-        await until(pilot, lambda: screen.course is not None)
+        await until(pilot, lambda: screen.session is not None)
         await pilot.press("h")
         await until(pilot, lambda: bool(screen.said) and screen.said[0][1].startswith("Hint 1"))
         await pilot.press("j", "h")
@@ -162,7 +162,7 @@ async def test_an_unknown_lesson_is_a_message() -> None:
         await until(pilot, lambda: bool(screen.said))
         assert "there is no lesson 'cooking'" in screen.said[0][1]
         await pilot.press("n", "enter", "h", "v", "o")
-        assert screen.course is None
+        assert screen.session is None
 
 
 async def test_a_lesson_that_is_the_first_screen_is_laid_out() -> None:
@@ -170,6 +170,6 @@ async def test_a_lesson_that_is_the_first_screen_is_laid_out() -> None:
     app = Underhood("lesson", lesson="strides")
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
-        await until(pilot, lambda: screen.course is not None)
+        await until(pilot, lambda: screen.session is not None)
         assert not screen.query_one(Input).display
         assert screen.query_one("#prose").size.height > 20

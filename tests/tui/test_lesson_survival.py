@@ -11,7 +11,7 @@ import pytest
 from lessons._runner import process
 from tests.tui.waiting import until
 from tui.app import Underhood
-from tui.course import Course
+from tui.lesson_session import LessonSession
 from tui.screens.lesson import LessonScreen
 from tui.screens.playground import PlaygroundScreen, Prompt
 
@@ -51,24 +51,24 @@ DEEDS = {
 
 
 async def test_a_lesson_survives_what_an_exercise_does(home: Path) -> None:
-    course = Course.open("1")
-    for number, step in enumerate(course.lesson.steps):
+    session = LessonSession.open("1")
+    for number, step in enumerate(session.lesson.steps):
         if step.kind == "predict":
-            course.progress.step(course.lesson.name, step.name).done = True
+            session.progress.step(session.lesson.name, step.name).done = True
         if step.kind == "exercise":
-            course.go(number)
-    course.progress.save()
-    done = course.progress.done_count(course.lesson)
+            session.go(number)
+    session.progress.save()
+    done = session.progress.done_count(session.lesson)
     assert done >= 4
     app = Underhood("lesson", lesson="1")
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
         assert isinstance(screen, LessonScreen)
-        await until(pilot, lambda: screen.course is not None)
-        assert screen.course is not None
-        screen.course.runner.time_limit = 0.5
+        await until(pilot, lambda: screen.session is not None)
+        assert screen.session is not None
+        screen.session.runner.time_limit = 0.5
         for deed, (code, told) in DEEDS.items():
-            path = screen.course.runner.start_exercise()
+            path = screen.session.runner.start_exercise()
             path.write_text(code, encoding="utf-8")
             screen._tell([])
             await pilot.press("enter")
@@ -77,7 +77,7 @@ async def test_a_lesson_survives_what_an_exercise_does(home: Path) -> None:
         await pilot.press("h")  # it still answers
         await until(pilot, lambda: screen.said[0][1].startswith("Hint 1"))
     saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))
-    assert sum(state["done"] for state in saved["steps"][course.lesson.name].values()) == done
+    assert sum(state["done"] for state in saved["steps"][session.lesson.name].values()) == done
 
 
 async def test_the_playground_survives_what_a_line_does(home: Path) -> None:
@@ -128,13 +128,13 @@ async def test_two_explorers_at_once_lose_nothing(home: Path) -> None:
         for pilot in (one, other):
             screen = pilot.app.screen
             assert isinstance(screen, LessonScreen)
-            await until(pilot, lambda screen=screen: screen.course is not None)
+            await until(pilot, lambda screen=screen: screen.session is not None)
         await one.press("enter")  # reads on, and runs the second step there
-        await until(one, lambda: one.app.screen.course.at == 1)
+        await until(one, lambda: one.app.screen.session.at == 1)
         await one.press("enter")
-        await until(one, lambda: one.app.screen.course.done)
+        await until(one, lambda: one.app.screen.session.done)
         await other.press("n")  # the other was opened before; it saves after that
-        await until(other, lambda: other.app.screen.course.at == 1)
+        await until(other, lambda: other.app.screen.session.at == 1)
     saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))
     (states,) = saved["steps"].values()
     assert [state["done"] for state in states.values()] == [True, True]

@@ -13,7 +13,7 @@ from tests.tui.program import saved
 from tests.tui.waiting import screen_text, until, until_shown
 from tui.app import Underhood
 from tui.cli import main
-from tui.places import gallery_scripts
+from tui.paths import gallery_scripts
 from tui.screens.lesson import LessonScreen
 
 
@@ -63,10 +63,10 @@ async def test_a_lesson_goes_on_without_saving_and_tells_of_the_exercise() -> No
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
         assert isinstance(screen, LessonScreen)
-        await until(pilot, lambda: screen.course is not None)
+        await until(pilot, lambda: screen.session is not None)
         await until(pilot, lambda: any("not saved" in n.message for n in app._notifications))
-        exercise = screen.course.lesson.exercise_step()
-        while screen.course.at < exercise:
+        exercise = screen.session.lesson.exercise_step()
+        while screen.session.at < exercise:
             screen.action_next_step()
             await pilot.pause()
         assert "Your exercise cannot be written" in screen.said[0][1]

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from tui.render import ASCII, UNICODE, Picture, Span, Target, cells, clean, cut, fit, stack
 from tui.render.boxes import Grid
-from tui.render.python import coloured, python
+from tui.render.highlight import coloured, python
 from tui.render.theme import STYLES, THEMES, definition
 
 

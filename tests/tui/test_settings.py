@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui import places
+from tui import paths
 from tui.settings import LineMemory, Memory, load_settings
 
 
@@ -67,6 +67,6 @@ def test_one_variable_moves_everything(tmp_path: Path, monkeypatch: pytest.Monke
 
     for moved in ("", str(tmp_path)):
         monkeypatch.setenv("UNDERHOOD_HOME", moved)
-        assert places.trace_folder() == traces_directory()
+        assert paths.trace_folder() == traces_directory()
         assert home().parent == traces_directory().parent
     assert tmp_path in home().parents

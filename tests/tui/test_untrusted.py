@@ -18,13 +18,13 @@ from engine.inspect.events import NUMBER
 from engine.inspect.models import VIEWS
 from tests.inspect.hostile import record, rewrite_texts
 from tests.tui.waiting import exploring, screen_text, until_shown
-from tui import places
+from tui import paths
 from tui.app import Underhood
 from tui.cli import main
 from tui.export import write_events, write_graph, write_view
+from tui.navigator import Navigator, open_navigator
 from tui.output import json_text
 from tui.render import UNICODE, Span, cells, clean, clean_lines
-from tui.stage import Stage, open_stage
 from tui.views import view
 
 BAD = ("Cc", "Cf", "Zl", "Zp", "Cs")
@@ -110,24 +110,24 @@ def payloads_of(kind: str) -> Iterator[str]:
             yield "".join(IN_FILES[at : at + 6])
 
 
-def stages(trace: Path) -> Iterator[Stage]:
+def navs(trace: Path) -> Iterator[Navigator]:
     """The trace at twenty moments in every view."""
-    stage = open_stage(trace, "end", "memory")
+    nav = open_navigator(trace, "end", "memory")
     for number in range(20):
-        stage.move(stage.last * number // 19)
+        nav.move(nav.last * number // 19)
         for name in VIEWS:
-            stage.view = name
-            yield stage
+            nav.view = name
+            yield nav
 
 
 def test_no_view_shows_a_control_character(hostile: Path) -> None:
     drawn = 0
-    for stage in stages(hostile):
-        picture = stage.picture(stage.view, 220, 60, UNICODE)
+    for nav in navs(hostile):
+        picture = nav.picture(nav.view, 220, 60, UNICODE)
         for y in range(min(picture.height, 300)):
             line = "".join(span.text for span in picture.line(y))
             drawn += "·" in line
-            assert_clean(line, (stage.view, stage.moment, y))
+            assert_clean(line, (nav.view, nav.moment, y))
             assert "\n" not in line
     assert drawn > 200
 
@@ -141,20 +141,20 @@ def test_show_and_export_write_no_control_character(hostile: Path, tmp_path: Pat
             assert_clean(out.getvalue(), ("show", name, options))
             assert_clean(err.getvalue(), ("show", name, options))
         for suffix in ("svg", "html", "txt", "json"):
-            stage = open_stage(hostile, "end", name)
-            write_view(stage, tmp_path / f"v.{suffix}", 160, 40)
+            nav = open_navigator(hostile, "end", name)
+            write_view(nav, tmp_path / f"v.{suffix}", 160, 40)
             assert_clean((tmp_path / f"v.{suffix}").read_text(), (name, suffix))
-    stage = open_stage(hostile, "end", "memory")
+    nav = open_navigator(hostile, "end", "memory")
     for suffix in ("json", "csv"):
-        write_events(stage, tmp_path / f"e.{suffix}")
+        write_events(nav, tmp_path / f"e.{suffix}")
         text = (tmp_path / f"e.{suffix}").read_bytes().decode()
         assert_clean(text.replace("\r\n", "\n"), suffix)  # CSV ends its lines so
     lines = len((tmp_path / "e.csv").read_text().splitlines())
-    assert lines == stage.last + 2
-    begun = stage.history.tables.events["kind"].tolist().index(NUMBER["BACKWARD_BEGIN"])
+    assert lines == nav.last + 2
+    begun = nav.history.tables.events["kind"].tolist().index(NUMBER["BACKWARD_BEGIN"])
     for name in ("autograd", "jit"):
-        stage = open_stage(hostile, str(begun), name)
-        write_graph(stage, tmp_path / "g.dot")
+        nav = open_navigator(hostile, str(begun), name)
+        write_graph(nav, tmp_path / "g.dot")
         assert_clean((tmp_path / "g.dot").read_text(), name)
 
 
@@ -196,7 +196,7 @@ def test_a_cell_of_the_table_is_no_formula(original: bytes, tmp_path: Path) -> N
     trace = tmp_path / "formula.uht"
     trace.write_bytes(original)
     rewrite_texts(trace, lambda what, text: f"=cmd|' /C calc'!A0 {text}")
-    write_events(open_stage(trace, "end", "memory"), tmp_path / "e.csv")
+    write_events(open_navigator(trace, "end", "memory"), tmp_path / "e.csv")
     with (tmp_path / "e.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     assert any("=cmd" in cell for row in rows for cell in row)
@@ -244,9 +244,9 @@ async def test_home_shows_no_control_character(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path))
-    places.trace_folder().mkdir(parents=True)
+    paths.trace_folder().mkdir(parents=True)
     for number, sequence in enumerate(SEQUENCES):
-        (places.trace_folder() / f"evil{number}{sequence}.uht").write_bytes(b"")
+        (paths.trace_folder() / f"evil{number}{sequence}.uht").write_bytes(b"")
     app = Underhood("home")
     async with app.run_test(size=(160, 50)) as pilot:
         await until_shown(pilot, "evil0·]52")

@@ -20,10 +20,10 @@ from tests.tui.autograd_scenes import (
     trained,
 )
 from tests.tui.test_json_twin import in_text, numbers_in
+from tui.navigator import Navigator
 from tui.render import SETS, UNICODE
 from tui.render.theme import STYLES
-from tui.stage import Stage
-from tui.views import DrawContext, Look, help_of, view
+from tui.views import DrawContext, ViewOptions, help_of, view
 
 
 def test_every_state_has_its_own_sign():
@@ -141,7 +141,7 @@ def test_pictures_fit_and_explain_themselves(form, glyphs):
     ):
         for width, height in SIZES:
             for moment in moments[:: 1 if width == 83 else 5]:
-                picture = drawn(history, moment, width, height, glyphs, Look(form))
+                picture = drawn(history, moment, width, height, glyphs, ViewOptions(form))
                 assert picture.height == max(height, 10)
                 for y in range(picture.height):
                     line = picture.line(y)
@@ -161,7 +161,7 @@ def test_every_number_drawn_is_in_the_model(form):
             model = project("autograd", history, moment, Selection(node=node))
             said = numbers_in(to_json(model)) | {len(model.parts), 1}
             said |= {row.place + 1 for row in model.nodes}
-            context = DrawContext(100, 34, UNICODE, Selection(node=node), "node", Look(form))
+            context = DrawContext(100, 34, UNICODE, Selection(node=node), "node", ViewOptions(form))
             shown = in_text(view("autograd").draw(model, context).text())
             assert not shown - said, f"event {moment}: no field holds {shown - said}"
 
@@ -174,7 +174,7 @@ def test_nothing_moves_while_the_graph_grows_runs_and_is_freed(form):
     history = b.history()
     seen: dict[str, set[tuple[int, int]]] = {}
     for moment in range(n["built"] - 60, history.end):
-        picture = drawn(history, moment, 100, 34, look=Look(form), node=n["leaf"])
+        picture = drawn(history, moment, 100, 34, look=ViewOptions(form), node=n["leaf"])
         for y, line in enumerate(picture.text().splitlines()[3:]):
             for name in ("Mul", "Exp", "Add", "AccumulateGrad x", "▪2"):
                 at = line[:57].find(name)
@@ -187,7 +187,9 @@ def test_nothing_moves_while_the_graph_grows_runs_and_is_freed(form):
 def test_the_same_moment_is_the_same_picture():
     history, built = deep()
     for form in FORMS:
-        one, two = (drawn(history, built, look=Look(form)).text(styles=True) for _ in range(2))
+        one, two = (
+            drawn(history, built, look=ViewOptions(form)).text(styles=True) for _ in range(2)
+        )
         assert one == two
 
 
@@ -198,13 +200,13 @@ def test_a_selected_tensor_lights_its_node_and_the_other_way_round():
         for tensor in (n["y"], n["b"])
     )
     assert plain != lit
-    stage = Stage(history, at=str(n["built"]), view="autograd")
-    here = stage.picture("autograd", 100, 34, UNICODE).guide.here
+    nav = Navigator(history, at=str(n["built"]), view="autograd")
+    here = nav.picture("autograd", 100, 34, UNICODE).guide.here
     assert here is not None
-    stage.select(here)
-    assert stage.selection.node == n["n_y"]
-    assert stage.selection.tensor == n["y"]
-    assert stage.selection.line == 4
+    nav.select(here)
+    assert nav.selection.node == n["n_y"]
+    assert nav.selection.tensor == n["y"]
+    assert nav.selection.line == 4
 
 
 # Folding

@@ -10,20 +10,20 @@ import pytest
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_fused import FUSES, with_step
 from tests.inspect.trace_builder import TraceBuilder
-from tui import jit
+from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE, Target
 from tui.render.theme import STYLES
-from tui.stage import Stage
-from tui.views import Look, help_of
+from tui.views import ViewOptions, help_of
 from tui.views.fused import PANES
+from tui.views.jit import actions as jit
 
 SIZES = ((80, 18), (80, 24), (118, 34), (160, 50))
 
 
-def stage_at(program: str, moment: int) -> Stage:
-    stage = Stage(recorded(program), view="fused")
-    stage.move(moment)
-    return stage
+def navigator_at(program: str, moment: int) -> Navigator:
+    nav = Navigator(recorded(program), view="fused")
+    nav.move(moment)
+    return nav
 
 
 def launches(program: str) -> list[int]:
@@ -35,14 +35,14 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
     explained = "".join(help_of("fused", glyphs))
     for program in (FUSES, LOOP):
         for moment in (0, *launches(program)):
-            stage = stage_at(program, moment)
-            loop = stage.model("fused").loop
+            nav = navigator_at(program, moment)
+            loop = nav.model("fused").loop
             for at, pane in enumerate(PANES):
-                stage.look = Look(pane=pane)
+                nav.look = ViewOptions(pane=pane)
                 chosen = loop[len(loop) // 2].value if loop and at % 2 else 0
-                stage.selection = replace(stage.selection, value=chosen)
+                nav.selection = replace(nav.selection, value=chosen)
                 for width, height in SIZES:
-                    drawn = stage.picture("fused", width, height, glyphs)
+                    drawn = nav.picture("fused", width, height, glyphs)
                     assert (drawn.width, drawn.height) == (width, height)
                     text = drawn.text()
                     strange = {s for s in text if not s.isascii() and s not in explained}
@@ -55,7 +55,7 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
 
 
 def test_tree_loop_graph_and_bytes_are_on_the_screen():
-    text = stage_at(FUSES, launches(FUSES)[0]).picture("fused", 118, 34, UNICODE).text()
+    text = navigator_at(FUSES, launches(FUSES)[0]).picture("fused", 118, 34, UNICODE).text()
     for words in ("tree", "tile loop", "graph", "source", "launches", "for each of", "next tile"):
         assert words in text
     assert "one by one the operators would move" in " ".join(text.split())
@@ -64,84 +64,84 @@ def test_tree_loop_graph_and_bytes_are_on_the_screen():
 
 def test_what_is_selected_shows_without_colour():
     model, step = with_step(recorded(FUSES), "tanh")
-    stage = stage_at(FUSES, model.moment)
-    plain = stage.picture("fused", 118, 34, UNICODE).text()
-    stage.select(Target("value", value=step.value))
-    lit = stage.picture("fused", 118, 34, UNICODE).text()
+    nav = navigator_at(FUSES, model.moment)
+    plain = nav.picture("fused", 118, 34, UNICODE).text()
+    nav.select(Target("value", value=step.value))
+    lit = nav.picture("fused", 118, 34, UNICODE).text()
     assert lit.count("◆") - plain.count("◆") >= 3  # tree, loop and graph
     assert "each element: " in lit
 
 
 def test_enter_on_the_group_leads_into_its_kernel_and_backspace_returns():
-    stage = Stage(recorded(FUSES), view="jit")
-    assert "fusion" in jit.go(stage, "fused")
-    start = stage.moment
-    row = next(r for r in stage.model("jit").rows if " = prim::FusionGroup" in r.text)
-    said = stage.follow(Target("value", value=row.number))
+    nav = Navigator(recorded(FUSES), view="jit")
+    assert "fusion" in jit.go(nav, "fused")
+    start = nav.moment
+    row = next(r for r in nav.model("jit").rows if " = prim::FusionGroup" in r.text)
+    said = nav.follow(Target("value", value=row.number))
     assert "kernel" in said
-    assert stage.view == "fused"
-    assert stage.moment in launches(FUSES)
-    assert stage.selection.value == row.number
-    stage.back()
-    assert (stage.view, stage.moment) == ("jit", start)
+    assert nav.view == "fused"
+    assert nav.moment in launches(FUSES)
+    assert nav.selection.value == row.number
+    nav.back()
+    assert (nav.view, nav.moment) == ("jit", start)
 
 
 def test_enter_on_the_instruction_leads_into_its_kernel():
     moment = launches(FUSES)[0]
-    stage = Stage(recorded(FUSES), view="interpreter")
-    stage.move(moment)
-    stage.step(1, "instruction")
-    row = next(r for r in stage.model("interpreter").instructions if r.here)
+    nav = Navigator(recorded(FUSES), view="interpreter")
+    nav.move(moment)
+    nav.step(1, "instruction")
+    row = next(r for r in nav.model("interpreter").instructions if r.here)
     assert row.op == "FUSED"
-    stage.follow(Target("value", value=row.value))
-    assert (stage.view, stage.moment) == ("fused", moment)
+    nav.follow(Target("value", value=row.value))
+    assert (nav.view, nav.moment) == ("fused", moment)
 
 
 def test_enter_in_the_kernel_leads_to_the_jit_view_or_to_a_launch():
-    stage = stage_at(FUSES, launches(FUSES)[0])
-    row = stage.model("fused").launches[-1]
-    stage.follow(Target("event", event=row.at))
-    assert stage.moment == row.at
-    assert stage.view == "fused"
-    stage.follow(Target("value", value=stage.model("fused").loop[3].value))
-    assert stage.view == "jit"
+    nav = navigator_at(FUSES, launches(FUSES)[0])
+    row = nav.model("fused").launches[-1]
+    nav.follow(Target("event", event=row.at))
+    assert nav.moment == row.at
+    assert nav.view == "fused"
+    nav.follow(Target("value", value=nav.model("fused").loop[3].value))
+    assert nav.view == "jit"
 
 
 def test_launches_and_groups_one_after_the_other():
-    stage = stage_at(FUSES, launches(FUSES)[0])
+    nav = navigator_at(FUSES, launches(FUSES)[0])
     for moment in launches(FUSES)[1:]:
-        assert jit.go(stage, "pass") == ""
-        assert stage.moment == moment
-        assert stage.view == "fused"
-    assert jit.go(stage, "pass") == "no later launch"
-    jit.go(stage, "pass", -1)
-    assert stage.moment == launches(FUSES)[-2]
-    stage.move(launches(FUSES)[0])
-    groups = stage.model("fused").groups
-    assert groups[1].name in jit.go(stage, "function")
-    assert stage.moment == groups[1].at
-    jit.go(stage, "function", -1)
-    assert "no earlier group" in jit.go(stage, "function", -1)
+        assert jit.go(nav, "pass") == ""
+        assert nav.moment == moment
+        assert nav.view == "fused"
+    assert jit.go(nav, "pass") == "no later launch"
+    jit.go(nav, "pass", -1)
+    assert nav.moment == launches(FUSES)[-2]
+    nav.move(launches(FUSES)[0])
+    groups = nav.model("fused").groups
+    assert groups[1].name in jit.go(nav, "function")
+    assert nav.moment == groups[1].at
+    jit.go(nav, "function", -1)
+    assert "no earlier group" in jit.go(nav, "function", -1)
 
 
 def test_t_goes_round_the_panes():
-    stage = stage_at(FUSES, launches(FUSES)[0])
-    seen = [jit.change(stage, "form").rpartition(" ")[2] for _ in PANES]
+    nav = navigator_at(FUSES, launches(FUSES)[0])
+    seen = [jit.change(nav, "form").rpartition(" ")[2] for _ in PANES]
     assert set(seen) == set(PANES)
-    assert "is called 'x'" in jit.next_pane(stage, "x")
-    stage.show_view("jit")  # a pane that this view does not have is let go
-    assert "beside the graph" in jit.change(stage, "form")
+    assert "is called 'x'" in jit.next_pane(nav, "x")
+    nav.show_view("jit")  # a pane that this view does not have is let go
+    assert "beside the graph" in jit.change(nav, "form")
 
 
-def odd(text: bytes) -> Stage:
+def odd(text: bytes) -> Navigator:
     """A kernel of which the graph was never told, with this description."""
     builder = TraceBuilder()
     builder.line(1)
     builder.emit("FUSED_NEW", 7, 7, 2, 512, blob=text)
     builder.emit("FUSED_RUN", 7, 0, 1000, 2, 1)
-    stage = Stage(builder.history(), view="fused")
-    stage.move(stage.last)
-    return stage
+    nav = Navigator(builder.history(), view="fused")
+    nav.move(nav.last)
+    return nav
 
 
 def test_a_kernel_whose_graph_was_not_told_is_drawn_by_its_program():
@@ -161,20 +161,20 @@ def test_a_kernel_whose_graph_was_not_told_is_drawn_by_its_program():
         "written_bytes": 4,
         "eager_bytes": 20,
     }
-    stage = odd(json.dumps(program).encode())
-    model = stage.model("fused")
+    nav = odd(json.dumps(program).encode())
+    model = nav.model("fused")
     assert [row.text for row in model.tree] == ["out0", "mul(·, in0)", "exp(in0)"]
     row = model.launches[0]
     assert (row.read_bytes, row.written_bytes, row.eager_bytes) == (4000, 4000, 20000)
     assert not row.exact
     assert row.last == 488
-    text = stage.picture("fused", 118, 34, UNICODE).text()
+    text = nav.picture("fused", 118, 34, UNICODE).text()
     assert "The graph of this group was" in text
     assert "about" in text
 
 
 def test_a_description_that_was_cut_off_is_no_reason_to_fail():
-    stage = odd(b'{"inputs":[{"dtype":"flo')
-    assert stage.model("fused").launches[0].elements == 1000
+    nav = odd(b'{"inputs":[{"dtype":"flo')
+    assert nav.model("fused").launches[0].elements == 1000
     for width, height in SIZES:
-        assert stage.picture("fused", width, height, UNICODE).height == height
+        assert nav.picture("fused", width, height, UNICODE).height == height

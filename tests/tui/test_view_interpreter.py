@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.inspect.jit_traces import FAILS, LOOP, recorded
-from tui import jit
+from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE, Target
 from tui.render.theme import STYLES
-from tui.stage import Stage
 from tui.views import help_of
+from tui.views.jit import actions as jit
 
 BAILS = """
 import engine
@@ -30,21 +30,21 @@ grows(engine.ones(2, 2).double(), 3)
 """Long loops, a list that grows where it lies, and a call for which guards do not hold."""
 
 
-def stage_of(program: str) -> Stage:
-    stage = Stage(recorded(program), view="interpreter")
-    stage.move(0)
-    return stage
+def navigator_of(program: str) -> Navigator:
+    nav = Navigator(recorded(program), view="interpreter")
+    nav.move(0)
+    return nav
 
 
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
 def test_it_fits_and_every_sign_and_style_is_known(glyphs):
     explained = "".join(help_of("interpreter", glyphs))
     for program in (LOOP, FAILS, BAILS):
-        stage = stage_of(program)
-        for moment in range(0, stage.last, max(1, stage.last // 15)):
-            stage.move(moment)
+        nav = navigator_of(program)
+        for moment in range(0, nav.last, max(1, nav.last // 15)):
+            nav.move(moment)
             for width, height in ((80, 18), (80, 24), (118, 34)):
-                drawn = stage.picture("interpreter", width, height, glyphs)
+                drawn = nav.picture("interpreter", width, height, glyphs)
                 assert (drawn.width, drawn.height) == (width, height)
                 text = drawn.text()
                 assert not {s for s in text if not s.isascii() and s not in explained}
@@ -56,32 +56,32 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
 
 
 def test_running_on_stops_where_it_says_and_goes_back_the_same_way():
-    stage = stage_of(BAILS)
+    nav = navigator_of(BAILS)
     ops = {"call": ("OP", "CALL", "FUSED", "SCALAR"), "branch": ("JUMP", "JUMP_IF_FALSE", "LOOP")}
     for what, wanted in ops.items():
-        stage.move(0)
+        nav.move(0)
         seen = []
         for _ in range(6):
-            assert jit.go(stage, what) == ""
-            row = next(r for r in stage.model("interpreter").instructions if r.here)
+            assert jit.go(nav, what) == ""
+            row = next(r for r in nav.model("interpreter").instructions if r.here)
             assert row.op in wanted
-            seen.append(stage.moment)
+            seen.append(nav.moment)
         for moment in seen[-2::-1]:
-            jit.go(stage, what, -1)
-            assert stage.moment == moment
-        assert "no earlier" in jit.go(stage, what, -1)
-    assert stage.view == "interpreter"
+            jit.go(nav, what, -1)
+            assert nav.moment == moment
+        assert "no earlier" in jit.go(nav, what, -1)
+    assert nav.view == "interpreter"
 
 
 def test_running_on_finds_the_guard_that_does_not_hold_and_the_bail_out():
-    stage = stage_of(BAILS)
-    assert jit.go(stage, "bail") == ""
-    first = stage.moment
-    assert any(not note.good for note in stage.model("interpreter").notes)
-    while jit.go(stage, "bail") == "":
+    nav = navigator_of(BAILS)
+    assert jit.go(nav, "bail") == ""
+    first = nav.moment
+    assert any(not note.good for note in nav.model("interpreter").notes)
+    while jit.go(nav, "bail") == "":
         pass
-    assert stage.moment > first
-    assert "no later bail-out" in jit.go(stage, "bail")
+    assert nav.moment > first
+    assert "no later bail-out" in jit.go(nav, "bail")
 
 
 def test_registers_of_a_long_frame_are_those_of_a_replay():
@@ -105,51 +105,51 @@ def test_registers_of_a_long_frame_are_those_of_a_replay():
 
 def test_a_list_is_told_as_it_was_when_it_was_last_loaded():
     history = recorded(BAILS)
-    stage = Stage(history, view="interpreter")
+    nav = Navigator(history, view="interpreter")
     frames = history.jit.tables.frames
-    stage.move((int(frames.since[0]) + int(frames.until[0])) // 2)
-    lists = [slot.text for slot in stage.model("interpreter").registers if slot.kind == "list"]
+    nav.move((int(frames.since[0]) + int(frames.until[0])) // 2)
+    lists = [slot.text for slot in nav.model("interpreter").registers if slot.kind == "list"]
     assert any("0, 0, 1" in text for text in lists)
 
 
 def test_the_source_shows_the_line_that_runs():
-    stage = stage_of(BAILS)
-    jit.go(stage, "call")
-    model = stage.model("interpreter")
+    nav = navigator_of(BAILS)
+    jit.go(nav, "call")
+    model = nav.model("interpreter")
     here = [line for line in model.source if line.here]
     assert [line.line for line in here] == [model.place.line]
     assert "def grows" in "".join(line.text for line in model.source)
-    assert "def grows" in stage.picture("interpreter", 118, 34, UNICODE).text()
+    assert "def grows" in nav.picture("interpreter", 118, 34, UNICODE).text()
 
 
 def test_every_instruction_can_be_selected_and_lights_what_it_belongs_to():
-    stage = stage_of(LOOP)
-    stage.move(stage.last)
-    rows = stage.model("interpreter").instructions
+    nav = navigator_of(LOOP)
+    nav.move(nav.last)
+    rows = nav.model("interpreter").instructions
     one = next(row for row in rows if row.op == "FUSED" and row.value)
-    stage.select(Target("value", value=one.value))
-    model = stage.model("interpreter")
+    nav.select(Target("value", value=one.value))
+    model = nav.model("interpreter")
     assert any(row.lit for row in model.instructions)
     assert any(line.lit for line in model.source)
 
 
 def test_a_step_is_an_instruction_here_until_another_grain_is_chosen():
-    stage = Stage(recorded(LOOP))
-    stage.move(0)
-    assert stage.grain == "line"
-    stage.show_view("interpreter")
-    assert stage.grain == "instruction"
-    jit.go(stage, "call")
-    pc = stage.model("interpreter").pc
-    stage.step(1)
-    assert stage.model("interpreter").pc != pc
-    stage.step(-1)
-    assert stage.model("interpreter").pc == pc
-    stage.show_view("jit")
-    assert stage.grain == "rewrite"
-    stage.show_view("memory")
-    assert stage.grain == "line"
-    stage.show_view("interpreter")
-    stage.set_grain("op")
-    stage.show_view("memory")
-    assert stage.grain == "op"
+    nav = Navigator(recorded(LOOP))
+    nav.move(0)
+    assert nav.grain == "line"
+    nav.show_view("interpreter")
+    assert nav.grain == "instruction"
+    jit.go(nav, "call")
+    pc = nav.model("interpreter").pc
+    nav.step(1)
+    assert nav.model("interpreter").pc != pc
+    nav.step(-1)
+    assert nav.model("interpreter").pc == pc
+    nav.show_view("jit")
+    assert nav.grain == "rewrite"
+    nav.show_view("memory")
+    assert nav.grain == "line"
+    nav.show_view("interpreter")
+    nav.set_grain("op")
+    nav.show_view("memory")
+    assert nav.grain == "op"

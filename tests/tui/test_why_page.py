@@ -9,9 +9,9 @@ import pytest
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.trace_builder import T
 from tests.tui.waiting import exploring
-from tui.questions import why
-from tui.screens.sheet import Sheet
-from tui.stage import Stage
+from tui.actions.queries import why
+from tui.navigator import Navigator
+from tui.screens.text_modal import TextModal
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def stale() -> GradBuilder:
 
 
 def test_without_a_selection_it_tells_of_everything_stale(stale: GradBuilder) -> None:
-    page = why(Stage(stale.history(), at="last"))
+    page = why(Navigator(stale.history(), at="last"))
     assert page.count("# What wrote a saved tensor?") == 1
     assert "was written by add_ on line 3 of stale.py (`y.add_(1)`)" in page
 
@@ -44,36 +44,36 @@ def test_without_a_selection_it_tells_of_everything_stale(stale: GradBuilder) ->
 def test_of_a_tensor_it_tells_what_is_stale_the_gradient_and_the_holders(
     stale: GradBuilder,
 ) -> None:
-    stage = Stage(stale.history(), at="last")
-    stage.select_text("y")
-    page = why(stage)
+    nav = Navigator(stale.history(), at="last")
+    nav.select_text("y")
+    page = why(nav)
     heads = [line for line in page.splitlines() if line.startswith("#")]
     assert heads == [
         "# What wrote a saved tensor?",
         "# Why is y.grad as it is?",
         "# What keeps y alive?",
     ]
-    stage.select_text("x")
-    assert "What wrote" not in why(stage)
-    assert "x is a leaf, and no backward pass has run yet" in why(stage)
+    nav.select_text("x")
+    assert "What wrote" not in why(nav)
+    assert "x is a leaf, and no backward pass has run yet" in why(nav)
 
 
 def test_of_a_leaf_it_tells_of_its_variable(stale: GradBuilder) -> None:
-    stage = Stage(stale.history(), at="last")
-    stage.select_text(f"node={stale.accumulators[1]}")
-    assert "# Why is x.grad as it is?" in why(stage)
+    nav = Navigator(stale.history(), at="last")
+    nav.select_text(f"node={stale.accumulators[1]}")
+    assert "# Why is x.grad as it is?" in why(nav)
 
 
 def test_with_nothing_to_tell_it_says_so() -> None:
-    assert why(Stage(GradBuilder().history())) == "nothing was recorded"
+    assert why(Navigator(GradBuilder().history())) == "nothing was recorded"
     b = GradBuilder()
     b.leaf(name="x")
-    assert "select a tensor or a node" in why(Stage(b.history(), at="last"))
+    assert "select a tensor or a node" in why(Navigator(b.history(), at="last"))
 
 
 async def test_the_key_opens_the_page(stale: GradBuilder, tmp_path: Path) -> None:
     async with exploring(stale.save(tmp_path / "stale.uht"), (100, 30), view="autograd") as pilot:
         await pilot.press("W")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, Sheet)
+        assert isinstance(pilot.app.screen, TextModal)
         assert "What wrote a saved tensor?" in pilot.app.screen.draw(90).text()

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from tui.render import ASCII, UNICODE, Picture, Span, Target
-from tui.widgets.cursor import Spot, beside, beyond, first_spot, keep_spot, merged_targets, nearest
-from tui.widgets.prose import prose
+from tui.widgets.cursor import (
+    CursorPosition,
+    beside,
+    beyond,
+    first_spot,
+    keep_spot,
+    merged_targets,
+    nearest,
+)
+from tui.widgets.markdown import prose
 from tui.widgets.scrubber import column_of, draw_strip, moment_at
 
 A, B, C = (Target("tensor", tensor=n) for n in (1, 2, 3))
@@ -24,13 +32,13 @@ def test_spans_of_one_thing_are_one_place() -> None:
 
 def test_the_cursor_goes_from_thing_to_thing() -> None:
     first = first_spot(PICTURE, 0)
-    assert first == Spot(1, 0, 3, A)
+    assert first == CursorPosition(1, 0, 3, A)
     right = beside(PICTURE, first, 1)
-    assert right == Spot(1, 5, 6, B)
+    assert right == CursorPosition(1, 5, 6, B)
     assert beside(PICTURE, right, 1) is None
     assert beside(PICTURE, right, -1) == first
     below = beyond(PICTURE, right, 1)
-    assert below == Spot(3, 4, 5, C)
+    assert below == CursorPosition(3, 4, 5, C)
     assert beyond(PICTURE, below, 1) is None
     assert beyond(PICTURE, below, -1) == right  # nearest in column
     assert nearest(PICTURE, 2, 0) in (first, below)
@@ -38,9 +46,11 @@ def test_the_cursor_goes_from_thing_to_thing() -> None:
 
 def test_the_cursor_stays_on_its_thing_in_a_new_picture() -> None:
     moved = Picture.of([[], [], [Span(" "), Span("b", target=B)], [Span("x", target=C)]])
-    assert keep_spot(moved, Spot(1, 5, 6, B)) == Spot(2, 1, 2, B)
-    assert keep_spot(moved, Spot(1, 0, 3, A)) == Spot(2, 1, 2, B)  # gone: the nearest
-    assert keep_spot(Picture.of([]), Spot(1, 0, 3, A)) is None
+    assert keep_spot(moved, CursorPosition(1, 5, 6, B)) == CursorPosition(2, 1, 2, B)
+    assert keep_spot(moved, CursorPosition(1, 0, 3, A)) == CursorPosition(
+        2, 1, 2, B
+    )  # gone: the nearest
+    assert keep_spot(Picture.of([]), CursorPosition(1, 0, 3, A)) is None
     assert keep_spot(moved, None) is None
 
 
@@ -92,7 +102,7 @@ def test_prose_never_exceeds_its_width_and_marks_more_than_colour() -> None:
 
 
 def test_a_line_of_code_is_folded_and_never_cut() -> None:
-    from tui.widgets.prose import FOLDED, prose
+    from tui.widgets.markdown import FOLDED, prose
 
     code = 'for name in ("temperature", "day", "week", "stations"):'
     lines = prose(f"```\n{code}\n```", 30).text().splitlines()
@@ -102,7 +112,7 @@ def test_a_line_of_code_is_folded_and_never_cut() -> None:
 
 
 def test_a_line_of_code_is_folded_between_names() -> None:
-    from tui.widgets.prose import fold
+    from tui.widgets.markdown import fold
 
     code = "reasons = [history.text(int(m)) for m in history.bail_outs.since]"
     spans = [Span(code[:40]), Span(code[40:], "op")]

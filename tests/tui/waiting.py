@@ -37,7 +37,7 @@ def screen_text(app: Underhood) -> str:
 def loaded(pilot: Pilot) -> bool:
     """Whether the trace has been read and handed over."""
     found = pilot.app.screen.query(Viewer)
-    return bool(found) and found.first().stage is not None
+    return bool(found) and found.first().nav is not None
 
 
 @asynccontextmanager

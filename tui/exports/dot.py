@@ -13,8 +13,8 @@ from tui.render import clean
 if TYPE_CHECKING:
     from engine.inspect.models.autograd import Autograd, NodeBox
     from engine.inspect.models.jit import JitModel
-    from tui.stage import Stage
-    from tui.views._autograd_fold import Folded
+    from tui.navigator import Navigator
+    from tui.views.autograd.fold import Folded
 
 _CHANGED = {"added": "#b9e08f", "changed": "#ffd866", "moved": "#b8cdfa"}
 _FILL = {
@@ -32,18 +32,18 @@ class NoGraph(Exception):
     """There is nothing to draw, with the reason in one sentence."""
 
 
-def graph_dot(stage: Stage) -> str:
+def graph_dot(nav: Navigator) -> str:
     """The graph in focus as DOT: the JIT's where its view is chosen, else autograd's."""
-    if stage.view == "jit":
-        return jit_dot(stage.model("jit"))
-    from tui.graphs import part_of
-    from tui.views._autograd_scene import folded
+    if nav.view == "jit":
+        return jit_dot(nav.model("jit"))
+    from tui.views.autograd.actions import part_of
+    from tui.views.autograd.scene import folded
 
-    model = stage.model("autograd")
+    model = nav.model("autograd")
     part = part_of(model, model.focus) or next(iter(reversed(model.parts)), None)
     if part is None:
         raise NoGraph("there is no graph at this moment")
-    return dot_text(model, folded(part, stage.look))
+    return dot_text(model, folded(part, nav.look))
 
 
 def dot_text(model: Autograd, what: Folded) -> str:

@@ -30,7 +30,7 @@ async def draw(trace: Path, view: str, keys: str) -> str:
 
     app = Underhood("explore", trace=trace, view=view)
     async with app.run_test(size=SIZE) as pilot:
-        while all(viewer.stage is None for viewer in app.screen.query(Viewer)):
+        while all(viewer.nav is None for viewer in app.screen.query(Viewer)):
             await pilot.pause(0.1)
         await pilot.press(*keys.split())
         await pilot.pause(1.0)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 
-class Look(NamedTuple):
+class StyleRule(NamedTuple):
     """A style: attributes that hold in every theme, its colours, and the sentence that explains it."""
 
     attributes: str
@@ -21,40 +21,50 @@ class Look(NamedTuple):
     meaning: str
 
 
-STYLES: dict[str, Look] = {
+STYLES: dict[str, StyleRule] = {
     # text
-    "text": Look("", "#c0caf5", "#2e3440", "default", "Plain text."),
-    "dim": Look("dim", "#6b7394", "#7a8194", "bright_black", "Aside, or not yet."),
-    "head": Look("bold", "#7aa2f7", "#2456b3", "bright_blue", "A heading."),
-    "title": Look("bold", "#e0e6ff", "#111827", "bright_white", "What is shown."),
-    "name": Look("bold", "#e0af68", "#8a5a00", "yellow", "A Python name or a field's name."),
-    "number": Look("", "#ff9e64", "#a8430b", "cyan", "A number that was recorded."),
-    "address": Look("", "#7dcfff", "#00698c", "bright_cyan", "An address in memory."),
-    "type": Look("italic", "#bb9af7", "#6d3fc0", "magenta", "A type, or who made something."),
-    "op": Look("bold", "#9ece6a", "#3f7a12", "green", "An operator call."),
+    "text": StyleRule("", "#c0caf5", "#2e3440", "default", "Plain text."),
+    "dim": StyleRule("dim", "#6b7394", "#7a8194", "bright_black", "Aside, or not yet."),
+    "head": StyleRule("bold", "#7aa2f7", "#2456b3", "bright_blue", "A heading."),
+    "title": StyleRule("bold", "#e0e6ff", "#111827", "bright_white", "What is shown."),
+    "name": StyleRule("bold", "#e0af68", "#8a5a00", "yellow", "A Python name or a field's name."),
+    "number": StyleRule("", "#ff9e64", "#a8430b", "cyan", "A number that was recorded."),
+    "address": StyleRule("", "#7dcfff", "#00698c", "bright_cyan", "An address in memory."),
+    "type": StyleRule("italic", "#bb9af7", "#6d3fc0", "magenta", "A type, or who made something."),
+    "op": StyleRule("bold", "#9ece6a", "#3f7a12", "green", "An operator call."),
     # source text
-    "keyword": Look("bold", "#bb9af7", "#6d3fc0", "magenta", "A keyword of Python."),
-    "string": Look("", "#9ece6a", "#3f7a12", "green", "A string of Python."),
-    "comment": Look("italic", "#6b7394", "#7a8194", "bright_black", "A comment of Python."),
+    "keyword": StyleRule("bold", "#bb9af7", "#6d3fc0", "magenta", "A keyword of Python."),
+    "string": StyleRule("", "#9ece6a", "#3f7a12", "green", "A string of Python."),
+    "comment": StyleRule("italic", "#6b7394", "#7a8194", "bright_black", "A comment of Python."),
     # drawing
-    "frame": Look("", "#414868", "#b4bac8", "bright_black", "The frame of a box."),
-    "wire": Look("", "#565f89", "#9aa2b5", "bright_black", "A wire from one thing to another."),
-    "bar": Look("", "#7aa2f7", "#2456b3", "blue", "The used, or the past, part of a bar."),
-    "track": Look("dim", "#414868", "#b4bac8", "bright_black", "The rest of a bar."),
-    "hole": Look("dim", "#565f89", "#9aa2b5", "bright_black", "Bytes that no tensor reaches."),
-    "ghost": Look("dim strike", "#565f89", "#9aa2b5", "bright_black", "Freed a moment ago."),
-    "unknown": Look("dim italic", "#565f89", "#9aa2b5", "bright_black", "Not in the recording."),
+    "frame": StyleRule("", "#414868", "#b4bac8", "bright_black", "The frame of a box."),
+    "wire": StyleRule(
+        "", "#565f89", "#9aa2b5", "bright_black", "A wire from one thing to another."
+    ),
+    "bar": StyleRule("", "#7aa2f7", "#2456b3", "blue", "The used, or the past, part of a bar."),
+    "track": StyleRule("dim", "#414868", "#b4bac8", "bright_black", "The rest of a bar."),
+    "hole": StyleRule("dim", "#565f89", "#9aa2b5", "bright_black", "Bytes that no tensor reaches."),
+    "ghost": StyleRule("dim strike", "#565f89", "#9aa2b5", "bright_black", "Freed a moment ago."),
+    "unknown": StyleRule(
+        "dim italic", "#565f89", "#9aa2b5", "bright_black", "Not in the recording."
+    ),
     # states
-    "lit": Look("bold", "#ffd866 on #2f3450", "#7a4b00 on #fff1c2", "bright_yellow", "Selected."),
-    "path": Look("bold", "#ffd866", "#7a4b00", "bright_yellow", "The way to what is selected."),
-    "cursor": Look("reverse", "", "", "", "Under the cursor."),
-    "here": Look("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
-    "good": Look("bold", "#9ece6a", "#3f7a12", "green", "Right, new or just written."),
-    "warn": Look("bold underline", "#e0af68", "#8a5a00", "yellow", "Worth a second look."),
-    "waits": Look("", "#7aa2f7", "#2456b3", "blue", "A node that waits for gradients."),
-    "ready": Look("bold", "#e0af68", "#8a5a00", "yellow", "A node in the ready queue."),
-    "done": Look("", "#9ece6a", "#3f7a12", "green", "A node that has run; a gradient that came."),
-    "error": Look("bold underline", "#f7768e", "#b3123a", "bright_red", "An error."),
+    "lit": StyleRule(
+        "bold", "#ffd866 on #2f3450", "#7a4b00 on #fff1c2", "bright_yellow", "Selected."
+    ),
+    "path": StyleRule(
+        "bold", "#ffd866", "#7a4b00", "bright_yellow", "The way to what is selected."
+    ),
+    "cursor": StyleRule("reverse", "", "", "", "Under the cursor."),
+    "here": StyleRule("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
+    "good": StyleRule("bold", "#9ece6a", "#3f7a12", "green", "Right, new or just written."),
+    "warn": StyleRule("bold underline", "#e0af68", "#8a5a00", "yellow", "Worth a second look."),
+    "waits": StyleRule("", "#7aa2f7", "#2456b3", "blue", "A node that waits for gradients."),
+    "ready": StyleRule("bold", "#e0af68", "#8a5a00", "yellow", "A node in the ready queue."),
+    "done": StyleRule(
+        "", "#9ece6a", "#3f7a12", "green", "A node that has run; a gradient that came."
+    ),
+    "error": StyleRule("bold underline", "#f7768e", "#b3123a", "bright_red", "An error."),
 }
 
 # eight tensors side by side; beyond eight they repeat
@@ -69,7 +79,7 @@ _TENSORS = (
     ("bold italic underline", "#ff9e64", "#a8430b", "bright_magenta"),
 )
 STYLES |= {
-    f"tensor{place}": Look(*look, f"Tensor number {place + 1} of those on one storage.")
+    f"tensor{place}": StyleRule(*look, f"Tensor number {place + 1} of those on one storage.")
     for place, look in enumerate(_TENSORS)
 }
 

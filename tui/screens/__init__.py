@@ -1,1 +1,1 @@
-"""One file per screen. A screen joins state (stage, lesson, session) to widgets; it draws nothing."""
+"""One file per screen. A screen joins state (navigator, lesson session) to widgets; it draws nothing."""

@@ -33,9 +33,11 @@ class EditScreen(ModalScreen[bool]):
         self.saved = path.read_text(encoding="utf-8")
 
     def compose(self) -> ComposeResult:
-        area = TextArea(self.saved, show_line_numbers=True, tab_behavior="indent", soft_wrap=False)
-        area.border_title = self.path.name
-        yield area
+        region = TextArea(
+            self.saved, show_line_numbers=True, tab_behavior="indent", soft_wrap=False
+        )
+        region.border_title = self.path.name
+        yield region
         yield Bar(
             [
                 Word(" Esc", "name"),

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.worker import get_current_worker
 
-from tui import places
+from tui import paths
 from tui.keys import SCREEN, bindings
 from tui.screens.base import BaseScreen
-from tui.screens.growing import follow
+from tui.screens.follow import follow
 from tui.screens.viewer import SIDE, Viewer, viewer_bar
 from tui.widgets.bar import Bar, Word
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 LIVE_SECONDS = 0.25
 WARM_AFTER = 0.15
@@ -62,36 +62,36 @@ class ExploreScreen(BaseScreen):
     # Reading
 
     def _load(self) -> None:
-        """Record if need be, read, and hand the stage over (runs in a thread)."""
-        problem, stage = "", None
+        """Record if need be, read, and hand the navigator over (runs in a thread)."""
+        problem, nav = "", None
         try:
             problem = self._record() if self.script is not None else ""
         except OSError as error:  # no room for a trace, or no right to make one
             problem = f"it cannot be recorded: {error}"
         if self.trace is not None and self.trace.is_file():
             try:
-                stage = self._opened(self.trace)
+                nav = self._opened(self.trace)
             except Exception as error:  # whatever a file or a broken build does, the explorer stays
                 problem = problem or str(error) or type(error).__name__
         if get_current_worker().is_cancelled:
             return
-        self.app.call_from_thread(self._loaded, stage, problem)
-        if stage is not None:
+        self.app.call_from_thread(self._loaded, nav, problem)
+        if nav is not None:
             time.sleep(WARM_AFTER)  # the first picture is painted now: do not compete with it
-            warm(stage)
+            warm(nav)
 
-    def _opened(self, trace: Path) -> Stage:
+    def _opened(self, trace: Path) -> Navigator:
         """The trace, with what is shown first drawn once, so that handing it over takes no time."""
-        from tui.stage import open_stage
+        from tui.navigator import open_navigator
 
-        stage = open_stage(trace, self.at, self.first_view)
-        warm(stage, (stage.view, SIDE))
-        return stage
+        nav = open_navigator(trace, self.at, self.first_view)
+        warm(nav, (nav.view, SIDE))
+        return nav
 
     def _record(self) -> str:
         """Run the script in a process of its own; what went wrong, if anything."""
         assert self.script is not None
-        folder = places.make_private(places.trace_folder())
+        folder = paths.make_private(paths.trace_folder())
         self.trace = folder / f"example-{self.script.stem}.uht"
         self.trace.unlink(missing_ok=True)
         # -P: `-m` alone would run a tui.py of the current folder.
@@ -113,60 +113,60 @@ class ExploreScreen(BaseScreen):
         last = lines[-1] if lines else "it said nothing"
         return f"{self.script.name} ended with exit code {program.returncode}: {last}"
 
-    def _loaded(self, stage: Stage | None, problem: str) -> None:
-        if stage is None:
+    def _loaded(self, nav: Navigator | None, problem: str) -> None:
+        if nav is None:
             self.viewer.waiting(problem or "no recording was made")
             self.notify(problem or "no recording was made", severity="error", markup=False)
             return
         if problem:
             self.notify(problem, severity="warning", markup=False)
-        warning = stage.history.trace.warning
+        warning = nav.history.trace.warning
         if warning:
             self.notify(warning, title="Damaged", severity="warning", markup=False)
         if self.trace is not None:
             self.app.memory.remember_trace(self.trace)  # type: ignore[attr-defined]
-        self.viewer.set_stage(stage)
-        if not stage.history.trace.finished:
-            follow(self, lambda: self.viewer.stage, self._grow, LIVE_SECONDS)
+        self.viewer.set_navigator(nav)
+        if not nav.history.trace.finished:
+            follow(self, lambda: self.viewer.nav, self._grow, LIVE_SECONDS)
 
-    def _grow(self, stage: Stage, history: History) -> None:
+    def _grow(self, nav: Navigator, history: History) -> None:
         """The recording was still going on: this came."""
-        stage.take(history)
+        nav.take(history)
         self.viewer.show()
 
     # Saying where we are
 
     def _show_title(self) -> None:
-        stage = self.viewer.stage
+        nav = self.viewer.nav
         name = self.script or self.trace
-        self.query_one("#title", Bar).say(title_words(stage, name.stem if name else ""))
+        self.query_one("#title", Bar).say(title_words(nav, name.stem if name else ""))
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""
         return list(self.viewer.signs())
 
 
-def warm(stage: Stage, names: Iterable[str] = ()) -> None:
+def warm(nav: Navigator, names: Iterable[str] = ()) -> None:
     """Draw views (all, if none is named) for nobody, so that no first key has to fold anything."""
     from tui.render import UNICODE
     from tui.views import views
 
     for name in names or views():
         with suppress(Exception):  # whoever looks at that view will be told
-            stage.picture(name, 80, 24, UNICODE)
+            nav.picture(name, 80, 24, UNICODE)
 
 
-def title_words(stage: Stage | None, name: str, growing: str = "not closed") -> list[Word]:
+def title_words(nav: Navigator | None, name: str, growing: str = "not closed") -> list[Word]:
     """The status line: what, when, where, how far one step goes. `growing`: what a recording is called
     whose end has not been written: it goes on, or its program was killed."""
     words = [Word(" underhood ", "here"), Word(f" {name}", "title")]
-    if stage is None or stage.moment < 0:
+    if nav is None or nav.moment < 0:
         return words
-    line = stage.line()
+    line = nav.line()
     words += [
         Word("  event ", "dim"),
-        Word(f"{stage.moment:,}", "number"),
-        Word(f" of {stage.last:,}", "dim"),
+        Word(f"{nav.moment:,}", "number"),
+        Word(f" of {nav.last:,}", "dim"),
     ]
     if line is not None:
         words += [
@@ -174,15 +174,15 @@ def title_words(stage: Stage | None, name: str, growing: str = "not closed") -> 
             Word(f"{line.line}", "number"),
             Word(f" {Path(line.path).name}", "dim"),
         ]
-    words += [Word("  step ", "dim"), Word(stage.grain, "name")]
-    chosen = stage.selection
+    words += [Word("  step ", "dim"), Word(nav.grain, "name")]
+    chosen = nav.selection
     if chosen.tensor:
         words += [
             Word("  on ", "dim"),
-            Word(stage.history.label(chosen.tensor, stage.moment), "lit"),
+            Word(nav.history.label(chosen.tensor, nav.moment), "lit"),
         ]
     elif chosen.storage:
         words += [Word("  on ", "dim"), Word(f"storage {chosen.storage}", "lit")]
-    if not stage.history.trace.finished:
+    if not nav.history.trace.finished:
         words += [Word("  "), Word(growing, "warn")]
     return words

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tui.keys import ANYWHERE, CURSOR, Key, shown
 from tui.render import Picture, Span, cells, fit
-from tui.screens.sheet import Sheet
-from tui.widgets.prose import pieces, wrap
+from tui.screens.text_modal import TextModal
+from tui.widgets.markdown import pieces, wrap
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Table = tuple[str, list[tuple[str, str]]]  # heading, (sign, sentence)
 
 
-def help_sheet(screen: Screen) -> Sheet:
+def help_modal(screen: Screen) -> TextModal:
     """The help of a screen: its view's signs first, then its keys."""
     ascii = getattr(screen.app, "ascii", False)
     signs: list[Table] = getattr(screen, "signs", list)()
     tables = [*signs, *key_tables(screen, ascii)]
-    return Sheet("Help", partial(draw_tables, tables))
+    return TextModal("Help", partial(draw_tables, tables))
 
 
 def key_tables(screen: Screen, ascii: bool) -> list[Table]:
@@ -34,7 +34,7 @@ def key_tables(screen: Screen, ascii: bool) -> list[Table]:
                 groups.append(group)
     groups += [CURSOR, ANYWHERE]
     return [
-        (heading(group), [(shown(key.keys, ascii), key.says) for key in group if key.keys])
+        (heading(group), [(shown(key.keys, ascii), key.description) for key in group if key.keys])
         for group in groups
     ]
 
@@ -52,8 +52,8 @@ def draw_tables(tables: Iterable[Table], width: int) -> Picture:
     for title, rows in tables:
         lines += [[Span(title, "head")], []]
         widest = min(18, max((cells(sign) for sign, _ in rows), default=0))
-        for sign, says in rows:
-            body = wrap(pieces(says), max(20, width - widest - 2))
+        for sign, description in rows:
+            body = wrap(pieces(description), max(20, width - widest - 2))
             for number, line in enumerate(body):
                 lead = fit(sign, widest) if number == 0 else " " * widest
                 lines.append([Span(lead, "name"), Span("  "), *line])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
-from tui import places
+from tui import paths
 from tui.keys import HOME, bindings
 from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
 from tui.screens.base import BaseScreen, key_words
@@ -29,7 +29,7 @@ class Entry:
 
     key: str
     title: str
-    says: str
+    description: str
     section: str
 
 
@@ -68,7 +68,7 @@ class HomeScreen(BaseScreen):
         menu = self.query_one(Canvas)
         glyphs = self.app.glyphs  # type: ignore[attr-defined]
         menu.show_picture(draw_menu(self.entries, menu.room().width, glyphs))
-        if menu.spot is None:
+        if menu.cursor is None:
             menu.action_cursor(0, 1)
 
     def _read_lessons(self) -> None:
@@ -81,19 +81,21 @@ class HomeScreen(BaseScreen):
         following = progress.next_lesson(found)
         done = sum(progress.finished(lesson) for lesson in found)
         if following is None:
-            says = f"all {len(found)} lessons are done"
+            description = f"all {len(found)} lessons are done"
         else:
             step = progress.where(following) + 1
-            says = f"{following.number}. {following.title}, step {step} of {len(following.steps)}"
+            description = (
+                f"{following.number}. {following.title}, step {step} of {len(following.steps)}"
+            )
         self.app.call_from_thread(
-            self._lessons_read, following, says, f"{done} of {len(found)} done"
+            self._lessons_read, following, description, f"{done} of {len(found)} done"
         )
 
-    def _lessons_read(self, following: Lesson | None, says: str, done: str) -> None:
+    def _lessons_read(self, following: Lesson | None, description: str, done: str) -> None:
         self.lesson = following.name if following else ""
-        texts = {"continue": says, "lessons": done}
+        texts = {"continue": description, "lessons": done}
         self.entries = [
-            Entry(entry.key, entry.title, texts.get(entry.key, entry.says), entry.section)
+            Entry(entry.key, entry.title, texts.get(entry.key, entry.description), entry.section)
             for entry in self.entries
         ]
         self._draw()
@@ -104,9 +106,9 @@ class HomeScreen(BaseScreen):
 
     def action_choose(self) -> None:
         """Open the entry under the cursor."""
-        spot = self.query_one(Canvas).spot
-        if spot is not None:
-            self.action_pick(spot.target.name)
+        cursor = self.query_one(Canvas).cursor
+        if cursor is not None:
+            self.action_pick(cursor.target.name)
 
     def action_pick(self, key: str) -> None:
         """Open an entry by its key."""
@@ -142,7 +144,7 @@ def recent_entries() -> list[Entry]:
     """The newest recordings."""
     return [
         Entry(str(path), path.stem, described(path), "Recordings")
-        for path in places.traces_newest_first(RECENT)
+        for path in paths.traces_newest_first(RECENT)
     ]
 
 
@@ -179,7 +181,7 @@ def gallery_entries() -> list[Entry]:
     """The example scripts, each with the first line of its docstring."""
     return [
         Entry(str(path), path.stem.replace("_", " "), first_sentence(path), "Examples")
-        for path in places.gallery_scripts()
+        for path in paths.gallery_scripts()
     ]
 
 
@@ -202,12 +204,12 @@ def draw_menu(entries: list[Entry], width: int, glyphs: Glyphs = UNICODE) -> Pic
             section = entry.section
             lines += [(), (Span(f"  {section}", "head"),)]
         target = Target("name", name=entry.key)
-        says = fit(entry.says, max(0, width - title - 6), glyphs.ellipsis)
+        description = fit(entry.description, max(0, width - title - 6), glyphs.ellipsis)
         lines.append(
             (
                 Span("    "),
                 Span(fit(entry.title, title, glyphs.ellipsis), "name", target),
-                Span(says, "", target),
+                Span(description, "", target),
             )
         )
     if not any(entry.section == "Recordings" for entry in entries):

@@ -22,15 +22,15 @@ from textual.widgets import Input
 from tui.keys import CURSOR, LESSON, bindings
 from tui.render import UNICODE, Glyphs, Picture, Span
 from tui.screens.base import BaseScreen, key_words
-from tui.screens.sheet import Sheet
+from tui.screens.text_modal import TextModal
 from tui.screens.viewer import Viewer
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
-from tui.widgets.prose import fold, lay, prose, wrap
+from tui.widgets.markdown import fold, lay, prose, wrap
 
 if TYPE_CHECKING:
-    from tui.course import Course, Said
-    from tui.stage import Stage
+    from tui.lesson_session import LessonSession, Said
+    from tui.navigator import Navigator
 
 Made = TypeVar("Made")
 WATCH_SECONDS = 0.5
@@ -71,7 +71,7 @@ class LessonScreen(BaseScreen):
     def __init__(self, lesson: str = "") -> None:
         super().__init__()
         self.wanted = lesson
-        self.course: Course | None = None
+        self.session: LessonSession | None = None
         self.said: Said = []
 
     def body(self) -> ComposeResult:
@@ -92,10 +92,10 @@ class LessonScreen(BaseScreen):
     def _open(self) -> None:
         """Find the lesson and the place in it."""
         from lessons._runner import LessonError
-        from tui.course import Course
+        from tui.lesson_session import LessonSession
 
         try:
-            self.course = Course.open(self.wanted)
+            self.session = LessonSession.open(self.wanted)
         except (LessonError, OSError) as error:
             self._tell([("error", str(error))])
             return
@@ -107,53 +107,53 @@ class LessonScreen(BaseScreen):
         """While an answer is typed the letters are part of it: the key bar says what does work."""
         bar = self.query_one("#keys", Bar)
         if self.query_one("#answer").has_focus:
-            hints = self.course is not None and bool(self.course.step.hints)
+            hints = self.session is not None and bool(self.session.step.hints)
             bar.say(answering_words(hints))
         else:
             bar.say(key_words(self.KEYS, getattr(self.app, "ascii", False)))
 
     def _arrive(self) -> None:
         """Show the step that the course is at now."""
-        assert self.course is not None
-        kind = self.course.step.kind
+        assert self.session is not None
+        kind = self.session.step.kind
         self.set_class(kind == "predict", "asking")
         self.remove_class("looking")
         self._tell([])
-        self._show_stage(None)
+        self._show_navigator(None)
         self._show_text()
         box = self.query_one("#answer", Input)
         box.value = ""
         (box if kind == "predict" else self.query_one("#prose")).focus()
         if kind == "look":
             self._run_step()
-        if problem := self.course.progress.problem:
+        if problem := self.session.progress.problem:
             self.notify(problem, severity="warning", markup=False)
-            self.course.progress.problem = ""
+            self.session.progress.problem = ""
 
     def _show_text(self) -> None:
-        if self.course is None:
+        if self.session is None:
             return
         canvas = self.query_one("#prose", Canvas)
         width = min(READABLE, canvas.room().width)
-        canvas.show_picture(prose(self.course.text, width, self._glyphs))
+        canvas.show_picture(prose(self.session.text, width, self._glyphs))
         canvas.scroll_home(animate=False)
         self._show_title()
 
     def _show_title(self) -> None:
-        if self.course is not None:
-            self.query_one("#title", Bar).say(title_words(self.course, self._glyphs))
+        if self.session is not None:
+            self.query_one("#title", Bar).say(title_words(self.session, self._glyphs))
 
     @property
     def _glyphs(self) -> Glyphs:
         return getattr(self.app, "glyphs", UNICODE)
 
-    def _show_stage(self, stage: Stage | None) -> None:
+    def _show_navigator(self, nav: Navigator | None) -> None:
         """The picture on the right; without one the text has the whole width."""
-        self.set_class(stage is not None, "picture")
-        wide = stage is not None and self.size.width >= SIDE_BY_SIDE
+        self.set_class(nav is not None, "picture")
+        wide = nav is not None and self.size.width >= SIDE_BY_SIDE
         left = max(38, min(64, self.size.width - 82))  # the views fit 80 columns
         self.query_one("#prose").styles.width = left if wide else "1fr"
-        self.query_one(Viewer).set_stage(stage)
+        self.query_one(Viewer).set_navigator(nav)
 
     def _tell(self, said: Said) -> None:
         """What is to be read below the text."""
@@ -188,8 +188,8 @@ class LessonScreen(BaseScreen):
 
     def _in_thread(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
         """Do something that runs processes, then show what came of it, if we are still there."""
-        course = self.course
-        at = course.at if course else -1
+        session = self.session
+        at = session.at if session else -1
 
         def run() -> None:
             try:
@@ -199,7 +199,7 @@ class LessonScreen(BaseScreen):
             self.app.call_from_thread(back, came)
 
         def back(came: Any) -> None:
-            if course is None or course.at != at or not self.is_attached:
+            if session is None or session.at != at or not self.is_attached:
                 return
             if isinstance(came, Exception):
                 self._tell([("error", str(came) or type(came).__name__)])
@@ -211,9 +211,9 @@ class LessonScreen(BaseScreen):
 
     def action_act(self) -> None:
         """Run, answer or check, whatever this step asks for."""
-        if self.course is None:
+        if self.session is None:
             return
-        kind = self.course.step.kind
+        kind = self.session.step.kind
         if kind in ("run", "look"):
             self._run_step()
         elif kind == "predict":
@@ -224,57 +224,57 @@ class LessonScreen(BaseScreen):
             self.action_next_step()
 
     def _run_step(self) -> None:
-        if self.course is not None:
-            self._in_thread(self.course.run, self._show_run)
+        if self.session is not None:
+            self._in_thread(self.session.run, self._show_run)
 
-    def _show_run(self, came: tuple[Said, Stage | None]) -> None:
-        said, stage = came
-        if stage is not None:
-            self._show_stage(stage)
+    def _show_run(self, came: tuple[Said, Navigator | None]) -> None:
+        said, nav = came
+        if nav is not None:
+            self._show_navigator(nav)
         self._tell(said)
         self._show_title()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        course, typed = self.course, event.value.strip()
-        if course is None:
+        session, typed = self.session, event.value.strip()
+        if session is None:
             return
-        if course.right and not typed:
+        if session.right and not typed:
             self.action_next_step()
         elif typed == "?":
             event.input.value = ""
             self.action_hint()
         elif typed == "!":
             event.input.value = ""
-            self._in_thread(course.reveal, self._tell)
+            self._in_thread(session.reveal, self._tell)
         else:
-            self._in_thread(lambda: course.grade(typed), self._judged)
+            self._in_thread(lambda: session.grade(typed), self._judged)
 
     def _judged(self, said: Said) -> None:
         self._tell(said)
         self._show_title()
-        if self.course is not None and self.course.right:
+        if self.session is not None and self.session.right:
             self.query_one("#prose").focus()
         else:
             self.query_one("#answer", Input).value = ""  # the answer typed is kept in the progress
 
     def _check(self) -> None:
-        if self.course is not None:
-            self._in_thread(self.course.check, self._judged)
+        if self.session is not None:
+            self._in_thread(self.session.check, self._judged)
 
     def _watch(self) -> None:
         """Check again by itself when the exercise was saved, wherever it is edited."""
-        course = self.course
-        if course is None or not self.is_current or course.step.kind != "exercise":
+        session = self.session
+        if session is None or not self.is_current or session.step.kind != "exercise":
             return
-        if course.changed():
+        if session.changed():
             self._check()
 
-    def _exercise(self) -> Course | None:
+    def _exercise(self) -> LessonSession | None:
         """The course, if its present step is the exercise."""
-        course = self.course
-        if course is not None and course.step.kind == "exercise":
-            return course
+        session = self.session
+        if session is not None and session.step.kind == "exercise":
+            return session
         self._tell([("dim", "This step has no exercise.")])
         return None
 
@@ -293,16 +293,16 @@ class LessonScreen(BaseScreen):
         """Edit the exercise on a screen of its own."""
         from tui.screens.edit import EditScreen
 
-        if (course := self._exercise()) is not None:
-            path = self._written(course.runner.start_exercise)
+        if (session := self._exercise()) is not None:
+            path = self._written(session.runner.start_exercise)
             if path is not None:
                 self.app.push_screen(EditScreen(path), lambda saved: self._check())
 
     def action_edit_outside(self) -> None:
         """Edit the exercise with the program in $EDITOR."""
-        if (course := self._exercise()) is None:
+        if (session := self._exercise()) is None:
             return
-        path, command = self._written(course.runner.start_exercise), editor()
+        path, command = self._written(session.runner.start_exercise), editor()
         if path is None:
             return
         if not command:
@@ -313,38 +313,38 @@ class LessonScreen(BaseScreen):
         self._check()
 
     def action_reset(self) -> None:
-        if (course := self._exercise()) is not None:
-            said = self._written(course.reset)
+        if (session := self._exercise()) is not None:
+            said = self._written(session.reset)
             if said is not None:
                 self._tell(said)
                 self._show_title()
 
     def action_hint(self) -> None:
-        if self.course is not None:
-            self._tell(self.course.hint())
+        if self.session is not None:
+            self._tell(self.session.hint())
 
     def action_solution(self) -> None:
         """One right answer, once the learner's own is right."""
-        if (course := self._exercise()) is None:
+        if (session := self._exercise()) is None:
             return
-        text = course.solution()
+        text = session.solution()
         if not text:
             self._tell([("warn", "The solution is shown once your own is right; h gives a hint.")])
             return
         block = ("code", text.splitlines())
         self.app.push_screen(
-            Sheet("One solution", lambda width: Picture.of(lay(block, width, self._glyphs)))
+            TextModal("One solution", lambda width: Picture.of(lay(block, width, self._glyphs)))
         )
 
     # Going
 
     def action_next_step(self) -> None:
-        course = self.course
-        if course is None:
+        session = self.session
+        if session is None:
             return
         if self._moved(1):
             return
-        if following := course.following():
+        if following := session.following():
             self.app.go("lesson", instead=True, lesson=following)  # type: ignore[attr-defined]
         else:
             self._tell([("good", "That was the last lesson."), ("dim", "Esc goes back.")])
@@ -354,11 +354,11 @@ class LessonScreen(BaseScreen):
 
     def _moved(self, by: int) -> bool:
         """To the next or previous step, if there is one; its exercise may not be writable."""
-        course = self.course
-        if course is None or not 0 <= course.at + by < len(course.lesson.steps):
+        session = self.session
+        if session is None or not 0 <= session.at + by < len(session.lesson.steps):
             return False
         try:
-            course.move(by)
+            session.move(by)
         except OSError as error:
             self._arrive()
             self._cannot_write(error)
@@ -369,10 +369,10 @@ class LessonScreen(BaseScreen):
     def action_next_pane(self) -> None:
         """Between text, answer line and picture."""
         viewer = self.query_one(Viewer)
-        if viewer.main.has_focus or viewer.stage is None:
+        if viewer.main.has_focus or viewer.nav is None:
             self.remove_class("looking")
-            course = self.course
-            asking = course is not None and course.step.kind == "predict" and not course.right
+            session = self.session
+            asking = session is not None and session.step.kind == "predict" and not session.right
             self.query_one("#answer" if asking else "#prose").focus()
         else:
             self.add_class("looking")
@@ -380,8 +380,8 @@ class LessonScreen(BaseScreen):
 
     def action_look(self) -> None:
         """What this step recorded, in the full explorer."""
-        if self.course is not None and self.course.trace is not None:
-            self.app.go("explore", trace=self.course.trace)  # type: ignore[attr-defined]
+        if self.session is not None and self.session.trace is not None:
+            self.app.go("explore", trace=self.session.trace)  # type: ignore[attr-defined]
         else:
             self._tell([("dim", "Nothing was recorded in this step yet.")])
 
@@ -390,7 +390,7 @@ class LessonScreen(BaseScreen):
 
     def action_leave(self) -> None:
         """From the answer line or the picture to the text, from there back."""
-        if self.query_one("#prose").has_focus or self.course is None:
+        if self.query_one("#prose").has_focus or self.session is None:
             super().action_leave()
             return
         self.remove_class("looking")
@@ -412,18 +412,18 @@ def answering_words(hints: bool) -> list[Word]:
     return words
 
 
-def title_words(course: Course, glyphs: Glyphs) -> list[Word]:
+def title_words(session: LessonSession, glyphs: Glyphs) -> list[Word]:
     """Which lesson, which step, how far."""
-    steps = len(course.lesson.steps)
+    steps = len(session.lesson.steps)
     return [
         Word(" underhood ", "here"),
-        Word(f" {course.lesson.number}. {course.lesson.title}", "title"),
+        Word(f" {session.lesson.number}. {session.lesson.title}", "title"),
         Word("  step ", "dim"),
-        Word(f"{course.at + 1}", "number"),
+        Word(f"{session.at + 1}", "number"),
         Word(f" of {steps}  ", "dim"),
-        Word(glyphs.full * (course.at + 1), "bar"),
-        Word(glyphs.empty * (steps - course.at - 1), "track"),
-        Word("  done" if course.done else "", "good"),
+        Word(glyphs.full * (session.at + 1), "bar"),
+        Word(glyphs.empty * (steps - session.at - 1), "track"),
+        Word("  done" if session.done else "", "good"),
     ]
 
 

@@ -51,7 +51,7 @@ class LessonsScreen(BaseScreen):
         found, progress, problem = read_lessons()
         glyphs = self.app.glyphs  # type: ignore[attr-defined]
         menu.show_picture(draw_lessons(found, progress, problem, menu.room().width, glyphs))
-        if menu.spot is None:
+        if menu.cursor is None:
             menu.action_cursor(0, 1)
 
     def _selected(self, target: Target, entered: bool) -> None:
@@ -60,9 +60,9 @@ class LessonsScreen(BaseScreen):
 
     def action_choose(self) -> None:
         """Open the lesson under the cursor."""
-        spot = self.query_one(Canvas).spot
-        if spot is not None:
-            self.app.go("lesson", lesson=spot.target.name)  # type: ignore[attr-defined]
+        cursor = self.query_one(Canvas).cursor
+        if cursor is not None:
+            self.app.go("lesson", lesson=cursor.target.name)  # type: ignore[attr-defined]
 
     def action_cursor(self, by: int) -> None:
         """Move in the list even when it has no focus."""

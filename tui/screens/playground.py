@@ -18,7 +18,7 @@ from tui.keys import PLAYGROUND, bindings
 from tui.render import Picture, Span, clean
 from tui.screens.base import BaseScreen, key_words
 from tui.screens.explore import title_words
-from tui.screens.growing import follow
+from tui.screens.follow import follow
 from tui.screens.viewer import Viewer
 from tui.settings import LineMemory
 from tui.widgets.bar import Bar, Word
@@ -27,7 +27,7 @@ from tui.widgets.canvas import Canvas
 if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.session import Reply, Session
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 POLL_SECONDS = 0.05
 KEPT_LINES = 1000  # of what was typed and said
@@ -97,7 +97,7 @@ class PlaygroundScreen(BaseScreen):
         self.call_after_refresh(self.run_worker, self._start, thread=True, exclusive=True)
         self.set_interval(POLL_SECONDS, self._listen)
         follow(
-            self, lambda: self.query_one(Viewer).stage, self._grow, POLL_SECONDS, self._stands_still
+            self, lambda: self.query_one(Viewer).nav, self._grow, POLL_SECONDS, self._stands_still
         )
 
     # The session
@@ -108,7 +108,7 @@ class PlaygroundScreen(BaseScreen):
 
         try:
             session = Session()
-            import tui.stage  # noqa: F401  (so that the first answer has not to wait for it)
+            import tui.navigator  # noqa: F401  (so that the first answer has not to wait for it)
         except OSError as error:
             self.app.call_from_thread(self._say, "died", f"the playground cannot start: {error}")
             return
@@ -124,7 +124,7 @@ class PlaygroundScreen(BaseScreen):
         if not self.is_attached:
             return False
         self.session = session
-        self.query_one(Viewer).set_stage(None)
+        self.query_one(Viewer).set_navigator(None)
         self.query_one(Viewer).waiting("type a line; what it does to memory appears here")
         self.waiting.appendleft(FIRST)
         self._feed()
@@ -138,7 +138,7 @@ class PlaygroundScreen(BaseScreen):
             self._hear(reply)
         self._feed()
         self._show_title()
-        if self.query_one(Viewer).stage is None:
+        if self.query_one(Viewer).nav is None:
             self._open(self.query_one(Viewer))
 
     def _hear(self, reply: Reply) -> None:
@@ -162,11 +162,11 @@ class PlaygroundScreen(BaseScreen):
         session = self.session
         return session is not None and (session.paused or not session.busy)
 
-    def _grow(self, stage: Stage, history: History) -> None:
+    def _grow(self, nav: Navigator, history: History) -> None:
         """New events: show them, and what was named last."""
-        before = stage.last
-        stage.take(history)
-        stage.select_newest(before)
+        before = nav.last
+        nav.take(history)
+        nav.select_newest(before)
         self.query_one(Viewer).show()
 
     def _open(self, viewer: Viewer) -> None:
@@ -174,16 +174,16 @@ class PlaygroundScreen(BaseScreen):
         if self.session is None or not self.session.path.is_file():
             return
         from engine.inspect.trace import TraceError
-        from tui.stage import open_stage
+        from tui.navigator import open_navigator
 
         try:
-            stage = open_stage(self.session.path, at="last")
+            nav = open_navigator(self.session.path, at="last")
         except (TraceError, ValueError):
             return  # not there yet: the next poll sees it
-        if stage.last >= 0:
-            stage.grain = "op"
-            stage.select_newest(-1)
-            viewer.set_stage(stage)
+        if nav.last >= 0:
+            nav.grain = "op"
+            nav.select_newest(-1)
+            viewer.set_navigator(nav)
 
     def on_unmount(self) -> None:
         if self.session is not None:
@@ -290,7 +290,7 @@ class PlaygroundScreen(BaseScreen):
         self._show_talk()
 
     def _show_title(self) -> None:
-        words = title_words(self.query_one(Viewer).stage, "playground", "live")
+        words = title_words(self.query_one(Viewer).nav, "playground", "live")
         session = self.session
         if session is not None and session.busy:
             state = "paused at" if session.paused else "running,"

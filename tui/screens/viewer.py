@@ -1,7 +1,7 @@
-"""The heart of the explorer: views of one stage side by side, and every key that moves through it.
+"""The heart of the explorer: views of one navigator side by side, and every key that moves through it.
 
 Used by the explore screen, the playground and the lessons alike. It holds no facts: it turns keys into
-calls of the stage, and what the stage then says into pictures.
+calls of the navigator, and what the navigator then says into pictures.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tui.screens.base import key_words
 from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas, focus_row
-from tui.widgets.prose import prose
+from tui.widgets.markdown import prose
 from tui.widgets.scrubber import Scrubber
 
 if TYPE_CHECKING:
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 PLAY_SECONDS = 0.25
 SIDE = "source"  # what stands on the left where there is room
@@ -33,7 +33,7 @@ TWO_FROM = 110  # columns; every view is made to fit 80
 
 
 class Viewer(Vertical):
-    """One or two views of a stage, the line that says what happened, the strip of time."""
+    """One or two views of a navigator, the line that says what happened, the strip of time."""
 
     KEYS = (EXPLORE, VIEW_KEYS, COMPILER)
     BINDINGS = bindings(EXPLORE, VIEW_KEYS, COMPILER)
@@ -43,7 +43,7 @@ class Viewer(Vertical):
         would come a frame later: two paints for one key.)"""
         super().__init__()
         self._changed = changed or (lambda: None)
-        self.stage: Stage | None = None
+        self.nav: Navigator | None = None
         self.side = side  # whether there may be a second view
         self._playing: Timer | None = None
         self._pointing: Canvas | None = None
@@ -52,7 +52,7 @@ class Viewer(Vertical):
         self._said: tuple[str, tuple] = ("", ())
         self._ahead = False  # whether a thread makes what a picture needs
         self._at_once = False  # whether none is asked
-        self._waiting = ""  # what is said while there is no stage
+        self._waiting = ""  # what is said while there is no navigator
 
     def compose(self) -> ComposeResult:
         yield Bar(id="tabs")
@@ -62,11 +62,11 @@ class Viewer(Vertical):
         yield Bar(id="said")
         yield Scrubber(id="strip")
 
-    # The stage
+    # The navigator
 
-    def set_stage(self, stage: Stage | None) -> None:
+    def set_navigator(self, nav: Navigator | None) -> None:
         """Look at this from now on."""
-        self.stage = stage
+        self.nav = nav
         self._levels = (0, 0, [])
         self._drawn.clear()
         self.show()
@@ -85,16 +85,16 @@ class Viewer(Vertical):
     @property
     def view(self) -> str:
         """The view that has the focus."""
-        if self.stage is None:
+        if self.nav is None:
             return ""
-        return SIDE if self.query_one("#side").has_focus else self.stage.view
+        return SIDE if self.query_one("#side").has_focus else self.nav.view
 
     def show(self, said: str = "") -> None:
-        """Draw everything anew from the stage; `said` is what the last key led to."""
-        stage = self.stage
-        if stage is None:
+        """Draw everything anew from the navigator; `said` is what the last key led to."""
+        nav = self.nav
+        if nav is None:
             return
-        if stage.moment < 0:
+        if nav.moment < 0:
             self.waiting("nothing has been recorded yet")
             return
         before = self.has_class("two")
@@ -103,13 +103,13 @@ class Viewer(Vertical):
             self.call_after_refresh(self.show, said)
             return
         rooms = self._rooms_to_be() if two and not before else (None, None)
-        self._show_in(self.main, stage.view, rooms[0])
+        self._show_in(self.main, nav.view, rooms[0])
         if two:
             self._show_in(self.query_one("#side", Canvas), SIDE, rooms[1])
         self._show_tabs()
         said = self._still_said(said)
         self.query_one("#said", Bar).say(
-            [Word(" "), Word(said or stage.sentence(), "title" if said else "")]
+            [Word(" "), Word(said or nav.sentence(), "title" if said else "")]
         )
         self._show_strip()
         self._changed()
@@ -117,8 +117,8 @@ class Viewer(Vertical):
     def _still_said(self, said: str) -> str:
         """What the last key led to stays to be read until something else is looked at: a picture that
         is drawn anew because its room changed does not wipe it away."""
-        assert self.stage is not None
-        place = (self.stage.moment, self.stage.selection, self.stage.view)
+        assert self.nav is not None
+        place = (self.nav.moment, self.nav.selection, self.nav.view)
         if said or self._said[1] != place:
             self._said = (said, place)
         return self._said[0]
@@ -128,9 +128,7 @@ class Viewer(Vertical):
         from tui.views import is_whole
 
         width = self.size.width
-        name = (
-            self.stage.view if self.side and self.stage is not None and width >= TWO_FROM else SIDE
-        )
+        name = self.nav.view if self.side and self.nav is not None and width >= TWO_FROM else SIDE
         two = name != SIDE and not is_whole(name)
         if two:
             self.query_one("#side").styles.width = max(TWO_FROM - 83, min(60, width - 83))
@@ -150,21 +148,21 @@ class Viewer(Vertical):
         """Draw one view, unless it would come out the same."""
         from tui.views import view
 
-        stage, room = self.stage, room or canvas.room()
-        if stage is None or room.width <= 0 or room.height <= 0:
+        nav, room = self.nav, room or canvas.room()
+        if nav is None or room.width <= 0 or room.height <= 0:
             return
-        state = (name, stage.moment, stage.last, stage.selection, stage.grain, stage.look, room)
+        state = (name, nav.moment, nav.last, nav.selection, nav.grain, nav.look, room)
         if self._drawn.get(canvas.id or "") == state:
             return
-        if not self._at_once and stage.takes_long(name):
+        if not self._at_once and nav.is_slow(name):
             self._draw_ahead(canvas, name, room)
             return
         fresh = self._drawn.get(canvas.id or "", ("",))[0] != name
         self._drawn[canvas.id or ""] = state
-        picture = stage.picture(name, room.width, room.height, self.app.glyphs)  # type: ignore[attr-defined]
+        picture = nav.picture(name, room.width, room.height, self.app.glyphs)  # type: ignore[attr-defined]
         if fresh:  # setting a title paints the whole widget again, the same one too
             canvas.border_title = f"{view(name).KEY} {view(name).TITLE}"
-            canvas.spot = None
+            canvas.cursor = None
             canvas.scroll_to(0, 0, animate=False, force=True)
         pointing = canvas is self._pointing
         canvas.show_picture(
@@ -176,13 +174,13 @@ class Viewer(Vertical):
         canvas.show_picture(prose("\n*reading what the compiler did ...*", room.width))
         if self._ahead:
             return  # when that is done, it is looked at what is wanted then
-        stage, glyphs, self._ahead = self.stage, self.app.glyphs, True  # type: ignore[attr-defined]
-        assert stage is not None
-        moment = stage.moment
+        nav, glyphs, self._ahead = self.nav, self.app.glyphs, True  # type: ignore[attr-defined]
+        assert nav is not None
+        moment = nav.moment
 
         def work() -> None:
             try:
-                stage.picture(name, room.width, room.height, glyphs)
+                nav.picture(name, room.width, room.height, glyphs)
             except Exception:
                 self.app.call_from_thread(done, True)
             else:
@@ -190,37 +188,37 @@ class Viewer(Vertical):
 
         def done(failed: bool) -> None:
             self._ahead = False
-            if not self.is_attached or self.stage is not stage:
+            if not self.is_attached or self.nav is not nav:
                 return
             # What failed fails again where pictures are drawn; what helped nothing is not tried again.
-            here = stage.moment == moment
-            self._at_once = failed or (here and stage.takes_long(name))
+            here = nav.moment == moment
+            self._at_once = failed or (here and nav.is_slow(name))
             self.call_later(self.show)  # an error is the application's then, not the thread's
 
         self.run_worker(work, thread=True, group="ahead", exit_on_error=False)
 
     def _show_tabs(self) -> None:
-        assert self.stage is not None
-        self.query_one("#tabs", Bar).say(tab_words(self.stage.view, self.size.width))
+        assert self.nav is not None
+        self.query_one("#tabs", Bar).say(tab_words(self.nav.view, self.size.width))
 
     def _show_strip(self) -> None:
-        stage, strip = self.stage, self.query_one(Scrubber)
-        assert stage is not None
-        width, end = max(1, strip.size.width), stage.last + 1
+        nav, strip = self.nav, self.query_one(Scrubber)
+        assert nav is not None
+        width, end = max(1, strip.size.width), nav.last + 1
         if self._levels[:2] != (width, end):
-            self._levels = (width, end, stage.activity(width))
-        strip.show_moment(stage.moment, end, self._levels[2])
+            self._levels = (width, end, nav.activity(width))
+        strip.show_moment(nav.moment, end, self._levels[2])
 
     def on_canvas_fitted(self, event: Canvas.Fitted) -> None:
         event.stop()
-        if self.stage is None and self._waiting:
+        if self.nav is None and self._waiting:
             self.waiting(self._waiting)
         self.show()
 
     def _selected(self, target: Target, entered: bool) -> None:
-        if self.stage is None:
+        if self.nav is None:
             return
-        self.stage.select(target)
+        self.nav.select(target)
         self._pointing = self._focused()  # its own cursor moves there: it must not scroll by itself
         if entered:
             self.action_follow()
@@ -230,22 +228,22 @@ class Viewer(Vertical):
 
     def on_scrubber_moved(self, event: Scrubber.Moved) -> None:
         event.stop()
-        if self.stage is not None and self.stage.move(event.moment):
+        if self.nav is not None and self.nav.move(event.moment):
             self.show()
 
     # Keys
 
     def action_step(self, direction: int) -> None:
-        if self.stage is not None:
-            self.show(self.stage.step(direction))
+        if self.nav is not None:
+            self.show(self.nav.step(direction))
 
     def action_stride(self, direction: int) -> None:
-        if self.stage is not None:
-            self.show(self.stage.stride(direction))
+        if self.nav is not None:
+            self.show(self.nav.stride(direction))
 
     def action_grain(self) -> None:
-        if self.stage is not None:
-            self.show(self.stage.set_grain())
+        if self.nav is not None:
+            self.show(self.nav.set_grain())
 
     def action_first(self) -> None:
         self._go("start")
@@ -254,91 +252,91 @@ class Viewer(Vertical):
         self._go("last")
 
     def _go(self, where: str | None) -> None:
-        if where and self.stage is not None:
-            self.show(self.stage.go(where))
+        if where and self.nav is not None:
+            self.show(self.nav.go(where))
 
     def action_go(self) -> None:
-        from tui.screens.ask import AskScreen
+        from tui.screens.prompt import PromptScreen
 
-        ask = AskScreen("go", "go to", "event number, +5, -5, start, end, last or line:12")
+        ask = PromptScreen("go", "go to", "event number, +5, -5, start, end, last or line:12")
         self.app.push_screen(ask, self._go)
 
     def action_search(self) -> None:
-        from tui.screens.ask import AskScreen
+        from tui.screens.prompt import PromptScreen
 
         def found(text: str | None) -> None:
-            if text and self.stage is not None:
-                self.show(self.stage.search(text))
+            if text and self.nav is not None:
+                self.show(self.nav.search(text))
 
-        self.app.push_screen(AskScreen("search", "/", "text in events, names, operators"), found)
+        self.app.push_screen(PromptScreen("search", "/", "text in events, names, operators"), found)
 
     def action_search_again(self, direction: int) -> None:
-        if self.stage is not None:
-            self.show(self.stage.search("", direction))
+        if self.nav is not None:
+            self.show(self.nav.search("", direction))
 
     def action_who_wrote(self) -> None:
-        if self.stage is not None:
-            from tui.questions import who_wrote
+        if self.nav is not None:
+            from tui.actions.queries import who_wrote
 
-            self.show(who_wrote(self.stage))
+            self.show(who_wrote(self.nav))
 
     def action_who_owns(self) -> None:
-        if self.stage is not None:
-            from tui.questions import who_owns
+        if self.nav is not None:
+            from tui.actions.queries import who_owns
 
-            self.show(who_owns(self.stage))
+            self.show(who_owns(self.nav))
 
     def action_follow(self) -> None:
-        spot = self._focused().spot
-        if self.stage is None or spot is None:
+        cursor = self._focused().cursor
+        if self.nav is None or cursor is None:
             return
-        if spot.target.kind == "details":
+        if cursor.target.kind == "details":
             self.action_details()
             return
-        said = self.stage.follow(spot.target)
-        if not said and spot.target.kind == "line" and not spot.target.tensor:
-            said = f"line {spot.target.line} is about to run"
+        said = self.nav.follow(cursor.target)
+        if not said and cursor.target.kind == "line" and not cursor.target.tensor:
+            said = f"line {cursor.target.line} is about to run"
         self.show(said)
 
     def action_graph(self, change: str) -> None:
         """Draw graphs in another form, fold other things, open or close what is pointed at."""
-        if self.stage is not None:
-            from tui import jit
+        if self.nav is not None:
+            from tui.views.jit import actions as jit
 
-            self.show(jit.change(self.stage, change))
+            self.show(jit.change(self.nav, change))
 
     def action_jit(self, where: str, direction: int = 1) -> None:
         """To a key phase of the compiler, the next changing pass or the next graph; in its view."""
-        if self.stage is None or self.stage.moment < 0:
+        if self.nav is None or self.nav.moment < 0:
             return
-        from tui import jit
+        from tui.views.jit import actions as jit
 
-        self.show(jit.go(self.stage, where, direction))
+        self.show(jit.go(self.nav, where, direction))
 
     def action_details(self) -> None:
         """All that the autograd view's pane has to say, however little room it has there."""
-        if self.stage is None or self.stage.moment < 0:
+        if self.nav is None or self.nav.moment < 0:
             return
-        from tui import jit
-        from tui.graphs import details
-        from tui.screens.sheet import Sheet
+        from tui.screens.text_modal import TextModal
+        from tui.views.autograd.actions import details
+        from tui.views.jit import actions as jit
 
-        if self.stage.view == jit.VIEW:
-            self._show_page("JIT", jit.page(self.stage))
+        if self.nav.view == jit.VIEW:
+            self._show_page("JIT", jit.page(self.nav))
             return
-        stage, glyphs = self.stage, self.app.glyphs  # type: ignore[attr-defined]
-        self.app.push_screen(Sheet("Node", lambda width: details(stage, glyphs, width)))
+        nav, glyphs = self.nav, self.app.glyphs  # type: ignore[attr-defined]
+        self.app.push_screen(TextModal("Node", lambda width: details(nav, glyphs, width)))
 
     def action_back(self) -> None:
-        if self.stage is not None:
-            self.show(self.stage.back())
+        if self.nav is not None:
+            self.show(self.nav.back())
 
     def action_view(self, key: str) -> None:
         from tui.views import views
 
         name = next((v.NAME for v in views().values() if key == v.KEY), "")
-        if self.stage is not None and name:
-            self.stage.show_view(name)
+        if self.nav is not None and name:
+            self.nav.show_view(name)
             self.show()
             self.main.focus()
 
@@ -350,8 +348,8 @@ class Viewer(Vertical):
 
     def action_zoom(self) -> None:
         """Only the focused view, or everything again."""
-        if self._focused().id == "side" and self.stage is not None:
-            self.stage.show_view(SIDE)
+        if self._focused().id == "side" and self.nav is not None:
+            self.nav.show_view(SIDE)
         self.toggle_class("zoomed")
         self.main.focus()
         self.call_after_refresh(self.show)
@@ -360,12 +358,12 @@ class Viewer(Vertical):
         """Step on by itself until the end, or until the key is pressed again."""
         if self._playing is not None:
             self._stop_playing("paused")
-        elif self.stage is not None:
+        elif self.nav is not None:
             self._playing = self.set_interval(PLAY_SECONDS, self._play_on)
             self.show("playing; Space pauses")
 
     def _play_on(self) -> None:
-        said = self.stage.step(1) if self.stage is not None else "nothing to play"
+        said = self.nav.step(1) if self.nav is not None else "nothing to play"
         self._stop_playing(said) if said else self.show()
 
     def _stop_playing(self, said: str) -> None:
@@ -375,16 +373,16 @@ class Viewer(Vertical):
         self.show(said)
 
     def action_copy(self) -> None:
-        if self.stage is not None:
-            from tui.questions import copy_text
+        if self.nav is not None:
+            from tui.actions.queries import copy_text
 
-            self._copy(copy_text(self.stage))
+            self._copy(copy_text(self.nav))
 
     def action_copy_python(self) -> None:
-        if self.stage is not None:
-            from tui.questions import copy_python
+        if self.nav is not None:
+            from tui.actions.queries import copy_python
 
-            text = copy_python(self.stage)
+            text = copy_python(self.nav)
             self._copy(text) if text else self.show("select a name or a tensor first")
 
     def _copy(self, text: str) -> None:
@@ -394,69 +392,70 @@ class Viewer(Vertical):
 
     def action_explain(self) -> None:
         """The event in words, and what the running operator does."""
-        if self.stage is None or self.stage.moment < 0:
+        if self.nav is None or self.nav.moment < 0:
             return
-        from tui.explain import explanation
-        from tui.screens.sheet import Sheet
+        from tui.actions.explain import explanation
+        from tui.screens.text_modal import TextModal
 
-        text = explanation(self.stage)
+        text = explanation(self.nav)
         self.app.push_screen(
-            Sheet(f"Event {self.stage.moment:,}", lambda width: prose(text, width))
+            TextModal(f"Event {self.nav.moment:,}", lambda width: prose(text, width))
         )
 
     def action_why(self) -> None:
         """Why what is selected is stale, alive, or without a gradient."""
-        if self.stage is None:
+        if self.nav is None:
             return
-        from tui import jit
-        from tui.questions import why
+        from tui.actions.queries import why
+        from tui.views.jit import actions as jit
 
-        compiler = self.stage.view == jit.VIEW and self.stage.selection.value
-        self._show_page("Why?", jit.page(self.stage) if compiler else why(self.stage))
+        compiler = self.nav.view == jit.VIEW and self.nav.selection.value
+        self._show_page("Why?", jit.page(self.nav) if compiler else why(self.nav))
 
     def _show_page(self, title: str, text: str) -> None:
-        from tui.screens.sheet import Sheet
+        from tui.screens.text_modal import TextModal
 
-        self.app.push_screen(Sheet(title, lambda width: prose(text, width)))
+        self.app.push_screen(TextModal(title, lambda width: prose(text, width)))
 
     def action_export(self) -> None:
         """Write the screen as SVG to the current folder."""
-        name = f"underhood-{self.stage.view if self.stage else 'screen'}.svg"
+        name = f"underhood-{self.nav.view if self.nav else 'screen'}.svg"
         path = self.app.save_screenshot(name, path=str(Path.cwd()))
         self.app.notify(path, title="Written", markup=False)
 
     def action_export_graph(self) -> None:
         """Write the graph as DOT and, where graphviz can, as SVG."""
-        if self.stage is None:
+        if self.nav is None:
             return
         from tui.export import graph_files
 
-        said = graph_files(self.stage, Path.cwd())
+        said = graph_files(self.nav, Path.cwd())
         self.app.notify("\n".join(said), title="Graph", markup=False)
 
     def action_command(self) -> None:
-        from tui.screens.ask import AskScreen
+        from tui.screens.prompt import PromptScreen
 
         hint = "a view, go 120, select x, grain op, find text, quit"
-        self.app.push_screen(AskScreen("command", ":", hint), self.command)
+        self.app.push_screen(PromptScreen("command", ":", hint), self.command)
 
     def command(self, text: str | None) -> None:
         """Do what was typed after `:`."""
-        if not text or self.stage is None:
+        if not text or self.nav is None:
             return
-        from tui import graphs, jit
+        from tui.views.autograd import actions as graphs
+        from tui.views.jit import actions as jit
 
         word, _, rest = text.strip().partition(" ")
-        stage = self.stage
+        nav = self.nav
         done = {
-            "go": lambda: stage.go(rest),
-            "select": lambda: stage.select_text(rest),
-            "grain": lambda: stage.set_grain(rest),
-            "find": lambda: stage.search(rest),
-            "view": lambda: stage.show_view(rest),
-            "form": lambda: graphs.next_form(stage, rest),
-            "pane": lambda: jit.next_pane(stage, rest),
-            "fold": lambda: graphs.next_fold(stage, rest),
+            "go": lambda: nav.go(rest),
+            "select": lambda: nav.select_text(rest),
+            "grain": lambda: nav.set_grain(rest),
+            "find": lambda: nav.search(rest),
+            "view": lambda: nav.show_view(rest),
+            "form": lambda: graphs.next_form(nav, rest),
+            "pane": lambda: jit.next_pane(nav, rest),
+            "fold": lambda: graphs.next_fold(nav, rest),
         }
         if word in done:
             self.show(done[word]())
@@ -465,9 +464,9 @@ class Viewer(Vertical):
         elif word in ("help", "?"):
             self.app.call_later(self.app.run_action, "help")
         elif word[0].isdigit() or word.startswith("line:"):
-            self.show(stage.go(word))
+            self.show(nav.go(word))
         else:
-            self.show(stage.show_view(word))
+            self.show(nav.show_view(word))
 
     def _focused(self) -> Canvas:
         side = self.query_one("#side", Canvas)
@@ -477,7 +476,7 @@ class Viewer(Vertical):
 
     def signs(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Every sign of the focused view, for the help sheet."""
-        if self.stage is None:
+        if self.nav is None:
             return
         from tui.views import help_of, view
 

@@ -19,7 +19,7 @@ from tui.render.glyphs import translated
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ViewOptions:
     """How the reader wants graphs to be drawn; "" leaves it to the view."""
 
     form: str = ""
@@ -40,7 +40,7 @@ class DrawContext:
     glyphs: Glyphs = UNICODE
     selection: Selection = field(default_factory=Selection)
     grain: str = ""
-    look: Look = field(default_factory=Look)
+    look: ViewOptions = field(default_factory=ViewOptions)
 
 
 class View(Protocol):
@@ -83,9 +83,9 @@ def is_whole(name: str) -> bool:
     return bool(getattr(view(name), "WHOLE", False))
 
 
-def takes_long(name: str, history: Any, moment: int, look: Look) -> bool:
+def is_slow(name: str, history: Any, moment: int, look: ViewOptions) -> bool:
     """Whether the first picture of this moment has so much to go through that a thread should."""
-    asked = getattr(view(name), "takes_long", None)
+    asked = getattr(view(name), "is_slow", None)
     return asked is not None and bool(asked(history, moment, look))
 
 
@@ -105,7 +105,10 @@ def help_of(name: str, glyphs: Glyphs = UNICODE) -> dict[str, str]:
     """What every sign and column of a view means, in the signs that are on the screen."""
     own = view(name).HELP
     taken = "".join(sign for sign in own if not sign.isascii())
-    shared = {"".join(c for c in signs if c not in taken): says for signs, says in COMMON.items()}
+    shared = {
+        "".join(c for c in signs if c not in taken): description
+        for signs, description in COMMON.items()
+    }
     said: dict[str, str] = {}
     for sign, sentence in (own | shared).items():
         # several signs of one set can be one sign of another (all corners are + in ASCII)

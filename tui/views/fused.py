@@ -11,10 +11,10 @@ from engine.inspect.models.jit.fused_tree import ExpressionRow, LoopRow
 from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
-from tui.views import DrawContext, Look
-from tui.views._jit_panes import source_pane, time_text
-from tui.views._jit_rows import Area, first, listed, put_cut, sentence, wrap
-from tui.views._jit_ways import guide_of
+from tui.views import DrawContext, ViewOptions
+from tui.views.jit.navigation import guide_of
+from tui.views.jit.panes import source_pane, time_text
+from tui.views.jit.rows import Region, first, listed, put_cut, sentence, wrap
 
 NAME = "fused"
 KEY = "K"
@@ -56,7 +56,7 @@ PANES = ("tree", "graph", "source", "groups")
 """What stands beside the tile loop where there is little room, chosen with `t`."""
 
 
-def takes_long(history: Any, moment: int, look: Look) -> bool:
+def is_slow(history: Any, moment: int, look: ViewOptions) -> bool:
     """Whether the first picture is better made in a thread: it asks where Values come from."""
     return links_take_long(history)
 
@@ -81,11 +81,11 @@ def draw(model: FusedModel, context: DrawContext) -> Picture:
         _wide(grid, model, context, pane, top, bottom)
     else:
         half = width * 2 // 5 if pane == "tree" else width // 2
-        _pane(pane)(grid, Area(0, half, top, bottom), model, context)
+        _pane(pane)(grid, Region(0, half, top, bottom), model, context)
         grid.down(half, top, bottom)
-        loop_pane(grid, Area(half + 1, width, top, bottom), model, context)
+        loop_pane(grid, Region(half + 1, width, top, bottom), model, context)
     grid.across(0, width - 1, bottom)
-    launch_pane(grid, Area(0, width, bottom + 1, bottom + 1 + runs), model, context)
+    launch_pane(grid, Region(0, width, bottom + 1, bottom + 1 + runs), model, context)
     grid.across(0, width - 1, bottom + 1 + runs)
     for y, (text, style) in enumerate(about[:story], height - story):
         grid.put(1, y, translated(text, context.glyphs), style)
@@ -101,19 +101,19 @@ def _wide(
 ) -> None:
     """Tree, loop, and graph above source; `groups` takes the place of the graph."""
     one, two = grid.width * 30 // 100, grid.width * 65 // 100
-    tree_pane(grid, Area(0, one, top, bottom), model, context)
+    tree_pane(grid, Region(0, one, top, bottom), model, context)
     grid.down(one, top, bottom)
-    loop_pane(grid, Area(one + 1, two, top, bottom), model, context)
+    loop_pane(grid, Region(one + 1, two, top, bottom), model, context)
     grid.down(two, top, bottom)
     upper = "groups" if pane == "groups" else "graph"
     if bottom - top < _TALL * 2 // 3:
         only = pane if pane in ("groups", "source") else "graph"
-        _pane(only)(grid, Area(two + 1, grid.width, top, bottom), model, context)
+        _pane(only)(grid, Region(two + 1, grid.width, top, bottom), model, context)
         return
     middle = top + (bottom - top) // 2
-    _pane(upper)(grid, Area(two + 1, grid.width, top, middle), model, context)
+    _pane(upper)(grid, Region(two + 1, grid.width, top, middle), model, context)
     grid.across(two, grid.width - 1, middle)
-    source_pane(grid, Area(two + 1, grid.width, middle + 1, bottom), _as_source(model), context)
+    source_pane(grid, Region(two + 1, grid.width, middle + 1, bottom), _as_source(model), context)
 
 
 def _as_source(model: FusedModel) -> Any:
@@ -180,12 +180,14 @@ def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
     ]
 
 
-def _marks(grid: Grid, area: Area, y: int, glyphs: Glyphs, row: Any, target: Target | None) -> str:
+def _marks(
+    grid: Grid, region: Region, y: int, glyphs: Glyphs, row: Any, target: Target | None
+) -> str:
     """The signs of what is selected at the left edge; how its text is lit."""
     if row.lit or row.chosen:
-        grid.put(area.left, y, glyphs.lit, "path", target)
+        grid.put(region.left, y, glyphs.lit, "path", target)
     if row.chosen:
-        grid.put(area.left + 1, y, glyphs.mark, "path", target)
+        grid.put(region.left + 1, y, glyphs.mark, "path", target)
     return " lit" if row.lit or row.chosen else ""
 
 
@@ -193,13 +195,13 @@ def _target(value: int) -> Target | None:
     return Target("value", value=value) if value else None
 
 
-def tree_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+def tree_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContext) -> None:
     glyphs = context.glyphs
 
     def draw(row: ExpressionRow, y: int) -> None:
         target = _target(row.value)
-        lit = _marks(grid, area, y, glyphs, row, target)
-        x = area.left + 2
+        lit = _marks(grid, region, y, glyphs, row, target)
+        x = region.left + 2
         for level, more in enumerate(row.path):
             last = level == len(row.path) - 1
             sides = (7 if more else 3) if last and row.head else 5 if more else 0
@@ -209,36 +211,36 @@ def tree_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -
         number = f"{row.step} " if row.step >= 0 else ""
         style = "dim" if row.again else "title" if row.step < 0 else "op"
         spans = [Span(number, "number" + lit, target), Span(text, style + lit, target)]
-        room = max(0, area.right - x)
+        room = max(0, region.right - x)
         wide = cells(number) + cells(text)
         if row.name and not row.again and wide + len(row.name) + 1 <= room:
             spans.append(Span(f" {row.name}", "name" + lit, target))
         put_cut(grid, x, y, spans, room, glyphs)
 
-    listed(grid, area, glyphs, "tree", model.tree, _focus(model.tree), draw)
+    listed(grid, region, glyphs, "tree", model.tree, _focus(model.tree), draw)
 
 
-def loop_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+def loop_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContext) -> None:
     glyphs = context.glyphs
 
     def draw(row: LoopRow, y: int) -> None:
         target = _target(row.value)
-        lit = _marks(grid, area, y, glyphs, row, target)
+        lit = _marks(grid, region, y, glyphs, row, target)
         text = translated(row.text, glyphs)
         if row.sort != "step":
             indent = {"loop": 0, "end": 0}.get(row.sort, 1)
             style = {"loop": "keyword", "end": "keyword", "note": "dim"}.get(row.sort, "head")
-            x = grid.put(area.left + 2 + indent, y, text, style, None, area.width - 3 - indent)
+            x = grid.put(region.left + 2 + indent, y, text, style, None, region.width - 3 - indent)
             aside = translated(row.aside, glyphs)
-            grid.put(x + 2, y, aside, "dim", None, max(0, area.right - x - 2))
+            grid.put(x + 2, y, aside, "dim", None, max(0, region.right - x - 2))
             return
-        x = grid.put(area.left + 3, y, fit(str(row.step), 3, align=">"), "number" + lit, target)
-        room = max(4, area.right - x - 1)
+        x = grid.put(region.left + 3, y, fit(str(row.step), 3, align=">"), "number" + lit, target)
+        room = max(4, region.right - x - 1)
         right = row.name if room >= cells(text) + len(row.name) + 1 else ""
         spans = [Span(text, "text" + lit, target)]
         put_cut(grid, x + 1, y, spans, room, glyphs)
         if right:
-            x = area.right - cells(right) - 1
+            x = region.right - cells(right) - 1
             grid.put(x, y, right, "name" + lit, target)
             kind = f"{row.aside} "
             free = room - cells(text) - cells(right) - 2
@@ -247,52 +249,52 @@ def loop_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -
 
     rows = model.loop
     focus = first(rows, lambda r: r.chosen, lambda r: r.lit)
-    listed(grid, area, glyphs, "tile loop", rows, focus, draw)
+    listed(grid, region, glyphs, "tile loop", rows, focus, draw)
 
 
-def graph_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+def graph_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContext) -> None:
     glyphs = context.glyphs
     if not model.lines:
-        sentence(grid, area, "graph", "The graph of this group was not recorded.")
+        sentence(grid, region, "graph", "The graph of this group was not recorded.")
         return
 
     def draw(row: LineRow, y: int) -> None:
         target = Target("value", value=row.number)
-        lit = _marks(grid, area, y, glyphs, row, target)
+        lit = _marks(grid, region, y, glyphs, row, target)
         number = str(row.step) if row.step >= 0 else ""
-        grid.put(area.left + 2, y, fit(number, 3, align=">"), "number" + lit, target)
+        grid.put(region.left + 2, y, fit(number, 3, align=">"), "number" + lit, target)
         spans = [
             Span(part.text, (part.style or "text") + lit, _target(part.value) or target)
             for part in row.parts
         ]
-        put_cut(grid, area.left + 6, y, spans, max(0, area.width - 6), glyphs)
+        put_cut(grid, region.left + 6, y, spans, max(0, region.width - 6), glyphs)
 
-    listed(grid, area, glyphs, "graph", model.lines, _focus(model.lines), draw)
+    listed(grid, region, glyphs, "graph", model.lines, _focus(model.lines), draw)
 
 
-def group_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+def group_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContext) -> None:
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
         target = Target("event", event=row.at)
         if row.current:
-            grid.put(area.left + 1, y, glyphs.here, "here", target)
+            grid.put(region.left + 1, y, glyphs.here, "here", target)
         runs = many(row.launches, "launch", "launches")
         text = f"{row.name} {glyphs.dot} {many(row.steps, 'step')} {glyphs.dot} {runs}"
         style = "here" if row.current else "text"
-        grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
+        grid.put(region.left + 3, y, text, style, target, max(0, region.width - 3))
 
     focus = first(model.groups, lambda r: r.current)
-    listed(grid, area, glyphs, "groups", model.groups, focus, draw)
+    listed(grid, region, glyphs, "groups", model.groups, focus, draw)
 
 
-def launch_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext) -> None:
+def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContext) -> None:
     glyphs = context.glyphs
 
     def draw(row: LaunchRow, y: int) -> None:
         target = Target("event", event=row.at)
         if row.here:
-            grid.put(area.left + 1, y, glyphs.here, "here", target)
+            grid.put(region.left + 1, y, glyphs.here, "here", target)
         style = "here" if row.here else "dim" if row.ahead else "text"
         time = time_text(row.ns, glyphs) if row.ns >= 0 else glyphs.unknown
         moved = bytes_text(row.read_bytes + row.written_bytes)
@@ -307,14 +309,14 @@ def launch_pane(grid: Grid, area: Area, model: FusedModel, context: DrawContext)
             fit(moved, 10, align=">"),
             fit(translated(_times(row), glyphs).removeprefix(", ").split(" ")[0], 6, align=">"),
         ]
-        if area.width < _WIDE:  # the threads are in the first line, too
+        if region.width < _WIDE:  # the threads are in the first line, too
             del columns[4], columns[2]
-        x = grid.put(area.left + 3, y, " ".join(columns), style, target, max(0, area.width - 3))
+        x = grid.put(region.left + 3, y, " ".join(columns), style, target, max(0, region.width - 3))
         sizes = f"  {_sizes(row.inputs)} {glyphs.arrow} {_sizes(row.outputs)}"
-        grid.put(x, y, translated(sizes, glyphs), style, target, max(0, area.right - x - 1))
+        grid.put(x, y, translated(sizes, glyphs), style, target, max(0, region.right - x - 1))
 
     focus = first(model.launches, lambda r: r.here)
-    listed(grid, area, glyphs, "launches", model.launches, focus, draw)
+    listed(grid, region, glyphs, "launches", model.launches, focus, draw)
 
 
 def _sizes(shapes: tuple[str, ...]) -> str:

@@ -13,9 +13,9 @@ from engine.inspect.models.interpreter import (
 from tui.render import Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
-from tui.render.python import python
+from tui.render.highlight import python
 from tui.views import DrawContext
-from tui.views._jit_rows import Area, first, listed, put_cut, sentence
+from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
 NAME = "interpreter"
 KEY = "I"
@@ -66,10 +66,10 @@ def draw(model: InterpreterModel, context: DrawContext) -> Picture:
     _title(grid, model, context)
     if width >= _BESIDE:
         one, two = width * 31 // 100, width * 66 // 100
-        _source(grid, model, context, Area(0, one, 2, height))
+        _source(grid, model, context, Region(0, one, 2, height))
         grid.down(one, 2, height - 1)
         grid.down(two, 2, height - 1)
-        _instructions(grid, model, context, Area(one + 1, two, 2, height))
+        _instructions(grid, model, context, Region(one + 1, two, 2, height))
         left = two + 2
         y = _slots(grid, model, context, "registers", model.registers, left, width, 2, height)
         y = _slots(grid, model, context, "stack", model.stack, left, width, y + 1, height)
@@ -78,7 +78,7 @@ def draw(model: InterpreterModel, context: DrawContext) -> Picture:
         return grid.picture()
     below = max(5, height * 2 // 5)
     line = height - below
-    _instructions(grid, model, context, Area(0, width, 2, line))
+    _instructions(grid, model, context, Region(0, width, 2, line))
     grid.across(0, width - 1, line)
     half = width // 2
     _slots(grid, model, context, "registers", model.registers, 1, half - 1, line + 1, height, True)
@@ -114,10 +114,10 @@ def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
         grid.put(1, 1, fit(text, grid.width - 2, glyphs.ellipsis), "text")
 
 
-def _source(grid: Grid, model: InterpreterModel, context: DrawContext, area: Area) -> None:
+def _source(grid: Grid, model: InterpreterModel, context: DrawContext, region: Region) -> None:
     """The function, its current line marked."""
     if not model.source:
-        sentence(grid, area, "source", "No source was recorded for this function.")
+        sentence(grid, region, "source", "No source was recorded for this function.")
         return
     coloured = python(tuple(row.text for row in model.source))
     glyphs, first_line = context.glyphs, model.source[0].line
@@ -125,35 +125,39 @@ def _source(grid: Grid, model: InterpreterModel, context: DrawContext, area: Are
     def draw(row: SourceLine, y: int) -> None:
         target = Target("value", value=row.number)
         if row.lit:
-            grid.put(area.left, y, glyphs.lit, "path", target)
+            grid.put(region.left, y, glyphs.lit, "path", target)
         if row.here:
-            grid.put(area.left + 1, y, glyphs.here, "here", target)
+            grid.put(region.left + 1, y, glyphs.here, "here", target)
         elif row.next:
-            grid.put(area.left + 1, y, glyphs.arrow, "head", target)
+            grid.put(region.left + 1, y, glyphs.arrow, "head", target)
         style = "here" if row.here else "dim"
-        grid.put(area.left + 2, y, fit(str(row.line), 4, align=">"), style, target)
+        grid.put(region.left + 2, y, fit(str(row.line), 4, align=">"), style, target)
         lit = " lit" if row.here or row.lit else ""
         spans = [
             Span(span.text, f"{span.style}{lit}", target)
             for span in coloured.line(row.line - first_line)
         ]
-        put_cut(grid, area.left + 7, y, spans, max(0, area.width - 7), glyphs)
+        put_cut(grid, region.left + 7, y, spans, max(0, region.width - 7), glyphs)
 
     focus = first(model.source, lambda r: r.here, lambda r: r.next, lambda r: r.lit)
-    listed(grid, area, glyphs, "source", model.source, focus, draw)
+    listed(grid, region, glyphs, "source", model.source, focus, draw)
 
 
-def _instructions(grid: Grid, model: InterpreterModel, context: DrawContext, area: Area) -> None:
+def _instructions(
+    grid: Grid, model: InterpreterModel, context: DrawContext, region: Region
+) -> None:
     at = model.pc if model.pc >= 0 else max(0, model.next_pc)
 
     def draw(row: InstructionRow, y: int) -> None:
-        _instruction(grid, y, row, context, area)
+        _instruction(grid, y, row, context, region)
 
-    listed(grid, area, context.glyphs, "instructions", model.instructions, at, draw)
+    listed(grid, region, context.glyphs, "instructions", model.instructions, at, draw)
 
 
-def _instruction(grid: Grid, y: int, row: InstructionRow, context: DrawContext, area: Area) -> None:
-    glyphs, x = context.glyphs, area.left
+def _instruction(
+    grid: Grid, y: int, row: InstructionRow, context: DrawContext, region: Region
+) -> None:
+    glyphs, x = context.glyphs, region.left
     target = Target("value", value=row.value) if row.value else None
     style = "here" if row.here else "head" if row.next else "text" if row.runs else "dim"
     if row.lit:
@@ -166,7 +170,7 @@ def _instruction(grid: Grid, y: int, row: InstructionRow, context: DrawContext, 
     times = f"{row.runs:,}{glyphs.times}" if row.runs > 1 else ""
     line = f":{row.place.line}" if row.place is not None else ""
     tail = f"{fit(times, 7, glyphs.ellipsis, '>')} {fit(line, 5)}"
-    wide = area.width - 8 - cells(tail)
+    wide = region.width - 8 - cells(tail)
     lit = f"{style} lit" if row.lit or row.here else style
     grid.put(x + 7, y, fit(row.text, wide, glyphs.ellipsis), lit, target)
     grid.put(x + 7 + wide, y, tail, "number", target)

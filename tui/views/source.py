@@ -7,7 +7,7 @@ from pathlib import PurePath
 from engine.inspect.models.source import BoundName, SourceLine, SourceModel
 from tui.render import Picture, Span, Target, fit, line_width
 from tui.render.boxes import Grid
-from tui.render.python import python
+from tui.render.highlight import python
 from tui.views import DrawContext
 
 NAME = "source"

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.render import Span, cells, clean, cut
-from tui.widgets.ink import ink_of, strip_of
+from tui.widgets.rich_styles import ink_of, strip_of
 
 
 @dataclass(frozen=True, slots=True)

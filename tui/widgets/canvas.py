@@ -19,7 +19,7 @@ from textual.strip import Strip
 from tui.keys import CURSOR, bindings
 from tui.render import Picture, Span, Target
 from tui.widgets.cursor import (
-    Spot,
+    CursorPosition,
     beside,
     beyond,
     first_spot,
@@ -28,7 +28,7 @@ from tui.widgets.cursor import (
     nearest,
     placed,
 )
-from tui.widgets.ink import ink_of, strip_of
+from tui.widgets.rich_styles import ink_of, strip_of
 
 Select = Callable[[Target, bool], None]
 
@@ -63,7 +63,7 @@ class Canvas(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._select: Select = select or (lambda target, entered: None)
         self.picture = Picture.of([])
-        self.spot: Spot | None = None
+        self.cursor: CursorPosition | None = None
         self._strips: dict[int, Strip] = {}
         # The widget's own colours and its ink: finding them out takes longer than drawing a line.
         self._base: Style | None = None
@@ -77,9 +77,9 @@ class Canvas(ScrollView, can_focus=True):
         before, top = self._strips, self.scroll_offset.y
         self.picture, self._strips = picture, {}
         here = picture.guide.here
-        if lead and here is not None and (self.spot is None or self.spot.target != here):
-            self.spot = placed(picture, here, self.spot)
-        self.spot = keep_spot(picture, self.spot)
+        if lead and here is not None and (self.cursor is None or self.cursor.target != here):
+            self.cursor = placed(picture, here, self.cursor)
+        self.cursor = keep_spot(picture, self.cursor)
         size = Size(picture.width, picture.height)
         if size != self.virtual_size:
             self.set_reactive(Canvas.virtual_size, size)  # assigning would lay out the whole screen
@@ -129,12 +129,12 @@ class Canvas(ScrollView, can_focus=True):
     def _dressed(self, y: int) -> list[Span]:
         """The spans of line `y` with the cursor marked (views light what is selected themselves)."""
         line = self.picture.line(y)
-        spot = self.spot
-        if spot is None or spot.row != y or not self.has_focus:
+        cursor = self.cursor
+        if cursor is None or cursor.row != y or not self.has_focus:
             return list(line)
         dressed, x = [], 0
         for span in line:
-            under = spot.left <= x < spot.right
+            under = cursor.left <= x < cursor.right
             x += span.width
             dressed.append(Span(span.text, "text cursor", span.target) if under else span)
         return dressed
@@ -142,13 +142,13 @@ class Canvas(ScrollView, can_focus=True):
     # The cursor
 
     def action_cursor(self, dx: int, dy: int) -> None:
-        spot = self.spot
+        cursor = self.cursor
         if self._led({(0, -1): "up", (0, 1): "down", (-1, 0): "left", (1, 0): "right"}[dx, dy]):
             return
-        if spot is None:
+        if cursor is None:
             found = first_spot(self.picture, self.scroll_offset.y)
         else:
-            found = beside(self.picture, spot, dx) if dx else beyond(self.picture, spot, dy)
+            found = beside(self.picture, cursor, dx) if dx else beyond(self.picture, cursor, dy)
         if found is not None:
             self._move(found)
         elif dy:
@@ -158,20 +158,20 @@ class Canvas(ScrollView, can_focus=True):
 
     def _led(self, key: str) -> bool:
         """Go where the picture's guide says that a key leads from here, if it says so."""
-        guide, spot = self.picture.guide, self.spot
-        if spot is None or guide.here is None:
+        guide, cursor = self.picture.guide, self.cursor
+        if cursor is None or guide.here is None:
             return False
-        beside = spot.left >= guide.split
+        beside = cursor.left >= guide.split
         to = guide.ways.get(key)
         if beside:
             to = guide.here if key == "left" else None
         elif key in ("up", "down", "left", "right"):
-            to = to if spot.target == guide.here else None
+            to = to if cursor.target == guide.here else None
         elif to is None:  # it is the first or the last one
             to = guide.here
         if to is None:
             return False
-        self._move(placed(self.picture, to, spot))
+        self._move(placed(self.picture, to, cursor))
         return True
 
     def action_page(self, by: int) -> None:
@@ -179,7 +179,9 @@ class Canvas(ScrollView, can_focus=True):
             return
         rows = by * max(1, self.size.height - 1)
         self.scroll_relative(y=rows, animate=False, force=True)
-        self._land(min(self.picture.height - 1, max(0, (self.spot.row if self.spot else 0) + rows)))
+        self._land(
+            min(self.picture.height - 1, max(0, (self.cursor.row if self.cursor else 0) + rows))
+        )
 
     def action_edge(self, to: int) -> None:
         if self._led("home" if to < 0 else "end"):
@@ -190,27 +192,27 @@ class Canvas(ScrollView, can_focus=True):
 
     def _land(self, row: int) -> None:
         """Put the cursor on the target nearest to `row`."""
-        found = nearest(self.picture, row, self.spot.middle if self.spot else 0)
+        found = nearest(self.picture, row, self.cursor.middle if self.cursor else 0)
         if found is not None:
             self._move(found)
 
-    def _move(self, spot: Spot, entered: bool = False) -> None:
-        old, self.spot = self.spot, spot
-        for moved in {old.row if old else spot.row, spot.row}:
+    def _move(self, cursor: CursorPosition, entered: bool = False) -> None:
+        old, self.cursor = self.cursor, cursor
+        for moved in {old.row if old else cursor.row, cursor.row}:
             self._strips.pop(moved, None)
             self.refresh(Region(0, moved - self.scroll_offset.y, self.size.width, 1))
         self.scroll_to_region(
-            Region(spot.left, spot.row, min(spot.right - spot.left, self.size.width), 1),
+            Region(cursor.left, cursor.row, min(cursor.right - cursor.left, self.size.width), 1),
             animate=False,
             force=True,
         )
-        self._select(spot.target, entered)
+        self._select(cursor.target, entered)
 
     async def on_click(self, event: events.Click) -> None:
         row, column = event.y + self.scroll_offset.y, event.x + self.scroll_offset.x
         for left, right, target in merged_targets(self.picture, row):
             if left <= column < right:
-                self._move(Spot(row, left, right, target), entered=event.chain > 1)
+                self._move(CursorPosition(row, left, right, target), entered=event.chain > 1)
                 return
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -241,9 +243,9 @@ class Canvas(ScrollView, can_focus=True):
         self._redraw_cursor()
 
     def _redraw_cursor(self) -> None:
-        if self.spot is not None:
-            self._strips.pop(self.spot.row, None)
-            self.refresh(Region(0, self.spot.row - self.scroll_offset.y, self.size.width, 1))
+        if self.cursor is not None:
+            self._strips.pop(self.cursor.row, None)
+            self.refresh(Region(0, self.cursor.row - self.scroll_offset.y, self.size.width, 1))
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

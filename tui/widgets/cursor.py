@@ -14,7 +14,7 @@ NEAR_ROWS = 300  # how far a kept cursor is looked for in a new picture
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class CursorPosition:
     """Where the cursor is: the cells [left, right) of a row, and what they stand for."""
 
     row: int
@@ -38,39 +38,42 @@ def merged_targets(picture: Picture, row: int) -> list[tuple[int, int, Target]]:
     return merged
 
 
-def spots(picture: Picture, row: int) -> list[Spot]:
+def spots(picture: Picture, row: int) -> list[CursorPosition]:
     """Every place of a row that the cursor can be on."""
-    return [Spot(row, left, right, target) for left, right, target in merged_targets(picture, row)]
+    return [
+        CursorPosition(row, left, right, target)
+        for left, right, target in merged_targets(picture, row)
+    ]
 
 
-def first_spot(picture: Picture, row: int) -> Spot | None:
+def first_spot(picture: Picture, row: int) -> CursorPosition | None:
     """The first place at or below `row`, else above it."""
     down = range(row, min(picture.height, row + SEARCH_ROWS))
     up = range(min(row, picture.height) - 1, max(-1, row - SEARCH_ROWS), -1)
-    return next((spot for y in (*down, *up) for spot in spots(picture, y)), None)
+    return next((cursor for y in (*down, *up) for cursor in spots(picture, y)), None)
 
 
-def beside(picture: Picture, spot: Spot, dx: int) -> Spot | None:
+def beside(picture: Picture, cursor: CursorPosition, dx: int) -> CursorPosition | None:
     """The next place on the same row."""
-    row = spots(picture, spot.row)
-    others = [s for s in row if (s.left >= spot.right if dx > 0 else s.right <= spot.left)]
+    row = spots(picture, cursor.row)
+    others = [s for s in row if (s.left >= cursor.right if dx > 0 else s.right <= cursor.left)]
     return None if not others else others[0 if dx > 0 else -1]
 
 
-def beyond(picture: Picture, spot: Spot, dy: int) -> Spot | None:
+def beyond(picture: Picture, cursor: CursorPosition, dy: int) -> CursorPosition | None:
     """The place nearest in column on the next row that has one, on the same side of the picture."""
-    y, split = spot.row + dy, picture.guide.split
+    y, split = cursor.row + dy, picture.guide.split
     for _ in range(SEARCH_ROWS):
         if not 0 <= y < picture.height:
             return None
-        row = [s for s in spots(picture, y) if (s.left < split) is (spot.left < split)]
+        row = [s for s in spots(picture, y) if (s.left < split) is (cursor.left < split)]
         if row:
-            return min(row, key=lambda s: distance(s, spot.middle))
+            return min(row, key=lambda s: distance(s, cursor.middle))
         y += dy
     return None
 
 
-def nearest(picture: Picture, row: int, column: float) -> Spot | None:
+def nearest(picture: Picture, row: int, column: float) -> CursorPosition | None:
     """The place nearest to a row, rows first, then columns."""
     for away in range(SEARCH_ROWS):
         for y in {row - away, row + away}:
@@ -81,30 +84,34 @@ def nearest(picture: Picture, row: int, column: float) -> Spot | None:
     return None
 
 
-def placed(picture: Picture, target: Target, near: Spot | None) -> Spot:
+def placed(picture: Picture, target: Target, near: CursorPosition | None) -> CursorPosition:
     """The cursor on `target`: where it is in this picture, else where it was, until it is drawn."""
     for y in range(min(picture.height, SEARCH_ROWS)):
-        for spot in spots(picture, y):
-            if spot.target == target:
-                return spot
-    return Spot(near.row, near.left, near.right, target) if near else Spot(0, 0, 1, target)
+        for cursor in spots(picture, y):
+            if cursor.target == target:
+                return cursor
+    return (
+        CursorPosition(near.row, near.left, near.right, target)
+        if near
+        else CursorPosition(0, 0, 1, target)
+    )
 
 
-def keep_spot(picture: Picture, spot: Spot | None) -> Spot | None:
+def keep_spot(picture: Picture, cursor: CursorPosition | None) -> CursorPosition | None:
     """The cursor in a new picture: on the same thing if it is still there, else near by."""
-    if spot is None:
+    if cursor is None:
         return None
     for away in range(NEAR_ROWS):
-        for y in (spot.row + away, spot.row - away):
+        for y in (cursor.row + away, cursor.row - away):
             if 0 <= y < picture.height:
-                same = [s for s in spots(picture, y) if s.target == spot.target]
+                same = [s for s in spots(picture, y) if s.target == cursor.target]
                 if same:
-                    return min(same, key=lambda s: distance(s, spot.middle))
-        if spot.row - away < 0 and spot.row + away >= picture.height:
+                    return min(same, key=lambda s: distance(s, cursor.middle))
+        if cursor.row - away < 0 and cursor.row + away >= picture.height:
             break
-    return nearest(picture, min(spot.row, max(0, picture.height - 1)), spot.middle)
+    return nearest(picture, min(cursor.row, max(0, picture.height - 1)), cursor.middle)
 
 
-def distance(spot: Spot, column: float) -> float:
+def distance(cursor: CursorPosition, column: float) -> float:
     """How far a column is from a place; nothing when it lies inside."""
-    return 0.0 if spot.left <= column < spot.right else abs(spot.middle - column)
+    return 0.0 if cursor.left <= column < cursor.right else abs(cursor.middle - column)

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.render import UNICODE, Glyphs, Span
-from tui.widgets.ink import ink_of, strip_of
+from tui.widgets.rich_styles import ink_of, strip_of
 
 
 class Scrubber(Widget):

@@ -1,7 +1,7 @@
 """Keys of the JIT view: panes, idle passes, ghosts, key phases, changing passes, search, a page.
 
-Each takes the stage and returns one sentence for the status line. In the view of a fused kernel the keys
-of passes and graphs go along its launches and groups (`tui/running.py`, with those of the interpreter).
+Each takes the navigator and returns one sentence for the status line. In the view of a fused kernel the keys
+of passes and graphs go along its launches and groups (`tui/views/jit/run_to.py`, with those of the interpreter).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._wording import many
-from tui import running
 from tui.render import Target
+from tui.views.jit import run_to as running
 
 if TYPE_CHECKING:
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 VIEW = "jit"
 GHOSTS = {
@@ -38,182 +38,182 @@ SHOWN = {"source": "source", "tree": "tree", "code": "code", "run": "code"}
 """What stands beside the graph then, for phases that are no graph."""
 
 
-def change(stage: Stage, what: str) -> str:
+def change(nav: Navigator, what: str) -> str:
     """The keys that change how graphs are drawn: in this view, or in the others."""
-    from tui import graphs
+    from tui.views.autograd import actions as graphs
 
-    if stage.view == running.FUSED:
-        return running.next_pane(stage) if what == "form" else "nothing to fold in this view"
-    if stage.view == VIEW:
-        return {"form": next_pane, "fold": idle_passes, "open": next_ghosts}[what](stage)
+    if nav.view == running.FUSED:
+        return running.next_pane(nav) if what == "form" else "nothing to fold in this view"
+    if nav.view == VIEW:
+        return {"form": next_pane, "fold": idle_passes, "open": next_ghosts}[what](nav)
     acts = {"form": graphs.next_form, "fold": graphs.next_fold, "open": graphs.open_or_close}
-    return acts[what](stage)
+    return acts[what](nav)
 
 
-def go(stage: Stage, where: str, direction: int = 1) -> str:
+def go(nav: Navigator, where: str, direction: int = 1) -> str:
     """To a key phase, the next changing pass or the next graph; in this view."""
     if where in running.STOPS:
-        return running.run_on(stage, where, direction)
-    if stage.view == running.FUSED and where in ("pass", "function"):
-        return running.along(stage, where, direction)
+        return running.run_on(nav, where, direction)
+    if nav.view == running.FUSED and where in ("pass", "function"):
+        return running.along(nav, where, direction)
     if where == "pass":
-        said = changing_pass(stage, direction)
+        said = changing_pass(nav, direction)
     elif where == "function":
-        said = to_function(stage, direction)
+        said = to_function(nav, direction)
     else:
-        said = to_phase(stage, where)
-    stage.show_view(VIEW)
+        said = to_phase(nav, where)
+    nav.show_view(VIEW)
     return said
 
 
-def next_pane(stage: Stage, name: str = "") -> str:
+def next_pane(nav: Navigator, name: str = "") -> str:
     """Another thing beside the graph, or the one of that name."""
-    from tui.views._jit_panes import PANES
+    from tui.views.jit.panes import PANES
 
-    if stage.view == running.FUSED:
-        return running.next_pane(stage, name)
+    if nav.view == running.FUSED:
+        return running.next_pane(nav, name)
     names = list(PANES)
     if name and name not in names:
         return f"no pane is called {name!r}; there are {', '.join(names)}"
-    now = stage.look.pane if stage.look.pane in names else "passes"
+    now = nav.look.pane if nav.look.pane in names else "passes"
     pane = name or names[(names.index(now) + 1) % len(names)]
-    stage.look = replace(stage.look, pane=pane)
+    nav.look = replace(nav.look, pane=pane)
     return f"beside the graph: {pane}"
 
 
-def idle_passes(stage: Stage, name: str = "") -> str:
+def idle_passes(nav: Navigator, name: str = "") -> str:
     """List passes that changed nothing, or hide them."""
-    stage.look = replace(stage.look, idle=not stage.look.idle)
-    shown = "are listed" if stage.look.idle else "are hidden"
+    nav.look = replace(nav.look, idle=not nav.look.idle)
+    shown = "are listed" if nav.look.idle else "are hidden"
     return f"passes that changed nothing {shown}"
 
 
-def next_ghosts(stage: Stage, name: str = "") -> str:
+def next_ghosts(nav: Navigator, name: str = "") -> str:
     """Which of the lines that are gone keep their place."""
     order = list(GHOSTS)
-    ghosts = order[(order.index(stage.look.ghosts) + 1) % len(order)]
-    stage.look = replace(stage.look, ghosts=ghosts)
+    ghosts = order[(order.index(nav.look.ghosts) + 1) % len(order)]
+    nav.look = replace(nav.look, ghosts=ghosts)
     return GHOSTS[ghosts]
 
 
-def to_phase(stage: Stage, name: str) -> str:
+def to_phase(nav: Navigator, name: str) -> str:
     """To a key phase of the function that is looked at."""
     sort, words = PHASES[name]
-    rows = [row for row in stage.model(VIEW).passes if sort in (row.sort, row.name)]
-    rows = rows or _in_other_graphs(stage, sort)
+    rows = [row for row in nav.model(VIEW).passes if sort in (row.sort, row.name)]
+    rows = rows or _in_other_graphs(nav, sort)
     if not rows:
         return f"there is no such phase here: {words}"
     row = rows[-1] if sort == "pass" else rows[0]
-    stage.remember()
-    stage.move(row.at)
+    nav.remember()
+    nav.move(row.at)
     if name in SHOWN:
-        stage.look = replace(stage.look, pane=SHOWN[name])
+        nav.look = replace(nav.look, pane=SHOWN[name])
     return f"{words}; Backspace returns"
 
 
-def _in_other_graphs(stage: Stage, sort: str) -> list[Any]:
+def _in_other_graphs(nav: Navigator, sort: str) -> list[Any]:
     """The rows of such a phase in another graph of the same function: only the one that is specialised
     has groups that are fused."""
     from engine.inspect.models.jit.passes import Focus, pass_rows
 
-    for function in all_functions(stage):
+    for function in all_functions(nav):
         for graph in function.graphs if function.current else ():
             focus = Focus(function.id, graph.graph)
-            rows = pass_rows(stage.history.jit, focus, stage.moment, frozenset())
+            rows = pass_rows(nav.history.jit, focus, nav.moment, frozenset())
             found = [row for row in rows if sort in (row.sort, row.name)]
             if found:
                 return found
     return []
 
 
-def changing_pass(stage: Stage, direction: int) -> str:
+def changing_pass(nav: Navigator, direction: int) -> str:
     """To the next pass that changes something, or to the one before. (What the front end does to a
     graph before it is first told cannot be shown, and is passed over.)"""
-    jit = stage.history.jit
+    jit = nav.history.jit
     told = set(jit.tables.graphs.id.tolist())
     ends = jit.tables.ends
     changed = [
         int(since)
         for since, run, count in zip(ends.since, ends.run, ends.changes, strict=True)
-        if count and jit.run_fact(jit.tables.runs.last("id", int(run), stage.last)).graph in told
+        if count and jit.run_fact(jit.tables.runs.last("id", int(run), nav.last)).graph in told
     ]
-    ahead = [moment for moment in changed if (moment - stage.moment) * direction > 0]
+    ahead = [moment for moment in changed if (moment - nav.moment) * direction > 0]
     if not ahead:
         return f"no {'later' if direction > 0 else 'earlier'} pass changed anything"
-    stage.move(ahead[0] if direction > 0 else ahead[-1])
+    nav.move(ahead[0] if direction > 0 else ahead[-1])
     return ""
 
 
-def to_function(stage: Stage, direction: int) -> str:
+def to_function(nav: Navigator, direction: int) -> str:
     """To the next graph of the recording (the next function, or the same one specialised)."""
-    functions = stage.model(VIEW).functions
+    functions = nav.model(VIEW).functions
     if not functions:
         return "no function came to the compiler yet"
     places = sorted(
         (graph.until, function.name, graph.graph, graph.current)
-        for function in all_functions(stage)
+        for function in all_functions(nav)
         for graph in function.graphs
     )
     now = next((at for at, place in enumerate(places) if place[3]), -1 if direction > 0 else 0)
     at = now + direction
     if not 0 <= at < len(places):
         return f"no {'later' if direction > 0 else 'earlier'} graph"
-    stage.remember()
-    stage.move(places[at][0])
+    nav.remember()
+    nav.move(places[at][0])
     return f"{places[at][1]}, graph {places[at][2]}; Backspace returns"
 
 
-def all_functions(stage: Stage) -> tuple[Any, ...]:
+def all_functions(nav: Navigator) -> tuple[Any, ...]:
     """Every function of the recording with its graphs, those to come too."""
     from engine.inspect.models.jit.passes import focus_at, function_rows
 
-    jit = stage.history.jit
-    return function_rows(jit, focus_at(jit, stage.moment), stage.last)
+    jit = nav.history.jit
+    return function_rows(jit, focus_at(jit, nav.moment), nav.last)
 
 
-def follow(stage: Stage, number: int) -> str:
+def follow(nav: Navigator, number: int) -> str:
     """Into the kernel of a fused group; else to the rewrite that took away what is selected, or, where
     it is still there, made it."""
     from engine.inspect.history.jit.source_ranges import what_is
 
-    links = stage.history.jit.links
+    links = nav.history.jit.links
     sort, one, _, _ = what_is(number)
     node = links.node_of.get(one, 0) if sort == "value" else one if sort == "node" else 0
-    if stage.view != running.FUSED and (said := running.into_kernel(stage, node)):
+    if nav.view != running.FUSED and (said := running.into_kernel(nav, node)):
         return said
-    if stage.view != VIEW:
-        return stage.show_view(VIEW)
+    if nav.view != VIEW:
+        return nav.show_view(VIEW)
     end, birth = links.ends.get(node), links.births.get(node)
     if birth is None:
         return "a place in the source is made by nobody; select a line of the graph"
-    if end is not None and end.moment <= stage.moment:
-        stage.move(end.moment)
+    if end is not None and end.moment <= nav.moment:
+        nav.move(end.moment)
         return f"it vanished here: {end.rule}; Backspace returns"
-    stage.move(birth.moment)
+    nav.move(birth.moment)
     return f"it was made here: {birth.rule}; Backspace returns"
 
 
-def is_asked(stage: Stage) -> bool:
+def is_asked(nav: Navigator) -> bool:
     """Whether `w` and `o` ask about a Value of a graph, and not about a tensor."""
-    chosen = stage.selection
-    if stage.view == running.INTERPRETER:
+    chosen = nav.selection
+    if nav.view == running.INTERPRETER:
         return bool(chosen.value) and not chosen.tensor
-    return bool(chosen.value) and stage.view in (VIEW, running.FUSED)
+    return bool(chosen.value) and nav.view in (VIEW, running.FUSED)
 
 
-def who_made(stage: Stage) -> str:
+def who_made(nav: Navigator) -> str:
     """To the phase or the rewrite that made the selected Value; again: to what it was made from."""
     from engine.inspect.history.jit.source_ranges import what_is
 
-    links = stage.history.jit.links
-    sort, value, _, _ = what_is(stage.selection.value)
+    links = nav.history.jit.links
+    sort, value, _, _ = what_is(nav.selection.value)
     if sort == "node":
         value = next(iter(links.values_of.get(value, ())), 0)
     birth = links.births.get(links.node_of.get(value, -1)) if sort in ("value", "node") else None
     if birth is None:
         return "select a Value or a line of the graph: a place in the source was written by you"
     again = ""
-    if birth.moment == stage.moment and stage.view == VIEW:
+    if birth.moment == nav.moment and nav.view == VIEW:
         origins = {
             one: links.births.get(links.node_of.get(one, -1)) for one in links.origins(value)
         }
@@ -225,18 +225,18 @@ def who_made(stage: Stage) -> str:
         value = max(known, key=lambda one: known[one].moment)
         birth = known[value]
         again = f"it was made from %{links.name_of.get(value, value)}, and that: "
-    stage.remember()
-    stage.move(birth.moment)
-    stage.show_view(VIEW)
-    stage.select(Target("value", value=value))
+    nav.remember()
+    nav.move(birth.moment)
+    nav.show_view(VIEW)
+    nav.select(Target("value", value=value))
     how = f'by the rule "{birth.rule}"' if birth.run else f"with its graph ({birth.rule})"
     return f"{again}made {how}; w again for what it was made from, Backspace returns"
 
 
-def who_reads(stage: Stage) -> str:
+def who_reads(nav: Navigator) -> str:
     """Every line of the graph that reads the selected Value now."""
-    number = stage.selection.value
-    rows = [row for row in stage.model(VIEW).rows if row.change not in ("gone", "removed", "left")]
+    number = nav.selection.value
+    rows = [row for row in nav.model(VIEW).rows if row.change not in ("gone", "removed", "left")]
     mine = next((row for row in rows if row.number == number or number in row.made), None)
     values = set(mine.made) if mine is not None and mine.number == number else {number}
     name = next((part.text for row in rows for part in row.parts if part.value in values), "it")
@@ -250,38 +250,38 @@ def who_reads(stage: Stage) -> str:
     return f"{name} is read by {many(len(readers), 'line')}: {said}{more}"
 
 
-def search(stage: Stage, text: str, direction: int) -> str | None:
+def search(nav: Navigator, text: str, direction: int) -> str | None:
     """To the next line of this graph that has the text, else to the pass or graph that has it.
 
     None: nothing of the JIT has it.
     """
     wanted = text.lower()
-    model = stage.model(VIEW)
+    model = nav.model(VIEW)
     rows = [row for row in model.rows if row.change != "gone"]
     at = next((i for i, row in enumerate(rows) if row.chosen), -1 if direction > 0 else len(rows))
     ahead = rows[at + 1 :] if direction > 0 else rows[:at][::-1]
     for row in ahead:
         if wanted in row.text.lower():
-            stage.remember()
-            stage.select(Target("value", value=row.number))
+            nav.remember()
+            nav.select(Target("value", value=row.number))
             return f"{row.text[:60]}; n for the next"
-    for moment, value, said in _elsewhere(stage, wanted, direction):
-        stage.remember()
-        stage.move(moment)
+    for moment, value, said in _elsewhere(nav, wanted, direction):
+        nav.remember()
+        nav.move(moment)
         if value:
-            stage.select(Target("value", value=value))
+            nav.select(Target("value", value=value))
         return f"{said}; n for the next"
     return None
 
 
-def _elsewhere(stage: Stage, wanted: str, direction: int) -> list[tuple[int, int, str]]:
+def _elsewhere(nav: Navigator, wanted: str, direction: int) -> list[tuple[int, int, str]]:
     """(moment, Value, words) of passes of that name and of nodes made with it, nearest first."""
-    jit, links = stage.history.jit, stage.history.jit.links
+    jit, links = nav.history.jit, nav.history.jit.links
     found = []
     for row in range(len(jit.tables.runs)):
         run = jit.run_fact(row)
         if wanted in run.name.lower():
-            found.append((min(run.until, stage.last), 0, f"pass {run.name}"))
+            found.append((min(run.until, nav.last), 0, f"pass {run.name}"))
     told = set(jit.tables.graphs.id.tolist())
     graph_of = {
         int(run): int(graph)
@@ -297,13 +297,13 @@ def _elsewhere(stage: Stage, wanted: str, direction: int) -> list[tuple[int, int
             found.append((birth.moment, values[0] if values else 0, kind))
     found.sort(key=lambda one: one[0])
     if direction > 0:
-        return [one for one in found if one[0] > stage.moment]
-    return [one for one in found if one[0] < stage.moment][::-1]
+        return [one for one in found if one[0] > nav.moment]
+    return [one for one in found if one[0] < nav.moment][::-1]
 
 
-def page(stage: Stage) -> str:
+def page(nav: Navigator) -> str:
     """Everything about what is selected and the last rewrite, as the Markdown of a page."""
-    model = stage.model(VIEW)
+    model = nav.model(VIEW)
     parts: list[str] = []
     if model.story:
         chosen = next((row for row in model.rows if row.chosen), None)

@@ -7,11 +7,11 @@ from tui.render import Line, Span, cells, cut, fit
 from tui.render.glyphs import translated
 from tui.render.graph import Rails
 from tui.views import DrawContext
-from tui.views._autograd_fold import NODE
-from tui.views._autograd_graph import belongs, item_target, tensor_name
-from tui.views._autograd_scene import STATE, Scene
-from tui.views._autograd_signs import NOT_YET, buffer_text, item_sign
 from tui.views._table import window
+from tui.views.autograd.fold import NODE
+from tui.views.autograd.glyphs import NOT_YET, buffer_text, item_sign
+from tui.views.autograd.graph import belongs, item_target, tensor_name
+from tui.views.autograd.scene import STATE, Scene
 
 NAME, BUFFER, KEPT, LINE = 9, 6, 4, 6
 

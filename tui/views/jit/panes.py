@@ -12,9 +12,9 @@ from engine.inspect.models.jit.lines import GraphRow
 from engine.inspect.models.jit.passes import PassRow
 from tui.render import Glyphs, Span, Target, cells, fit
 from tui.render.boxes import Grid
-from tui.render.python import python
+from tui.render.highlight import python
 from tui.views import DrawContext
-from tui.views._jit_rows import Area, first, listed, put_cut, sentence
+from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
 SIGNS = {
     "added": "+", "removed": "-", "changed": "~", "moved": ">", "left": "<",
@@ -63,10 +63,10 @@ def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folde
     return kept
 
 
-def graph_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
-    rows = graph_rows(model, context.look.ghosts, area.bottom - area.top - 1)
+def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
+    rows = graph_rows(model, context.look.ghosts, region.bottom - region.top - 1)
     if model.why_no_graph:
-        sentence(grid, area, "graph", model.why_no_graph)
+        sentence(grid, region, "graph", model.why_no_graph)
         return
     focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
     gone = sum(row.change == "gone" for row in model.rows)
@@ -74,17 +74,17 @@ def graph_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) ->
 
     def draw(row: GraphRow | Folded, y: int) -> None:
         if isinstance(row, Folded):
-            folded_line(grid, area, row, y, context.glyphs)
+            folded_line(grid, region, row, y, context.glyphs)
             return
-        graph_line(grid, area, row, y, context)
+        graph_line(grid, region, row, y, context)
 
-    listed(grid, area, context.glyphs, f"graph {model.graph}", rows, focus, draw, aside)
+    listed(grid, region, context.glyphs, f"graph {model.graph}", rows, focus, draw, aside)
 
 
-def graph_line(grid: Grid, area: Area, row: GraphRow, y: int, context: DrawContext) -> None:
+def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawContext) -> None:
     glyphs = context.glyphs
     whole = Target("value", value=row.number)
-    x = area.left
+    x = region.left
     if row.lit or row.chosen:
         grid.put(x, y, glyphs.lit, "path", whole)
     if row.chosen:
@@ -100,24 +100,24 @@ def graph_line(grid: Grid, area: Area, row: GraphRow, y: int, context: DrawConte
         target = Target("value", value=part.value) if part.value else None if inputs else whole
         made = made or part.text == "(" or part.text.endswith("return (")
         spans.append(Span(part.text, lit, target))
-    indent = min(2 * row.depth, max(0, area.width // 3))
-    put_cut(grid, x + 4 + indent, y, spans, max(0, area.right - x - 4 - indent), glyphs)
+    indent = min(2 * row.depth, max(0, region.width // 3))
+    put_cut(grid, x + 4 + indent, y, spans, max(0, region.right - x - 4 - indent), glyphs)
 
 
-def folded_line(grid: Grid, area: Area, row: Folded, y: int, glyphs: Glyphs) -> None:
+def folded_line(grid: Grid, region: Region, row: Folded, y: int, glyphs: Glyphs) -> None:
     target = Target("value", value=row.number)
     if row.lit:
-        grid.put(area.left, y, glyphs.lit, "path", target)
-    grid.put(area.left + 2, y, glyphs.dot, "ghost", target)
+        grid.put(region.left, y, glyphs.lit, "path", target)
+    grid.put(region.left + 2, y, glyphs.dot, "ghost", target)
     text = f"{row.count} lines that are gone"
-    grid.put(area.left + 4, y, text, "dim", target, max(0, area.width - 4))
+    grid.put(region.left + 4, y, text, "dim", target, max(0, region.width - 4))
 
 
-def before_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     """The graph as it was before, row by row beside the graph as it is."""
-    rows = graph_rows(model, context.look.ghosts, area.bottom - area.top - 1)
+    rows = graph_rows(model, context.look.ghosts, region.bottom - region.top - 1)
     if model.why_no_graph:
-        sentence(grid, area, "before", model.why_no_graph)
+        sentence(grid, region, "before", model.why_no_graph)
         return
     focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
 
@@ -130,24 +130,24 @@ def before_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -
         if row.change in ("added", "moved", "gone"):
             return
         if row.lit or row.chosen:
-            grid.put(area.left, y, context.glyphs.lit, "path", target)
+            grid.put(region.left, y, context.glyphs.lit, "path", target)
         style = "warn" if sign == "-" else "dim"
-        grid.put(area.left + 1, y, sign, style, target)
-        indent = min(2 * row.depth, area.width // 3)
+        grid.put(region.left + 1, y, sign, style, target)
+        indent = min(2 * row.depth, region.width // 3)
         grid.put(
-            area.left + 3 + indent, y, text, "text" if sign == "-" else "dim", target,
-            max(0, area.width - 3 - indent),
+            region.left + 3 + indent, y, text, "text" if sign == "-" else "dim", target,
+            max(0, region.width - 3 - indent),
         )  # fmt: skip
 
-    listed(grid, area, context.glyphs, "before", rows, focus, draw)
+    listed(grid, region, context.glyphs, "before", rows, focus, draw)
 
 
 # What it was made from
 
 
-def source_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     if not model.source:
-        sentence(grid, area, "source", model.why_no_source)
+        sentence(grid, region, "source", model.why_no_source)
         return
     coloured = python(tuple(row.text for row in model.source))
     places = {id(row): at for at, row in enumerate(model.source)}
@@ -155,98 +155,98 @@ def source_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -
 
     def draw(row: Any, y: int) -> None:
         if not row.line:
-            grid.put(area.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=area.width - 1)
+            grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
         target = Target("value", value=row.number)
         if row.lit or row.chosen:
-            grid.put(area.left, y, glyphs.lit, "path", target)
+            grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
-            grid.put(area.left + 1, y, glyphs.mark, "path", target)
-        grid.put(area.left + 2, y, fit(str(row.line), 4, align=">"), "dim", target)
+            grid.put(region.left + 1, y, glyphs.mark, "path", target)
+        grid.put(region.left + 2, y, fit(str(row.line), 4, align=">"), "dim", target)
         at, spans = 0, []
         for span in coloured.line(places[id(row)]):
             for sign in span.text:
                 lit = any(lo <= at < hi for lo, hi in row.spans)
                 spans.append(Span(sign, f"{span.style} lit" if lit else span.style, target))
                 at += 1
-        put_cut(grid, area.left + 7, y, spans, max(0, area.width - 7), glyphs)
+        put_cut(grid, region.left + 7, y, spans, max(0, region.width - 7), glyphs)
 
     focus = first(model.source, lambda r: r.chosen, lambda r: r.lit)
-    listed(grid, area, glyphs, "source", model.source, focus, draw)
+    listed(grid, region, glyphs, "source", model.source, focus, draw)
 
 
-def tree_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def tree_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     if not model.tree:
-        sentence(grid, area, "tree", "No syntax tree: only scripted functions have one.")
+        sentence(grid, region, "tree", "No syntax tree: only scripted functions have one.")
         return
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
         if not row.kind:
-            grid.put(area.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=area.width - 1)
+            grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
         target = Target("value", value=row.number)
         if row.lit or row.chosen:
-            grid.put(area.left, y, glyphs.lit, "path", target)
+            grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
-            grid.put(area.left + 1, y, glyphs.mark, "path", target)
+            grid.put(region.left + 1, y, glyphs.mark, "path", target)
         lit = " lit" if row.lit or row.chosen else ""
-        indent = min(row.depth, max(0, area.width // 3))
+        indent = min(row.depth, max(0, region.width // 3))
         spans = [
             Span(f"{row.field} " if row.field else "", "dim", target),
             Span(row.kind, f"op{lit}", target),
             Span(f" {row.text}" if row.text else "", f"name{lit}", target),
         ]
-        put_cut(grid, area.left + 3 + indent, y, spans, area.width - 3 - indent, glyphs)
+        put_cut(grid, region.left + 3 + indent, y, spans, region.width - 3 - indent, glyphs)
 
     focus = first(model.tree, lambda r: r.chosen, lambda r: r.lit)
-    listed(grid, area, glyphs, "tree", model.tree, focus, draw)
+    listed(grid, region, glyphs, "tree", model.tree, focus, draw)
 
 
-def token_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def token_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     if not model.tokens:
-        sentence(grid, area, "tokens", "No tokens: only scripted functions have them.")
+        sentence(grid, region, "tokens", "No tokens: only scripted functions have them.")
         return
 
     def draw(row: Any, y: int) -> None:
         target = Target("value", value=row.number)
         if row.lit or row.chosen:
-            grid.put(area.left, y, context.glyphs.lit, "path", target)
+            grid.put(region.left, y, context.glyphs.lit, "path", target)
         if row.chosen:
-            grid.put(area.left + 1, y, context.glyphs.mark, "path", target)
+            grid.put(region.left + 1, y, context.glyphs.mark, "path", target)
         lit = " lit" if row.lit or row.chosen else ""
         place = f"{row.line}:{row.column}"
-        x = grid.put(area.left + 2, y, fit(place, 7, align=">"), "dim", target)
+        x = grid.put(region.left + 2, y, fit(place, 7, align=">"), "dim", target)
         x = grid.put(x + 1, y, fit(row.kind, 10, context.glyphs.ellipsis), "type", target)
         text = row.text if row.text.strip() else repr(row.text)
-        grid.put(x + 1, y, text, f"name{lit}", target, max(0, area.right - x - 1))
+        grid.put(x + 1, y, text, f"name{lit}", target, max(0, region.right - x - 1))
 
     focus = first(model.tokens, lambda r: r.chosen, lambda r: r.lit)
-    listed(grid, area, context.glyphs, "tokens", model.tokens, focus, draw)
+    listed(grid, region, context.glyphs, "tokens", model.tokens, focus, draw)
 
 
-def code_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     if not model.code:
-        sentence(grid, area, "code", "This graph has not become instructions in this recording.")
+        sentence(grid, region, "code", "This graph has not become instructions in this recording.")
         return
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
         target = Target("value", value=row.number) if row.number else None
         if row.lit:
-            grid.put(area.left, y, glyphs.lit, "path", target)
+            grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
-            grid.put(area.left + 1, y, glyphs.mark, "path", target)
-        grid.put(area.left + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
+            grid.put(region.left + 1, y, glyphs.mark, "path", target)
+        grid.put(region.left + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
         if row.here:
-            grid.put(area.left + 6, y, glyphs.here, "here", target)
+            grid.put(region.left + 6, y, glyphs.here, "here", target)
         style = "dim" if model.code_ahead else "here" if row.here else "text"
         lit = f"{style} lit" if row.lit else style
-        grid.put(area.left + 7, y, row.text, lit, target, max(0, area.width - 7))
+        grid.put(region.left + 7, y, row.text, lit, target, max(0, region.width - 7))
 
     focus = first(model.code, lambda r: r.here, lambda r: r.chosen, lambda r: r.lit)
     aside = "made later" if model.code_ahead else ""
-    listed(grid, area, glyphs, "code", model.code, focus, draw, aside)
+    listed(grid, region, glyphs, "code", model.code, focus, draw, aside)
 
 
 # Passes, rewrites, functions
@@ -257,43 +257,43 @@ def pass_list(model: JitModel, idle: bool) -> tuple[PassRow, ...]:
     return tuple(row for row in model.passes if idle or not row.idle or row.state == "here")
 
 
-def pass_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def pass_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     glyphs, idle = context.glyphs, context.look.idle
     rows = pass_list(model, idle)
     hidden = len(model.passes) - len(rows)
     aside = f"{hidden} idle hidden" if hidden else ""
 
     def draw(row: PassRow, y: int) -> None:
-        pass_line(grid, area, row, y, glyphs)
+        pass_line(grid, region, row, y, glyphs)
 
     focus = first(rows, lambda r: r.state == "here")
-    listed(grid, area, glyphs, "passes", rows, focus, draw, aside)
+    listed(grid, region, glyphs, "passes", rows, focus, draw, aside)
 
 
-def pass_line(grid: Grid, area: Area, row: PassRow, y: int, glyphs: Glyphs) -> None:
+def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) -> None:
     target = Target("event", event=row.at)
     style = {"here": "here", "ahead": "dim"}.get(row.state, "text")
     if row.lit:
-        grid.put(area.left, y, glyphs.mark, "path", target)
+        grid.put(region.left, y, glyphs.mark, "path", target)
     if row.state == "here":
-        grid.put(area.left + 1, y, glyphs.here, "here", target)
+        grid.put(region.left + 1, y, glyphs.here, "here", target)
     elif row.failed:
-        grid.put(area.left + 1, y, glyphs.fail, "error", target)
+        grid.put(region.left + 1, y, glyphs.fail, "error", target)
     tail, time = "", ""
     if row.sort == "pass":
         tail = "failed" if row.failed else "not ended" if row.changes < 0 else f"{row.changes}"
         time = time_text(row.ns, glyphs) if row.changes >= 0 else ""
     elif row.sort == "code":
         tail = f"{row.changes} instr."
-    room = area.width - 3
+    room = region.width - 3
     right = f"{fit(tail, 4, '', '>') if len(tail) < 5 else tail}"
     right += f" {fit(time, 7, '', '>')}" if time and room >= 20 else ""
     name = f"{row.index:>2} {row.name}" if row.sort == "pass" and row.index else f"{row.name}"
     wide = max(4, room - cells(right) - 1)
     shown = "error" if row.failed else "dim" if row.idle and row.state != "here" else style
-    grid.put(area.left + 3, y, fit(name, wide, glyphs.ellipsis), shown, target)
+    grid.put(region.left + 3, y, fit(name, wide, glyphs.ellipsis), shown, target)
     number = "error" if row.failed else "dim" if row.idle or row.state == "ahead" else "number"
-    grid.put(area.left + 4 + wide, y, right, number, target, max(0, room - wide - 1))
+    grid.put(region.left + 4 + wide, y, right, number, target, max(0, room - wide - 1))
 
 
 def time_text(ns: int, glyphs: Glyphs) -> str:
@@ -308,32 +308,32 @@ def time_text(ns: int, glyphs: Glyphs) -> str:
     return f"{ns / 1e6:.1f}ms" if ns < 1e9 else f"{ns / 1e9:.1f}s"
 
 
-def rule_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     """The rewrites of the pass, and below them the text of the rule of the last one."""
     glyphs = context.glyphs
     if not model.rewrites:
         sentence(
             grid,
-            area,
+            region,
             "rule",
             "Nothing was rewritten here. The full stop goes to the next pass that changes.",
         )
         return
-    high = area.bottom - area.top
+    high = region.bottom - region.top
     room = min(len(model.rewrites), max(1, (high - 4) // 3))
-    upper = Area(area.left, area.right, area.top, area.top + 1 + room)
+    upper = Region(region.left, region.right, region.top, region.top + 1 + room)
 
     def draw(row: Any, y: int) -> None:
         target = Target("event", event=row.at)
         if row.here:
-            grid.put(area.left + 1, y, glyphs.here, "here", target)
+            grid.put(region.left + 1, y, glyphs.here, "here", target)
         text = f"{row.index + 1} {row.rule}" + (f" {glyphs.dot} {row.reason}" if row.reason else "")
         style = "here" if row.here else "text"
-        grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
+        grid.put(region.left + 3, y, text, style, target, max(0, region.width - 3))
 
     focus = model.rewrite.index if model.rewrite is not None else 0
     listed(grid, upper, glyphs, "rewrites", model.rewrites, focus, draw)
-    lower = Area(area.left, area.right, upper.bottom, area.bottom)
+    lower = Region(region.left, region.right, upper.bottom, region.bottom)
     rule = model.rule
     if not rule.lines:
         why = rule.why or "Step by rewrite (s, then ]) to see the rule of each."
@@ -344,9 +344,11 @@ def rule_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> 
         number, text = row
         here = number == rule.line
         if here:
-            grid.put(area.left + 1, y, glyphs.here, "here")
-        grid.put(area.left + 2, y, fit(str(number), 4, align=">"), "dim")
-        grid.put(area.left + 7, y, text, "head" if here else "text", room=max(0, area.width - 7))
+            grid.put(region.left + 1, y, glyphs.here, "here")
+        grid.put(region.left + 2, y, fit(str(number), 4, align=">"), "dim")
+        grid.put(
+            region.left + 7, y, text, "head" if here else "text", room=max(0, region.width - 7)
+        )
 
     numbered = list(enumerate(rule.lines, rule.first))
     listed(
@@ -355,7 +357,7 @@ def rule_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> 
     )  # fmt: skip
 
 
-def function_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def function_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     """Every function, and under each its graphs; Enter goes there."""
     glyphs = context.glyphs
     rows: list[tuple[Any, Any]] = []
@@ -369,7 +371,7 @@ def function_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext)
         at = graph.until if graph else function.at
         target = Target("event", event=at)
         if here:
-            grid.put(area.left + 1, y, glyphs.here, "here", target)
+            grid.put(region.left + 1, y, glyphs.here, "here", target)
         if graph:
             text = f"  graph {graph.graph}: {graph.phase}"
         else:
@@ -377,15 +379,15 @@ def function_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext)
             how = f" {glyphs.dot} {function.how}" if function.how else ""
             text = f"{function.name}{how}{place}"
         style = "here" if here else "text" if graph else "title"
-        grid.put(area.left + 3, y, text, style, target, max(0, area.width - 3))
+        grid.put(region.left + 3, y, text, style, target, max(0, region.width - 3))
 
     focus = first(rows, lambda r: bool(r[1]) and r[1].current, lambda r: r[0].current)
-    listed(grid, area, glyphs, "functions", rows, focus, draw)
+    listed(grid, region, glyphs, "functions", rows, focus, draw)
 
 
 ALONE = "nothing"
 """The graph has all the room."""
-PANES: dict[str, Callable[[Grid, Area, JitModel, DrawContext], None]] = {
+PANES: dict[str, Callable[[Grid, Region, JitModel, DrawContext], None]] = {
     "passes": pass_pane,
     "source": source_pane,
     "tree": tree_pane,

@@ -10,11 +10,11 @@ from engine.inspect.models.jit.rejected import HERE
 from tui.render import Picture
 from tui.render.boxes import Grid
 from tui.render.picture import Guide
-from tui.views import DrawContext, Look
-from tui.views._jit_drawn import drawn_pane
-from tui.views._jit_panes import ALONE, PANES, graph_pane, graph_rows, pass_pane
-from tui.views._jit_rows import Area, wrap
-from tui.views._jit_ways import guide_of
+from tui.views import DrawContext, ViewOptions
+from tui.views.jit.diagram import drawn_pane
+from tui.views.jit.navigation import guide_of
+from tui.views.jit.panes import ALONE, PANES, graph_pane, graph_rows, pass_pane
+from tui.views.jit.rows import Region, wrap
 
 NAME = "jit"
 KEY = "J"
@@ -73,7 +73,7 @@ _HIGH = 24  # lines from which the left column holds two panes
 _PASSES = 31  # cells for the list of passes
 
 
-def takes_long(history: Any, moment: int, look: Look) -> bool:
+def is_slow(history: Any, moment: int, look: ViewOptions) -> bool:
     """Whether the first picture of this moment is better made in a thread."""
     return models.takes_long(history, moment, "drawn" in (look.pane, look.form))
 
@@ -95,15 +95,15 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
     _about_lines(grid, about, bottom, context)
     pane = chosen_pane(context, width)
     if pane == ALONE:
-        graph_pane(grid, Area(0, width, top, bottom), model, context)
+        graph_pane(grid, Region(0, width, top, bottom), model, context)
     elif width >= _BESIDE:
         _side_by_side(grid, model, context, pane, top, bottom)
     else:
         share = 2 / 5 if pane == "passes" else 1 / 2
         upper = bottom - max(5, round((bottom - top) * share))
-        graph_pane(grid, Area(0, width, top, upper), model, context)
+        graph_pane(grid, Region(0, width, top, upper), model, context)
         grid.across(0, width - 1, upper)
-        PANES[pane](grid, Area(0, width, upper + 1, bottom), model, context)
+        PANES[pane](grid, Region(0, width, upper + 1, bottom), model, context)
     grid.across(0, width - 1, bottom)
     made = grid.picture()
     made.guide = _guide(model, context, bottom - top)
@@ -136,15 +136,15 @@ def _side_by_side(
     width = grid.width
     right, whole = width - _PASSES, bottom
     if pane == "drawn" and width < _FOUR:  # boxes need room more than they need their text
-        PANES[pane](grid, Area(0, right - 1, top, bottom), model, context)
+        PANES[pane](grid, Region(0, right - 1, top, bottom), model, context)
         grid.down(right - 1, top, bottom)
-        pass_pane(grid, Area(right, width, top, bottom), model, context)
+        pass_pane(grid, Region(right, width, top, bottom), model, context)
         return
     if pane == "rule":  # lines of our own source are long: below the others, as wide as can be
         band = bottom - (bottom - top) * 2 // 5
-        PANES[pane](grid, Area(0, right - 1, band + 1, bottom), model, context)
+        PANES[pane](grid, Region(0, right - 1, band + 1, bottom), model, context)
         grid.across(0, right - 1, band)
-        pass_pane(grid, Area(right, width, top, bottom), model, context)
+        pass_pane(grid, Region(right, width, top, bottom), model, context)
         grid.down(right - 1, top, bottom)
         pane, bottom = "source", band
     alone = context.look.pane == "source" and bottom == whole
@@ -156,15 +156,15 @@ def _side_by_side(
         for at, name in enumerate(names):
             y = top + at * high
             end = bottom if name == names[-1] else y + high - 1
-            PANES[name](grid, Area(left, left + share - 1, y, end), model, context)
+            PANES[name](grid, Region(left, left + share - 1, y, end), model, context)
             if end < bottom:
                 grid.across(left, left + share - 1, end)
         left += share
         grid.down(left - 1, top, bottom)
-    graph_pane(grid, Area(left, right - 1, top, bottom), model, context)
+    graph_pane(grid, Region(left, right - 1, top, bottom), model, context)
     if bottom == whole:
         grid.down(right - 1, top, bottom)
-        pass_pane(grid, Area(right, width, top, bottom), model, context)
+        pass_pane(grid, Region(right, width, top, bottom), model, context)
 
 
 def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[str]]:

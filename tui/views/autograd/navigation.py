@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from engine.inspect.models.autograd import Autograd
 from tui.render import Line, Target
 from tui.render.graph import Layout
-from tui.views._autograd_fold import NODE, Folded
-from tui.views._autograd_graph import item_target
-from tui.views._autograd_scene import Scene
+from tui.views.autograd.fold import NODE, Folded
+from tui.views.autograd.graph import item_target
+from tui.views.autograd.scene import Scene
 
 FAR = 400  # layers or lines that are looked through for something that has been made
 

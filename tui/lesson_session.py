@@ -22,7 +22,7 @@ from lessons._runner import (
 )
 
 if TYPE_CHECKING:
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 Said = list[tuple[str, str]]
 TODO = {
@@ -35,7 +35,7 @@ TODO = {
 HINT = {"predict": " ? is a hint.", "exercise": " h is a hint."}
 
 
-class Course:
+class LessonSession:
     """One lesson being taken. `right`: the present step has been answered."""
 
     def __init__(self, lesson: Lesson, progress: Progress) -> None:
@@ -47,7 +47,7 @@ class Course:
         self.go(progress.where(lesson))
 
     @classmethod
-    def open(cls, name: str = "") -> Course:
+    def open(cls, name: str = "") -> LessonSession:
         """The lesson of that name, or the one to go on with; LessonError says why there is none."""
         progress = Progress.load()
         lesson = load(name) if name else progress.next_lesson(load_all())
@@ -95,38 +95,38 @@ class Course:
 
     # Doing
 
-    def run(self) -> tuple[Said, Stage | None]:
+    def run(self) -> tuple[Said, Navigator | None]:
         """Run the step's code and open what was recorded, at the place to look at (runs processes)."""
         result = self.runner.run_step(self.at)
         self.trace = result.trace_path
         said: Said = [("", result.stdout)] if result.stdout.strip() else []
         if result.error:
             said.append(("error", result.error))
-        stage = None
+        nav = None
         try:
-            stage = self._opened(result)
+            nav = self._opened(result)
         except (LessonError, ValueError, OSError) as error:
             said.append(("error", str(error)))
         if self.step.kind == "run" and not result.error:
             said.append(("good", "It ran; the picture shows what it left behind."))
-        return said, stage
+        return said, nav
 
-    def _opened(self, result: RunResult) -> Stage | None:
+    def _opened(self, result: RunResult) -> Navigator | None:
         """The recording of the step, looked at as the lesson says."""
         if result.trace_path is None:
             return None
         from engine.inspect.trace import TraceError
         from lessons._runner.looking import place
-        from tui.stage import open_stage
+        from tui.navigator import open_navigator
 
         look = self.step.look
         try:
-            stage = open_stage(result.trace_path, view=look.view if look else "memory")
+            nav = open_navigator(result.trace_path, view=look.view if look else "memory")
         except TraceError as error:
             raise ValueError(str(error)) from None
         if look is not None:
-            stage.moment, stage.selection = place(look, stage.history)
-        return stage
+            nav.moment, nav.selection = place(look, nav.history)
+        return nav
 
     def grade(self, typed: str) -> Said:
         """What the engine thinks of a prediction (runs processes)."""

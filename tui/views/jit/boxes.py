@@ -17,10 +17,10 @@ from tui.render.glyphs import translated
 from tui.render.graph import Layout, layout
 from tui.render.graph.raster import Raster
 from tui.views import DrawContext
-from tui.views._autograd_graph import corner
-from tui.views._autograd_scene import Kept
-from tui.views._jit_panes import SIGNS, STYLES
-from tui.views._jit_rows import Area, first, put_cut
+from tui.views.autograd.graph import corner
+from tui.views.autograd.scene import Kept
+from tui.views.jit.panes import SIGNS, STYLES
+from tui.views.jit.rows import Region, first, put_cut
 
 GONE = ("gone", "left", "removed")
 WIDE, HIGH = 44, 14  # cells from which boxes are drawn instead of lanes
@@ -52,17 +52,17 @@ def _place(boxes: tuple[FlowBox, ...], high: int) -> Placed:
 _placed = Kept(_place)
 
 
-def boxes_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def boxes_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     """The window of the drawing that there is room for."""
-    Drawing(model, context, area).onto(grid)
+    Drawing(model, context, region).onto(grid)
 
 
 class Drawing:
     """One state of a graph, drawn on the layout of all."""
 
-    def __init__(self, model: JitModel, context: DrawContext, area: Area) -> None:
-        self.model, self.context, self.area = model, context, area
-        self.width, self.height = area.width, area.bottom - area.top - 1
+    def __init__(self, model: JitModel, context: DrawContext, region: Region) -> None:
+        self.model, self.context, self.region = model, context, region
+        self.width, self.height = region.width, region.bottom - region.top - 1
         boxes = getattr(model.boxes, "boxes", lambda: tuple(model.boxes))()
         self.placed = self._framed(boxes) or _placed(boxes, 1)
         self.rows = self._rows()
@@ -96,7 +96,7 @@ class Drawing:
         return found
 
     def onto(self, grid: Grid) -> None:
-        made, area = self.placed.layout, self.area
+        made, region = self.placed.layout, self.region
         focus = self._focus()
         x, y = made.middle(focus) if made.count else (0, 0)
         left, top = corner(x, self.width, made.width), corner(y, self.height, made.height)
@@ -119,7 +119,7 @@ class Drawing:
                     self._portal(raster, item, left, top, alive)
         self._head(grid, raster, left, top)
         for line in range(self.height):
-            grid.spans(area.left, area.top + 1 + line, raster.line(line), self.width)
+            grid.spans(region.left, region.top + 1 + line, raster.line(line), self.width)
 
     def _focus(self) -> int:
         """The box that the window is drawn round: of what is gone long since, what it became."""
@@ -134,8 +134,8 @@ class Drawing:
 
     def _head(self, grid: Grid, raster: Raster, left: int, top: int) -> None:
         """The heading, with what of the drawing is outside of the window."""
-        made, area, glyphs = self.placed.layout, self.area, self.context.glyphs
-        x = grid.put(area.left + 1, area.top, "drawn", "head", room=area.width - 1)
+        made, region, glyphs = self.placed.layout, self.region, self.context.glyphs
+        x = grid.put(region.left + 1, region.top, "drawn", "head", room=region.width - 1)
         beyond = [
             (glyphs.arrow_up, sum(made.top[at] < top for at in self.rows)),
             (glyphs.arrow_down, sum(made.top[at] >= top + self.height for at in self.rows)),
@@ -143,7 +143,7 @@ class Drawing:
             (glyphs.arrow, sum(made.left[at] >= left + self.width for at in self.rows)),
         ]
         said = " ".join(f"{sign}{count}" for sign, count in beyond if count)
-        grid.put(x + 1, area.top, said, "dim", room=max(0, area.right - x - 1))
+        grid.put(x + 1, region.top, said, "dim", room=max(0, region.right - x - 1))
 
     # Wires
 

@@ -1,7 +1,7 @@
 """What can be asked about what is selected: who wrote it, who owns it, why is it as it is, how would
 one write it down.
 
-Each takes the stage and answers in one sentence; the first two also go there. `why` has a page.
+Each takes the navigator and answers in one sentence; the first two also go there. `why` has a page.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from engine.inspect.history.facts import Holder
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.layout import Extent
 from engine.inspect.models._wording import writer
-from tui import jit
-from tui.stage import Stage
+from tui.navigator import Navigator
+from tui.views.jit import actions as jit
 
 
-def who_wrote(stage: Stage) -> str:
+def who_wrote(nav: Navigator) -> str:
     """To the last write of the selected cell or tensor; again: to the one before that. Of a Value of the
     JIT: to what made it; again: to what that was made from."""
-    if jit.is_asked(stage):
-        return jit.who_made(stage)
-    history = stage.history
-    storage, place = pointed_at(stage)
+    if jit.is_asked(nav):
+        return jit.who_made(nav)
+    history = nav.history
+    storage, place = pointed_at(nav)
     if not storage:
         return "select a cell, a tensor or a storage first"
     # on a write already: ask about the one before it
-    again = history.event(stage.moment).kind == "WRITE"
-    write = history.last_write(storage, -1 if place is None else place, stage.moment - again)
+    again = history.event(nav.moment).kind == "WRITE"
+    write = history.last_write(storage, -1 if place is None else place, nav.moment - again)
     if write is None:
         part = f"this part of storage {storage}" if place else f"storage {storage}"
-        return f"nothing wrote to {part} before event {stage.moment:,}"
-    stage.remember()
-    stage.move(write.moment)
-    line = stage.line()
+        return f"nothing wrote to {part} before event {nav.moment:,}"
+    nav.remember()
+    nav.move(write.moment)
+    line = nav.line()
     here = {"file": line.file, "line": line.line} if line else {"file": 0, "line": 0}
-    stage.selection = replace(stage.selection, call=write.call, **here)
+    nav.selection = replace(nav.selection, call=write.call, **here)
     where = f" on line {line.line}" if line else ""
     by = writer(history, write)
     return f"written by {by}{where}; w again for the write before, Backspace returns"
 
 
-def pointed_at(stage: Stage) -> tuple[int, Extent | None]:
+def pointed_at(nav: Navigator) -> tuple[int, Extent | None]:
     """The storage and the place in it that is selected; storage 0: nothing is; no place: all of it."""
-    chosen = stage.selection
-    tensor = stage.history.tensor(chosen.tensor, stage.moment) if chosen.tensor else None
+    chosen = nav.selection
+    tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
     if chosen.byte >= 0 and chosen.storage:
         size = tensor.itemsize if tensor else 1
         return chosen.storage, Extent.stretch(chosen.byte, chosen.byte + size)
@@ -54,12 +54,12 @@ def pointed_at(stage: Stage) -> tuple[int, Extent | None]:
     return chosen.storage, None
 
 
-def who_owns(stage: Stage) -> str:
+def who_owns(nav: Navigator) -> str:
     """To the object view, where every holder is named; the sum is the answer. Of a Value of the JIT: who
     reads it."""
-    if jit.is_asked(stage):
-        return jit.who_reads(stage)
-    history, chosen, moment = stage.history, stage.selection, stage.moment
+    if jit.is_asked(nav):
+        return jit.who_reads(nav)
+    history, chosen, moment = nav.history, nav.selection, nav.moment
     if not chosen.tensor and not chosen.storage:
         return "select a name, a tensor or a storage first"
     if chosen.tensor and history.tensor(chosen.tensor, moment) is not None:
@@ -73,8 +73,8 @@ def who_owns(stage: Stage) -> str:
         others = []
     else:
         return f"tensor {chosen.tensor} does not exist at event {moment:,}"
-    stage.remember()
-    stage.show_view("object")
+    nav.remember()
+    nav.show_view("object")
     if not owners.holders:
         return f"{what}: no holder is known"
     also = f"; its TensorImpl also by {_named(others)}" if others else ""
@@ -85,9 +85,9 @@ def _named(holders: Sequence[Holder]) -> str:
     return " + ".join(f"{holder.name or holder.kind} {holder.count}" for holder in holders)
 
 
-def why(stage: Stage) -> str:
+def why(nav: Navigator) -> str:
     """Why what is selected (or everything that is stale) is as it is, as the Markdown of a page."""
-    history, moment, chosen = stage.history, stage.moment, stage.selection
+    history, moment, chosen = nav.history, nav.moment, nav.selection
     if moment < 0:
         return "nothing was recorded"
     parts: list[str] = []
@@ -117,27 +117,27 @@ def _page(question: str, answer: Answer) -> list[str]:
     return [f"# {question}", "", f"{answer.text}.", "", *facts, "", where, ""]
 
 
-def copy_text(stage: Stage) -> str:
+def copy_text(nav: Navigator) -> str:
     """What is selected, as one would write it down."""
-    chosen = stage.selection
-    tensor = stage.history.tensor(chosen.tensor, stage.moment) if chosen.tensor else None
+    chosen = nav.selection
+    tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
     if tensor is None:
-        return f"event {stage.moment}: {stage.sentence()}"
-    label = stage.history.label(chosen.tensor, stage.moment)
+        return f"event {nav.moment}: {nav.sentence()}"
+    label = nav.history.label(chosen.tensor, nav.moment)
     cell = f", byte {chosen.byte}" if chosen.byte >= 0 else ""
     return (
         f"{label}: tensor {tensor.id}, {tensor.dtype}, sizes {tensor.sizes}, strides {tensor.strides}, "
-        f"offset {tensor.offset}, storage {tensor.storage}{cell}, at event {stage.moment}"
+        f"offset {tensor.offset}, storage {tensor.storage}{cell}, at event {nav.moment}"
     )
 
 
-def copy_python(stage: Stage) -> str:
+def copy_python(nav: Navigator) -> str:
     """What is selected as a Python expression, as far as its name allows; "" if nothing is."""
-    chosen = stage.selection
-    tensor = stage.history.tensor(chosen.tensor, stage.moment) if chosen.tensor else None
+    chosen = nav.selection
+    tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
     if tensor is None:
         return ""
-    names = stage.history.names_of(chosen.tensor, stage.moment)
+    names = nav.history.names_of(chosen.tensor, nav.moment)
     if names:
         cell = f"[{', '.join(map(str, chosen.index))}]" if chosen.index else ""
         return names[0].name + cell

@@ -13,9 +13,9 @@ from tui.render.glyphs import DOWN, UP, translated
 from tui.render.graph import Layout, Link
 from tui.render.graph.raster import Raster
 from tui.views import DrawContext
-from tui.views._autograd_fold import NODE, Folded
-from tui.views._autograd_scene import STATE, Scene
-from tui.views._autograd_signs import Sign, buffer_text, item_sign, wire_sign
+from tui.views.autograd.fold import NODE, Folded
+from tui.views.autograd.glyphs import StateGlyph, buffer_text, item_sign, wire_sign
+from tui.views.autograd.scene import STATE, Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Shown:
     x: int
     y: int
     width: int
-    sign: Sign
+    sign: StateGlyph
     box: NodeBox | None
     target: Target
     lit: bool
@@ -54,7 +54,7 @@ class Window:
     focus: int
     x: int = 0
     y: int = 0
-    _signs: dict[int, Sign] = field(default_factory=dict)
+    _signs: dict[int, StateGlyph] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -93,7 +93,7 @@ class Window:
             return ""
         return f"layers {first + 1}-{last} of {len(tops)}"
 
-    def _sign(self, item: int) -> Sign:
+    def _sign(self, item: int) -> StateGlyph:
         if item not in self._signs:
             self._signs[item] = item_sign(self.model, self.folded, item, self.context.glyphs)
         return self._signs[item]
@@ -283,7 +283,7 @@ def gradient_values(box: NodeBox | None) -> str:
     return known_values(box.inputs[0].text)
 
 
-def _state(sign: Sign) -> str:
+def _state(sign: StateGlyph) -> str:
     """The state in a column of its own, so that names stand below each other."""
     return sign.text.ljust(STATE - 1) + " "
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.inspect.models.autograd import STATES, Autograd, BufferSlot, NodeBox
 from tui.render import Glyphs
-from tui.views._autograd_fold import NODE, Folded
+from tui.views.autograd.fold import NODE, Folded
 
 _STYLES = {
     "": "text",
@@ -23,7 +23,7 @@ _URGENT = ("failed", "running", "ready", "partly", "waiting", "done", "captured"
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class StateGlyph:
     """A state as it is drawn: sign and number, the style of text and frame, and in words."""
 
     text: str
@@ -34,10 +34,10 @@ class Sign:
     stale: bool = False
 
 
-NOT_YET = Sign("", "dim", "frame", "not made yet", False)
+NOT_YET = StateGlyph("", "dim", "frame", "not made yet", False)
 
 
-def node_sign(box: NodeBox, glyphs: Glyphs, run: bool) -> Sign:
+def node_sign(box: NodeBox, glyphs: Glyphs, run: bool) -> StateGlyph:
     """The state of one node."""
     text, words = _of_state(box, glyphs, run)
     style = _STYLES[box.state]
@@ -49,7 +49,7 @@ def node_sign(box: NodeBox, glyphs: Glyphs, run: bool) -> Sign:
     if box.stale:
         style = frame = "error"
     frame = {"here": "ready", "error": "error"}.get(frame, frame)
-    return Sign(text, style, frame, words, True, box.stale)
+    return StateGlyph(text, style, frame, words, True, box.stale)
 
 
 def _of_state(box: NodeBox, glyphs: Glyphs, run: bool) -> tuple[str, str]:
@@ -77,7 +77,7 @@ def _gradients(count: int) -> str:
     return f"{count} gradient" + ("" if count == 1 else "s")
 
 
-def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> Sign:
+def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
     """The state of nodes drawn as one: the most urgent of theirs, and how many have run."""
     import numpy as np
 
@@ -112,10 +112,10 @@ def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> 
     if stale:
         style = "error"
     frame = {"here": "ready", "text": "frame", "dim": "frame"}.get(style, style)
-    return Sign(text, style, frame, words, True, stale)
+    return StateGlyph(text, style, frame, words, True, stale)
 
 
-def item_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> Sign:
+def item_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
     """The state of whatever is drawn there."""
     item = folded.items[number]
     if item.key[1] != NODE:
@@ -150,7 +150,7 @@ def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
 
 
 def wire_sign(
-    model: Autograd, folded: Folded, edge: int, whole: Sign, glyphs: Glyphs
+    model: Autograd, folded: Folded, edge: int, whole: StateGlyph, glyphs: Glyphs
 ) -> tuple[str, str]:
     """(sign, style) of the end of a wire: has a gradient come along it, and was it None? `whole` is the
     sign of the item that it leaves."""

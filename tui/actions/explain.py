@@ -6,15 +6,15 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 
-def explanation(stage: Stage) -> str:
-    """A short text (the Markdown that `prose` reads) about the stage's moment."""
-    history, moment = stage.history, stage.moment
+def explanation(nav: Navigator) -> str:
+    """A short text (the Markdown that `prose` reads) about the navigator's moment."""
+    history, moment = nav.history, nav.moment
     event = history.event(moment)
     parts = [f"# {event.sentence}", ""]
-    line = stage.line()
+    line = nav.line()
     if line is not None:
         text = history.source(line.file)[1].splitlines()
         code = text[line.line - 1].strip() if 0 < line.line <= len(text) else ""

@@ -11,13 +11,13 @@ from engine.inspect.models.autograd import Autograd, Part, RunBox
 from tui.render import Guide, Line, Picture, Span, Target, cells, clean, cut, line_width
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 from tui.views import DrawContext
-from tui.views._autograd_fold import NODE, Folded, holds
-from tui.views._autograd_graph import Window, item_target
-from tui.views._autograd_list import listed
-from tui.views._autograd_node import Pane, group_lines, node_lines
-from tui.views._autograd_scene import Scene, scene
-from tui.views._autograd_ways import ways
 from tui.views._cells import facts
+from tui.views.autograd.fold import NODE, Folded, holds
+from tui.views.autograd.graph import Window, item_target
+from tui.views.autograd.list import listed
+from tui.views.autograd.navigation import ways
+from tui.views.autograd.node import Pane, group_lines, node_lines
+from tui.views.autograd.scene import Scene, scene
 
 NAME = "autograd"
 KEY = "0"

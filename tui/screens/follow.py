@@ -11,15 +11,15 @@ from textual.worker import Worker, get_current_worker
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 SHARE = 10  # at most one part in so many of the time goes into looking
 
 
 def follow(
     screen: Screen,
-    stage: Callable[[], Stage | None],
-    take: Callable[[Stage, History], None],
+    nav: Callable[[], Navigator | None],
+    take: Callable[[Navigator, History], None],
     seconds: float,
     still: Callable[[], bool] = lambda: False,
 ) -> None:
@@ -40,7 +40,7 @@ def follow(
         due = 0.0
         while not worker.is_cancelled:
             time.sleep(seconds)
-            seen, begun = stage(), time.monotonic()
+            seen, begun = nav(), time.monotonic()
             if seen is None or (begun < due and not still()) or not screen.is_attached:
                 continue
             fresh = seen.history.grown()
@@ -50,16 +50,16 @@ def follow(
             if fresh is not None and not worker.is_cancelled:
                 screen.app.call_from_thread(hand_over, seen, fresh)
 
-    def hand_over(seen: Stage, fresh: History) -> None:
-        if screen.is_attached and stage() is seen:  # else it was for a screen or a stage now gone
+    def hand_over(seen: Navigator, fresh: History) -> None:
+        if screen.is_attached and nav() is seen:  # else it was for a screen or a navigator now gone
             take(seen, fresh)
 
     screen.run_worker(look, thread=True, group="growing", exit_on_error=False)
 
 
-def _fold(stage: Stage, fresh: History) -> None:
+def _fold(nav: Navigator, fresh: History) -> None:
     """Have the tables made here that the next picture needs: the screen's thread then only cuts."""
     from engine.inspect.models import project
 
-    moment = fresh.end - 1 if stage.moment >= stage.last else stage.moment
-    project(stage.view, fresh, moment, stage.selection)
+    moment = fresh.end - 1 if nav.moment >= nav.last else nav.moment
+    project(nav.view, fresh, moment, nav.selection)

@@ -1,6 +1,6 @@
 """Keys of what runs: the interpreter up to the next call, branch or bail-out; a kernel's launches.
 
-Each takes the stage and returns one sentence for the status line.
+Each takes the navigator and returns one sentence for the status line.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui.stage import Stage
+    from tui.navigator import Navigator
 
 FUSED = "fused"
 INTERPRETER = "interpreter"
@@ -25,65 +25,65 @@ _OPS = {
 }
 
 
-def run_on(stage: Stage, what: str, direction: int) -> str:
+def run_on(nav: Navigator, what: str, direction: int) -> str:
     """To the next instruction of that sort that ran, or to the one before; in the interpreter's view."""
-    jit = stage.history.jit
+    jit = nav.history.jit
     found = jit.registers.missed() if what == "bail" else jit.registers.ran(_OPS[what])
-    place = int(found.searchsorted(stage.moment, "right" if direction > 0 else "left"))
+    place = int(found.searchsorted(nav.moment, "right" if direction > 0 else "left"))
     place -= direction < 0
-    stage.show_view(INTERPRETER)
+    nav.show_view(INTERPRETER)
     if not 0 <= place < len(found):
         return f"no {'later' if direction > 0 else 'earlier'} {STOPS[what]}"
-    stage.move(int(found[place]))
+    nav.move(int(found[place]))
     return ""
 
 
 # Fused kernels
 
 
-def along(stage: Stage, what: str, direction: int) -> str:
+def along(nav: Navigator, what: str, direction: int) -> str:
     """To the next launch of any kernel ("pass"), or to the first launch of the next group."""
-    tables = stage.history.jit.tables
+    tables = nav.history.jit.tables
     moments = [int(moment) for moment in tables.launches.since]
     word = "launch"
     if what == "function":
-        groups = stage.model(FUSED).groups
+        groups = nav.model(FUSED).groups
         now = next((at for at, group in enumerate(groups) if group.current), -1)
         at = now + direction
         if not 0 <= at < len(groups):
             return f"no {'later' if direction > 0 else 'earlier'} group"
-        stage.remember()
-        stage.move(groups[at].at)
+        nav.remember()
+        nav.move(groups[at].at)
         return f"{groups[at].name}; Backspace returns"
-    ahead = [moment for moment in moments if (moment - stage.moment) * direction > 0]
+    ahead = [moment for moment in moments if (moment - nav.moment) * direction > 0]
     if not ahead:
         return f"no {'later' if direction > 0 else 'earlier'} {word}"
-    stage.move(ahead[0] if direction > 0 else ahead[-1])
+    nav.move(ahead[0] if direction > 0 else ahead[-1])
     return ""
 
 
-def next_pane(stage: Stage, name: str = "") -> str:
+def next_pane(nav: Navigator, name: str = "") -> str:
     """Another thing beside the tile loop, or the one of that name."""
     from tui.views.fused import PANES
 
     if name and name not in PANES:
         return f"no pane is called {name!r}; there are {', '.join(PANES)}"
-    now = stage.look.pane if stage.look.pane in PANES else PANES[0]
+    now = nav.look.pane if nav.look.pane in PANES else PANES[0]
     pane = name or PANES[(PANES.index(now) + 1) % len(PANES)]
-    stage.look = replace(stage.look, pane=pane)
+    nav.look = replace(nav.look, pane=pane)
     return f"beside the tile loop: {pane}"
 
 
-def into_kernel(stage: Stage, node: int) -> str:
+def into_kernel(nav: Navigator, node: int) -> str:
     """From a FusionGroup to its kernel, at its last launch up to here, else its first; "": no such."""
-    jit = stage.history.jit
+    jit = nav.history.jit
     if not jit.links.kind_of.get(node, "").startswith("prim::FusionGroup"):
         return ""
     number = jit.fused.of_node(node)
     launches = jit.fused.launches(number) if number else ()
     if not launches:
         return ""
-    past = [launch.moment for launch in launches if launch.moment <= stage.moment]
-    stage.move(past[-1] if past else launches[0].moment)
-    stage.show_view(FUSED)
-    return f"the kernel of this group, event {stage.moment:,}; Backspace returns"
+    past = [launch.moment for launch in launches if launch.moment <= nav.moment]
+    nav.move(past[-1] if past else launches[0].moment)
+    nav.show_view(FUSED)
+    return f"the kernel of this group, event {nav.moment:,}; Backspace returns"

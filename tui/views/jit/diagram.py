@@ -14,21 +14,21 @@ from tui.render.boxes import Grid
 from tui.render.glyphs import UP
 from tui.render.graph import rails
 from tui.views import DrawContext
-from tui.views._jit_boxes import HIGH, WIDE, boxes_pane
-from tui.views._jit_panes import SIGNS, STYLES
-from tui.views._jit_rows import Area, first, listed, put_cut, sentence
+from tui.views.jit.boxes import HIGH, WIDE, boxes_pane
+from tui.views.jit.panes import SIGNS, STYLES
+from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
 GONE = ("gone", "left", "removed")
 CONSTANT = " = prim::Constant["
 
 
-def drawn_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) -> None:
+def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     """As many nodes as there is room for, round the one that matters."""
     if model.why_no_graph:
-        sentence(grid, area, "drawn", model.why_no_graph)
+        sentence(grid, region, "drawn", model.why_no_graph)
         return
-    if area.width >= WIDE and area.bottom - area.top > HIGH and len(model.boxes):
-        boxes_pane(grid, area, model, context)
+    if region.width >= WIDE and region.bottom - region.top > HIGH and len(model.boxes):
+        boxes_pane(grid, region, model, context)
         return
     rows, constants = _rows(model, context.look.ghosts)
     heads, tails = _edges(rows)
@@ -41,14 +41,14 @@ def drawn_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) ->
         at = number_of[id(row)]
         target = Target("value", value=row.number)
         if row.lit or row.chosen:
-            grid.put(area.left, y, glyphs.lit, "path", target)
+            grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
-            grid.put(area.left + 1, y, glyphs.mark, "path", target)
+            grid.put(region.left + 1, y, glyphs.mark, "path", target)
         gone = places.get(row.node) != at
         sign = SIGNS.get(row.change, glyphs.dot if gone else " ")
         own = STYLES.get(row.change, "")
-        grid.put(area.left + 2, y, sign, own or "number", target)
-        x = area.left + 4
+        grid.put(region.left + 2, y, sign, own or "number", target)
+        x = region.left + 4
         lane = 2 * drawn.rows[at].lane
         for cell, sides in enumerate(drawn.sides(at)):
             here = cell == lane and not gone
@@ -60,10 +60,10 @@ def drawn_pane(grid: Grid, area: Area, model: JitModel, context: DrawContext) ->
         spans = [Span(text, (own or style) + lit, target) for text, style in _label(row, constants)]
         if drawn.rows[at].stubs:
             grid.put(x - 1, y, glyphs.far, "wire")
-        put_cut(grid, x, y, spans, max(0, area.right - x), glyphs)
+        put_cut(grid, x, y, spans, max(0, region.right - x), glyphs)
 
     focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
-    listed(grid, area, glyphs, "drawn", rows, focus, draw)
+    listed(grid, region, glyphs, "drawn", rows, focus, draw)
 
 
 def _rows(model: JitModel, ghosts: str) -> tuple[list[GraphRow], dict[int, str]]:

@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 from engine.inspect.models.autograd import Part
 from tui.render import cells
 from tui.render.graph import Layout, Rails, layout, rails
-from tui.views import Look
-from tui.views._autograd_fold import NODE, REPEAT, Folded, fact_of, fold
+from tui.views import ViewOptions
+from tui.views.autograd.fold import NODE, REPEAT, Folded, fact_of, fold
 
 FORMS = ("boxes", "rows", "list")
 LARGE = 1200  # items from which on only a list is made without being asked for
@@ -67,12 +67,12 @@ class Kept(Generic[T]):
 _folded = Kept(fold)
 
 
-def folded(part: Part, look: Look) -> Folded:
+def folded(part: Part, look: ViewOptions) -> Folded:
     """The part folded as one wants to look at it."""
     return _folded(part, look.fold, look.opened)
 
 
-def scene(part: Part, look: Look, width: int, height: int) -> Scene:
+def scene(part: Part, look: ViewOptions, width: int, height: int) -> Scene:
     """The scene of a part in `width` x `height` cells: the form that was asked for, else the most
     telling one that fits, else one to scroll in."""
     what, form = folded(part, look), look.form

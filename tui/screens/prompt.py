@@ -8,16 +8,16 @@ from textual.containers import Horizontal
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
-from tui import places
+from tui import paths
 from tui.settings import LineMemory
 
 
-class AskScreen(ModalScreen[str | None]):
+class PromptScreen(ModalScreen[str | None]):
     """Asks for one line and dismisses with it; up and down bring back earlier answers."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """
-    AskScreen { background: transparent; }
+    PromptScreen { background: transparent; }
     #ask { dock: bottom; height: 1; background: $panel; }
     #ask Label { width: auto; padding: 0 1; color: $accent; text-style: bold; }
     #ask Input { border: none; height: 1; padding: 0; width: 1fr; background: $panel; }
@@ -26,7 +26,7 @@ class AskScreen(ModalScreen[str | None]):
     def __init__(self, kind: str, label: str, hint: str = "", value: str = "") -> None:
         super().__init__()
         self.label, self.hint, self.value = label, hint, value
-        self.past = LineMemory(places.state_folder() / f"asked_{kind}")
+        self.past = LineMemory(paths.state_folder() / f"asked_{kind}")
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="ask"):

@@ -1,7 +1,7 @@
 """What the explorer is looking at, apart from any drawing: a history, a moment, a selection.
 
 Every key that moves through a trace is a method here, so all of it is tested without a terminal.
-A method changes the stage and returns one sentence for the status line; when it cannot do what was
+A method changes the navigator and returns one sentence for the status line; when it cannot do what was
 asked it changes nothing and the sentence says why.
 """
 
@@ -15,9 +15,9 @@ from engine.inspect.history import History
 from engine.inspect.models import project
 from engine.inspect.selection import Selection
 from engine.inspect.trace import Trace
-from tui.moments import find_moment
+from tui.location_spec import find_moment
 from tui.render import Glyphs, Picture, Target
-from tui.views import DrawContext, Look, takes_long, view, views
+from tui.views import DrawContext, ViewOptions, is_slow, view, views
 
 # The parts of a selection that name data, and a place in the program. A node is let go by either.
 THING = ("tensor", "storage", "byte", "index", "name", "node")
@@ -27,7 +27,7 @@ KEPT = 200  # jumps that can be taken back
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JumpEntry:
     """Where a jump began."""
 
     moment: int
@@ -35,20 +35,20 @@ class Place:
     view: str
 
 
-class Stage:
+class Navigator:
     """One trace, one moment, one selection; knows nothing of Textual."""
 
     def __init__(self, history: History, at: str = "", view: str = "") -> None:
         self.history = history
         self.selection = Selection()
         self.grain = "line" if len(history.tables.lines) else "op"
-        self.look = Look()
+        self.look = ViewOptions()
         self.view = view or "memory"
         self.needle = ""
         self.moment = -1
         self._before = ""  # the grain before a view that has one of its own
         self._suit_grain(self.view)
-        self._past: list[Place] = []
+        self._past: list[JumpEntry] = []
         self.go(at or "end")
         self._past.clear()
 
@@ -68,9 +68,9 @@ class Stage:
         context = DrawContext(width, height, glyphs, self.selection, self.grain, self.look)
         return view(name).draw(self.model(name), context)
 
-    def takes_long(self, name: str) -> bool:
+    def is_slow(self, name: str) -> bool:
         """Whether the first picture of the view `name` here is better made in a thread."""
-        return self.moment >= 0 and takes_long(name, self.history, self.moment, self.look)
+        return self.moment >= 0 and is_slow(name, self.history, self.moment, self.look)
 
     def line(self) -> Any | None:
         """The user's line at this moment."""
@@ -224,7 +224,7 @@ class Stage:
 
     def remember(self) -> None:
         """Keep this place so that Backspace returns to it."""
-        place = Place(self.moment, self.selection, self.view)
+        place = JumpEntry(self.moment, self.selection, self.view)
         if not self._past or self._past[-1] != place:
             self._past.append(place)
             del self._past[:-KEPT]
@@ -233,7 +233,7 @@ class Stage:
         """Return to where the last jump began."""
         while self._past:
             place = self._past.pop()
-            if place != Place(self.moment, self.selection, self.view):
+            if place != JumpEntry(self.moment, self.selection, self.view):
                 self.moment, self.selection, self.view = place.moment, place.selection, place.view
                 return f"back at event {self.moment:,}"
         return "no jump to return from"
@@ -263,11 +263,11 @@ class Stage:
         self.remember()
         self.select(target)
         if target.kind in ("node", "edge", "group"):
-            from tui import graphs
+            from tui.views.autograd import actions as graphs
 
             return graphs.follow(self, target)
         if target.kind == "value":
-            from tui import jit
+            from tui.views.jit import actions as jit
 
             return jit.follow(self, target.value)
         if target.event >= 0:
@@ -300,7 +300,7 @@ class Stage:
         if not self.needle:
             return "nothing to look for; type / and a text"
         if self.view == "jit":
-            from tui import jit
+            from tui.views.jit import actions as jit
 
             said = jit.search(self, self.needle, direction)
             if said is not None:
@@ -323,12 +323,12 @@ class Stage:
             self.move(self.last)
 
 
-def open_stage(path: Path, at: str = "", view: str = "", select: str = "") -> Stage:
+def open_navigator(path: Path, at: str = "", view: str = "", select: str = "") -> Navigator:
     """Read a trace and be at the asked place; TraceError or ValueError says what is wrong."""
-    stage = Stage(History(Trace.open(path)), view=view)
-    for wish, act in ((at, stage.go), (select, stage.select_text)):
+    nav = Navigator(History(Trace.open(path)), view=view)
+    for wish, act in ((at, nav.go), (select, nav.select_text)):
         problem = wish and act(wish)
         if problem:
             raise ValueError(problem)
-    stage._past.clear()
-    return stage
+    nav._past.clear()
+    return nav

@@ -13,7 +13,7 @@ from tui.render import Picture
 from tui.widgets.canvas import Canvas
 
 
-class Sheet(ModalScreen[None]):
+class TextModal(ModalScreen[None]):
     """Shows what `draw(width)` gives, with a title. Esc, q, Enter or ? close it."""
 
     BINDINGS: ClassVar = [
@@ -22,13 +22,13 @@ class Sheet(ModalScreen[None]):
     ]
     SCOPED_CSS = False
     DEFAULT_CSS = """
-    Sheet { align: center middle; }
-    Sheet Canvas {
+    TextModal { align: center middle; }
+    TextModal Canvas {
         width: 90%; max-width: 100; height: 80%;
         border: $edge $primary; background: $surface; padding: 0 1;
         border-title-style: bold; border-subtitle-color: $text-muted;
     }
-    Sheet.-narrow Canvas { width: 100%; height: 100%; }
+    TextModal.-narrow Canvas { width: 100%; height: 100%; }
     """
 
     def __init__(self, title: str, draw: Callable[[int], Picture]) -> None:

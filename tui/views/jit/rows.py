@@ -11,7 +11,7 @@ from tui.render.boxes import Grid
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class Region:
     """A part of the grid: columns [left, right), lines [top, bottom)."""
 
     left: int
@@ -39,7 +39,7 @@ def window(focus: int, count: int, room: int) -> range:
 
 def listed(
     grid: Grid,
-    area: Area,
+    region: Region,
     glyphs: Glyphs,
     title: str,
     rows: Sequence[Any],
@@ -48,10 +48,10 @@ def listed(
     aside: str = "",
 ) -> None:
     """A heading that counts what does not fit, and the rows round `focus`."""
-    if area.bottom <= area.top or area.width < 4:
+    if region.bottom <= region.top or region.width < 4:
         return
-    shown = window(focus, len(rows), area.bottom - area.top - 1)
-    x = grid.put(area.left + 1, area.top, title, "head", room=area.width - 1)
+    shown = window(focus, len(rows), region.bottom - region.top - 1)
+    x = grid.put(region.left + 1, region.top, title, "head", room=region.width - 1)
     hidden = []
     if shown.start:
         hidden.append(f"{glyphs.arrow_up}{shown.start}")
@@ -63,8 +63,8 @@ def listed(
     hidden += [f"{glyphs.lit}{lit}"] if lit else []
     said = " ".join([*([aside] if aside else []), *hidden])
     if said:
-        grid.put(x + 1, area.top, fit(said, max(0, area.right - x - 1), glyphs.ellipsis), "dim")
-    for y, place in enumerate(shown, area.top + 1):
+        grid.put(x + 1, region.top, fit(said, max(0, region.right - x - 1), glyphs.ellipsis), "dim")
+    for y, place in enumerate(shown, region.top + 1):
         draw(rows[place], y)
 
 
@@ -93,14 +93,14 @@ def first(rows: Sequence[Any], *tests: Callable[[Any], bool]) -> int:
     return 0
 
 
-def sentence(grid: Grid, area: Area, title: str, text: str) -> None:
+def sentence(grid: Grid, region: Region, title: str, text: str) -> None:
     """A heading and a sentence, over as many lines as it needs."""
-    if area.bottom <= area.top:
+    if region.bottom <= region.top:
         return
-    grid.put(area.left + 1, area.top, title, "head", room=area.width - 1)
-    for y, line in enumerate(wrap(text, area.width - 2), area.top + 1):
-        if y < area.bottom:
-            grid.put(area.left + 1, y, line, "dim", room=area.width - 1)
+    grid.put(region.left + 1, region.top, title, "head", room=region.width - 1)
+    for y, line in enumerate(wrap(text, region.width - 2), region.top + 1):
+        if y < region.bottom:
+            grid.put(region.left + 1, y, line, "dim", room=region.width - 1)
 
 
 def wrap(text: str, width: int) -> list[str]:

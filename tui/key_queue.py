@@ -27,7 +27,7 @@ TURNS = 2, 10  # a key may make one message that makes another: fewest and most 
 Typed = events.Key | events.Paste
 
 
-class Keyboard:
+class KeyQueue:
     """The keys that wait, and the task that lets them out. `forward` is what the application would
     have done with a key."""
 

@@ -14,7 +14,7 @@ from textual.widgets import Input, TextArea
 from tests.tui.program import saved
 from tests.tui.waiting import exploring, screen_text, until, until_shown
 from tui.app import Underhood
-from tui.course import Course
+from tui.lesson_session import LessonSession
 from tui.screens.edit import EditScreen
 from tui.screens.lesson import LessonScreen
 from tui.screens.playground import PlaygroundScreen
@@ -61,7 +61,7 @@ async def test_question_after_question(tmp_path: Path, turns: int) -> None:
         keys = [*"line:9", "enter", "4", "colon", *"strides", "enter", "g", "5", "escape"]
         await typed(pilot.app, "g", turns, *keys)
         await pilot.pause()
-        assert pilot.app.screen.viewer.stage.view == "strides"
+        assert pilot.app.screen.viewer.nav.view == "strides"
         assert "line 9 demo.py" in screen_text(pilot.app)
 
 
@@ -107,16 +107,16 @@ async def test_the_palette(tmp_path: Path, turns: int) -> None:
 
 @TURNS
 async def test_the_editor_saves_all_that_was_typed_before_it_was_left(turns: int) -> None:
-    course = Course.open("strides")
-    course.go(next(i for i, s in enumerate(course.lesson.steps) if s.kind == "exercise"))
+    session = LessonSession.open("strides")
+    session.go(next(i for i, s in enumerate(session.lesson.steps) if s.kind == "exercise"))
     app = Underhood("lesson", lesson="strides")
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
-        await until(pilot, lambda: screen.course is not None)
+        await until(pilot, lambda: screen.session is not None)
         await typed(app, "v", turns, *"#mine", "escape")
         await pilot.pause()
         assert app.screen is screen
-        assert course.runner.exercise_path().read_text(encoding="utf-8").startswith("#mine")
+        assert session.runner.exercise_path().read_text(encoding="utf-8").startswith("#mine")
 
 
 async def test_the_editor_keeps_the_order(tmp_path: Path) -> None:
@@ -133,13 +133,13 @@ async def test_the_editor_keeps_the_order(tmp_path: Path) -> None:
 @TURNS
 async def test_the_answer_of_a_lesson(turns: int) -> None:
     """`n` goes on to the question; what follows is the answer to it."""
-    course = Course.open("strides")
-    course.go(next(i for i, s in enumerate(course.lesson.steps) if s.kind == "predict") - 1)
+    session = LessonSession.open("strides")
+    session.go(next(i for i, s in enumerate(session.lesson.steps) if s.kind == "predict") - 1)
     app = Underhood("lesson", lesson="strides")
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
         assert isinstance(screen, LessonScreen)
-        await until(pilot, lambda: screen.course is not None)
+        await until(pilot, lambda: screen.session is not None)
         await typed(app, "n", turns, *"nono777")
         await pilot.pause()
         assert screen.query_one("#answer", Input).value == "nono777"

@@ -10,9 +10,9 @@ from engine.inspect.models.autograd.components import parameter_path
 from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
 from tui.views import DrawContext
-from tui.views._autograd_fold import NODE, Folded, holds
-from tui.views._autograd_graph import edge_target, known_values
-from tui.views._autograd_signs import group_sign, node_sign, slot_sign, slot_style
+from tui.views.autograd.fold import NODE, Folded, holds
+from tui.views.autograd.glyphs import group_sign, node_sign, slot_sign, slot_style
+from tui.views.autograd.graph import edge_target, known_values
 
 EDGES = 40  # edges, saved tensors, buffers, outputs: more are counted
 USERS = 6  # nodes that lead here, listed one by one

@@ -18,26 +18,26 @@ from tests.tui.autograd_scenes import (
     network,
     trained,
 )
+from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE
-from tui.stage import Stage
-from tui.views import DrawContext, Look, view
+from tui.views import DrawContext, ViewOptions, view
 
 
 def test_repeated_blocks_are_one_until_they_are_opened():
     history, built = deep()
-    stage = Stage(history, at=str(built), view="autograd")
-    text = stage.picture("autograd", 83, 34, UNICODE).text()
+    nav = Navigator(history, at=str(built), view="autograd")
+    text = nav.picture("autograd", 83, 34, UNICODE).text()
     assert "×11 Relu Addmm" in text
     group = project("autograd", history, built, Selection()).parts[0].nodes
     inside = next(fact for fact in group if fact.name == "ReluBackward0")
-    stage.select(_node(inside.id))
-    assert "55 nodes, 55 made" in stage.picture("autograd", 83, 34, UNICODE).text()
-    from tui import graphs
+    nav.select(_node(inside.id))
+    assert "55 nodes, 55 made" in nav.picture("autograd", 83, 34, UNICODE).text()
+    from tui.views.autograd import actions as graphs
 
-    assert graphs.open_or_close(stage).startswith("opened")
-    assert "×11" not in stage.picture("autograd", 83, 34, UNICODE).text()
-    assert graphs.open_or_close(stage).startswith("closed")
-    assert "×11" in stage.picture("autograd", 83, 34, UNICODE).text()
+    assert graphs.open_or_close(nav).startswith("opened")
+    assert "×11" not in nav.picture("autograd", 83, 34, UNICODE).text()
+    assert graphs.open_or_close(nav).startswith("closed")
+    assert "×11" in nav.picture("autograd", 83, 34, UNICODE).text()
 
 
 def _node(node: int):
@@ -47,20 +47,20 @@ def _node(node: int):
 
 
 def test_folding_goes_round_and_counts_what_has_run():
-    from tui import graphs
+    from tui.views.autograd import actions as graphs
 
     history, _ = deep()
-    stage = Stage(history, view="autograd")
-    said = [graphs.next_fold(stage) for _ in graphs.FOLDS]
+    nav = Navigator(history, view="autograd")
+    said = [graphs.next_fold(nav) for _ in graphs.FOLDS]
     assert len(set(said)) == len(graphs.FOLDS)
-    assert "no form is called" in graphs.next_form(stage, "spiral")
-    stage.look = Look("rows", "lines")
-    text = stage.picture("autograd", 83, 34, UNICODE).text()
+    assert "no form is called" in graphs.next_form(nav, "spiral")
+    nav.look = ViewOptions("rows", "lines")
+    text = nav.picture("autograd", 83, 34, UNICODE).text()
     assert re.search(r"✓60/60 line 3: ", text), "all nodes of line 3 are one"
 
 
 def test_a_group_of_any_folding_keeps_every_node_once():
-    from tui.views._autograd_fold import FOLDS, fold
+    from tui.views.autograd.fold import FOLDS, fold
 
     history, built = deep()
     part = project("autograd", history, built, Selection()).parts[0]
@@ -79,15 +79,15 @@ def test_a_group_of_any_folding_keeps_every_node_once():
 def test_the_keys_reach_every_node(form):
     """Down to the leaves and up again, along what the picture's guide says."""
     history, built = deep()
-    stage = Stage(history, at=str(built), view="autograd")
-    stage.look = Look(form, "nothing")
+    nav = Navigator(history, at=str(built), view="autograd")
+    nav.look = ViewOptions(form, "nothing")
     reached = set()
     for key in ("home", *["down"] * 80, *["up"] * 80, "end", "pageup", "pagedown", "home"):
-        guide = stage.picture("autograd", 83, 20, UNICODE).guide
+        guide = nav.picture("autograd", 83, 20, UNICODE).guide
         assert guide.here is not None
         reached.add(guide.here.node)
         if key in guide.ways:
-            stage.select(guide.ways[key])
+            nav.select(guide.ways[key])
     least = 60 if form == "list" else 26
     assert len(reached) >= least
 
@@ -98,7 +98,9 @@ def test_the_node_in_focus_is_always_on_the_picture(form):
     part = project("autograd", history, built, Selection()).parts[0]
     for fact in part.nodes[::4]:
         for width, height in ((66, 12), (83, 20)):
-            picture = drawn(history, built, width, height, look=Look(form, "nothing"), node=fact.id)
+            picture = drawn(
+                history, built, width, height, look=ViewOptions(form, "nothing"), node=fact.id
+            )
             here = picture.guide.here
             found = [y for y in range(height) for _, _, t in picture.targets(y) if t == here]
             assert found, f"{form}: node {fact.id} is outside its own picture"
@@ -106,26 +108,26 @@ def test_the_node_in_focus_is_always_on_the_picture(form):
 
 def test_enter_follows_an_edge_and_backspace_returns():
     history, n = trained()
-    stage = Stage(history, at=str(n["built"]), view="autograd")
-    stage.select(_node(n["n_y"]))
-    here = stage.picture("autograd", 100, 34, UNICODE).guide.here
+    nav = Navigator(history, at=str(n["built"]), view="autograd")
+    nav.select(_node(n["n_y"]))
+    here = nav.picture("autograd", 100, 34, UNICODE).guide.here
     assert here is not None
-    assert "followed to MulBackward0" in stage.follow(here)
-    assert stage.selection.node == n["n_a"]
-    stage.back()
-    assert stage.selection.node == n["n_y"]
+    assert "followed to MulBackward0" in nav.follow(here)
+    assert nav.selection.node == n["n_a"]
+    nav.back()
+    assert nav.selection.node == n["n_y"]
     leaf = _node(n["leaf"])
-    assert "ends here" in stage.follow(leaf)
+    assert "ends here" in nav.follow(leaf)
 
 
 def test_a_step_lets_a_selected_node_go_and_nodes_are_a_grain():
     history, n = trained()
-    stage = Stage(history, at=str(n["built"]), view="autograd")
-    stage.set_grain("node")
-    stage.select(_node(n["n_a"]))
-    stage.step(1)
-    assert stage.selection.node == 0
-    assert "node" not in Stage(_no_graph()).grains()
+    nav = Navigator(history, at=str(n["built"]), view="autograd")
+    nav.set_grain("node")
+    nav.select(_node(n["n_a"]))
+    nav.step(1)
+    assert nav.selection.node == 0
+    assert "node" not in Navigator(_no_graph()).grains()
 
 
 def _no_graph() -> History:
@@ -146,7 +148,7 @@ def test_a_large_graph_is_only_looked_at_where_it_is_drawn(form):
     history = b.history()
     for moment in (built, moment_of(history, "NODE_ENTER", 900), history.end - 1):
         model = project("autograd", history, moment, Selection())
-        look = Look(form, "nothing")
+        look = ViewOptions(form, "nothing")
         view("autograd").draw(model, DrawContext(120, 40, UNICODE, Selection(), "", look)).text()
         assert len(model.nodes) == 2001
         assert len(model.nodes._made) < 120
@@ -159,20 +161,20 @@ def test_the_graph_as_dot(tmp_path):
     from tui.export import ExportError, write_graph
 
     history, n = trained()
-    stage = Stage(history, at=str(n["built"]), view="autograd")
-    assert "written" in write_graph(stage, tmp_path / "g.dot")
+    nav = Navigator(history, at=str(n["built"]), view="autograd")
+    assert "written" in write_graph(nav, tmp_path / "g.dot")
     text = (tmp_path / "g.dot").read_text()
     assert text.count("->") == 5
     assert 'label="MulBackward0\\na 2' in text
     with pytest.raises(ExportError, match=r"what format is \.doc"):
-        write_graph(stage, tmp_path / "g.doc")
+        write_graph(nav, tmp_path / "g.doc")
 
 
 def test_ascii_and_unicode_draw_the_same_cells():
     history, built = deep()
     for form in FORMS:
-        plain = drawn(history, built, glyphs="ascii", look=Look(form))
-        signs = drawn(history, built, look=Look(form))
+        plain = drawn(history, built, glyphs="ascii", look=ViewOptions(form))
+        signs = drawn(history, built, look=ViewOptions(form))
         for y in range(plain.height):
             one, two = plain.line(y), signs.line(y)
             assert sum(s.width for s in one) == sum(s.width for s in two)
@@ -193,26 +195,26 @@ def test_a_legend_stands_where_there_is_room_for_it():
     history, n = trained()
     enter = moment_of(history, "NODE_ENTER", n["n_b"])
     assert "○ waits" in drawn(history, enter, 100, 40).text()
-    assert "○ waits" not in drawn(history, enter, 100, 22, look=Look("boxes")).text()
+    assert "○ waits" not in drawn(history, enter, 100, 22, look=ViewOptions("boxes")).text()
     assert "○ waits" not in drawn(history, n["built"], 100, 40).text(), "no pass, no states"
 
 
 def test_what_does_not_fit_in_the_pane_is_counted_and_told_on_a_sheet():
-    from tui.graphs import details
+    from tui.views.autograd.actions import details
 
     history, n = trained()
     enter = moment_of(history, "NODE_ENTER", n["n_a"])
     small = drawn(history, enter, 80, 14).text()
     found = re.search(r"… (\d+) more lines", small)
     assert found
-    stage = Stage(history, at=str(enter), view="autograd")
-    whole = details(stage, UNICODE, 80).text()
+    nav = Navigator(history, at=str(enter), view="autograd")
+    whole = details(nav, UNICODE, 80).text()
     assert "gradients come from" in whole
     assert "gradients come from" not in small
 
 
 def test_modules_are_folded_with_what_lies_between_their_parameters():
-    from tui.views._autograd_fold import NODE, fold, module_of
+    from tui.views.autograd.fold import NODE, fold, module_of
 
     assert module_of("net.layers.3.attention.out") == "net.layers.3"
     assert module_of("net.fc1") == "net.fc1"

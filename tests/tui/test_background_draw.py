@@ -10,8 +10,8 @@ import pytest
 from engine.inspect.models import jit as models
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.tui.waiting import exploring, until, until_shown
+from tui.navigator import Navigator
 from tui.screens.viewer import Viewer
-from tui.stage import Stage
 
 SAID = "reading what the compiler did"
 
@@ -23,14 +23,14 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Event:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr(models, "MANY", 1)
     monkeypatch.setattr("tui.screens.explore.warm", lambda *_: None)
-    opened, picture = Event(), Stage.picture
+    opened, picture = Event(), Navigator.picture
 
-    def waits(self: Stage, name: str, *rest: object) -> object:
+    def waits(self: Navigator, name: str, *rest: object) -> object:
         if current_thread() is not main_thread():
             assert opened.wait(60)
         return picture(self, name, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Stage, "picture", waits)
+    monkeypatch.setattr(Navigator, "picture", waits)
     return opened
 
 
@@ -40,9 +40,9 @@ async def test_keys_go_on_while_a_thread_reads_what_the_compiler_did(gate: Event
         viewer = pilot.app.screen.query_one(Viewer)
         await pilot.press("J")
         await until_shown(pilot, SAID)
-        before = viewer.stage.moment
+        before = viewer.nav.moment
         await pilot.press("[")
-        assert viewer.stage.moment < before
+        assert viewer.nav.moment < before
         await until_shown(pilot, SAID)
         gate.set()
         await until_shown(pilot, "passes")

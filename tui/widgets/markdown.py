@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui.render import UNICODE, Glyphs, Picture, Span, cells
-from tui.render.python import Coloured
+from tui.render.highlight import Coloured
 
 INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")

@@ -1,0 +1,1 @@
+"""Actions on a recording that a key names and every view shares."""
