@@ -16,19 +16,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from engine import casts as _casts
-from engine import complex_numbers as _complex_numbers  # noqa: F401  (adds to overloads' tables)
 from engine import creation as _creation
 from engine import decompositions as _decompositions  # noqa: F401  (adds to the tables of overloads)
-from engine import derived as _derived  # noqa: F401  (adds to the tables of overloads)
-from engine import draws as _draws
 from engine import dtypes as _dtypes
 from engine import factories as _factories  # noqa: F401  (adds to the tables of overloads)
-from engine import many as _many  # noqa: F401  (adds to the tables of overloads)
+from engine import functional as _functional  # noqa: F401  (adds to the tables of overloads)
 from engine import overloads as _overloads
-from engine import products as _products  # noqa: F401  (adds to the tables of overloads)
-from engine import questions as _questions  # noqa: F401  (adds to the tables of overloads)
-from engine import reductions as _reductions  # noqa: F401  (adds to the tables of overloads)
-from engine import uniques as _uniques  # noqa: F401  (adds to the tables of overloads)
+from engine import random_factories as _random_factories
 from engine._generated import ops as _raw
 from engine.autograd import tensor_methods as _differentiable
 from engine.autograd.grad_mode import enable_grad as enable_grad
@@ -61,9 +55,9 @@ __version__ = "0.1.0"
 _functions: dict[str, Any] = dict(_raw.FUNCTIONS)
 _methods: dict[str, Any] = dict(_raw.METHODS)
 _overloads.install(_functions, _methods)
-_methods.update(_casts.METHODS, **_draws.METHODS, **_differentiable.METHODS)
+_methods.update(_casts.METHODS, **_random_factories.METHODS, **_differentiable.METHODS)
 _methods.update(__getitem__=_getitem, __setitem__=_setitem)
-for _module in (_creation, _draws):
+for _module in (_creation, _random_factories):
     _functions.update({_name: getattr(_module, _name) for _name in _module.__all__})
 for _name, _method in _methods.items():
     setattr(Tensor, _name, _overloads.Later(_name, _method) if type(_method) is str else _method)

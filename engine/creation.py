@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 from engine._generated import ops
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.data import from_array, from_bytes, from_nested, is_array
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype
 from engine.numpy_bridge import from_numpy, share
 from engine.tensor import Tensor, wrap
+from engine.tensor_new import from_array, from_bytes, from_nested, is_array
 
 __all__ = [
     "arange",

@@ -62,7 +62,7 @@ def _without_mean(A: Tensor, M: Tensor | None, factor: Tensor) -> Tensor:
 
 def _range(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
     """q orthonormal columns whose span is near the range of A - M, from products with random vectors."""
-    from engine.draws import randn
+    from engine.random_factories import randn
 
     floating = A.is_floating_point() or A.is_complex()
     dtype = A.dtype if floating else get_default_dtype()

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
-from engine.creation import Device, check_limits, finish, result_dtype
+from engine.creation import Device, check_limits, finish, result_dtype, tensor
 from engine.dtypes import dtype
-from engine.overloads import Number, function
+from engine.overloads import Number, function, method
 from engine.tensor import Tensor
 
 
@@ -120,9 +120,16 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | Tensor) -> tuple
         steps.insert(0, steps[0] * size)
     if not sizes:
         return ()
-    from engine.creation import tensor
-
     by = tensor(steps, device=indices.device)
     over = tensor(sizes, device=indices.device)
     rows = ops.floor_divide(ops.unsqueeze(indices, -1), by)
     return tuple(ops.unbind(ops.remainder(rows, over), -1))
+
+
+@method
+def new_tensor(
+    input: Tensor, data: Any, *, dtype: dtype | None = None, device: Any = None, **options: Any
+) -> Tensor:
+    """Copy `data` into a tensor; its default dtype and device are those of this tensor."""
+    device = input.device if device is None else device
+    return tensor(data, dtype=dtype or input.dtype, device=device, **options)

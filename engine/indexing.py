@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from engine._generated import ops
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.data import is_array, is_sequence
 from engine.dtypes import bool_, uint8
 from engine.tensor import Tensor, wrap
+from engine.tensor_new import is_array, is_sequence
 
 # One tensor of indices per dimension, None where all of the dimension is taken.
 Advanced: TypeAlias = list[Tensor | None]

@@ -1,7 +1,7 @@
 """save and load: tensors and containers of them as one safetensors file.
 
 The file is what the `safetensors` package writes: a JSON header and the tensors' bytes. How they are
-nested, and the values that are no tensors, are JSON in its metadata (engine/saved_tree.py), so that
+nested, and the values that are no tensors, are JSON in its metadata (engine/pytree_json.py), so that
 any reader of the format finds every tensor, under its path: `optimizer.state.0.exp_avg`. Reading
 executes nothing: a pickle, which is what `torch.save` writes, is refused.
 
@@ -24,7 +24,7 @@ from engine._native import ffi, lib
 from engine._native.errors import last_error, raise_last
 from engine._native.interrupt import listen
 from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
-from engine.saved_tree import Reader, Writer
+from engine.pytree_json import Reader, Writer
 from engine.storage import readable_address
 
 __all__ = ["load", "save"]

@@ -201,8 +201,8 @@ def pickled_storage(tensor: Any) -> PickledStorage:
 
 
 def _unpickled(content: bytes) -> Any:
-    from engine.data import from_bytes
     from engine.dtypes import uint8
+    from engine.tensor_new import from_bytes
 
     return from_bytes(content, uint8, (len(content),))
 

@@ -298,7 +298,7 @@ class Tensor(_Base):
             flat = list(map(complex, flat[::2], flat[1::2]))
         if kind is bool_:
             flat = [value != 0 for value in flat]
-        from engine.data import nest
+        from engine.tensor_new import nest
 
         return nest(flat, shape) if shape else flat[0]
 

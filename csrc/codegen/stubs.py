@@ -234,8 +234,9 @@ class Written:
         self.drawing: list[str] = []  # generated methods that take a generator too
         self.aliases: dict[str, str] = {}
         self._literals: dict[str, str] = {}  # what module-level names were given
-        for path in sorted(engine.glob("*.py")):
-            self._read(path.stem, ast.parse(path.read_text()))
+        for path in sorted([*engine.glob("*.py"), *(engine / "functional").glob("*.py")]):
+            module = ".".join(path.relative_to(engine).with_suffix("").parts)
+            self._read(module, ast.parse(path.read_text()))
 
     def _read(self, module: str, tree: ast.Module) -> None:
         made = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -259,7 +260,7 @@ class Written:
     ) -> None:
         name = ast.unparse(target)
         self._literals[name] = ast.unparse(value)
-        if name == "__all__" and module in ("creation", "draws"):
+        if name == "__all__" and module in ("creation", "random_factories"):
             self.functions.update(dict.fromkeys(ast.literal_eval(value), module))
         elif isinstance(value, ast.Call) and ast.unparse(value.func) in ("function", "both"):
             self.functions[name] = module  # atleast_1d = function(...)

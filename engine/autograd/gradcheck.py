@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import engine
-from engine.autograd.differences import (
+from engine.autograd.finite_differences import (
     as_tuple,
     differentiable,
     inner,

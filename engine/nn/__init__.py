@@ -1,7 +1,7 @@
 """Neural networks: modules with parameters, and the functions behind them in `engine.nn.functional`.
 
 A network is a `Module` that has others as attributes and computes in `forward`; layers are in
-`modules/`, one file for each family. Reading order: module.py, then traversal.py, state.py, hooks.py.
+`modules/`, one file for each family. Reading order: module.py, then traversal.py, state_dict.py, hooks.py.
 """
 
 from __future__ import annotations

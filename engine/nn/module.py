@@ -2,7 +2,7 @@
 
 A module keeps its tensors and submodules in three dicts, `_parameters`, `_buffers` and `_modules`,
 which attributes are read from and written to: `self.layer = Linear(2, 3)` registers a submodule.
-The rest of its methods is in traversal.py, conversion.py, state.py and hooks.py.
+The rest of its methods is in traversal.py, conversion.py, state_dict.py and hooks.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.nn import hooks
 from engine.nn.conversion import Converted
 from engine.nn.hooks import Hooked, shared
 from engine.nn.parameter import Buffer, Parameter
-from engine.nn.state import Stateful
+from engine.nn.state_dict import Stateful
 from engine.tensor import Tensor
 
 __all__ = ["Module"]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import engine
+from engine.optim.line_search import Point, strong_wolfe
 from engine.optim.optimizer import Optimizer
 from engine.optim.per_parameter import check_rate, scalar
-from engine.optim.wolfe import Point, strong_wolfe
 from engine.tensor import Tensor
 
 __all__ = ["LBFGS"]

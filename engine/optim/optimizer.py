@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from engine.nn.hooks import RemovableHandle
-from engine.optim.handles import register
+from engine.optim.hooks import register
 from engine.optim.state import packed, unpacked
 from engine.tensor import Tensor
 

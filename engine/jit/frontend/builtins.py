@@ -10,8 +10,9 @@ from enum import EnumMeta
 from typing import Any, TypeVar
 
 from engine.autograd import grad_mode
-from engine.derived import gradient
 from engine.dtypes import can_cast, device, promote_types
+from engine.functional.composite import gradient
+from engine.functional.predicates import result_type
 from engine.jit.frontend import decorators
 from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.attributes import METHODS
@@ -45,7 +46,6 @@ from engine.jit.types.jit_type import (
     from_object,
     is_subtype,
 )
-from engine.questions import result_type
 from engine.random import manual_seed
 from engine.tensor import Tensor
 

@@ -17,10 +17,10 @@ from engine import casts
 from engine._generated import ops
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.data import is_array, is_sequence
 from engine.dtypes import Size, bool_, device, dtype, preserve_format, uint8
 from engine.jit.types.ivalues import BoxedArgs
 from engine.tensor import Tensor, wrap
+from engine.tensor_new import is_array, is_sequence
 
 _LAST = (1 << 63) - 1  # the end of a slice that has none
 # Of our own modules, those that compute with sizes: what they compute is to be in the trace.

@@ -119,10 +119,10 @@ from engine.nn.functional.pooling import max_pool3d_with_indices as max_pool3d_w
 from engine.nn.functional.pooling import max_unpool1d as max_unpool1d
 from engine.nn.functional.pooling import max_unpool2d as max_unpool2d
 from engine.nn.functional.pooling import max_unpool3d as max_unpool3d
-from engine.nn.functional.shares import gumbel_softmax as gumbel_softmax
-from engine.nn.functional.shares import log_softmax as log_softmax
-from engine.nn.functional.shares import softmax as softmax
-from engine.nn.functional.shares import softmin as softmin
+from engine.nn.functional.softmax import gumbel_softmax as gumbel_softmax
+from engine.nn.functional.softmax import log_softmax as log_softmax
+from engine.nn.functional.softmax import softmax as softmax
+from engine.nn.functional.softmax import softmin as softmin
 from engine.nn.functional.vision import affine_grid as affine_grid
 from engine.nn.functional.vision import fold as fold
 from engine.nn.functional.vision import grid_sample as grid_sample

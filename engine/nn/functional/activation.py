@@ -112,7 +112,7 @@ def rrelu(
         raise RuntimeError(f"rrelu: lower {lower} should be less than or equal to upper {upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    from engine.draws import rand
+    from engine.random_factories import rand
 
     drawn = ops.mul(rand(input.shape, dtype=input.dtype, device=input.device), upper - lower)
     slopes = ops.add(drawn, lower)

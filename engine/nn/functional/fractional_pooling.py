@@ -38,7 +38,7 @@ def _starts(samples: Tensor, size: int, kernel: int, wanted: int) -> Tensor:
 def _samples(given: Tensor | None, input: Tensor, dims: int, name: str) -> Tensor:
     batch, channels = input.shape[:2]
     if given is None:
-        from engine.draws import rand
+        from engine.random_factories import rand
 
         return rand(batch, channels, dims, dtype=input.dtype)
     if given.dim() != 3 or given.shape[0] < batch or tuple(given.shape[1:]) != (channels, dims):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine._generated import ops
-from engine.reductions import norm
+from engine.functional.norm import norm
 from engine.tensor import Tensor
 
 

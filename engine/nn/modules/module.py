@@ -18,4 +18,4 @@ from engine.nn.hooks import (
     register_module_parameter_registration_hook as register_module_parameter_registration_hook,
 )
 from engine.nn.module import Module as Module
-from engine.nn.state import _IncompatibleKeys as _IncompatibleKeys
+from engine.nn.state_dict import _IncompatibleKeys as _IncompatibleKeys

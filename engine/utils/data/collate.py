@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import engine
-from engine.data import is_array
+from engine.tensor_new import is_array
 
 _PLAIN = (str, bytes)
 

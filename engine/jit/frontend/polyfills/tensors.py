@@ -10,8 +10,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from engine import many, overloads, products
+from engine import overloads
 from engine._generated import ops
+from engine.functional import matmul, variadic
 from engine.jit.frontend.polyfills.layers import broadcast_shapes
 from engine.tensor import Tensor
 
@@ -110,12 +111,12 @@ def _getter(name: str) -> Any:
 
 
 SUBSTITUTES: dict[Any, Callable[..., Any]] = {
-    many.broadcast_tensors: _broadcast_tensors,
-    many.meshgrid: _meshgrid,
-    many.atleast_1d: _atleast_1d,
-    many.atleast_2d: _atleast_2d,
-    many.atleast_3d: _atleast_3d,
-    products.chain_matmul: _chain_matmul,
+    variadic.broadcast_tensors: _broadcast_tensors,
+    variadic.meshgrid: _meshgrid,
+    variadic.atleast_1d: _atleast_1d,
+    variadic.atleast_2d: _atleast_2d,
+    variadic.atleast_3d: _atleast_3d,
+    matmul.chain_matmul: _chain_matmul,
     vars(Tensor)["random_"]: _random_,
     Tensor.to: _to,
     Tensor.is_contiguous: _is_contiguous,

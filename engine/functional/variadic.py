@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from engine._generated import ops
-from engine.overloads import function, method
+from engine.overloads import function
 from engine.tensor import Tensor
 
 
@@ -98,13 +98,3 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     listed = _listed(tensors, "broadcast_tensors")
     shape = broadcast_shapes(*(one.shape for one in listed))
     return tuple(one if one.shape == shape else ops.expand(one, shape) for one in listed)
-
-
-@method
-def new_tensor(input: Tensor, data: Any, **options: Any) -> Tensor:
-    """A tensor with a copy of `data`, with the dtype and device of `input` unless told otherwise."""
-    from engine.creation import tensor
-
-    options.setdefault("dtype", input.dtype)
-    options.setdefault("device", input.device)
-    return tensor(data, **options)

@@ -1,17 +1,13 @@
-"""Questions about tensors, answered by a line of other operators or without any."""
+"""Tensor predicates, answered by a line of other operators or without any."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from engine._generated import ops
 from engine._native import lib
 from engine.arguments import check_tensor
 from engine.dtypes import DTYPES, dtype
-from engine.overloads import Number, function, method
+from engine.overloads import Number, function
 from engine.tensor import Tensor
-
-# ---- questions
 
 
 @function
@@ -46,14 +42,3 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
     one, number = (tensor1, tensor2) if isinstance(tensor1, Tensor) else (tensor2, tensor1)
     assert isinstance(one, Tensor)
     return ops.mul(ops.empty((0,), dtype=one.dtype, device="meta"), number).dtype
-
-
-@method
-def new_tensor(
-    input: Tensor, data: Any, *, dtype: dtype | None = None, device: Any = None, **options: Any
-) -> Tensor:
-    """A tensor with a copy of `data`, of this tensor's dtype and device unless told otherwise."""
-    from engine.creation import tensor
-
-    place = input.device if device is None else device
-    return tensor(data, dtype=dtype or input.dtype, device=place, **options)
