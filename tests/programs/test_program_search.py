@@ -39,7 +39,9 @@ def test_values_are_pytorchs(first: int) -> None:
 @FEW
 @given(programs())
 def test_a_program_does_the_same_twice(text: str) -> None:
-    assert difference(run(engine, text), run(engine, text)) is None
+    result = difference(run(engine, text), run(engine, text))
+    # resize_ and set_ add memory that is not initialised, and a later result may be the first to show it.
+    assert result is None or "resize" in text or "set_(" in text or "out=" in text, result
 
 
 def test_a_seed_is_a_program() -> None:
