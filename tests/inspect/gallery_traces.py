@@ -22,7 +22,7 @@ SCRIPTS = {name: path for name, path in GALLERY.items() if name not in TRAINING}
 
 # Runs a script under a profiler that counts the calls into the engine's C functions.
 _COUNTED = """
-import json, sys
+import gc, json, sys
 from collections import Counter
 import engine
 from engine.inspect import live
@@ -34,6 +34,8 @@ script = compile(open(sys.argv[1]).read(), sys.argv[1], "exec")
 sys.setprofile(note)
 exec(script)
 sys.setprofile(None)
+gc.collect()
+gc.disable()  # what is counted here is what the trace says of its end
 allocators = {name: vars(live.allocator_stats(name)) for name in ("cpu", "pool")}
 probe = engine.empty(0)
 newest = {"tensor": live.tensor_id(probe), "storage": live.storage_id(probe)}
