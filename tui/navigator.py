@@ -14,7 +14,7 @@ from typing import Any
 from engine.inspect.history import History
 from engine.inspect.models import project
 from engine.inspect.selection import Selection
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 from tui.location_spec import find_moment
 from tui.render import Glyphs, Picture, Target
 from tui.views import DrawContext, ViewOptions, is_slow, view, views
@@ -325,7 +325,7 @@ class Navigator:
 
 def open_navigator(path: Path, at: str = "", view: str = "", select: str = "") -> Navigator:
     """Read a trace and be at the asked place; TraceError or ValueError says what is wrong."""
-    nav = Navigator(History(Trace.open(path)), view=view)
+    nav = Navigator(History(TraceReader.open(path)), view=view)
     for wish, act in ((at, nav.go), (select, nav.select_text)):
         problem = wish and act(wish)
         if problem:

@@ -27,7 +27,7 @@ def begin(fd: int, script: str, module: str) -> None:
     atexit.register(_end, running, _identity(_STDERR))
 
 
-def _end(running: sink.Producer, stderr: tuple[int, int] | None) -> None:
+def _end(running: sink.RingSink, stderr: tuple[int, int] | None) -> None:
     """Says what is to be said on the stderr that the program began with, if it is still there."""
     if (problem := running.stop(None)) and stderr and _identity(_STDERR) == stderr:
         with suppress(OSError):

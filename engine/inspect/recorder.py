@@ -118,7 +118,7 @@ class ProgramRecording:
         budget: int = DEFAULT_VALUES_BUDGET,
         lines: bool = True,
     ) -> None:
-        from engine.inspect.writer import Writer
+        from engine.inspect.writer import TraceWriter
 
         module = argv[1] if argv[0] == "-m" else ""
         self.path = check_free(path) if path else new_trace_path(module or argv[0].lstrip("-"))
@@ -128,7 +128,7 @@ class ProgramRecording:
         _occupy_standard_streams()
         ring = new_ring(values, budget, lines)
         shown = argv[1:] if module else argv
-        self._writer = Writer(ring, self.path, trace_meta(shown, budget))
+        self._writer = TraceWriter(ring, self.path, trace_meta(shown, budget))
         details = {
             "fd": ring.fd,
             "pythonpath": os.environ.get("PYTHONPATH"),

@@ -17,7 +17,7 @@ from engine.inspect import line_tracer
 from engine.inspect.ring import HEADER_BYTES, MODE_LINES, SILENT, Header, Ring, alive
 
 
-class Producer:
+class RingSink:
     """A recording of this process that is under way; `stop()` ends it, once."""
 
     def __init__(self, lines: bool) -> None:
@@ -51,7 +51,7 @@ def why_it_stopped(header: Header) -> str:
     return ""
 
 
-def start(ring: Ring, argv: list[str], module: str = "") -> Producer:
+def start(ring: Ring, argv: list[str], module: str = "") -> RingSink:
     """Begins to record this process into `ring`, according to the mode in its header.
 
     The ring is closed: from here on it is the core that has it mapped.
@@ -72,7 +72,7 @@ def start(ring: Ring, argv: list[str], module: str = "") -> Producer:
     lib.uh_emit_blob(PROGRAM_BEGIN, 0, os.getpid(), sys.hexversion, 0, 0, text, len(text))
     if lines:
         line_tracer.install()
-    return Producer(lines)
+    return RingSink(lines)
 
 
 def working_directory() -> str:

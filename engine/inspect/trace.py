@@ -51,7 +51,7 @@ class TraceError(Exception):
     """The file is not a trace that this version can read; the message says why and what to do."""
 
 
-class Trace:
+class TraceReader:
     """The events of a run, in order, and the strings, sources and blobs that they refer to."""
 
     def __init__(self, path: str = ""):
@@ -72,7 +72,7 @@ class Trace:
     # Opening
 
     @classmethod
-    def open(cls, path: str | Path) -> Trace:
+    def open(cls, path: str | Path) -> TraceReader:
         """Read a trace file; raises TraceError for anything that is not one."""
         file = Path(path)
         _check_file(file)
@@ -91,7 +91,7 @@ class Trace:
         strings: dict[int, str] | None = None,
         sources: dict[int, tuple[str, str]] | None = None,
         meta: dict[str, str] | None = None,
-    ) -> Trace:
+    ) -> TraceReader:
         """A trace in memory from records whose `e` are positions in `blobs`."""
         trace = cls()
         trace.meta = dict(meta or {})

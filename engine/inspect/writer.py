@@ -174,7 +174,7 @@ def byte_planes(events: np.ndarray) -> np.ndarray:
     return planes
 
 
-class Writer:
+class TraceWriter:
     """Drains a ring into a trace file. The owner calls `pump()` at least every POLL_SECONDS."""
 
     def __init__(self, ring: Ring, path: str | Path, meta: Mapping[str, str] | None = None) -> None:
@@ -326,9 +326,9 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: stop.append(number))
     ring = Ring(options.fd)
-    writer: Writer | None = None
+    writer: TraceWriter | None = None
     try:
-        writer = Writer(ring, options.path, meta)
+        writer = TraceWriter(ring, options.path, meta)
         print("ready", flush=True)
         _write(writer, options.producer, stop)
     except Exception as error:
@@ -340,7 +340,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _write(writer: Writer, producer: int, stop: list[int]) -> None:
+def _write(writer: TraceWriter, producer: int, stop: list[int]) -> None:
     """Drains the ring until the program or whoever started us has ended, or `stop` is not empty."""
     ring, parent = writer.ring, os.getppid()
     while not stop:

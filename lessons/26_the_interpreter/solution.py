@@ -4,7 +4,7 @@ import operator
 import tempfile
 
 import engine
-from engine.inspect import History, Selection, Trace, record
+from engine.inspect import History, Selection, TraceReader, record
 from engine.inspect.models import project
 
 OPERATORS = {
@@ -102,7 +102,7 @@ def recorded(function, *inputs):
     with tempfile.TemporaryDirectory() as folder:
         with record(f"{folder}/run.uht"):
             function(*inputs)
-        history = History(Trace.open(f"{folder}/run.uht"))
+        history = History(TraceReader.open(f"{folder}/run.uht"))
     steps = []
     for moment in history.jit.tables.steps.since:
         now = project("interpreter", history, int(moment), Selection())

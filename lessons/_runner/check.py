@@ -157,10 +157,10 @@ def check_look(runner: Runner, i: int, step: Step) -> Iterator[str]:
     if result.error or result.trace_path is None:
         yield f"there is nothing to look at: {result.error or 'its run was not recorded'}"
         return
-    from engine.inspect import History, Trace, TraceError
+    from engine.inspect import History, TraceError, TraceReader
 
     try:
-        place(look, History(Trace.open(result.trace_path)))
+        place(look, History(TraceReader.open(result.trace_path)))
     except (LessonError, TraceError) as error:
         yield str(error)
 

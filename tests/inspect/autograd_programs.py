@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from engine.inspect.history import History
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 _RECORD = (
     "import sys; from engine.inspect.recorder import record_program; "
@@ -166,4 +166,4 @@ def history_of(name: str) -> History:
         command = [sys.executable, "-c", _RECORD, str(trace), str(program)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"{name} failed:\n{done.stdout}{done.stderr}"
-        return History(Trace.open(trace))
+        return History(TraceReader.open(trace))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.inspect.history import History
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GALLERY = {path.stem: path for path in sorted((ROOT / "lessons" / "gallery").glob("*.py"))}
@@ -62,4 +62,4 @@ def recorded(name: str) -> Recorded:
         command = [sys.executable, "-c", _RECORD, str(trace), str(program)]
         command += [str(SCRIPTS[name]), str(counted)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600)
-        return Recorded(History(Trace.open(trace)), json.loads(counted.read_text()))
+        return Recorded(History(TraceReader.open(trace)), json.loads(counted.read_text()))

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from engine.inspect.history import History
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 LOOP = """
 import engine
@@ -60,4 +60,4 @@ def recorded(program: str) -> History:
     script, trace = folder / "program.py", folder / "program.uht"
     script.write_text(program.lstrip())
     subprocess.run([sys.executable, "-c", _RECORD, str(trace), str(script)], check=True)
-    return History(Trace.open(trace))
+    return History(TraceReader.open(trace))

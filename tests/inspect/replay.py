@@ -14,7 +14,7 @@ import numpy as np
 from trace_builder import T, TraceBuilder
 
 from engine.inspect.events import DTYPES, NUMBER
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 NAMES = {number: name for name, number in NUMBER.items()}
 
@@ -22,7 +22,7 @@ NAMES = {number: name for name, number in NUMBER.items()}
 class Replay:
     """The state after some events of a trace; `step()` takes in one more."""
 
-    def __init__(self, trace: Trace):
+    def __init__(self, trace: TraceReader):
         self.trace = trace
         self.moment = -1
         self.tensors: dict[int, tuple] = {}

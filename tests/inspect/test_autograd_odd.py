@@ -16,7 +16,7 @@ from engine.inspect.history.why import why_alive, why_no_grad, why_stale
 from engine.inspect.models import to_json
 from engine.inspect.models.autograd import project
 from engine.inspect.selection import Selection
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.autograd_replay import assert_agrees
 from tests.inspect.models.test_autograd import diamond
@@ -177,7 +177,7 @@ def test_records_that_lie(seed):
             value &= 0xFFFFFFFF
         records[field][at] = value
     strings = {number: text for text, number in b.strings.items()}
-    history = History(Trace.of(records, bytes(b.blobs), strings, b.sources))
+    history = History(TraceReader.of(records, bytes(b.blobs), strings, b.sources))
     for moment in range(0, history.end, 3):
         assert history.event(moment).sentence
         selection = Selection(node=chooser.randrange(5), tensor=chooser.randrange(5))

@@ -13,7 +13,7 @@ from engine.inspect.columns import Events, Store, columns_of_planes, columns_of_
 from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
 from engine.inspect.history import History
 from engine.inspect.recorder import record
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 from engine.inspect.writer import byte_planes
 
 
@@ -129,11 +129,11 @@ def test_a_packed_trace_has_the_same_history(
     path.write_text(PROGRAM)
     with record(tmp_path / "t.uht"):
         exec(compile(PROGRAM, str(path), "exec"), {"engine": engine})
-    plain = History(Trace.open(tmp_path / "t.uht"))
+    plain = History(TraceReader.open(tmp_path / "t.uht"))
     assert isinstance(plain.tables.events, np.ndarray)
     for name, value in (("PLAIN", 100), ("PACKED", 64), ("_LEAST_PACKED", 16)):
         monkeypatch.setattr(columns, name, value)
-    packed = History(Trace.open(tmp_path / "t.uht"))
+    packed = History(TraceReader.open(tmp_path / "t.uht"))
     assert isinstance(packed.tables.events, Events)
     assert packed.end == plain.end
     ask = (

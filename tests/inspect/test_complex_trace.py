@@ -11,7 +11,7 @@ import pytest
 from engine.inspect.history import History
 from engine.inspect.models import VIEWS, project, to_json
 from engine.inspect.selection import Selection
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 PROGRAM = """
 import engine
@@ -32,7 +32,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
     program, trace = folder / "program.py", folder / "trace.uht"
     program.write_text(PROGRAM)
     subprocess.run([sys.executable, "-c", _RECORD, str(trace), str(program)], check=True)
-    return History(Trace.open(trace))
+    return History(TraceReader.open(trace))
 
 
 def last_line(history: History) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
-from engine.inspect.trace import MAX_SEGMENT_BLOBS, MAX_SEGMENT_EVENTS, Trace, TraceError
+from engine.inspect.trace import MAX_SEGMENT_BLOBS, MAX_SEGMENT_EVENTS, TraceError, TraceReader
 from engine.inspect.writer import TraceFile, byte_planes
 from tests.inspect.hostile import record, rewrite_texts
 
@@ -197,7 +197,7 @@ def test_an_honest_trace_is_within_the_limits(tmp_path: Path) -> None:
         "import engine\nx = engine.zeros(256)\nfor i in range(4000):\n    x.add_(0)\n"
         "kept = [engine.zeros(256) for i in range(500)]\n"
     )
-    trace = Trace.open(record(tmp_path, program))
+    trace = TraceReader.open(record(tmp_path, program))
     assert not trace.warning
     assert len(trace) > 40_000
     assert all(trace.blob(number) for number in np.flatnonzero(trace.events["flags"] & HAS_BLOB))
@@ -228,4 +228,4 @@ def test_columns_that_are_not_a_traces_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         TraceError, match="table meta does not store the columns key, value, but key"
     ):
-        Trace.open(trace)
+        TraceReader.open(trace)

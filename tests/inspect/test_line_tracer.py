@@ -19,7 +19,7 @@ from engine.inspect import line_tracer
 from engine.inspect.events import NUMBER
 from engine.inspect.history import History
 from engine.inspect.recorder import record
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 KINDS = {number: name for name, number in NUMBER.items()}
 
@@ -27,7 +27,7 @@ KINDS = {number: name for name, number in NUMBER.items()}
 class Told:
     """The Python events of a trace, readable: ("LINE", 3), ("BIND", "x", "tensor"), ..."""
 
-    def __init__(self, trace: Trace, script: Path) -> None:
+    def __init__(self, trace: TraceReader, script: Path) -> None:
         self.trace = trace
         self.events: list[tuple[Any, ...]] = []
         self.lines: dict[int, int] = {}  # position in events -> line
@@ -75,7 +75,7 @@ def trace_of(tmp_path: Path) -> Callable[[str], Told]:
         script.write_text(textwrap.dedent(program).lstrip("\n"))
         with record(tmp_path / "t.uht"):
             runpy.run_path(str(script))
-        return Told(Trace.open(tmp_path / "t.uht"), script)
+        return Told(TraceReader.open(tmp_path / "t.uht"), script)
 
     return run
 
@@ -307,7 +307,7 @@ def test_sources_are_kept_with_their_encoding(tmp_path: Path) -> None:
     script.write_bytes("# -*- coding: latin-1 -*-\nx = 'größe'\n".encode("latin-1"))
     with record(tmp_path / "t.uht"):
         runpy.run_path(str(script))
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     texts = dict(trace._sources.values())
     assert texts[str(script)] == "# -*- coding: latin-1 -*-\nx = 'größe'\n"
 
@@ -354,7 +354,7 @@ def test_a_debugger_goes_on_after_the_recording(tmp_path: Path) -> None:
     finally:
         sys.settrace(before[0])
         threading.settrace(before[1])
-    assert "x" in Told(Trace.open(tmp_path / "a.uht"), tmp_path).names()
+    assert "x" in Told(TraceReader.open(tmp_path / "a.uht"), tmp_path).names()
     assert x.tolist() == [0.0, 0.0]
 
 
@@ -366,7 +366,7 @@ def test_names_of_a_module_that_was_thrown_away_end_with_their_tensors(tmp_path:
         still = kept["weights"]
         del kept, still
         end = 0
-    history = History(Trace.open(tmp_path / "t.uht"))
+    history = History(TraceReader.open(tmp_path / "t.uht"))
     ever = {history.string(int(name)) for name in history.tables.names.name}
     assert {"weights", "still", "end"} <= ever
     assert history.tensors_at(history.end - 1) == ()

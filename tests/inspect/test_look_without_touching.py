@@ -11,7 +11,7 @@ from engine.inspect.history import History
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.recorder import record
 from engine.inspect.selection import Selection
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 ASKED = (live.use_count, live.storage_use_count, live.version, live.tensor_id, sys.getrefcount)
 
@@ -48,14 +48,14 @@ def test_looking_changes_no_count_of_the_engine(tmp_path: Path) -> None:
         row.mul_(2.0)
         kept = [x, row, x.t(), x.numpy()]
         total = x.sum()
-        while len(trace := Trace.open(recording.path)) < 30:
+        while len(trace := TraceReader.open(recording.path)) < 30:
             pass
         before = counters([x, row, total])
         assert look_at_everything(History(trace)) > 20
         assert counters([x, row, total]) == before
     before = counters([x, row, total])
     newest = live.tensor_id(engine.empty(0))
-    history = History(Trace.open(recording.path))
+    history = History(TraceReader.open(recording.path))
     assert look_at_everything(history) > 100
     assert live.tensor_id(engine.empty(0)) == newest + 1, "looking made a tensor"
     assert counters([x, row, total])[1] == before[1]

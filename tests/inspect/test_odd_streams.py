@@ -7,7 +7,7 @@ from trace_builder import TraceBuilder
 
 from engine.inspect.events import FOREVER
 from engine.inspect.history import History
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 
 def test_an_empty_trace_answers():
@@ -63,6 +63,6 @@ def test_an_event_of_a_newer_kind_is_shown_unnamed():
     b.mark("x")
     records = b.array()
     records["kind"] = 999
-    event = History(Trace.of(records)).event(0)
+    event = History(TraceReader.of(records)).event(0)
     assert (event.kind, event.sentence) == ("KIND_999", "an event of a newer kind")
     assert event["a"] == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.inspect import History, Trace, record
+from engine.inspect import History, TraceReader, record
 from engine.inspect.history.facts import PlanFact
 
 
@@ -21,7 +21,7 @@ def told(tmp_path: Path) -> Callable[[Callable[[], object]], list[tuple[str, Pla
         path.unlink(missing_ok=True)
         with record(path):
             program()
-        history = History(Trace.open(path))
+        history = History(TraceReader.open(path))
         calls = [history.call(int(number)) for number in history.tables.calls.id]
         return [(call.op, plan) for call in calls for plan in history.plans(call.id)]
 

@@ -11,7 +11,7 @@ import pytest
 from engine.inspect.history import History
 from engine.inspect.playground_process import is_incomplete
 from engine.inspect.session import Reply, Session
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_whatever_ends_it_ends_only_itself(session: Session, code: str, exit_cod
     assert last(session.wait(300)).kind == "died"
     assert session.exit_code == exit_code
     assert session.send("1") == 0
-    trace = Trace.open(session.path)
+    trace = TraceReader.open(session.path)
     assert trace.finished
     assert trace.warning == ""
     assert len(trace) > 10
@@ -211,7 +211,7 @@ def test_the_trace_grows_with_every_line(session: Session) -> None:
     ask(session, "import engine")
     ask(session, "x = engine.arange(6).reshape(2, 3)")
     deadline = time.monotonic() + 60
-    history = History(Trace.open(session.path))
+    history = History(TraceReader.open(session.path))
     while time.monotonic() < deadline:
         history = history.grown() or history
         if history.end and any(n.name == "x" for n in history.names_at(history.end - 1)):
@@ -264,7 +264,7 @@ os.read(ready, 1) and None
 def test_closing_all_descriptors_leaves_the_playground_answering(session: Session) -> None:
     ask(session, "import os; os.closerange(3, 200)")
     assert ask(session, "1 + 1") == [("result", "2")]
-    assert History(Trace.open(session.path)).end > 0
+    assert History(TraceReader.open(session.path)).end > 0
 
 
 def test_the_playground_says_once_that_its_recording_has_stopped(session: Session) -> None:

@@ -16,7 +16,7 @@ import pytest
 from engine._generated.event_kinds import PROGRAM_BEGIN, PROGRAM_END
 from engine.inspect.history import History
 from engine.inspect.recorder import new_trace_path, newest_trace, record
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 _RECORD = """
 import sys
@@ -37,13 +37,13 @@ def run(command: list[str], folder: Path, stdin: str = "") -> tuple[int, str, st
     return code, done.stdout, re.sub("0x[0-9a-f]+", "0x", done.stderr)
 
 
-def same_as_python(folder: Path, *program: str, stdin: str = "") -> tuple[int, Trace | None]:
+def same_as_python(folder: Path, *program: str, stdin: str = "") -> tuple[int, TraceReader | None]:
     """Runs the program with and without recording; everything that can be seen must be equal."""
     plain = run([sys.executable, *program], folder, stdin)
     path = folder / "trace.uht"
     recorded = run(recorded_command(path, *program), folder, stdin)
     assert recorded == plain
-    return plain[0], Trace.open(path) if path.exists() else None
+    return plain[0], TraceReader.open(path) if path.exists() else None
 
 
 PROGRAMS = {
@@ -206,7 +206,7 @@ def test_ctrl_c_reaches_the_program_and_the_trace_is_complete(tmp_path: Path) ->
     assert process.returncode == 130
     assert errors.endswith(b"KeyboardInterrupt\n")
     assert b"recorder.py" not in errors
-    assert Trace.open(tmp_path / "t.uht").meta["exit_code"] == "130"
+    assert TraceReader.open(tmp_path / "t.uht").meta["exit_code"] == "130"
 
 
 def test_record_as_a_context_manager(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_record_as_a_context_manager(tmp_path: Path) -> None:
         y = x + x
     assert recording.path == tmp_path / "t.uht"
     assert y.tolist() == [[2.0] * 3] * 2
-    trace = Trace.open(recording.path)
+    trace = TraceReader.open(recording.path)
     history = History(trace)
     names = {fact.name for fact in history.names_at(history.end - 1)}
     assert {"x", "y"} <= names
@@ -236,13 +236,13 @@ def test_recording_twice_and_in_vain(tmp_path: Path) -> None:
         record(tmp_path / "no" / "a.uht")
     with record(tmp_path / "c.uht"):
         pass
-    assert Trace.open(tmp_path / "c.uht").finished
+    assert TraceReader.open(tmp_path / "c.uht").finished
 
 
 def test_an_exception_in_the_block_passes_and_is_recorded(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), record(tmp_path / "t.uht"):
         1 / 0  # noqa: B018
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert trace.finished
     assert int(trace.events["a"][-1]) == 1
 
@@ -296,7 +296,7 @@ print(codes)
 def test_a_fork_beside_a_thread_that_records_can_record_itself(tmp_path: Path) -> None:
     """The thread held the lock on the strings, and in the fork nothing was left to give it back."""
     assert run([sys.executable, "-c", _FORKS], tmp_path) == (0, "{0}\n", "")
-    assert Trace.open(tmp_path / "t.uht").warning == ""
+    assert TraceReader.open(tmp_path / "t.uht").warning == ""
 
 
 def test_the_memory_of_a_ring_is_given_back(tmp_path: Path) -> None:

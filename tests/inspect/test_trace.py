@@ -12,7 +12,7 @@ from trace_builder import T, TraceBuilder, add_segment, create_tables
 
 from engine.inspect.events import RECORD
 from engine.inspect.history import History
-from engine.inspect.trace import Trace, TraceError
+from engine.inspect.trace import TraceError, TraceReader
 
 
 def program(lines: int = 4) -> TraceBuilder:
@@ -31,7 +31,7 @@ def program(lines: int = 4) -> TraceBuilder:
     return b
 
 
-def sentences(trace: Trace) -> list[str]:
+def sentences(trace: TraceReader) -> list[str]:
     history = History(trace)
     return [history.event(m).sentence for m in range(history.end)]
 
@@ -39,7 +39,7 @@ def sentences(trace: Trace) -> list[str]:
 @pytest.mark.parametrize("segment", [1, 7, 1 << 20])
 def test_a_file_reads_back_as_it_was_written(tmp_path, segment):
     b = program()
-    trace = Trace.open(b.save(tmp_path / "run.uht", segment))
+    trace = TraceReader.open(b.save(tmp_path / "run.uht", segment))
     inside = b.trace()
     names = [name for name in RECORD.names if name != "e"]
     assert (trace.events[names] == inside.events[names]).all()
@@ -57,7 +57,7 @@ def test_a_file_reads_back_as_it_was_written(tmp_path, segment):
 def test_reading_leaves_the_folder_as_it_was(tmp_path):
     path = program().save(tmp_path / "run.uht")
     before = path.read_bytes()
-    Trace.open(path)
+    TraceReader.open(path)
     assert [file.name for file in tmp_path.iterdir()] == ["run.uht"]
     assert path.read_bytes() == before
 
@@ -70,7 +70,7 @@ def test_a_growing_trace_is_followed(tmp_path):
     create_tables(database)
     records, blobs = b.array(), bytes(b.blobs)
     add_segment(database, records[:30], blobs)
-    trace = Trace.open(path)
+    trace = TraceReader.open(path)
     history = History(trace)
     assert (history.end, trace.finished) == (30, False)
     assert history.grown() is None
@@ -97,7 +97,7 @@ def test_a_growing_trace_that_is_locked_for_a_moment_is_followed_afterwards(tmp_
     create_tables(database)
     records, blobs = b.array(), bytes(b.blobs)
     add_segment(database, records[:30], blobs)
-    trace = Trace.open(path)
+    trace = TraceReader.open(path)
     database.execute("BEGIN EXCLUSIVE")
     assert trace.poll() == 0
     database.execute("COMMIT")
@@ -114,7 +114,7 @@ def test_a_growing_trace_that_is_deleted_keeps_what_was_read(tmp_path):
     create_tables(database)
     add_segment(database, b.array()[:30], bytes(b.blobs))
     database.close()
-    trace = Trace.open(path)
+    trace = TraceReader.open(path)
     path.unlink()
     assert (trace.poll(), len(trace)) == (0, 30)
     assert "showing the 30 events before it" in trace.warning
@@ -129,7 +129,7 @@ def test_what_was_in_the_log_of_a_killed_recorder_is_read(tmp_path):
     for suffix in ("", "-wal"):
         (tmp_path / f"dead.uht{suffix}").write_bytes((tmp_path / f"live.uht{suffix}").read_bytes())
     database.close()
-    trace = Trace.open(tmp_path / "dead.uht")
+    trace = TraceReader.open(tmp_path / "dead.uht")
     assert len(trace) == len(b.records)
     assert not trace.warning
     assert not trace.finished
@@ -137,7 +137,7 @@ def test_what_was_in_the_log_of_a_killed_recorder_is_read(tmp_path):
 
 def refused(path: Path) -> str:
     with pytest.raises(TraceError) as caught:
-        Trace.open(path)
+        TraceReader.open(path)
     assert str(path) in str(caught.value)
     return str(caught.value)
 
@@ -211,7 +211,7 @@ def test_a_damaged_segment_ends_the_trace_with_a_warning(tmp_path, damage):
     database.execute(damage)
     database.commit()
     database.close()
-    trace = Trace.open(path)
+    trace = TraceReader.open(path)
     assert len(trace) == 40
     assert "40 events" in trace.warning
     assert str(path) in trace.warning
@@ -227,7 +227,7 @@ def test_a_segment_that_unpacks_to_far_too_much_is_damage_not_memory(tmp_path):
     database.execute("UPDATE segments SET events = ? WHERE first = 40", (bomb,))
     database.commit()
     database.close()
-    assert len(Trace.open(path)) == 40
+    assert len(TraceReader.open(path)) == 40
 
 
 def test_damaged_blobs_leave_the_events(tmp_path):
@@ -237,16 +237,16 @@ def test_damaged_blobs_leave_the_events(tmp_path):
     database.execute("UPDATE segments SET blobs = x'0011' WHERE first = 20")
     database.commit()
     database.close()
-    trace = Trace.open(path)
+    trace = TraceReader.open(path)
     assert len(trace) == len(b.records)
     assert len(sentences(trace)) == len(b.records)
     assert "blobs" in trace.warning
 
 
-def opened(path: Path) -> tuple[Trace | None, str]:
+def opened(path: Path) -> tuple[TraceReader | None, str]:
     """(the trace, its warning), or (None, why it was refused)."""
     try:
-        trace = Trace.open(path)
+        trace = TraceReader.open(path)
     except TraceError as error:
         return None, str(error)
     return trace, trace.warning

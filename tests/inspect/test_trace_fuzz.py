@@ -21,7 +21,7 @@ from engine.inspect.history import History
 from engine.inspect.history.jit.payload_schema import EDITS
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.selection import Selection
-from engine.inspect.trace import Trace, TraceError
+from engine.inspect.trace import TraceError, TraceReader
 from tests.inspect.hostile import COMPILED, PLAIN, record
 
 PROGRAMS = {"plain": PLAIN, "compiled": COMPILED}
@@ -38,7 +38,7 @@ def look(path: Path, moments: int = 3) -> int:
     """Open the file and ask for everything that a screen shows; returns the number of events."""
     began = time.monotonic()
     try:
-        trace = Trace.open(path)
+        trace = TraceReader.open(path)
     except TraceError as error:
         if str(path) not in str(error):
             raise
@@ -62,7 +62,7 @@ def test_the_whole_trace_is_read(recorded: bytes, tmp_path: Path) -> None:
     path = tmp_path / "whole.uht"
     path.write_bytes(recorded)
     assert look(path, 20) > 100
-    assert not Trace.open(path).warning
+    assert not TraceReader.open(path).warning
 
 
 def cuts(data: bytes) -> Iterator[bytes]:
@@ -185,7 +185,7 @@ def test_a_number_in_the_tables_of_the_file_that_is_none(recorded: bytes, tmp_pa
         database.execute("CREATE TABLE sources(file TEXT PRIMARY KEY, path TEXT, text TEXT)")
         database.execute("INSERT INTO sources VALUES (NULL, 'program.py', '')")
         database.commit()
-    assert "a source has the number None" in Trace.open(path).warning
+    assert "a source has the number None" in TraceReader.open(path).warning
 
 
 def test_the_kinds_of_edits_are_those_that_the_engine_records() -> None:

@@ -18,8 +18,8 @@ from engine._generated.event_kinds import MARK, PROGRAM_END, SOURCE, STRING
 from engine.inspect.events import RECORD
 from engine.inspect.recorder import spawn_writer
 from engine.inspect.ring import CLOSED, HAS_BLOB, Ring, RingError
-from engine.inspect.trace import Trace
-from engine.inspect.writer import TraceFile, Writer, byte_planes
+from engine.inspect.trace import TraceReader
+from engine.inspect.writer import TraceFile, TraceWriter, byte_planes
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_byte_planes_are_the_transposed_records() -> None:
 def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> None:
     """Both areas wrap round many times; blobs of every length, none, and empty ones."""
     producer = FakeSink(ring)
-    writer = Writer(ring, tmp_path / "t.uht")
+    writer = TraceWriter(ring, tmp_path / "t.uht")
     random.seed(3)
     said: list[bytes | None] = []
     while len(said) < 3000:
@@ -59,7 +59,7 @@ def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> N
             continue
         said.append(blob)
     writer.finish(exit_code=0)
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert trace.warning == ""
     events = trace.events
     assert list(events["n"]) == list(range(3001))
@@ -73,7 +73,7 @@ def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> N
 
 def test_a_closed_trace_is_one_file(ring: Ring, tmp_path: Path) -> None:
     producer = FakeSink(ring)
-    writer = Writer(ring, tmp_path / "t.uht")
+    writer = TraceWriter(ring, tmp_path / "t.uht")
     producer.emit(MARK)
     writer.finish()
     assert [path.name for path in tmp_path.iterdir()] == ["t.uht"]
@@ -81,13 +81,13 @@ def test_a_closed_trace_is_one_file(ring: Ring, tmp_path: Path) -> None:
 
 def test_strings_and_sources_are_listed(ring: Ring, tmp_path: Path) -> None:
     producer = FakeSink(ring)
-    writer = Writer(ring, tmp_path / "t.uht")
+    writer = TraceWriter(ring, tmp_path / "t.uht")
     producer.emit(STRING, 1, blob=b"/a/b.py")
     writer.pump()
     producer.emit(STRING, 2, blob="größe".encode())
     producer.emit(SOURCE, 1, blob=b"x = 1\n")
     writer.finish()
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert (trace.string(1), trace.string(2)) == ("/a/b.py", "größe")
     assert trace.source(1) == ("/a/b.py", "x = 1\n")
 
@@ -96,7 +96,7 @@ def test_a_busy_program_gets_its_room_back_before_anything_is_packed(
     ring: Ring, tmp_path: Path
 ) -> None:
     producer = FakeSink(ring)
-    writer = Writer(ring, tmp_path / "t.uht")
+    writer = TraceWriter(ring, tmp_path / "t.uht")
     while producer.emit(MARK, ring["head"], blob=b"12345678"):
         pass
     assert writer.pump(seconds=0) == 256
@@ -105,7 +105,7 @@ def test_a_busy_program_gets_its_room_back_before_anything_is_packed(
     while producer.emit(MARK, ring["head"]):
         pass
     writer.finish()
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert list(trace.events["a"]) == list(range(512))
 
 
@@ -113,7 +113,7 @@ def test_an_existing_file_is_never_overwritten(ring: Ring, tmp_path: Path) -> No
     path = tmp_path / "precious"
     path.write_text("data")
     with pytest.raises(FileExistsError):
-        Writer(ring, path)
+        TraceWriter(ring, path)
     with pytest.raises(OSError, match="precious"):
         spawn_writer(ring, path, os.getpid(), {})
     assert path.read_text() == "data"
@@ -127,7 +127,7 @@ def test_the_writer_process_ends_when_the_ring_is_closed(ring: Ring, tmp_path: P
         producer.emit(MARK, number)
     ring["state"] = CLOSED
     process.communicate(timeout=300)
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert len(trace) == 100
     assert trace.meta["argv"] == '["a=b"]'
 
@@ -138,7 +138,7 @@ def test_the_writer_process_shrugs_off_ctrl_c(ring: Ring, tmp_path: Path) -> Non
     FakeSink(ring).emit(MARK)
     process.terminate()
     process.communicate(timeout=300)
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert len(trace) == 1
     assert trace.finished
 
@@ -163,7 +163,7 @@ def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
     random.seed(1)
     for attempt in range(5):
         ring = Ring.create(records=4096, blob=1 << 16)
-        writer = Writer(ring, tmp_path / f"{attempt}.uht")
+        writer = TraceWriter(ring, tmp_path / f"{attempt}.uht")
         command = [sys.executable, "-c", _KILLED, str(ring.fd)]
         environment = {**os.environ, "FAKE_PRODUCER": str(Path(__file__).parent)}
         process = subprocess.Popen(command, pass_fds=[ring.fd], env=environment)
@@ -179,7 +179,7 @@ def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
         said = ring["head"]
         writer.finish(exit_code=137)
         ring.close()
-        trace = Trace.open(tmp_path / f"{attempt}.uht")
+        trace = TraceReader.open(tmp_path / f"{attempt}.uht")
         assert len(trace) == said + 1
         assert list(trace.events["a"][:-1]) == list(range(said))
         assert int(trace.events["a"][-1]) == 137
@@ -209,7 +209,7 @@ def test_a_large_segment_that_does_not_fit_is_kept_as_far_as_it_does(
     with pytest.raises(OSError, match="File too large"):
         file.add(events, blobs)
     file.close()
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert not trace.warning
     assert 5_000 < len(trace) == file.end < 60_000
     assert np.array_equal(np.asarray(trace.events["a"]), events["a"][: len(trace)])

@@ -34,7 +34,7 @@ from engine.inspect.events import (
     dtype_code,
 )
 from engine.inspect.history import History
-from engine.inspect.trace import APPLICATION_ID, VERSION, Trace
+from engine.inspect.trace import APPLICATION_ID, VERSION, TraceReader
 
 
 class T(int):
@@ -433,9 +433,9 @@ class TraceBuilder:
     def array(self) -> np.ndarray:
         return np.array(self.records, RECORD) if self.records else np.empty(0, RECORD)
 
-    def trace(self) -> Trace:
+    def trace(self) -> TraceReader:
         strings = {number: text for text, number in self.strings.items()}
-        return Trace.of(self.array(), bytes(self.blobs), strings, self.sources)
+        return TraceReader.of(self.array(), bytes(self.blobs), strings, self.sources)
 
     def history(self) -> History:
         return History(self.trace())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.inspect import History, Trace
+from engine.inspect import History, TraceReader
 from engine.inspect.models import autograd
 from engine.inspect.models.autograd import Autograd
 from lessons._runner.loader import LESSONS, load, load_all
@@ -35,7 +35,7 @@ def looked_at(name: str, title: str, folder: Path, *, at_end: bool = False) -> A
     result = Runner(lesson, folder=folder).run_step(lesson.steps.index(step))
     assert result.error == ""
     assert result.trace_path is not None
-    history = History(Trace.open(result.trace_path))
+    history = History(TraceReader.open(result.trace_path))
     moment, selection = place(step.look, history)
     return autograd.project(history, history.end - 1 if at_end else moment, selection)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.inspect import History, Trace
+from engine.inspect import History, TraceReader
 from engine.inspect.history.jit import Jit
 from engine.inspect.models import jit
 from engine.inspect.models.jit import JitModel
@@ -35,7 +35,7 @@ def looked_at(name: str, title: str, folder: Path) -> JitModel:
     result = Runner(lesson, folder=folder).run_step(lesson.steps.index(step))
     assert result.error == ""
     assert result.trace_path is not None
-    history = History(Trace.open(result.trace_path))
+    history = History(TraceReader.open(result.trace_path))
     return jit.project(history, *place(step.look, history))
 
 
@@ -93,7 +93,7 @@ def test_the_table_of_passes_is_what_was_recorded(tmp_path: Path) -> None:
     lines = [line.split() for line in outcome.stdout.splitlines() if " rewrites, " in line]
     told = [(words[0], int(words[1])) for words in lines]
     assert len(told) == 7
-    facts = Jit(History(Trace.open(tmp_path / "program.uht")))
+    facts = Jit(History(TraceReader.open(tmp_path / "program.uht")))
     graphs = {int(graph) for graph in facts.tables.runs.graph}
     of_graph = [facts.runs(graph, facts.history.end) for graph in graphs]
     copied = [runs for runs in of_graph if [(run.name, run.changes) for run in runs] == told]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from engine.inspect import History, Trace
+from engine.inspect import History, TraceReader
 from engine.inspect.models import project
 from lessons._runner.lesson import Step
 from lessons._runner.loader import LESSONS, load, load_all
@@ -35,7 +35,7 @@ def looked_at(name: str, title: str, folder: Path) -> Any:
     result = Runner(lesson, folder=folder).run_step(lesson.steps.index(step))
     assert result.error == ""
     assert result.trace_path is not None
-    history = History(Trace.open(result.trace_path))
+    history = History(TraceReader.open(result.trace_path))
     return project(step.look.view, history, *place(step.look, history))
 
 
@@ -62,7 +62,7 @@ def test_the_group_is_seen_with_its_tiles(tmp_path: Path) -> None:
     assert model.function == "steps"
     assert model.tile == 512
     assert (model.launches[-1].elements, model.launches[-1].tiles) == (5000, 10)
-    assert len([row for row in model.loop if row.sort == "step"]) == 6
+    assert len([row for row in model.loop if row.kind == "step"]) == 6
 
 
 def test_bytes_counted_from_operators_are_those_that_the_group_names(
@@ -86,7 +86,7 @@ def test_every_step_is_there_to_go_back_to(tmp_path: Path) -> None:
 def test_the_reason_of_the_bail_out_is_there(tmp_path: Path) -> None:
     model = looked_at("26_the_interpreter", "The reason", tmp_path)
     assert model.done
-    assert [note.sort for note in model.notes] == ["guard", "bail-out"]
+    assert [note.kind for note in model.notes] == ["guard", "bail-out"]
     assert "Double" in model.notes[1].text
     assert "GUARD" not in {row.op for row in model.instructions}  # the code that went on
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.inspect import History, Trace
+from engine.inspect import History, TraceReader
 from engine.inspect.models import dispatch, microscope
 from lessons._runner.lesson import Lesson, Step
 from lessons._runner.loader import LESSONS, load, load_all
@@ -44,7 +44,7 @@ def looked_at(lesson: Lesson, step: Step, folder: Path) -> tuple[History, Any]:
     assert result.error == ""
     assert result.trace_path is not None
     assert step.look is not None
-    history = History(Trace.open(result.trace_path))
+    history = History(TraceReader.open(result.trace_path))
     project = {"dispatch": dispatch.project, "microscope": microscope.project}[step.look.view]
     return history, project(history, *place(step.look, history))
 
@@ -134,7 +134,7 @@ def test_hops_of_the_exercise_are_those_that_were_recorded(
     (tmp_path / "program.py").write_text(PROGRAM)
     outcome = run_program(tmp_path / "program.py", trace=tmp_path / "program.uht")
     assert outcome.error == ""
-    history = History(Trace.open(tmp_path / "program.uht"))
+    history = History(TraceReader.open(tmp_path / "program.uht"))
     recorded = {}
     for number in history.tables.calls.id:
         call = history.call(int(number))

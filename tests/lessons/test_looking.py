@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.inspect import History, Trace
+from engine.inspect import History, TraceReader
 from lessons._runner.lesson import LessonError, Look
 from lessons._runner.looking import place
 from lessons._runner.process import run_program
@@ -24,7 +24,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
     (folder / "program.py").write_text(PROGRAM)
     outcome = run_program(folder / "program.py", trace=folder / "program.uht")
     assert outcome.error == ""
-    return History(Trace.open(folder / "program.uht"))
+    return History(TraceReader.open(folder / "program.uht"))
 
 
 def test_at_the_end_a_name_is_what_it_was_bound_to_last(history: History) -> None:

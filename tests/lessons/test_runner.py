@@ -134,7 +134,7 @@ def test_a_run_that_never_ends_is_stopped_and_what_it_did_can_be_looked_at(runne
     result = impatient.run_step(EXERCISE_STEP)
     assert "Still running at line" in result.error
     assert result.trace_path is not None
-    from engine.inspect import History, Trace
+    from engine.inspect import History, TraceReader
 
-    history = History(Trace.open(result.trace_path))
+    history = History(TraceReader.open(result.trace_path))
     assert "x" in [name.name for name in history.names_at(history.end - 1)]

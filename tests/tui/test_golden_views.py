@@ -81,7 +81,7 @@ def test_source_counts_how_often_each_line_ran():
     assert by_number[10].last
     assert {number for number, line in by_number.items() if line.touched} == {3, 4, 7}
     assert [frame.function for frame in model.stack] == ["<module>", "double"]
-    assert [(name.name, name.lit) for name in model.names] == [("t", True)]
+    assert [(name.name, name.highlighted) for name in model.names] == [("t", True)]
 
 
 def test_the_counts_of_an_object_add_up():
@@ -113,7 +113,7 @@ def test_a_tensor_that_is_gone_is_not_shown_as_if_it_lived():
 def test_the_life_of_a_tensor_is_drawn_from_birth_to_death():
     told = story()
     life = project("timeline", told.history, told.end, Selection(tensor=told.arange)).life
-    assert life.born < life.writes[0] < life.died
+    assert life.created_at < life.writes[0] < life.freed_at
     row = drawn("timeline", told.end, 80, 24, tensor=told.arange).splitlines()[3]
     assert row.strip().startswith("╞")
-    assert row.index("╡") == 1 + life.died * 78 // told.history.end
+    assert row.index("╡") == 1 + life.freed_at * 78 // told.history.end

@@ -129,8 +129,8 @@ def test_every_instruction_can_be_selected_and_lights_what_it_belongs_to():
     one = next(row for row in rows if row.op == "FUSED" and row.value)
     nav.select(Target("value", value=one.value))
     model = nav.model("interpreter")
-    assert any(row.lit for row in model.instructions)
-    assert any(line.lit for line in model.source)
+    assert any(row.highlighted for row in model.instructions)
+    assert any(line.highlighted for line in model.source)
 
 
 def test_a_step_is_an_instruction_here_until_another_grain_is_chosen():

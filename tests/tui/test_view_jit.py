@@ -333,7 +333,7 @@ def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next
     nav.select(next(target for target in targets if target.value == live.number))
     assert nav.selection.value == live.number
     jit.go(nav, "pass")
-    lit = [row.text for row in nav.model("jit").rows if row.lit and row.change not in GONE]
+    lit = [row.text for row in nav.model("jit").rows if row.highlighted and row.change not in GONE]
     assert nav.selection.value == live.number
     assert any("aten::relu" in text for text in lit)
 
@@ -386,7 +386,7 @@ def test_what_is_lit_outside_of_a_window_is_counted():
     nav.move(run_of(nav.history, "unroll_loops", graphs(nav.history)[0]).until)
     rows = [row for row in nav.model("jit").rows if row.change not in GONE and row.made]
     nav.selection = replace(nav.selection, value=rows[0].made[0])
-    lit = sum(row.lit for row in nav.model("jit").rows)
+    lit = sum(row.highlighted for row in nav.model("jit").rows)
     text = picture(nav, 80, 16).text()
     heading = next(line for line in text.splitlines() if line.strip().startswith("graph "))
     shown = sum(line.startswith("▌") for line in text.splitlines())
@@ -403,7 +403,7 @@ def test_w_goes_to_what_made_a_value_and_on_to_what_that_was_made_from():
     said = who_wrote(nav)
     assert "made with its graph" in said
     assert "w again" in said
-    assert nav.moment == links.births[links.node_of[made.number]].moment < start
+    assert nav.moment == links.creations[links.node_of[made.number]].moment < start
     before = nav.selection.value
     while "again" in (said := who_wrote(nav)):
         assert nav.selection.value in links.origins(before)

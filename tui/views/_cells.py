@@ -19,7 +19,7 @@ class Box:
     number: int
     text: str
     style: str
-    lit: bool
+    highlighted: bool
     mark: str  # one sign after the text, or ""
     target: Target
 
@@ -87,7 +87,11 @@ def per_row(width: int, cell: int, count: int) -> int:
 def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple[Line, Line, Line]:
     """A row of boxes, each `cell` wide with its left side: top with numbers, inside, bottom."""
     blank = Span(" " * GUTTER)
-    lit = [False, *(box.lit for box in row), False]  # of the neighbours left and right of each side
+    lit = [
+        False,
+        *(box.highlighted for box in row),
+        False,
+    ]  # of the neighbours left and right of each side
     top, middle, bottom = [blank], list(gutter), [blank]
     for at, box in enumerate(row):
         heavy = lit[at] or lit[at + 1]
@@ -95,13 +99,13 @@ def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple
         top.append(_corner(glyphs, LEFT + RIGHT + DOWN - ends, heavy))
         middle.append(_corner(glyphs, UP + DOWN, heavy))
         bottom.append(_corner(glyphs, LEFT + RIGHT + UP - ends, heavy))
-        across = glyphs.wire(LEFT + RIGHT, box.lit)
+        across = glyphs.wire(LEFT + RIGHT, box.highlighted)
         number = f"{across if cell > 6 else ''}{box.number}{across}"[-(cell - 1) :]
-        frame = "frame lit" if box.lit else "frame"
+        frame = "frame lit" if box.highlighted else "frame"
         top += [Span(across * (cell - 1 - len(number)), frame), Span(number, frame)]
-        style = f"{box.style} lit" if box.lit else box.style
+        style = f"{box.style} lit" if box.highlighted else box.style
         middle += padded(box.text, cell - 2, style, box.target, ">", glyphs.ellipsis)
-        sign = "op lit" if box.lit else "op"
+        sign = "op lit" if box.highlighted else "op"
         middle.append(Span(box.mark or " ", sign, box.target))
         bottom.append(Span(across * (cell - 1), frame))
     top.append(_corner(glyphs, LEFT + DOWN, lit[-2]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.inspect.models._wording import bytes_text, many, shape_text
+from engine.inspect.models._wording import bytes_text, pluralise, shape_text
 from engine.inspect.models.memory import NameBox, StorageBox, TensorBox
 from tui.render import Glyphs, Picture, Span, Target
 from tui.render.boxes import Grid
@@ -85,7 +85,7 @@ class Group:
         self._storage(grid, first)
         # what is lit is wired last, so that its heavy line is on top where lines meet
         for ordinal, tensor in sorted(
-            enumerate(self.storage.tensors), key=lambda pair: pair[1].lit
+            enumerate(self.storage.tensors), key=lambda pair: pair[1].highlighted
         ):
             y = self.starts[ordinal] + first
             self._names(grid, tensor, y)
@@ -93,7 +93,7 @@ class Group:
             right = self._tensor(grid, tensor, y, ordinal)
             self._to_storage(grid, tensor, right, y, first)
             self._bytes(grid, tensor, y, ordinal)
-            if tensor.lit:
+            if tensor.highlighted:
                 for line in range(self.starts[ordinal], self.starts[ordinal + 1]):
                     grid.put(0, line, self.glyphs.lit, "path")
         return grid
@@ -108,22 +108,22 @@ class Group:
             for line, words in enumerate(tensor.held_by[:2], 1):
                 grid.put(x + 2, y + line, words, "dim", None, self.columns.object[0] - x - 3)
             if tensor.wrapped:
-                grid.across(after + 1, end, y, style, tensor.lit)
+                grid.across(after + 1, end, y, style, tensor.highlighted)
         for line, name in enumerate(tensor.names[:_NAMES]):
             after = self._name(grid, x, y + line, name, tensor, room)
-            grid.across(after + 1, bus, y + line, style, tensor.lit)
+            grid.across(after + 1, bus, y + line, style, tensor.highlighted)
         if len(tensor.names) > _NAMES:
             more = f"{len(tensor.names) - _NAMES} more"
             grid.put(x, y + _NAMES, more, "dim", Target("tensor", tensor.id, self.storage.id), room)
         if tensor.names:
-            grid.down(bus, y, y + min(len(tensor.names), _NAMES) - 1, style, tensor.lit)
-            grid.across(bus, end, y, style, tensor.lit)
+            grid.down(bus, y, y + min(len(tensor.names), _NAMES) - 1, style, tensor.highlighted)
+            grid.across(bus, end, y, style, tensor.highlighted)
         if tensor.wrapped:
             grid.put(end, y, self.glyphs.arrow, style)
 
     def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
         target = Target("name", tensor.id, self.storage.id, name=name.text)
-        style = "name lit" if tensor.lit else "name"
+        style = "name lit" if tensor.highlighted else "name"
         after = grid.put(x, y, name.text, style, target, room)
         if name.function and not name.here and x + room - after > 4:
             after = grid.put(
@@ -141,11 +141,11 @@ class Group:
         if known is None:
             lines = [("Tensor", "type"), ("not looked at", "unknown")]
         else:
-            count = "immortal" if known.immortal else many(known.refcount, "reference")
+            count = "immortal" if known.immortal else pluralise(known.refcount, "reference")
             lines = [(f"{known.address:#x}", "address"), (count, "number")]
-        right = self._cell(grid, self.columns.object, y, lines, target, tensor.lit)
+        right = self._cell(grid, self.columns.object, y, lines, target, tensor.highlighted)
         end = self.columns.tensor[0] - (1 if self.columns.boxed else 2)
-        grid.across(right, end, y, _wire(tensor), tensor.lit)
+        grid.across(right, end, y, _wire(tensor), tensor.highlighted)
         grid.put(end, y, self.glyphs.arrow, _wire(tensor))
 
     def _tensor(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> int:
@@ -158,7 +158,7 @@ class Group:
                 (f"{tensor.dtype}  {shape}", style),
                 (f"strides {strides}  offset {tensor.offset}", "number"),
             ]
-            right = self._cell(grid, self.columns.tensor, y, lines, target, tensor.lit)
+            right = self._cell(grid, self.columns.tensor, y, lines, target, tensor.highlighted)
             grid.put(self.columns.tensor[0] + 2, y - 1, f" {tensor.id} ", style, target)
             version = f" version {tensor.version} "
             x = sum(self.columns.tensor) - 2 - len(version)
@@ -169,12 +169,12 @@ class Group:
             (f"strides {strides}", "number"),
             (f"offset {tensor.offset} vers. {tensor.version}", "number"),
         ]
-        return self._cell(grid, self.columns.tensor, y, lines, target, tensor.lit)
+        return self._cell(grid, self.columns.tensor, y, lines, target, tensor.highlighted)
 
     def _storage(self, grid: Grid, y: int) -> None:
         storage = self.storage
         target = Target("storage", 0, storage.id)
-        holders = many(storage.use_count, "holder")
+        holders = pluralise(storage.use_count, "holder")
         owner = storage.allocator
         if self.columns.boxed:
             dot = self.glyphs.dot
@@ -188,12 +188,12 @@ class Group:
                 (owner, "type"),
                 (holders, "number"),
             ]
-        right = self._cell(grid, self.columns.storage, y, lines, target, storage.lit)
+        right = self._cell(grid, self.columns.storage, y, lines, target, storage.highlighted)
         if self.columns.boxed:
             grid.put(self.columns.storage[0] + 2, y - 1, f" {storage.id} ", "number", target)
         if storage.address:
-            style = "path" if storage.lit else "wire"
-            grid.across(right, self.columns.bytes[0] - 2, y, style, storage.lit)
+            style = "path" if storage.highlighted else "wire"
+            grid.across(right, self.columns.bytes[0] - 2, y, style, storage.highlighted)
             grid.put(self.columns.bytes[0] - 2, y, self.glyphs.arrow, style)
 
     def _bytes(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> None:
@@ -226,10 +226,10 @@ class Group:
         bus = sum(self.columns.tensor) + 2 * boxed
         left = min(left, bus)
         style = _wire(tensor)
-        grid.across(left, bus, y, style, tensor.lit)
-        grid.down(bus, top, y, style, tensor.lit)
-        grid.across(bus, end, top, style, tensor.lit)
-        grid.put(end, top, self.glyphs.arrow, "path" if self.storage.lit else "wire")
+        grid.across(left, bus, y, style, tensor.highlighted)
+        grid.down(bus, top, y, style, tensor.highlighted)
+        grid.across(bus, end, top, style, tensor.highlighted)
+        grid.put(end, top, self.glyphs.arrow, "path" if self.storage.highlighted else "wire")
 
     def _cell(
         self,
@@ -263,7 +263,7 @@ def _words(text: str, style: str, target: Target) -> list[Span]:
 
 
 def _wire(tensor: TensorBox) -> str:
-    return "path" if tensor.lit else "wire"
+    return "path" if tensor.highlighted else "wire"
 
 
 def _bar_sign(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:

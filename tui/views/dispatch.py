@@ -204,8 +204,8 @@ def _hop(
             Span(hop.kernel, "dim", target),
             Span("  not yet", "dim"),
         ]
-    began = f"+{hop.began} for " if context.width >= 100 else ""
-    time = f"  {began}{hop.lasted}"
+    began = f"+{hop.start_text} for " if context.width >= 100 else ""
+    time = f"  {began}{hop.duration_text}"
     return [
         Span(f"  {context.glyphs.arrow} {number}  ", "head"),
         Span(hop.kernel, "op", target),

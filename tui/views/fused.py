@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.inspect.models._wording import bytes_text, many
+from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.fused import FusedModel, LaunchRow, LineRow
 from engine.inspect.models.jit import links_take_long
 from engine.inspect.models.jit.fused_tree import ExpressionRow, LoopRow
@@ -90,7 +90,7 @@ def draw(model: FusedModel, context: DrawContext) -> Picture:
     for y, (text, style) in enumerate(about[:story], height - story):
         grid.put(1, y, translated(text, context.glyphs), style)
     made = grid.picture()
-    steps = [row.value for row in model.loop if row.sort == "step" and row.value]
+    steps = [row.value for row in model.loop if row.kind == "step" and row.value]
     lists = (steps, [row.number for row in model.lines], [row.number for row in model.source])
     made.guide = guide_of(model.selected, lists, bottom - top)
     return made
@@ -146,10 +146,10 @@ def _plan(grid: Grid, model: FusedModel, context: DrawContext, y: int) -> int:
     here = next((row for row in model.launches if row.here), None)
     if here is None:
         return 0
-    said = f"{here.elements:,} elements in {many(here.tiles, 'tile')} of {model.tile:,}"
+    said = f"{here.elements:,} elements in {pluralise(here.tiles, 'tile')} of {model.tile:,}"
     if here.last != model.tile:
         said += f", the last of {here.last:,}" if here.tiles > 1 else f": {here.last:,} in use"
-    said += f", {many(here.threads, 'thread')}"
+    said += f", {pluralise(here.threads, 'thread')}"
     about = "" if here.exact else "about "
     moved = (
         f"reads {about}{bytes_text(here.read_bytes)}, writes {bytes_text(here.written_bytes)}; "
@@ -170,7 +170,7 @@ def _times(row: LaunchRow) -> str:
 def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
     """What is selected, in sentences, and the expression of the chosen step."""
     lines: list[tuple[str, str]] = []
-    chosen = next((row for row in model.loop if row.chosen and row.sort == "step"), None)
+    chosen = next((row for row in model.loop if row.chosen and row.kind == "step"), None)
     if chosen is not None:
         text = f"step {chosen.step}: {chosen.text} · each element: {chosen.expression}"
         lines += [(line, "title") for line in wrap(text, width - 2)]
@@ -184,11 +184,11 @@ def _marks(
     grid: Grid, region: Region, y: int, glyphs: Glyphs, row: Any, target: Target | None
 ) -> str:
     """The signs of what is selected at the left edge; how its text is lit."""
-    if row.lit or row.chosen:
+    if row.highlighted or row.chosen:
         grid.put(region.left, y, glyphs.lit, "path", target)
     if row.chosen:
         grid.put(region.left + 1, y, glyphs.mark, "path", target)
-    return " lit" if row.lit or row.chosen else ""
+    return " lit" if row.highlighted or row.chosen else ""
 
 
 def _target(value: int) -> Target | None:
@@ -227,9 +227,9 @@ def loop_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContex
         target = _target(row.value)
         lit = _marks(grid, region, y, glyphs, row, target)
         text = translated(row.text, glyphs)
-        if row.sort != "step":
-            indent = {"loop": 0, "end": 0}.get(row.sort, 1)
-            style = {"loop": "keyword", "end": "keyword", "note": "dim"}.get(row.sort, "head")
+        if row.kind != "step":
+            indent = {"loop": 0, "end": 0}.get(row.kind, 1)
+            style = {"loop": "keyword", "end": "keyword", "note": "dim"}.get(row.kind, "head")
             x = grid.put(region.left + 2 + indent, y, text, style, None, region.width - 3 - indent)
             aside = translated(row.aside, glyphs)
             grid.put(x + 2, y, aside, "dim", None, max(0, region.right - x - 2))
@@ -248,7 +248,7 @@ def loop_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContex
                 grid.put(x - len(kind), y, kind, "type", target)
 
     rows = model.loop
-    focus = first(rows, lambda r: r.chosen, lambda r: r.lit)
+    focus = first(rows, lambda r: r.chosen, lambda r: r.highlighted)
     listed(grid, region, glyphs, "tile loop", rows, focus, draw)
 
 
@@ -279,8 +279,8 @@ def group_pane(grid: Grid, region: Region, model: FusedModel, context: DrawConte
         target = Target("event", event=row.at)
         if row.current:
             grid.put(region.left + 1, y, glyphs.here, "here", target)
-        runs = many(row.launches, "launch", "launches")
-        text = f"{row.name} {glyphs.dot} {many(row.steps, 'step')} {glyphs.dot} {runs}"
+        runs = pluralise(row.launches, "launch", "launches")
+        text = f"{row.name} {glyphs.dot} {pluralise(row.steps, 'step')} {glyphs.dot} {runs}"
         style = "here" if row.current else "text"
         grid.put(region.left + 3, y, text, style, target, max(0, region.width - 3))
 
@@ -303,8 +303,8 @@ def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawCont
             fit(str(row.index), 3, align=">"),
             fit(f"event {row.at:,}", 13),
             fit(frame, 9),
-            fit(many(row.tiles, "tile"), 9, align=">"),
-            fit(many(row.threads, "thread"), 10, align=">"),
+            fit(pluralise(row.tiles, "tile"), 9, align=">"),
+            fit(pluralise(row.threads, "thread"), 10, align=">"),
             fit(time, 7, align=">"),
             fit(moved, 10, align=">"),
             fit(translated(_times(row), glyphs).removeprefix(", ").split(" ")[0], 6, align=">"),
@@ -327,4 +327,4 @@ def _sizes(shapes: tuple[str, ...]) -> str:
 
 
 def _focus(rows: Any) -> int:
-    return first(rows, lambda r: r.chosen, lambda r: r.lit)
+    return first(rows, lambda r: r.chosen, lambda r: r.highlighted)

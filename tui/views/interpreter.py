@@ -124,7 +124,7 @@ def _source(grid: Grid, model: InterpreterModel, context: DrawContext, region: R
 
     def draw(row: SourceLine, y: int) -> None:
         target = Target("value", value=row.number)
-        if row.lit:
+        if row.highlighted:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.here:
             grid.put(region.left + 1, y, glyphs.here, "here", target)
@@ -132,14 +132,14 @@ def _source(grid: Grid, model: InterpreterModel, context: DrawContext, region: R
             grid.put(region.left + 1, y, glyphs.arrow, "head", target)
         style = "here" if row.here else "dim"
         grid.put(region.left + 2, y, fit(str(row.line), 4, align=">"), style, target)
-        lit = " lit" if row.here or row.lit else ""
+        lit = " lit" if row.here or row.highlighted else ""
         spans = [
             Span(span.text, f"{span.style}{lit}", target)
             for span in coloured.line(row.line - first_line)
         ]
         put_cut(grid, region.left + 7, y, spans, max(0, region.width - 7), glyphs)
 
-    focus = first(model.source, lambda r: r.here, lambda r: r.next, lambda r: r.lit)
+    focus = first(model.source, lambda r: r.here, lambda r: r.next, lambda r: r.highlighted)
     listed(grid, region, glyphs, "source", model.source, focus, draw)
 
 
@@ -160,7 +160,7 @@ def _instruction(
     glyphs, x = context.glyphs, region.left
     target = Target("value", value=row.value) if row.value else None
     style = "here" if row.here else "head" if row.next else "text" if row.runs else "dim"
-    if row.lit:
+    if row.highlighted:
         grid.put(x, y, glyphs.lit, "path", target)
     if row.here:
         grid.put(x + 1, y, glyphs.here, "here", target)
@@ -171,7 +171,7 @@ def _instruction(
     line = f":{row.place.line}" if row.place is not None else ""
     tail = f"{fit(times, 7, glyphs.ellipsis, '>')} {fit(line, 5)}"
     wide = region.width - 8 - cells(tail)
-    lit = f"{style} lit" if row.lit or row.here else style
+    lit = f"{style} lit" if row.highlighted or row.here else style
     grid.put(x + 7, y, fit(row.text, wide, glyphs.ellipsis), lit, target)
     grid.put(x + 7 + wide, y, tail, "number", target)
 
@@ -212,7 +212,7 @@ def _slots(
             if slot.value
             else None
         )
-        if slot.lit:
+        if slot.highlighted:
             grid.put(x - 1, y, glyphs.lit, "path", target)
         if slot.fresh:
             grid.put(x, y, glyphs.write, "good", target)
@@ -220,7 +220,7 @@ def _slots(
         text = slot.text.replace("×", glyphs.times)
         name = f" %{slot.name}" if slot.name else ""
         room_left = max(4, right - at - 2 - len(name))
-        style = "lit" if slot.lit else "type" if slot.tensor else "number"
+        style = "lit" if slot.highlighted else "type" if slot.tensor else "number"
         after = grid.put(
             at + 1, y, fit(text, min(room_left, max(4, len(text))), glyphs.ellipsis), style, target
         )
@@ -229,7 +229,7 @@ def _slots(
 
 
 def _telling(slots: tuple[SlotRow, ...], room: int) -> tuple[SlotRow, ...]:
-    kept = sorted(slots, key=lambda slot: (slot.lit, slot.fresh, slot.number))[-room:]
+    kept = sorted(slots, key=lambda slot: (slot.highlighted, slot.fresh, slot.number))[-room:]
     return tuple(sorted(kept, key=lambda slot: slot.number))
 
 
@@ -278,7 +278,7 @@ def _notes(
         grid.put(x + 6, top, f"{glyphs.ellipsis} {len(model.notes) - len(shown)} more", "dim")
     for y, note in enumerate(shown, top + 1):
         sign = glyphs.done if note.good else glyphs.fail
-        text = f"{sign} {note.sort}: {' '.join(note.text.split())}"
+        text = f"{sign} {note.kind}: {' '.join(note.text.split())}"
         style = "text" if note.good else "warn"
         target = Target("event", event=note.moment)
         grid.put(x + 2, y, fit(text, right - x - 3, glyphs.ellipsis), style, target)

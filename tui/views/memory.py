@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.inspect.models._wording import bytes_text, many
+from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.memory import Gone, MemoryMap
 from tui.render import Glyphs, Picture, Span, Target, stack
 from tui.render.boxes import Grid
@@ -44,7 +44,7 @@ def draw(model: MemoryMap, context: DrawContext) -> Picture:
     if not model.storages:
         parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
     if model.hidden:
-        more = f"  {many(model.hidden, 'more tensor')} not drawn: select one to see it"
+        more = f"  {pluralise(model.hidden, 'more tensor')} not drawn: select one to see it"
         parts.append(Picture.of([[Span(more, "warn")]]))
     if model.gone:
         parts.append(_gone(model.gone, columns, context.glyphs))
@@ -53,9 +53,9 @@ def draw(model: MemoryMap, context: DrawContext) -> Picture:
 
 def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:
     summary = [
-        Span(f" {many(model.tensors, 'tensor')}", "number"),
+        Span(f" {pluralise(model.tensors, 'tensor')}", "number"),
         Span(" on ", "dim"),
-        Span(many(model.storage_count, "storage"), "number"),
+        Span(pluralise(model.storage_count, "storage"), "number"),
         Span(" with ", "dim"),
         Span(bytes_text(model.live_bytes), "number"),
     ]

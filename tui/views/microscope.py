@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.inspect.models._grid import GridCell
-from engine.inspect.models._wording import many, shape_text
+from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.microscope import MicroscopeModel, TableRow, cell_name
 from engine.inspect.selection import Selection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
@@ -110,7 +110,7 @@ def _picked(model: MicroscopeModel, context: DrawContext) -> Line:
     pairs = [
         (cell_name(picked.label, picked.index), "name lit"),
         (f" of {picked.argument} goes into ", "text"),
-        (f"{at_least}{many(model.goes, 'cell')} of the result", "head"),
+        (f"{at_least}{pluralise(model.goes, 'cell')} of the result", "head"),
         (f" {context.glyphs.mark}" if model.goes else "", "head"),
     ]
     return facts(pairs, context.width, context.glyphs.ellipsis)
@@ -244,7 +244,7 @@ def _feeds(model: MicroscopeModel, context: DrawContext) -> list[Line]:
     lines: list[Line] = [
         (
             Span(" feeds ", "head"),
-            Span(f"{many(model.total, 'cell')} in, one cell out", "dim"),
+            Span(f"{pluralise(model.total, 'cell')} in, one cell out", "dim"),
         )
     ]
     name = max(cells(clean(cell_name(f.label, f.index))) for f in model.feeds)

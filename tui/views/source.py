@@ -126,7 +126,7 @@ def _names(
     room = max(1, bottom - top - 1)
     hidden = len(model.names) - room
     # the newest are the most telling; the selected one is never left out
-    kept = sorted(model.names, key=lambda name: (name.lit, name.since))[-room:]
+    kept = sorted(model.names, key=lambda name: (name.highlighted, name.since))[-room:]
     if hidden > 0:
         grid.put(x + 6, top, f"{context.glyphs.arrow_down} {hidden} more", "dim")
     wide = min(16, max((len(name.name) for name in kept), default=0))
@@ -138,11 +138,11 @@ def _names(
 def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawContext) -> None:
     glyphs = context.glyphs
     target = Target("name", name.tensor, name.storage, name=name.name, event=name.since)
-    if name.lit:
+    if name.highlighted:
         grid.put(x - 1, y, glyphs.lit, "path", target)
     if name.changed:
         grid.put(x, y, glyphs.write, "good", target)
-    style = "name lit" if name.lit else "name"
+    style = "name lit" if name.highlighted else "name"
     grid.put(x + 2, y, fit(name.name, wide, glyphs.ellipsis), style, target)
     text = name.text.replace("×", glyphs.times) if name.tensor else name.text
     after = grid.put(x + 3 + wide, y, text, "type" if name.tensor else "text", target)

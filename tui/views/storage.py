@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from engine.inspect.models._wording import bytes_text, many, shape_text
+from engine.inspect.models._wording import bytes_text, pluralise, shape_text
 from engine.inspect.models.storage import Cell, Lane, StorageModel, Touch
 from tui.render import Line, Picture, Span, Target, cells, cut, fit, stack
 from tui.render.glyphs import LEFT, RIGHT
@@ -92,7 +92,7 @@ def _head(model: StorageModel, context: DrawContext) -> list[Line]:
         gap,
         (version, "number"),
         gap,
-        (f"{many(model.count, 'cell')} of {model.dtype}", "number"),
+        (f"{pluralise(model.count, 'cell')} of {model.dtype}", "number"),
     ]
     lines = [first, _written(model), _selected(model)]
     return [facts(line, context.width, context.glyphs.ellipsis) for line in lines if line]
@@ -119,7 +119,7 @@ def _selected(model: StorageModel) -> list[tuple[str, str]]:
         unused = model.unused
         if unused is None or not unused:
             return []
-        return [(f"{many(unused, 'byte')} of it belong to no tensor", "dim")]
+        return [(f"{pluralise(unused, 'byte')} of it belong to no tensor", "dim")]
     cell = model.row(model.byte // model.itemsize, 1)[0]
     labels = {lane.tensor: lane.label for lane in model.lanes}
     value = cell.exact if cell.known else "unknown value"
@@ -149,7 +149,7 @@ def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawCont
         lines.append(_table_line(row, widths, styles, target, chosen, context))
     hidden = len(model.lanes) - len(lanes) + model.more_tensors
     if hidden:
-        words = f" {many(hidden, 'more tensor')} over it: select one to see it"
+        words = f" {pluralise(hidden, 'more tensor')} over it: select one to see it"
         lines.append((Span(words, "warn"),))
     return lines
 

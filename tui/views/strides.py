@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.inspect.models._grid import Grid, GridCell
 from engine.inspect.models._wording import shape_text
-from engine.inspect.models.strides import Made, Place, StridesModel
+from engine.inspect.models.strides import DerivationStep, Place, StridesModel
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, fit
 from tui.views import DrawContext
 from tui.views._cells import (
@@ -252,6 +252,6 @@ def _words(model: StridesModel, context: DrawContext) -> list[Line]:
     return lines
 
 
-def _made(step: Made) -> str:
+def _made(step: DerivationStep) -> str:
     where = f" (line {step.line})" if step.line else ""
     return f"{step.label} = {step.op or 'made before it was watched'}{where}"

@@ -100,14 +100,14 @@ def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
     if model.life is None:
         return 3
     life = model.life
-    stop = column(life.died if life.died >= 0 else model.end - 1)
-    target = Target("tensor", life.tensor, event=life.born)
-    born = column(life.born)
+    stop = column(life.freed_at if life.freed_at >= 0 else model.end - 1)
+    target = Target("tensor", life.tensor, event=life.created_at)
+    born = column(life.created_at)
     grid.put(born, 3, glyphs.life * (stop - born + 1), "path", target)
     _marks(grid, ((moment, column(moment)) for moment in life.writes), 3, glyphs.write, "good")
     grid.put(born, 3, glyphs.born, "path", target)
-    if life.died >= 0:
-        grid.put(stop, 3, glyphs.died, "path", Target("event", event=life.died))
+    if life.freed_at >= 0:
+        grid.put(stop, 3, glyphs.died, "path", Target("event", event=life.freed_at))
     _name_life(grid, life, born, stop, target)
     return 4
 
@@ -150,7 +150,7 @@ def _list(grid: Grid, model: Timeline, glyphs: Glyphs, top: int) -> None:
 def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -> None:
     target = Target("event", row.tensor, row.storage, call=row.call, event=row.number)
     now, coming = row.number == model.moment, row.number > model.moment
-    if row.lit:
+    if row.highlighted:
         grid.put(0, y, glyphs.lit, "path", target)
     if now:
         grid.put(1, y, glyphs.here, "here", target)

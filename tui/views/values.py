@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from engine.inspect.models._grid import Grid
-from engine.inspect.models._wording import many, shape_text
+from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.values import Statistics, ValueCell, ValuesModel
 from tui.render import Line, Picture, Span, Target, stack
 from tui.views import DrawContext
@@ -103,10 +103,10 @@ def _head(model: ValuesModel, statistics: Statistics, context: DrawContext) -> l
 def _known(statistics: Statistics) -> list[tuple[str, str]]:
     numel, known = statistics.numel, statistics.known
     if known == numel:
-        return [(f"  {many(numel, 'number')}, all known", "dim")]
+        return [(f"  {pluralise(numel, 'number')}, all known", "dim")]
     if statistics.read < numel:
         return [(f"  {numel:,} numbers; of the first {statistics.read:,} {known:,} known", "warn")]
-    return [(f"  {known:,} of {many(numel, 'number')} known", "warn")]
+    return [(f"  {known:,} of {pluralise(numel, 'number')} known", "warn")]
 
 
 def _numbers(statistics: Statistics, absolute: bool) -> list[tuple[str, str]]:

@@ -35,9 +35,9 @@ from engine.inspect.history.facts import (
 from engine.inspect.history.fold import Tables
 from engine.inspect.history.jit import Jit
 from engine.inspect.history.search import Search
-from engine.inspect.history.storage_contents import Bytes
+from engine.inspect.history.storage_contents import StorageContents
 from engine.inspect.layout import Extent
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 __all__ = ["FOREVER", "History"]
 
@@ -47,11 +47,11 @@ _NAME_ORDER = ("NAME", "CELL", "ATTRIBUTE", "SLOT")
 class History:
     """Facts of one trace. `grown()` makes the next one once a live recording has appended more."""
 
-    def __init__(self, trace: Trace):
+    def __init__(self, trace: TraceReader):
         self.trace = trace
         self.tables = Tables(self.trace)
         self._rows = Rows(self.tables)
-        self._bytes = Bytes(self)
+        self._bytes = StorageContents(self)
         self.call = lru_cache(maxsize=16384)(self._call)
         self.label = lru_cache(maxsize=65536)(self._label)
         self._source_lines = lru_cache(maxsize=64)(lambda file: self.source(file)[1].splitlines())
@@ -198,8 +198,8 @@ class History:
         depth = {frame.id: up for up, frame in enumerate(reversed(self.frames_at(m)))}
 
         def rank(name: NameFact) -> tuple[int, int, int]:
-            sort = _NAME_ORDER.index(name.kind) if name.kind in _NAME_ORDER else len(_NAME_ORDER)
-            return (sort, depth.get(name.frame, len(depth)), name.since)
+            rank = _NAME_ORDER.index(name.kind) if name.kind in _NAME_ORDER else len(_NAME_ORDER)
+            return (rank, depth.get(name.frame, len(depth)), name.since)
 
         return min(names, key=rank).name
 

@@ -9,13 +9,13 @@ import numpy as np
 from engine.inspect.columns import Records
 from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER
 from engine.inspect.history.table import Table, ends_of, next_of_same, pair, rows_before
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 
 class Tables:
     """All tables of a trace as it now is; each is built when it is first asked for."""
 
-    def __init__(self, trace: Trace):
+    def __init__(self, trace: TraceReader):
         self.trace = trace
         self.events = trace.events
         self._columns = trace.columns

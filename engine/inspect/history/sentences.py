@@ -72,8 +72,8 @@ def short(text: str) -> str:
 
 
 def _holder(history: History, m: int, kind: int, holder: int) -> str:
-    sort = coded(HOLDERS, kind)
-    return tensor_words(history, m, holder) if sort in ("TENSOR", "WRAPPER") else str(holder)
+    name = coded(HOLDERS, kind)
+    return tensor_words(history, m, holder) if name in ("TENSOR", "WRAPPER") else str(holder)
 
 
 CODES: dict[str, tuple[str, ...]] = {

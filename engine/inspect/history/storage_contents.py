@@ -25,7 +25,7 @@ _SAMPLE_HEADER = 64  # bytes: dtype, numel, nan, inf, min, max, mean, step
 _SORT_REGIONS = 64  # more records than this are worth sorting out by region first
 
 
-class Bytes:
+class StorageContents:
     """Answers about the contents of storages."""
 
     def __init__(self, history: History):

@@ -18,7 +18,7 @@ from engine.inspect.history.facts import CallFact
 if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.history.autograd import SavedFact
-    from engine.inspect.history.autograd.backward_pass import Run
+    from engine.inspect.history.autograd.backward_pass import BackwardPass
 
 _DETACHING = ("detach", "detach_", "data")
 _MOST = 3  # facts of one sort that an answer lists
@@ -198,7 +198,7 @@ def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
     return Answer(text, tuple(facts), last.since)
 
 
-def _what_went_wrong(history: History, name: str, run: Run, node: int, m: int) -> Answer:
+def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, m: int) -> Answer:
     at, spot = place(history, run.since), run.place(node)
     words = history.autograd.words(node)
     if run.until > m:
@@ -236,7 +236,7 @@ def _what_went_wrong(history: History, name: str, run: Run, node: int, m: int) -
     )
 
 
-def giver(history: History, run: Run, arrival: int) -> int:
+def giver(history: History, run: BackwardPass, arrival: int) -> int:
     """The node that gave a gradient: the one that ran last in the pass; 0 for a root's gradient."""
     if arrival < run.begun:
         return 0
@@ -245,12 +245,12 @@ def giver(history: History, run: Run, arrival: int) -> int:
     return int(run.nodes[place_]) if len(before) and before[place_] >= 0 else 0
 
 
-def _reaches(run: Run, node: int, m: int) -> bool:
+def _reaches(run: BackwardPass, node: int, m: int) -> bool:
     spot = run.place(node)
     return spot >= 0 and bool(run.known[spot] <= m)
 
 
-def _last_reaching(history: History, node: int, m: int) -> Run | None:
+def _last_reaching(history: History, node: int, m: int) -> BackwardPass | None:
     table = history.autograd.tables.dependencies
     rows = table.until_now("node", node, m)
     return history.autograd.run(int(table.run[rows[-1]])) if len(rows) else None

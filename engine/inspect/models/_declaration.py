@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GeneratedCode:
     """One thing that the generator made of the entry."""
 
     what: str  # "dispatcher entry", "kernel", "C function", "Python function", "public names"
@@ -23,7 +23,7 @@ class Origin:
     path: str = ""
     line: int = 0
     entry: tuple[str, ...] = ()
-    made: tuple[Made, ...] = ()
+    made: tuple[GeneratedCode, ...] = ()
 
 
 UNKNOWN = Origin()
@@ -54,12 +54,12 @@ def origin(name: str) -> Origin:
         elif not text.startswith((" ", "}")):
             current = "kernel"
         parts[current].append(text)
-    made = [Made(what, tuple(lines)) for what, lines in parts.items() if lines]
+    made = [GeneratedCode(what, tuple(lines)) for what, lines in parts.items() if lines]
     if len(operators[name]) > 3:
         python, public = operators[name][3:5]
-        made.append(Made("Python function", tuple(python.splitlines())))
+        made.append(GeneratedCode("Python function", tuple(python.splitlines())))
         if public:
-            made.append(Made("public names", (", ".join(public),)))
+            made.append(GeneratedCode("public names", (", ".join(public),)))
     return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(made))
 
 

@@ -54,7 +54,7 @@ def bytes_text(count: int) -> str:
     return f"{size:.4g} {unit}"
 
 
-def many(count: int, one: str, more: str = "") -> str:
+def pluralise(count: int, one: str, more: str = "") -> str:
     """`1 tensor`, `2 tensors`."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"
 

@@ -62,10 +62,10 @@ class HopRow:
     kernel: str
     keys: tuple[str, ...]
     fell: tuple[str, ...]
-    after: int  # nanoseconds since the call began
-    took: int  # until the next hop, or until the call ended
-    began: str  # both times as a person reads them
-    lasted: str
+    start_ns: int  # nanoseconds since the call began
+    duration_ns: int  # until the next hop, or until the call ended
+    start_text: str  # both times as a person reads them
+    duration_text: str
     done: bool  # it happened at this moment or before
 
 
@@ -99,7 +99,7 @@ class CallRow:
     moment: int
     depth: int
     text: str
-    took: int
+    duration_ns: int
     time: str
     here: bool
     done: bool
@@ -120,7 +120,7 @@ class DispatchModel:
     code: str = ""
     since: int = -1
     until: int = -1
-    took: int = 0
+    duration_ns: int = 0
     time: str = ""
     running: bool = False
     error: str = ""
@@ -163,7 +163,7 @@ def project(history: Any, moment: int, selection: Any) -> DispatchModel:
         code=history.line_text(call.file, call.line),
         since=call.since,
         until=until,
-        took=time_at(history, until) - begun,
+        duration_ns=time_at(history, until) - begun,
         time=duration(time_at(history, until) - begun),
         running=moment < call.until,
         error=call.error,
@@ -233,8 +233,8 @@ def _hops(history: Any, call: Any, until: int, moment: int) -> tuple[HopRow, ...
     ends = [*(hop.moment for hop in found[1:]), until]
     rows = []
     for hop, end in zip(found, ends, strict=False):
-        after = time_at(history, hop.moment) - begun
-        took = time_at(history, end) - time_at(history, hop.moment)
+        start_ns = time_at(history, hop.moment) - begun
+        duration_ns = time_at(history, end) - time_at(history, hop.moment)
         rows.append(
             HopRow(
                 moment=hop.moment,
@@ -242,10 +242,10 @@ def _hops(history: Any, call: Any, until: int, moment: int) -> tuple[HopRow, ...
                 kernel=hop.kernel,
                 keys=hop.keys,
                 fell=hop.keys[: hop.keys.index(hop.key)] if hop.key in hop.keys else (),
-                after=after,
-                took=took,
-                began=duration(after),
-                lasted=duration(took),
+                start_ns=start_ns,
+                duration_ns=duration_ns,
+                start_text=duration(start_ns),
+                duration_text=duration(duration_ns),
                 done=hop.moment <= moment,
             )
         )
@@ -282,14 +282,14 @@ def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
 
 
 def _call_row(history: Any, call: Any, depth: int, here: int, moment: int) -> CallRow:
-    took = time_at(history, ended(history, call)) - time_at(history, call.since)
+    duration_ns = time_at(history, ended(history, call)) - time_at(history, call.since)
     return CallRow(
         call=call.id,
         moment=call.since,
         depth=depth,
         text=call_text(history, call),
-        took=took,
-        time=duration(took),
+        duration_ns=duration_ns,
+        time=duration(duration_ns),
         here=call.id == here,
         done=call.since <= moment,
         error=call.error,

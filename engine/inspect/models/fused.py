@@ -16,7 +16,7 @@ from engine.inspect.models.jit.fused_tree import (
     last_tile,
     lines_of,
 )
-from engine.inspect.models.jit.graph_timeline import film_of
+from engine.inspect.models.jit.graph_timeline import timeline_of
 from engine.inspect.models.jit.lines import Part, number_of_line, parts_of
 from engine.inspect.models.jit.passes import title_of
 from engine.inspect.models.jit.rule import short_path
@@ -42,7 +42,7 @@ class LineRow:
     parts: tuple[Part, ...]
     number: int
     step: int
-    lit: bool
+    highlighted: bool
     chosen: bool
 
     @property
@@ -184,7 +184,7 @@ class _View:
 
     def _host(self) -> str:
         """What the graph that holds the group is called."""
-        return film_of(self.jit, self.kernel.host).name if self.kernel.host else ""
+        return timeline_of(self.jit, self.kernel.host).name if self.kernel.host else ""
 
     def _groups(self) -> tuple[GroupRow, ...]:
         found = []
@@ -207,7 +207,7 @@ class _View:
             number = number_of_line(line)
             step = next((step_of[one.id] for one in line.outputs if one.id in step_of), -1)
             chosen = number == self.selected or (
-                line.sort != "return" and self.selected in made and self.selected != 0
+                line.role != "return" and self.selected in made and self.selected != 0
             )
             rows.append(LineRow(parts_of(line), number, step, bool(made & self.family), chosen))
         return tuple(rows)

@@ -27,7 +27,7 @@ class InstructionRow:
     runs: int  # how often this frame has run it so far
     here: bool  # it ran last; the next one is `next`
     next: bool
-    lit: bool  # it belongs to the selected Value's family
+    highlighted: bool  # it belongs to the selected Value's family
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SlotRow:
     name: str  # of the Value, without %
     value: int
     fresh: bool  # written by the instruction that ran last
-    lit: bool
+    highlighted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class NoteRow:
     """A guard that was looked at, a bail-out, a specialisation, a launch of a fused kernel."""
 
     moment: int
-    sort: str  # guard, bail-out, specialised, fused
+    kind: str  # guard, bail-out, specialised, fused
     text: str
     good: bool
 
@@ -77,7 +77,7 @@ class SourceLine:
     number: int
     here: bool
     next: bool
-    lit: bool
+    highlighted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class _Frame:
         self.row = row
         self.number = int(table.id[row])
         self.since, self.until = int(table.since[row]), int(table.until[row])
-        self.began = self.since  # where the code that runs now began
+        self.code_since = self.since  # where the code that runs now began
         self.code = self.jit.code(self._code_now(int(table.code[row])))
         self.selection = selection
         self.family = self.jit.links.family([selection.value]) if selection.value else frozenset()
@@ -163,7 +163,7 @@ class _Frame:
         rows = steps.until_now("frame", self.number, self.moment)
         last = int(steps.since[rows[-1]]) if len(rows) else -1
         for row in outs.until_now("frame", self.number, last):
-            self.began, code = int(outs.since[row]), int(outs.to[row])
+            self.code_since, code = int(outs.since[row]), int(outs.to[row])
         return code
 
     def model(self, running: Any) -> InterpreterModel:
@@ -204,14 +204,14 @@ class _Frame:
         if self.code is None:
             return ()
         steps = self.jit.tables.steps
-        ran = steps.pc[rows[steps.since[rows] > self.began]]
+        ran = steps.pc[rows[steps.since[rows] > self.code_since]]
         size = len(self.code.instructions)
         runs = bincount(ran[(ran >= 0) & (ran < size)], minlength=size)  # a damaged trace lies
-        lit = self._lit if self.selection.line or self.family else _dark
+        is_highlighted = self._is_highlighted if self.selection.line or self.family else _dark
         return tuple(
             InstructionRow(
                 number, text, op, place, value, int(count), number == pc, number == next_pc,
-                lit(instruction),
+                is_highlighted(instruction),
             )
             for number, ((text, op, place, value), instruction, count) in enumerate(
                 zip(self._told(), self.code.instructions, runs.tolist(), strict=True)
@@ -242,7 +242,7 @@ class _Frame:
         value, node = int(instruction["value"]), int(instruction["node"])
         return frozenset((value,)) if value else frozenset(self.jit.links.values_of.get(node, ()))
 
-    def _lit(self, instruction: dict[str, Any]) -> bool:
+    def _is_highlighted(self, instruction: dict[str, Any]) -> bool:
         if self.selection.line and instruction["span"]:
             path, _ = self.history.source(self.selection.file) if self.selection.file else ("", "")
             file, line, _, last = instruction["span"][:4]
@@ -274,11 +274,11 @@ class _Frame:
         then = follows["span"] if follows is not None else None
         coming = then[1] if then and then[0] == function.file else 0
         places = self.jit.links.own_places(self.family) if self.family else frozenset()
-        lit = {one.line for one in places if one.file == function.file}
+        highlighted = {one.line for one in places if one.file == function.file}
         return tuple(
             SourceLine(
                 line, text, number_of(function.id, LINE, line),
-                place is not None and place.line == line, coming == line, line in lit,
+                place is not None and place.line == line, coming == line, line in highlighted,
             )
             for line, text in enumerate(function.source.splitlines(), function.first_line)
         )  # fmt: skip

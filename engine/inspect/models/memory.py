@@ -55,7 +55,7 @@ class TensorBox:
     object: ObjectBox | None  # and this is what was recorded of it
     names: tuple[NameBox, ...]
     held_by: tuple[str, ...]  # what else holds it, in words
-    lit: bool
+    highlighted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class StorageBox:
     bucket: int  # bytes per cell of the bars
     byte: int  # the selected byte, counted from the start; -1 when it is not in this storage
     tensors: tuple[TensorBox, ...]
-    lit: bool
+    highlighted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _storage(
         bucket=bucket,
         byte=selection.byte if fact.id == selection.storage else -1,
         tensors=boxes,
-        lit=fact.id == selection.storage or any(box.lit for box in boxes),
+        highlighted=fact.id == selection.storage or any(box.highlighted for box in boxes),
     )
 
 
@@ -191,7 +191,7 @@ def _tensor(
     extent = Extent.of(fact.offset, fact.sizes, fact.strides, fact.itemsize)
     lo, hi = extent.span
     seen = history.object_at(fact.id, moment)
-    lit = fact.id == selection.tensor or (
+    highlighted = fact.id == selection.tensor or (
         not selection.tensor and fact.storage == selection.storage != 0
     )
     return TensorBox(
@@ -211,7 +211,7 @@ def _tensor(
         object=_object(history, seen) if seen else None,
         names=tuple(names),
         held_by=() if names else _kept_by(history.owners(fact.id, moment)),
-        lit=lit,
+        highlighted=highlighted,
     )
 
 

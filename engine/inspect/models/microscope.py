@@ -14,7 +14,15 @@ from typing import Any
 
 from engine.inspect.models._calls import call_text, chosen_call, ended, full_name
 from engine.inspect.models._contents import Contents
-from engine.inspect.models._dependencies import Feed, Given, Recipe, Rule, Unknown, rule_of, written
+from engine.inspect.models._dependencies import (
+    CellFormula,
+    CellInput,
+    OpCall,
+    Rule,
+    Unknown,
+    rule_of,
+    written,
+)
 from engine.inspect.models._dependencies import base_name as base_name
 from engine.inspect.models._dependencies.core import Index, numel, put, unravel
 from engine.inspect.models._focus import cursor
@@ -145,9 +153,9 @@ class _Bench:
             dtype_of(fact.dtype), fact.extent.byte(index)
         )
 
-    def given(self, out: Any, result: int) -> Given:
+    def op_call(self, out: Any, result: int) -> OpCall:
         name = full_name(self.call.schema)
-        return Given(
+        return OpCall(
             op=base_name(name),
             overload=name.partition(".")[2],
             tensors=self.inputs,
@@ -189,16 +197,16 @@ class _Bench:
                     return label
         return first
 
-    def row(self, feed: Feed) -> FeedRow:
-        fact = self.inputs[feed.argument]
-        dtype, value = dtype_of(fact.dtype), self.read(feed.argument, feed.index)
-        byte = fact.extent.byte(feed.index)
+    def row(self, cell_input: CellInput) -> FeedRow:
+        fact = self.inputs[cell_input.argument]
+        dtype, value = dtype_of(fact.dtype), self.read(cell_input.argument, cell_input.index)
+        byte = fact.extent.byte(cell_input.index)
         return FeedRow(
-            argument=feed.argument,
-            role=feed.name,
+            argument=cell_input.argument,
+            role=cell_input.name,
             tensor=fact.id,
             label=self.label(fact.id, self.call.since),
-            index=feed.index,
+            index=cell_input.index,
             storage=fact.storage,
             byte=byte,
             address=self.address(fact.storage, self.call.since) + byte,
@@ -232,9 +240,9 @@ def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
         return MicroscopeModel(**head, why="No tensor came out of this call.", inputs=whole)
     chosen = selection.tensor if selection.tensor in outs else outs[0]
     out = history.tensor(chosen, bench.until)
-    given = bench.given(out, outs.index(chosen))
+    op_call = bench.op_call(out, outs.index(chosen))
     rule = _rule(call, bench, out)
-    picked, places, counted = _picked(bench, given, rule, selection, outs)
+    picked, places, counted = _picked(bench, op_call, rule, selection, outs)
     index = places[0] if places else _cell(out, selection, chosen)
     fed = (index,) if index is not None and not picked else places
     shown = bench.table("out", out, bench.until, index, fed)
@@ -250,17 +258,17 @@ def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
         why = f"No rule says which cells feed {head['name']}: here are its arguments."
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=why)
     try:
-        recipe = rule(given, index)
-        cells = list(islice(recipe.cells(), LIT))
-        formulas = _formulas(bench, recipe, shown, index)
+        formula = rule(op_call, index)
+        cells = list(islice(formula.cells(), LIT))
+        formulas = _formulas(bench, formula, shown, index)
     except Unknown as unknown:
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=str(unknown))
     except MISFITS:  # a damaged trace: its arguments are not what the operator's schema says
         note = f"The recorded arguments do not fit {head['name']}: the trace is damaged here."
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=note)
     by_argument: dict[str, list[Index]] = {}
-    for feed in cells:
-        by_argument.setdefault(feed.argument, []).append(feed.index)
+    for cell_input in cells:
+        by_argument.setdefault(cell_input.argument, []).append(cell_input.index)
     if picked is not None:
         by_argument[picked.argument] = [picked.index]
     return MicroscopeModel(
@@ -269,9 +277,9 @@ def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
         known=True,
         symbolic=formulas[0],
         numeric=formulas[1],
-        note=recipe.note,
-        total=recipe.total,
-        feeds=tuple(bench.row(feed) for feed in cells[:LISTED]),
+        note=formula.note,
+        total=formula.total,
+        feeds=tuple(bench.row(cell_input) for cell_input in cells[:LISTED]),
         inputs=_tables(bench, by_argument),
     )
 
@@ -315,7 +323,7 @@ def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> tuple[TableRo
 
 
 def _picked(
-    bench: _Bench, given: Given, rule: Rule | None, selection: Any, outs: tuple[int, ...]
+    bench: _Bench, op_call: OpCall, rule: Rule | None, selection: Any, outs: tuple[int, ...]
 ) -> tuple[FeedRow | None, tuple[Index, ...], bool]:
     """The input cell that is pointed at, the output cells that it feeds, and whether all were asked."""
     index = selection.index
@@ -326,10 +334,10 @@ def _picked(
         return None, (), True
     cell = tuple(index)
     places, work = [], 0
-    sizes = tuple(given.out.sizes)
+    sizes = tuple(op_call.out.sizes)
     counted = numel(sizes) <= SCANNED
     for place in _all(sizes) if counted else _near(cell, sizes):
-        hit, looked = _feeds_it(rule, given, place, name, cell)
+        hit, looked = _feeds_it(rule, op_call, place, name, cell)
         work += looked
         if hit:
             places.append(place)
@@ -339,23 +347,25 @@ def _picked(
         counted, work = False, 0
         found = set(places)
         for place in _near(cell, sizes):
-            hit, looked = _feeds_it(rule, given, place, name, cell)
+            hit, looked = _feeds_it(rule, op_call, place, name, cell)
             work += looked
             if hit:
                 found.add(place)
             if work > WORK:
                 break
         places = sorted(found)
-    return bench.row(Feed(name, cell)), tuple(places), counted
+    return bench.row(CellInput(name, cell)), tuple(places), counted
 
 
-def _feeds_it(rule: Rule, given: Given, place: Index, name: str, cell: Index) -> tuple[bool, int]:
+def _feeds_it(
+    rule: Rule, op_call: OpCall, place: Index, name: str, cell: Index
+) -> tuple[bool, int]:
     """Whether the input cell feeds the output cell at `place`, and how many feeds were looked at."""
     looked = 0
     try:
-        for feed in rule(given, place).cells():
+        for cell_input in rule(op_call, place).cells():
             looked += 1
-            if feed.argument == name and feed.index == cell:
+            if cell_input.argument == name and cell_input.index == cell:
                 return True, looked
     except (Unknown, *MISFITS):
         return False, looked + 1
@@ -384,11 +394,11 @@ def _near(cell: Index, sizes: Index) -> list[Index]:
     return list(found)
 
 
-def _formulas(bench: _Bench, recipe: Recipe, out: TableRow, index: Index) -> tuple[str, str]:
+def _formulas(bench: _Bench, formula: CellFormula, out: TableRow, index: Index) -> tuple[str, str]:
     """The recipe with names, and with numbers."""
     value = out.grid.cell(index).text or "?"
-    named = _formula(bench, recipe, lambda row: cell_name(row.label, row.index))
-    counted = _formula(bench, recipe, lambda row: row.text or "?")
+    named = _formula(bench, formula, lambda row: cell_name(row.label, row.index))
+    counted = _formula(bench, formula, lambda row: row.text or "?")
     return f"{cell_name(out.label, index)} = {named}", f"{value} = {counted}"
 
 
@@ -397,8 +407,8 @@ def cell_name(label: str, index: Index) -> str:
     return f"{label}[{','.join(map(str, index))}]" if index else label
 
 
-def _formula(bench: _Bench, recipe: Recipe, say: Any) -> str:
-    extras = {feed.name: say(bench.row(feed)) for feed in recipe.extras}
+def _formula(bench: _Bench, formula: CellFormula, say: Any) -> str:
+    extras = {cell_input.name: say(bench.row(cell_input)) for cell_input in formula.extras}
 
     def known(own: dict[str, str], name: str) -> str | None:
         if name in own:
@@ -407,16 +417,18 @@ def _formula(bench: _Bench, recipe: Recipe, say: Any) -> str:
         return _constant(value) if name in bench.values else None
 
     def term(number: int) -> str:
-        own = extras | {feed.name: say(bench.row(feed)) for feed in recipe.feeds(number)}
-        return written(recipe.term, lambda name: known(own, name))
+        own = extras | {
+            cell_input.name: say(bench.row(cell_input)) for cell_input in formula.feeds(number)
+        }
+        return written(formula.term, lambda name: known(own, name))
 
-    if recipe.count > TERMS:
+    if formula.count > TERMS:
         shown = [term(number) for number in range(TERMS - 2)]
-        shown += [f"... {recipe.count - TERMS + 1:,} more ...", term(recipe.count - 1)]
+        shown += [f"... {formula.count - TERMS + 1:,} more ...", term(formula.count - 1)]
     else:
-        shown = [term(number) for number in range(recipe.count)]
-    whole = extras | {"terms": recipe.join.join(shown)}
-    return written(recipe.whole, lambda name: known(whole, name))
+        shown = [term(number) for number in range(formula.count)]
+    whole = extras | {"terms": formula.join.join(shown)}
+    return written(formula.whole, lambda name: known(whole, name))
 
 
 def _constant(value: Any) -> str:

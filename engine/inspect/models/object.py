@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.inspect.models._wording import holder_word, immortal, many, python_of
+from engine.inspect.models._wording import holder_word, immortal, pluralise, python_of
 
 WORD = 8
 _SLOTS = ("ob_refcnt", "ob_type", "_h", "__weakref__")  # CPython 3.12+ keeps __weakref__ elsewhere
@@ -121,7 +121,7 @@ def _words(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
         value = int.from_bytes(raw, "little")
         field = _SLOTS[place] if place < len(_SLOTS) else ""
         meaning = {
-            "ob_refcnt": "immortal" if immortal(value, python) else many(value, "reference"),
+            "ob_refcnt": "immortal" if immortal(value, python) else pluralise(value, "reference"),
             "ob_type": f"the type {seen.type}",
             "_h": f"int: TensorImpl {tensor}" if value else "empty",
             "__weakref__": "weak references" if value else "no weak reference",

@@ -34,7 +34,7 @@ class BoundName:
     storage: int
     text: str
     changed: bool  # bound by the line before
-    lit: bool
+    highlighted: bool
     since: int
 
 
@@ -162,7 +162,7 @@ def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[Bound
                 storage=tensor.storage if tensor else 0,
                 text=text,
                 changed=(fact.name, fact.tensor, fact.text) not in same,
-                lit=fact.tensor == selection.tensor != 0,
+                highlighted=fact.tensor == selection.tensor != 0,
                 since=fact.since,
             )
         )

@@ -69,7 +69,7 @@ class StripCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DerivationStep:
     """One step of how the tensor came to be: `tensor` is the result of `op` on `source`."""
 
     tensor: int
@@ -100,7 +100,7 @@ class StridesModel:
     nbytes: int = 0
     extent: Extent | None = None
     layout: Layout | None = None
-    made: tuple[Made, ...] = ()  # the newest step first
+    made: tuple[DerivationStep, ...] = ()  # the newest step first
     grid: Grid | None = None
     place: Place | None = None  # nothing in an empty tensor, or when a hole is selected
     count: int = 0  # cells of the strip
@@ -173,18 +173,18 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
     return replace(model, strip=model.cells(first, LISTED))
 
 
-def chain(history: Any, tensor: int, moment: int) -> tuple[Made, ...]:
+def chain(history: Any, tensor: int, moment: int) -> tuple[DerivationStep, ...]:
     """How the tensor was made, back to the tensor that has memory of its own."""
-    steps: list[Made] = []
+    steps: list[DerivationStep] = []
     while tensor and len(steps) < MAX_CHAIN:
         steps.append(_made(history, tensor, moment))
         tensor = steps[-1].source
     return tuple(steps)
 
 
-def _made(history: Any, tensor: int, moment: int) -> Made:
-    born = history.tables.tensors.where("id", tensor)
-    since = int(history.tables.tensors.since[born[0]]) if len(born) else -1
+def _made(history: Any, tensor: int, moment: int) -> DerivationStep:
+    rows = history.tables.tensors.where("id", tensor)
+    since = int(history.tables.tensors.since[rows[0]]) if len(rows) else -1
     views = history.tables.views
     row = made_from(history, tensor)
     if row >= 0:
@@ -194,7 +194,7 @@ def _made(history: Any, tensor: int, moment: int) -> Made:
     else:
         call = next(iter(history.calls_at(since)), None) if since >= 0 else None
         op = call.op if call is not None else ""
-    return Made(
+    return DerivationStep(
         tensor=tensor,
         label=history.label(tensor, moment),
         op=op,

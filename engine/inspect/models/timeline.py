@@ -24,7 +24,7 @@ class EventRow:
     tensor: int
     storage: int
     call: int
-    lit: bool
+    highlighted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Life:
 
     tensor: int
     label: str
-    born: int
-    died: int
+    created_at: int
+    freed_at: int
     writes: tuple[int, ...]
 
 
@@ -108,7 +108,7 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
             tensor=tensor,
             storage=storage,
             call=call,
-            lit=tensor == selection.tensor != 0
+            highlighted=tensor == selection.tensor != 0
             or storage == selection.storage != 0
             or call == selection.call != 0
             or (event.kind == "LINE" and place == (selection.file, selection.line)),
@@ -142,15 +142,15 @@ def _life(history: Any, moment: int, selection: Any) -> Life | None:
     if not selection.tensor or not len(tables.tensors.where("id", selection.tensor)):
         return None
     rows = tables.tensors.where("id", selection.tensor)
-    born, until = int(tables.tensors.since[rows[0]]), int(tables.tensors.until[rows[-1]])
+    created_at, until = int(tables.tensors.since[rows[0]]), int(tables.tensors.until[rows[-1]])
     storage = int(tables.tensors.storage[rows[-1]])
     writes = tables.writes.since[tables.writes.where("storage", storage)]
-    died = until if until < history.end else -1
-    inside = writes[(writes >= born) & ((writes < until) | (died < 0))]
+    freed_at = until if until < history.end else -1
+    inside = writes[(writes >= created_at) & ((writes < until) | (freed_at < 0))]
     return Life(
         tensor=selection.tensor,
-        label=history.label(selection.tensor, min(max(moment, born), history.end - 1)),
-        born=born,
-        died=died,
+        label=history.label(selection.tensor, min(max(moment, created_at), history.end - 1)),
+        created_at=created_at,
+        freed_at=freed_at,
         writes=tuple(int(number) for number in inside[:MOST]),
     )

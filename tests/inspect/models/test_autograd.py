@@ -253,10 +253,10 @@ def test_the_node_in_focus():
     assert (focus.focus, focus.why) == (n["n_b"], "selected")
     focus = project(history, n["built"], Selection(tensor=n["y"]))
     assert (focus.focus, focus.why) == (n["n_y"], "grad_fn of y")
-    assert [box.fact.id for box in focus.nodes if box.lit] == [n["n_y"]]
+    assert [box.fact.id for box in focus.nodes if box.highlighted] == [n["n_y"]]
     focus = project(history, n["built"], Selection(tensor=n["x"]))
     assert (focus.focus, focus.why) == (n["leaf"], "adds into .grad of x")
-    assert {box.fact.label for box in focus.nodes if box.lit} == {"x", "Mul"}
+    assert {box.fact.label for box in focus.nodes if box.highlighted} == {"x", "Mul"}
     assert project(history, n["built"], NOTHING).focus == n["n_y"]
 
 

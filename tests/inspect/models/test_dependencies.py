@@ -18,7 +18,7 @@ import engine
 import engine.nn.functional as F
 from engine._generated.declarations import OPERATORS
 from engine.inspect import live
-from engine.inspect.models._dependencies import Given, base_name, rule_of
+from engine.inspect.models._dependencies import OpCall, base_name, rule_of
 
 Args = dict[str, Any]
 Rng = np.random.Generator
@@ -289,7 +289,7 @@ def test_the_rule_names_the_cells_that_matter(case: Case, seed: int) -> None:
     before = results(case, args)
     for number in case.outs:
         out = before[number]
-        given = Given(
+        call = OpCall(
             op=base_name(case.name),
             overload=case.name.partition(".")[2],
             tensors={name: fact(t) for name, t in tensors.items()},
@@ -302,9 +302,9 @@ def test_the_rule_names_the_cells_that_matter(case: Case, seed: int) -> None:
         rule = rule_of(case.name, shares)
         assert rule is not None, f"there is no rule for {case.name}"
         said: dict[tuple[str, tuple[int, ...]], set[tuple[int, ...]]] = {}
-        for place in cells(given.out.sizes):
-            for feed in rule(given, place).cells():
-                said.setdefault((feed.argument, feed.index), set()).add(place)
+        for place in cells(call.out.sizes):
+            for cell_input in rule(call, place).cells():
+                said.setdefault((cell_input.argument, cell_input.index), set()).add(place)
         values = array(out)
         for name, t in tensors.items():
             for index in cells(tuple(t.shape)):

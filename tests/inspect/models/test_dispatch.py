@@ -35,8 +35,8 @@ def test_a_key_without_a_kernel_falls_through() -> None:
 def test_the_times_of_the_hops_fill_the_call() -> None:
     b, _ = added()
     model = project(b.history(), b.now, Selection())
-    assert model.hops[0].after + sum(hop.took for hop in model.hops) == model.took
-    assert model.hops[1].after == model.hops[0].after + model.hops[0].took
+    assert model.hops[0].start_ns + sum(hop.duration_ns for hop in model.hops) == model.duration_ns
+    assert model.hops[1].start_ns == model.hops[0].start_ns + model.hops[0].duration_ns
 
 
 def test_what_comes_later_is_not_done() -> None:

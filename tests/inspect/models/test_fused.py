@@ -47,7 +47,7 @@ def with_step(history, name):
     for moment in history.jit.tables.launches.since.tolist():
         model = at(history, moment)
         for row in model.loop:
-            if row.sort == "step" and f"{name}(" in row.text:
+            if row.kind == "step" and f"{name}(" in row.text:
                 return model, row
     raise AssertionError(f"no kernel has the step {name}")
 
@@ -115,10 +115,10 @@ def test_bytes_are_those_of_the_tensors_and_of_the_operators_one_by_one():
 def test_the_loop_lists_each_step_once_under_its_unit():
     history = recorded(FUSES)
     model = first(history)
-    steps = [row.step for row in model.loop if row.sort == "step"]
+    steps = [row.step for row in model.loop if row.kind == "step"]
     assert steps == list(range(len(history.jit.fused.kernel(model.kernel, model.moment).steps)))
-    assert model.loop[0].sort == "loop"
-    assert model.loop[-1].sort == "end"
+    assert model.loop[0].kind == "loop"
+    assert model.loop[-1].kind == "end"
     tree = [row.step for row in model.tree if row.step >= 0 and not row.again]
     assert sorted(tree) == steps  # every step is in a tree, and drawn out once
 
@@ -126,12 +126,12 @@ def test_the_loop_lists_each_step_once_under_its_unit():
 def test_a_value_lights_tree_loop_graph_and_source():
     history = recorded(FUSES)
     model, chosen = with_step(history, "tanh")
-    lit = at(history, model.moment, value=chosen.value)
-    assert [row.step for row in lit.tree if row.chosen] == [chosen.step]
-    assert [row.step for row in lit.loop if row.chosen and row.step >= 0] == [chosen.step]
-    assert any(row.chosen and row.step == chosen.step for row in lit.lines)
-    assert any(row.lit and "tanh" in row.text for row in lit.source)
-    assert lit.story
+    highlighted = at(history, model.moment, value=chosen.value)
+    assert [row.step for row in highlighted.tree if row.chosen] == [chosen.step]
+    assert [row.step for row in highlighted.loop if row.chosen and row.step >= 0] == [chosen.step]
+    assert any(row.chosen and row.step == chosen.step for row in highlighted.lines)
+    assert any(row.highlighted and "tanh" in row.text for row in highlighted.source)
+    assert highlighted.story
 
 
 def test_the_kernel_is_the_one_that_ran_last():

@@ -52,16 +52,16 @@ def test_the_newest_frame_ran_specialised_code_behind_guards():
     history = recorded(LOOP)
     model = at(history, history.end - 1)
     assert any(row.op == "GUARD" for row in model.instructions)
-    assert any(note.sort == "guard" and note.good for note in model.notes)
-    assert any(note.sort == "fused" for note in model.notes)
+    assert any(note.kind == "guard" and note.good for note in model.notes)
+    assert any(note.kind == "fused" for note in model.notes)
 
 
 def test_a_value_lights_its_instructions():
     history = recorded(LOOP)
     moment, _ = steps_of(history, 1)[5]
     made = next(row for row in at(history, moment).instructions if row.value)
-    lit = at(history, moment, value=made.value)
-    assert made.pc in [row.pc for row in lit.instructions if row.lit]
+    highlighted = at(history, moment, value=made.value)
+    assert made.pc in [row.pc for row in highlighted.instructions if row.highlighted]
 
 
 def test_an_assertion_that_fails_is_told_where_it_failed():
@@ -110,7 +110,7 @@ def test_after_a_bail_out_the_other_code_is_shown():
         assert not any(row.op in ("GUARD", "BAIL_OUT") for row in model.instructions)
         assert [row.runs for row in model.instructions[: step + 1]] == [1] * (step + 1)
         assert [row.pc for row in model.instructions if row.here] == [pc]
-    assert [note.sort for note in model.notes] == ["guard", "bail-out"]
+    assert [note.kind for note in model.notes] == ["guard", "bail-out"]
 
 
 KINDS = """

@@ -54,7 +54,7 @@ def test_the_same_values_in_other_graphs_are_those_that_no_pass_made():
     copied = {value: links._copies({value}) for value in links.node_of}
     assert any(len(found) > 1 for found in copied.values())
     made = {value for found in copied.values() for value in found}
-    assert {links.births[links.node_of[value]].run for value in made} == {0}
+    assert {links.creations[links.node_of[value]].run for value in made} == {0}
 
 
 def test_a_launch_took_as_long_as_since_the_last_event_of_its_own_thread():

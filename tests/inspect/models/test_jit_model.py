@@ -21,7 +21,7 @@ from engine.inspect.history.jit.source_ranges import (
 from engine.inspect.models import project, to_json
 from engine.inspect.models._wording import method_name
 from engine.inspect.models.jit import JitModel
-from engine.inspect.models.jit.graph_timeline import Film, film_of
+from engine.inspect.models.jit.graph_timeline import GraphTimeline, timeline_of
 from engine.inspect.models.jit.lines import short_type
 from engine.inspect.models.jit.rule import rule_text
 from engine.inspect.selection import Selection
@@ -107,7 +107,7 @@ def test_every_moment_shows_the_graph_as_it_is_then(program):
     history = recorded(PROGRAMS[program])
     shown = 0
     for graph in graphs(history):
-        for moment in film_of(history.jit, graph).moments:
+        for moment in timeline_of(history.jit, graph).moments:
             model = at(history, moment)
             assert model.graph == graph
             here = [row.node for row in model.rows if row.change not in GONE]
@@ -139,7 +139,7 @@ def test_a_snapshot_and_the_edits_since_give_the_next_snapshot(program):
 def test_what_stays_keeps_its_place_from_step_to_step(program):
     history = recorded(PROGRAMS[program])
     for graph in graphs(history):
-        models = [at(history, moment) for moment in film_of(history.jit, graph).moments]
+        models = [at(history, moment) for moment in timeline_of(history.jit, graph).moments]
         for before, after in itertools.pairwise(models):
             moved = {row.node for row in after.rows if row.change in ("moved", "left")}
             kept = {row.node for row in before.rows} & {row.node for row in after.rows} - moved
@@ -196,8 +196,10 @@ def test_a_merged_node_says_which_value_stands_for_it():
     name = story.partition(" stands for it since")[0].split()[-1]
     kept = next(row for row in model.rows if row.text.startswith(f"{name} : "))
     assert kept.text.partition(" = ")[2] == merged.text.partition(" = ")[2]
-    lit = {row.node for row in at(history, run.until, merged.number).rows if row.lit}
-    assert {merged.node, kept.node} <= lit
+    highlighted = {
+        row.node for row in at(history, run.until, merged.number).rows if row.highlighted
+    }
+    assert {merged.node, kept.node} <= highlighted
 
 
 def test_a_line_of_an_inlined_function_lights_what_became_of_it_and_back():
@@ -208,26 +210,28 @@ def test_a_line_of_an_inlined_function_lights_what_became_of_it_and_back():
     inlined = run_of(history, "inline_calls", graph).until
     line = helper.first_line + 2  # return x.t().t() * 2
     model = at(history, inlined, number_of(helper.id, LINE, line))
-    lit = [row.text for row in model.rows if row.lit]
-    assert sum("aten::t(" in text for text in lit) == 2
-    assert any("aten::mul(" in text for text in lit)
-    assert not any("aten::relu(" in text for text in lit)
+    highlighted = [row.text for row in model.rows if row.highlighted]
+    assert sum("aten::t(" in text for text in highlighted) == 2
+    assert any("aten::mul(" in text for text in highlighted)
+    assert not any("aten::relu(" in text for text in highlighted)
     # and from the Value back to both lines: its own, and the call
     product = value_named(at(history, inlined), "aten::mul")
     model = at(history, inlined, product)
-    assert {(row.function, row.line) for row in model.source if row.lit} >= {(helper.id, line)}
-    assert any(row.lit and "helper(x)" in row.text for row in model.source)
-    assert any(row.lit and row.kind == "BinOp" for row in model.tree)
+    assert {(row.function, row.line) for row in model.source if row.highlighted} >= {
+        (helper.id, line)
+    }
+    assert any(row.highlighted and "helper(x)" in row.text for row in model.source)
+    assert any(row.highlighted and row.kind == "BinOp" for row in model.tree)
 
 
 def test_instructions_of_the_last_code_belong_to_values_of_the_first_graph():
     history = recorded(LOOP)
     first = graphs(history)[0]
-    relu = value_named(at(history, film_of(history.jit, first).moments[0]), "aten::relu")
-    code = next(row for row in at(history, history.end - 1).passes if row.sort == "code")
+    relu = value_named(at(history, timeline_of(history.jit, first).moments[0]), "aten::relu")
+    code = next(row for row in at(history, history.end - 1).passes if row.kind == "code")
     model = at(history, code.at, relu)
-    assert [row.text.split()[0] for row in model.code if row.lit]
-    assert any(row.lit for row in model.rows)
+    assert [row.text.split()[0] for row in model.code if row.highlighted]
+    assert any(row.highlighted for row in model.rows)
 
 
 def test_a_selected_tree_node_or_token_stays_selected_in_every_pass():
@@ -241,9 +245,9 @@ def test_a_selected_tree_node_or_token_stays_selected_in_every_pass():
     tokens = jit.syntax(looped.id)["tokens"]
     token = next(i for i, one in enumerate(tokens) if one[1] == "relu")
     for number in (number_of(looped.id, TREE, index), number_of(looped.id, TOKEN, token)):
-        for moment in film_of(jit, graph).moments:
+        for moment in timeline_of(jit, graph).moments:
             model = at(history, moment, number)
-            alive = [row for row in model.rows if row.lit and row.change not in GONE]
+            alive = [row for row in model.rows if row.highlighted and row.change not in GONE]
             assert any("aten::relu" in row.text for row in alive), moment
             assert model.story
             assert model.selected == number
@@ -259,22 +263,22 @@ def test_numbers_of_places_and_nodes_are_read_back():
 def test_parameters_come_from_where_the_function_names_them():
     history = recorded(LOOP)
     graph = graphs(history)[0]
-    moment = film_of(history.jit, graph).moments[0]
+    moment = timeline_of(history.jit, graph).moments[0]
     head = at(history, moment).rows[0]
     x = next(part.value for part in head.parts if part.text == "%x.1")
     model = at(history, moment, x)
-    assert any(row.lit and row.kind == "arg" and row.text == "x" for row in model.tree)
+    assert any(row.highlighted and row.kind == "arg" and row.text == "x" for row in model.tree)
 
 
 def test_the_rows_of_passes_count_what_was_rewritten():
     history = recorded(BRANCHES)
     model = at(history, history.end - 1)
-    passes = [row for row in model.passes if row.sort == "pass"]
+    passes = [row for row in model.passes if row.kind == "pass"]
     assert len(passes) > 10
     for row in passes:
         assert row.changes == len(history.jit.rewrites(row.run))
         assert row.idle == (row.changes == 0)
-    sorts = [row.sort for row in model.passes]
+    sorts = [row.kind for row in model.passes]
     assert sorts[:3] == ["source", "syntax", "graph"]
     assert sorts[-2:] == ["code", "run"]
     middle = next(row for row in passes if row.name == "unroll_loops")
@@ -289,12 +293,14 @@ def test_the_rows_of_passes_count_what_was_rewritten():
 def test_an_unrolled_loop_lights_up_in_every_copy():
     history = recorded(BRANCHES)
     graph = graphs(history)[0]
-    film = film_of(history.jit, graph)
-    start = at(history, film.moments[0])
+    timeline = timeline_of(history.jit, graph)
+    start = at(history, timeline.moments[0])
     added = value_named(start, "aten::add")  # x = scale(...) + i, inside of the loop
     after = run_of(history, "unroll_loops", graph).until
-    lit = [r for r in at(history, after, added).rows if r.lit and "aten::add(" in r.text]
-    assert len([row for row in lit if row.change not in GONE]) == 3
+    highlighted = [
+        r for r in at(history, after, added).rows if r.highlighted and "aten::add(" in r.text
+    ]
+    assert len([row for row in highlighted if row.change not in GONE]) == 3
 
 
 def test_a_pass_that_fails_shows_everything_up_to_there():
@@ -341,7 +347,7 @@ def test_before_its_first_call_a_function_has_its_source_and_the_graph_it_was_co
         assert model.source
         assert model.tree
         assert model.tokens
-        assert [row.sort for row in model.passes][:3] == ["source", "syntax", "graph"]
+        assert [row.kind for row in model.passes][:3] == ["source", "syntax", "graph"]
         assert {"dce", "constant_pooling"} <= {row.name for row in model.passes}
 
 
@@ -389,11 +395,11 @@ def test_the_model_is_json(program):
 
 def test_a_return_lights_what_it_takes():
     history = recorded(LOOP)
-    moment = film_of(history.jit, graphs(history)[0]).moments[0]
+    moment = timeline_of(history.jit, graphs(history)[0]).moments[0]
     last = at(history, moment).rows[-1]
     model = at(history, moment, last.number)
     assert model.rows[-1].chosen
-    assert [row.text for row in model.rows if row.lit and "prim::Loop(" in row.text]
+    assert [row.text for row in model.rows if row.highlighted and "prim::Loop(" in row.text]
 
 
 def test_rewrites_are_counted_from_one_in_sentences_as_in_the_view():
@@ -426,20 +432,20 @@ for _ in range(4):
 def test_a_film_has_every_state_that_the_edits_lead_to(program):
     jit = recorded(program).jit
     for graph in graphs(jit.history):
-        film = film_of(jit, graph)
-        for place, moment in enumerate(film.moments):
+        timeline = timeline_of(jit, graph)
+        for place, moment in enumerate(timeline.moments):
             told = jit.graph_at(graph, moment).every_line()
-            assert list(film.lines(place).values()) == told, f"graph {graph}, event {moment}"
+            assert list(timeline.lines(place).values()) == told, f"graph {graph}, event {moment}"
             names = {
                 number: one["name"] for number, one in jit.graph_at(graph, moment).values.items()
             }
-            assert film.names(place).items() <= names.items()
+            assert timeline.names(place).items() <= names.items()
 
 
 def test_a_film_says_which_states_it_lost_and_goes_on_with_the_next_snapshot(monkeypatch):
     jit = recorded(GROUPS).jit
     graph = graphs(jit.history)[-1]
-    whole = Film(jit, graph)
+    whole = GraphTimeline(jit, graph)
     rows = [row for _, row in jit.changes[graph]]
     hole = next(place for place, row in enumerate(rows) if row >= 0)
     found = jit._rewrite
@@ -448,14 +454,14 @@ def test_a_film_says_which_states_it_lost_and_goes_on_with_the_next_snapshot(mon
         "_rewrite",
         lambda row: replace(found(row), edits=[]) if row == rows[hole] else found(row),
     )
-    film = Film(jit, graph)
-    after = next(place for place in film.snapshots if place > hole)
-    assert film.lost == hole
-    assert [film.whole(place) for place in (hole - 1, hole, after - 1, after)] == [
+    timeline = GraphTimeline(jit, graph)
+    after = next(place for place in timeline.snapshots if place > hole)
+    assert timeline.lost == hole
+    assert [timeline.whole(place) for place in (hole - 1, hole, after - 1, after)] == [
         True, False, False, True,
     ]  # fmt: skip
-    assert film.lines(hole) == {}
-    assert list(film.lines(after).items()) == list(whole.lines(after).items())
+    assert timeline.lines(hole) == {}
+    assert list(timeline.lines(after).items()) == list(whole.lines(after).items())
 
 
 def test_what_went_into_a_group_is_told_where_it_is_now():

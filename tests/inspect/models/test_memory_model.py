@@ -101,9 +101,9 @@ def test_what_the_line_before_freed_is_listed_as_gone(story):
 def test_selection_lights_the_path_and_nothing_else(story, chosen):
     selection = {"tensor": story.z} if chosen == "tensor" else {"storage": 1}
     model = at(story, story.end, **selection)
-    lit = {tensor.id for s in model.storages for tensor in s.tensors if tensor.lit}
-    assert lit == ({story.z} if chosen == "tensor" else {story.x, story.y, story.z})
-    assert [s.id for s in model.storages if s.lit] == [1]
+    highlighted = {tensor.id for s in model.storages for tensor in s.tensors if tensor.highlighted}
+    assert highlighted == ({story.z} if chosen == "tensor" else {story.x, story.y, story.z})
+    assert [s.id for s in model.storages if s.highlighted] == [1]
 
 
 def test_bars_equal_brute_force_on_random_layouts():

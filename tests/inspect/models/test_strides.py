@@ -62,8 +62,8 @@ def test_an_expanded_element_is_one_place_with_many_indices() -> None:
     assert model.place.sharers == ((1, 0), (1, 1), (1, 3))
     assert model.place.shared == 3
     assert model.grid is not None
-    lit = [cell.index for row in model.grid.cells for cell in row if cell.selected]
-    assert lit == [(1, 0), (1, 1), (1, 2), (1, 3)]
+    highlighted = [cell.index for row in model.grid.cells for cell in row if cell.selected]
+    assert highlighted == [(1, 0), (1, 1), (1, 2), (1, 3)]
     assert [(cell.index, cell.more) for cell in model.strip] == [
         ((0, 0), 3),
         ((1, 0), 3),

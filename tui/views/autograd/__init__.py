@@ -6,7 +6,7 @@ what runs, is the node in focus: the graph is drawn round it.
 
 from __future__ import annotations
 
-from engine.inspect.models._wording import bytes_text, many
+from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.autograd import Autograd, Part, RunBox
 from tui.render import Guide, Line, Picture, Span, Target, cells, clean, cut, line_width
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
@@ -115,7 +115,7 @@ def _nothing(model: Autograd) -> list[Line]:
     if model.made:
         return [
             (),
-            (Span(f"  {many(model.made, 'node')} made, none is alive at this moment", "dim"),),
+            (Span(f"  {pluralise(model.made, 'node')} made, none is alive at this moment", "dim"),),
         ]
     return [
         (),
@@ -142,7 +142,7 @@ def _pass(model: Autograd, context: DrawContext) -> Line:
     if run is None:
         about = [
             ("no backward pass yet", "dim"),
-            (f"  {many(model.living, 'node')} alive", "number"),
+            (f"  {pluralise(model.living, 'node')} alive", "number"),
         ]
         return facts([*about, *_keeps(model)], context.width, glyphs.ellipsis)
     cells_ = 12
@@ -180,10 +180,13 @@ def _where(run: RunBox) -> str:
 def _keeps(model: Autograd) -> list[tuple[str, str]]:
     """What the graph keeps alive."""
     made = [
-        (f"  keeps {many(model.saved_count, 'tensor')}, {bytes_text(model.saved_bytes)}", "dim")
+        (
+            f"  keeps {pluralise(model.saved_count, 'tensor')}, {bytes_text(model.saved_bytes)}",
+            "dim",
+        )
     ]
     if model.stale:
-        made.append((f"  {many(len(model.stale), 'node')} stale", "error"))
+        made.append((f"  {pluralise(len(model.stale), 'node')} stale", "error"))
     return made
 
 
@@ -213,7 +216,7 @@ def _rule(
     glyphs = context.glyphs
     wire = glyphs.wire(LEFT | RIGHT)
     fold = context.look.fold or ("repeats" if made.folded.grouped else "")
-    words = [made.form, many(len(part.nodes), "node")]
+    words = [made.form, pluralise(len(part.nodes), "node")]
     words.append(f"{fold} folded" if fold and fold != "nothing" else "")
     words.append(seen)
     if len(model.parts) > 1:

@@ -29,17 +29,19 @@ class Shown:
     sign: StateGlyph
     box: NodeBox | None
     target: Target
-    lit: bool
+    highlighted: bool
 
     @property
     def style(self) -> str:
         return (
-            f"{self.sign.style} lit" if self.lit and self.sign.style != "here" else self.sign.style
+            f"{self.sign.style} lit"
+            if self.highlighted and self.sign.style != "here"
+            else self.sign.style
         )
 
     @property
     def frame(self) -> str:
-        return "path" if self.lit else self.sign.frame
+        return "path" if self.highlighted else self.sign.frame
 
 
 @dataclass
@@ -181,7 +183,7 @@ class Window:
         below what is saved."""
         glyphs, sign, target = self.context.glyphs, shown.sign, shown.target
         x, y, width = shown.x, shown.y, shown.width
-        raster.box(x, y, width, 3, shown.frame, shown.lit)
+        raster.box(x, y, width, 3, shown.frame, shown.highlighted)
         text = cut(f" {_state(sign)}{self._label(shown.item)}", width - 2, glyphs.ellipsis)
         rest = " " * (width - 2 - cells(text))
         whole = sign.style == "here"
@@ -226,7 +228,7 @@ class Window:
         text = cut(f"{_state(sign)}{self._label(shown.item)}", width - 3, glyphs.ellipsis)
         raster.text(x, y, " " * width, "", target)
         wall = glyphs.wire(UP | DOWN, True)
-        left, right = (wall, wall) if shown.lit else ("[", "]")
+        left, right = (wall, wall) if shown.highlighted else ("[", "]")
         raster.text(x, y, left, shown.frame, target)
         raster.text(x + 1, y, text, shown.style, target)
         buffer = buffer_text(shown.box, glyphs)[:1] if shown.box is not None else ""
@@ -260,8 +262,8 @@ def corner(at: int, room: int, size: int) -> int:
 def belongs(box: NodeBox | None, selection: Selection) -> bool:
     """Whether a node is lit. A selected node lights those that have to do with its tensor, not all
     that its line has made."""
-    if box is None or not box.lit or not selection.node:
-        return box is not None and box.lit
+    if box is None or not box.highlighted or not selection.node:
+        return box is not None and box.highlighted
     return box.fact.id == selection.node or selection.tensor in box.touches
 
 

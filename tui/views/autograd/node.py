@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.inspect.models._wording import many, shape_text
+from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
 from engine.inspect.models.autograd.components import parameter_path
 from tui.render import Line, Span, Target, cells, clean, cut
@@ -214,7 +214,7 @@ def _saved(pane: Pane, box: NodeBox) -> None:
     if not box.saved:
         return
     kept = [each for each in box.saved if each.released < 0]
-    about = f"keeps {many(len(kept), 'tensor')}" if kept else "let go of"
+    about = f"keeps {pluralise(len(kept), 'tensor')}" if kept else "let go of"
     pane.head("saved", about)
     for each in box.saved:
         _saved_one(pane, each, box.fact.id)
@@ -302,7 +302,7 @@ def _others(pane: Pane, box: NodeBox) -> None:
         where = f"  line {root.line}" if root.line else ""
         pane.add(
             Span(f"   {pane.glyphs.arrow} {root.label}", "op", target),
-            Span(f"  {many(len(part.nodes), 'node')}{where}", "dim"),
+            Span(f"  {pluralise(len(part.nodes), 'node')}{where}", "dim"),
         )
     if len(parts) > USERS:
         pane.add(Span(f"   and {len(parts) - USERS} more", "dim"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.models._wording import many
+from engine.inspect.models._wording import pluralise
 from tui.render import Target
 from tui.views.jit import run_to as running
 
@@ -33,7 +33,7 @@ PHASES = {
     "code": ("code", "the instructions"),
     "run": ("run", "the first run of these instructions"),
 }
-"""The key phases: the sort of the row, or the pass, after which they are reached."""
+"""The key phases: the kind of the row, or the pass, after which they are reached."""
 SHOWN = {"source": "source", "tree": "tree", "code": "code", "run": "code"}
 """What stands beside the graph then, for phases that are no graph."""
 
@@ -99,7 +99,7 @@ def next_ghosts(nav: Navigator, name: str = "") -> str:
 def to_phase(nav: Navigator, name: str) -> str:
     """To a key phase of the function that is looked at."""
     sort, words = PHASES[name]
-    rows = [row for row in nav.model(VIEW).passes if sort in (row.sort, row.name)]
+    rows = [row for row in nav.model(VIEW).passes if sort in (row.kind, row.name)]
     rows = rows or _in_other_graphs(nav, sort)
     if not rows:
         return f"there is no such phase here: {words}"
@@ -120,7 +120,7 @@ def _in_other_graphs(nav: Navigator, sort: str) -> list[Any]:
         for graph in function.graphs if function.current else ():
             focus = Focus(function.id, graph.graph)
             rows = pass_rows(nav.history.jit, focus, nav.moment, frozenset())
-            found = [row for row in rows if sort in (row.sort, row.name)]
+            found = [row for row in rows if sort in (row.kind, row.name)]
             if found:
                 return found
     return []
@@ -183,14 +183,14 @@ def follow(nav: Navigator, number: int) -> str:
         return said
     if nav.view != VIEW:
         return nav.show_view(VIEW)
-    end, birth = links.ends.get(node), links.births.get(node)
-    if birth is None:
+    end, creation = links.removals.get(node), links.creations.get(node)
+    if creation is None:
         return "a place in the source is made by nobody; select a line of the graph"
     if end is not None and end.moment <= nav.moment:
         nav.move(end.moment)
         return f"it vanished here: {end.rule}; Backspace returns"
-    nav.move(birth.moment)
-    return f"it was made here: {birth.rule}; Backspace returns"
+    nav.move(creation.moment)
+    return f"it was made here: {creation.rule}; Backspace returns"
 
 
 def is_asked(nav: Navigator) -> bool:
@@ -206,16 +206,18 @@ def who_made(nav: Navigator) -> str:
     from engine.inspect.history.jit.source_ranges import what_is
 
     links = nav.history.jit.links
-    sort, value, _, _ = what_is(nav.selection.value)
-    if sort == "node":
+    kind, value, _, _ = what_is(nav.selection.value)
+    if kind == "node":
         value = next(iter(links.values_of.get(value, ())), 0)
-    birth = links.births.get(links.node_of.get(value, -1)) if sort in ("value", "node") else None
-    if birth is None:
+    creation = (
+        links.creations.get(links.node_of.get(value, -1)) if kind in ("value", "node") else None
+    )
+    if creation is None:
         return "select a Value or a line of the graph: a place in the source was written by you"
     again = ""
-    if birth.moment == nav.moment and nav.view == VIEW:
+    if creation.moment == nav.moment and nav.view == VIEW:
         origins = {
-            one: links.births.get(links.node_of.get(one, -1)) for one in links.origins(value)
+            one: links.creations.get(links.node_of.get(one, -1)) for one in links.origins(value)
         }
         known = {one: at for one, at in origins.items() if at is not None}
         if not known:
@@ -223,13 +225,13 @@ def who_made(nav: Navigator) -> str:
             where = f" but {places[0].file.rpartition('/')[2]}:{places[0].line}" if places else ""
             return f"%{links.name_of.get(value, value)} was made from nothing{where}"
         value = max(known, key=lambda one: known[one].moment)
-        birth = known[value]
+        creation = known[value]
         again = f"it was made from %{links.name_of.get(value, value)}, and that: "
     nav.remember()
-    nav.move(birth.moment)
+    nav.move(creation.moment)
     nav.show_view(VIEW)
     nav.select(Target("value", value=value))
-    how = f'by the rule "{birth.rule}"' if birth.run else f"with its graph ({birth.rule})"
+    how = f'by the rule "{creation.rule}"' if creation.run else f"with its graph ({creation.rule})"
     return f"{again}made {how}; w again for what it was made from, Backspace returns"
 
 
@@ -247,7 +249,7 @@ def who_reads(nav: Navigator) -> str:
         return f"nobody reads {name}"
     said = "; ".join(row.text[:40] for row in readers[:3])
     more = f"; and {len(readers) - 3} more" if len(readers) > 3 else ""
-    return f"{name} is read by {many(len(readers), 'line')}: {said}{more}"
+    return f"{name} is read by {pluralise(len(readers), 'line')}: {said}{more}"
 
 
 def search(nav: Navigator, text: str, direction: int) -> str | None:
@@ -288,13 +290,13 @@ def _elsewhere(nav: Navigator, wanted: str, direction: int) -> list[tuple[int, i
         for run, graph in zip(jit.tables.runs.id, jit.tables.runs.graph, strict=True)
     }
     for node, kind in links.kind_of.items():
-        birth = links.births[node]
+        creation = links.creations[node]
         values = links.values_of.get(node, [])
         names = [links.name_of.get(value, "") for value in values]
-        if birth.run and graph_of.get(birth.run) not in told:
+        if creation.run and graph_of.get(creation.run) not in told:
             continue
         if wanted in f"%{' %'.join(names)} = {kind}".lower():
-            found.append((birth.moment, values[0] if values else 0, kind))
+            found.append((creation.moment, values[0] if values else 0, kind))
     found.sort(key=lambda one: one[0])
     if direction > 0:
         return [one for one in found if one[0] > nav.moment]
@@ -311,15 +313,15 @@ def page(nav: Navigator) -> str:
         if chosen is not None:
             parts += ["```", chosen.text, *([chosen.before] if chosen.before else []), "```", ""]
         parts += [line + "\n" for line in model.story]
-        touched = [row for row in model.passes if row.lit]
+        touched = [row for row in model.passes if row.highlighted]
         if touched:
             parts += ["# Passes that had to do with it", ""]
             parts += [
-                f"- {row.index} {row.name}: {many(row.changes, 'change')}, event {row.at:,}"
+                f"- {row.index} {row.name}: {pluralise(row.changes, 'change')}, event {row.at:,}"
                 for row in touched
             ]
             parts.append("")
-        lit = [row for row in model.code if row.lit]
+        lit = [row for row in model.code if row.highlighted]
         if lit:
             parts += ["# Instructions", "", "```", *(f"{r.pc:>4} {r.text}" for r in lit), "```", ""]
     if model.refused:

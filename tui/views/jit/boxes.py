@@ -127,7 +127,7 @@ class Drawing:
         tests = (
             lambda one: one[1].chosen and one[1].change != "gone",
             lambda one: one[1].change not in ("", "gone"),
-            lambda one: one[1].lit and one[1].change != "gone",
+            lambda one: one[1].highlighted and one[1].change != "gone",
             lambda one: one[1].chosen,
         )
         return rows[first(rows, *tests)][0] if rows else 0
@@ -149,7 +149,7 @@ class Drawing:
 
     def _is_lit(self, head: int, tail: int) -> bool:
         rows = (self.rows.get(head), self.rows.get(tail))
-        return all(row is not None and (row.lit or row.chosen) for row in rows)
+        return all(row is not None and (row.highlighted or row.chosen) for row in rows)
 
     def _wires(
         self, raster: Raster, at: int, left: int, top: int, alive: set[tuple[int, int]], lit: bool
@@ -199,7 +199,7 @@ class Drawing:
         made, glyphs = self.placed.layout, self.context.glyphs
         x, y, width = made.left[item] - left, made.top[item] - top, made.widths[item]
         target = Target("value", value=row.number)
-        lit = row.lit or row.chosen
+        lit = row.highlighted or row.chosen
         frame = "path" if lit else "frame"
         if made.box == 3:
             raster.box(x, y, width, 3, frame, lit)

@@ -40,7 +40,7 @@ def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
     def draw(row: GraphRow, y: int) -> None:
         at = number_of[id(row)]
         target = Target("value", value=row.number)
-        if row.lit or row.chosen:
+        if row.highlighted or row.chosen:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
@@ -56,13 +56,15 @@ def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
             text = node if here else glyphs.wire(sides) if sides else " "
             grid.put(x + cell, y, text, "op" if here else "wire", target if here else None)
         x += 2 * drawn.lanes
-        lit = " lit" if row.lit or row.chosen else ""
+        lit = " lit" if row.highlighted or row.chosen else ""
         spans = [Span(text, (own or style) + lit, target) for text, style in _label(row, constants)]
         if drawn.rows[at].stubs:
             grid.put(x - 1, y, glyphs.far, "wire")
         put_cut(grid, x, y, spans, max(0, region.right - x), glyphs)
 
-    focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
+    focus = first(
+        rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.highlighted
+    )
     listed(grid, region, glyphs, "drawn", rows, focus, draw)
 
 

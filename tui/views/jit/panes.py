@@ -36,7 +36,7 @@ class Folded:
     number: int
     change: str = "gone"
     chosen: bool = False
-    lit: bool = False
+    highlighted: bool = False
 
 
 def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folded]:
@@ -56,8 +56,8 @@ def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folde
         if plain and len(found) >= FOLD:
             last = found[-1]
             assert isinstance(last, GraphRow)
-            lit = any(row.lit for row in found)
-            kept.append(Folded(len(found), last.number, lit=lit))
+            lit = any(row.highlighted for row in found)
+            kept.append(Folded(len(found), last.number, highlighted=lit))
         else:
             kept += found
     return kept
@@ -68,7 +68,9 @@ def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
     if model.why_no_graph:
         sentence(grid, region, "graph", model.why_no_graph)
         return
-    focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
+    focus = first(
+        rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.highlighted
+    )
     gone = sum(row.change == "gone" for row in model.rows)
     aside = f"{gone} gone" if gone else ""
 
@@ -85,7 +87,7 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
     glyphs = context.glyphs
     whole = Target("value", value=row.number)
     x = region.left
-    if row.lit or row.chosen:
+    if row.highlighted or row.chosen:
         grid.put(x, y, glyphs.lit, "path", whole)
     if row.chosen:
         grid.put(x + 1, y, glyphs.mark, "path", whole)
@@ -95,7 +97,7 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
     spans, made = [], False
     for part in row.parts:
         style = own or part.style or "text"
-        lit = f"{style} lit" if row.chosen or (row.lit and part.value) else style
+        lit = f"{style} lit" if row.chosen or (row.highlighted and part.value) else style
         inputs = made and not part.value  # between inputs: belongs to none of them
         target = Target("value", value=part.value) if part.value else None if inputs else whole
         made = made or part.text == "(" or part.text.endswith("return (")
@@ -106,7 +108,7 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
 
 def folded_line(grid: Grid, region: Region, row: Folded, y: int, glyphs: Glyphs) -> None:
     target = Target("value", value=row.number)
-    if row.lit:
+    if row.highlighted:
         grid.put(region.left, y, glyphs.lit, "path", target)
     grid.put(region.left + 2, y, glyphs.dot, "ghost", target)
     text = f"{row.count} lines that are gone"
@@ -119,7 +121,9 @@ def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
     if model.why_no_graph:
         sentence(grid, region, "before", model.why_no_graph)
         return
-    focus = first(rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.lit)
+    focus = first(
+        rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.highlighted
+    )
 
     def draw(row: GraphRow | Folded, y: int) -> None:
         if isinstance(row, Folded):
@@ -129,7 +133,7 @@ def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
         sign = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
         if row.change in ("added", "moved", "gone"):
             return
-        if row.lit or row.chosen:
+        if row.highlighted or row.chosen:
             grid.put(region.left, y, context.glyphs.lit, "path", target)
         style = "warn" if sign == "-" else "dim"
         grid.put(region.left + 1, y, sign, style, target)
@@ -158,7 +162,7 @@ def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
         target = Target("value", value=row.number)
-        if row.lit or row.chosen:
+        if row.highlighted or row.chosen:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
@@ -171,7 +175,7 @@ def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
                 at += 1
         put_cut(grid, region.left + 7, y, spans, max(0, region.width - 7), glyphs)
 
-    focus = first(model.source, lambda r: r.chosen, lambda r: r.lit)
+    focus = first(model.source, lambda r: r.chosen, lambda r: r.highlighted)
     listed(grid, region, glyphs, "source", model.source, focus, draw)
 
 
@@ -186,11 +190,11 @@ def tree_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
         target = Target("value", value=row.number)
-        if row.lit or row.chosen:
+        if row.highlighted or row.chosen:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
-        lit = " lit" if row.lit or row.chosen else ""
+        lit = " lit" if row.highlighted or row.chosen else ""
         indent = min(row.depth, max(0, region.width // 3))
         spans = [
             Span(f"{row.field} " if row.field else "", "dim", target),
@@ -199,7 +203,7 @@ def tree_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
         ]
         put_cut(grid, region.left + 3 + indent, y, spans, region.width - 3 - indent, glyphs)
 
-    focus = first(model.tree, lambda r: r.chosen, lambda r: r.lit)
+    focus = first(model.tree, lambda r: r.chosen, lambda r: r.highlighted)
     listed(grid, region, glyphs, "tree", model.tree, focus, draw)
 
 
@@ -210,18 +214,18 @@ def token_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
     def draw(row: Any, y: int) -> None:
         target = Target("value", value=row.number)
-        if row.lit or row.chosen:
+        if row.highlighted or row.chosen:
             grid.put(region.left, y, context.glyphs.lit, "path", target)
         if row.chosen:
             grid.put(region.left + 1, y, context.glyphs.mark, "path", target)
-        lit = " lit" if row.lit or row.chosen else ""
+        lit = " lit" if row.highlighted or row.chosen else ""
         place = f"{row.line}:{row.column}"
         x = grid.put(region.left + 2, y, fit(place, 7, align=">"), "dim", target)
         x = grid.put(x + 1, y, fit(row.kind, 10, context.glyphs.ellipsis), "type", target)
         text = row.text if row.text.strip() else repr(row.text)
         grid.put(x + 1, y, text, f"name{lit}", target, max(0, region.right - x - 1))
 
-    focus = first(model.tokens, lambda r: r.chosen, lambda r: r.lit)
+    focus = first(model.tokens, lambda r: r.chosen, lambda r: r.highlighted)
     listed(grid, region, context.glyphs, "tokens", model.tokens, focus, draw)
 
 
@@ -233,7 +237,7 @@ def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
     def draw(row: Any, y: int) -> None:
         target = Target("value", value=row.number) if row.number else None
-        if row.lit:
+        if row.highlighted:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
@@ -241,10 +245,10 @@ def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
         if row.here:
             grid.put(region.left + 6, y, glyphs.here, "here", target)
         style = "dim" if model.code_ahead else "here" if row.here else "text"
-        lit = f"{style} lit" if row.lit else style
+        lit = f"{style} lit" if row.highlighted else style
         grid.put(region.left + 7, y, row.text, lit, target, max(0, region.width - 7))
 
-    focus = first(model.code, lambda r: r.here, lambda r: r.chosen, lambda r: r.lit)
+    focus = first(model.code, lambda r: r.here, lambda r: r.chosen, lambda r: r.highlighted)
     aside = "made later" if model.code_ahead else ""
     listed(grid, region, glyphs, "code", model.code, focus, draw, aside)
 
@@ -273,22 +277,22 @@ def pass_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) -> None:
     target = Target("event", event=row.at)
     style = {"here": "here", "ahead": "dim"}.get(row.state, "text")
-    if row.lit:
+    if row.highlighted:
         grid.put(region.left, y, glyphs.mark, "path", target)
     if row.state == "here":
         grid.put(region.left + 1, y, glyphs.here, "here", target)
     elif row.failed:
         grid.put(region.left + 1, y, glyphs.fail, "error", target)
     tail, time = "", ""
-    if row.sort == "pass":
+    if row.kind == "pass":
         tail = "failed" if row.failed else "not ended" if row.changes < 0 else f"{row.changes}"
         time = time_text(row.ns, glyphs) if row.changes >= 0 else ""
-    elif row.sort == "code":
+    elif row.kind == "code":
         tail = f"{row.changes} instr."
     room = region.width - 3
     right = f"{fit(tail, 4, '', '>') if len(tail) < 5 else tail}"
     right += f" {fit(time, 7, '', '>')}" if time and room >= 20 else ""
-    name = f"{row.index:>2} {row.name}" if row.sort == "pass" and row.index else f"{row.name}"
+    name = f"{row.index:>2} {row.name}" if row.kind == "pass" and row.index else f"{row.name}"
     wide = max(4, room - cells(right) - 1)
     shown = "error" if row.failed else "dim" if row.idle and row.state != "here" else style
     grid.put(region.left + 3, y, fit(name, wide, glyphs.ellipsis), shown, target)

@@ -58,7 +58,9 @@ def listed(
     if len(rows) > shown.stop:
         hidden.append(f"{glyphs.arrow_down}{len(rows) - shown.stop}")
     lit = sum(
-        row.lit for at, row in enumerate(rows) if at not in shown and getattr(row, "lit", False)
+        row.highlighted
+        for at, row in enumerate(rows)
+        if at not in shown and getattr(row, "highlighted", False)
     )
     hidden += [f"{glyphs.lit}{lit}"] if lit else []
     said = " ".join([*([aside] if aside else []), *hidden])

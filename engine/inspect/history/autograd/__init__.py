@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.inspect.events import FOREVER, HOLDERS, kind_of
-from engine.inspect.history.autograd.backward_pass import Run
+from engine.inspect.history.autograd.backward_pass import BackwardPass
 from engine.inspect.history.autograd.components import Parts
 from engine.inspect.history.autograd.tables import AutogradTables
 from engine.inspect.history.facts import Fact, VersionFact
@@ -77,7 +77,7 @@ class Autograd:
         self.tables = AutogradTables(history.tables)
         self.kept: dict[str, object] = {}
         """What others made of this history and want to find again."""
-        self._run = lru_cache(maxsize=64)(lambda row: Run(self.tables, row))
+        self._run = lru_cache(maxsize=64)(lambda row: BackwardPass(self.tables, row))
         self._variable = lru_cache(maxsize=65536)(self._variable_of)
         self._parts_of_run = lru_cache(maxsize=64)(self._found_parts)
 
@@ -157,7 +157,7 @@ class Autograd:
         )
         return frame, file, line
 
-    def parts_of_run(self, run: Run) -> Ints:
+    def parts_of_run(self, run: BackwardPass) -> Ints:
         """The parts that a backward pass goes through."""
         return self._parts_of_run(run.id)
 
@@ -306,15 +306,15 @@ class Autograd:
 
     # Backward passes
 
-    def runs_at(self, m: int) -> tuple[Run, ...]:
+    def runs_at(self, m: int) -> tuple[BackwardPass, ...]:
         """The passes that are going on."""
         return tuple(self._run(int(row)) for row in self.tables.runs.at(m))
 
-    def run(self, run: int) -> Run | None:
+    def run(self, run: int) -> BackwardPass | None:
         rows = self.tables.runs.where("id", run)
         return self._run(int(rows[0])) if len(rows) else None
 
-    def run_at(self, m: int) -> Run | None:
+    def run_at(self, m: int) -> BackwardPass | None:
         """The pass that the event belongs to; else the innermost of its thread; else the newest."""
         if not 0 <= m < self.history.end:
             return None

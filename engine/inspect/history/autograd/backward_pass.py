@@ -28,7 +28,7 @@ autograd.grad() was asked for, and the node itself does not run."""
 WAITING, PARTLY, READY, RUNNING, DONE, SKIPPED, FAILED, CAPTURED = range(1, len(STATES))
 
 
-class Run:
+class BackwardPass:
     """The nodes of one pass, in the order of their ids, and when each thing happened to them."""
 
     def __init__(self, tables: AutogradTables, row: int):

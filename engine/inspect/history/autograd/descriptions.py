@@ -61,11 +61,11 @@ def reworded(kind: str, words: str, fields: Fields) -> str:
 
 def holder(history: History, m: int, fields: Fields) -> dict[str, object]:
     """Who holds a tensor, where that is a part of autograd."""
-    sort, number = coded(HOLDERS, fields["holder_kind"]), fields["holder"]
-    if sort == "GRAD":
+    kind, number = coded(HOLDERS, fields["holder_kind"]), fields["holder"]
+    if kind == "GRAD":
         return {"holder_kind": ".grad of", "holder": history.label(number, m)}
-    if sort in ("SAVED", "BUFFER"):
-        words = "what is saved by node" if sort == "SAVED" else "the input buffer of node"
+    if kind in ("SAVED", "BUFFER"):
+        words = "what is saved by node" if kind == "SAVED" else "the input buffer of node"
         return {"holder_kind": words, "holder": history.autograd.words(number, m)}
     return {}
 

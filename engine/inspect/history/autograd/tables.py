@@ -126,7 +126,7 @@ class AutogradTables:
         run, node = (np.where(inside, np.append(pops[field], 0)[row], 0) for field in "ab")
         return Table(
             since, since + 1,
-            sort=rows["a"], owner=rows["b"], before=rows["c"], after=rows["d"], run=run, node=node,
+            kind=rows["a"], owner=rows["b"], before=rows["c"], after=rows["d"], run=run, node=node,
         )  # fmt: skip
 
     # Gradients of leaves

@@ -77,7 +77,7 @@ def _holder(jit: Jit, wanted: int, moment: int) -> tuple[int, int, str, IrGraph 
         state = jit.graph_at(int(graph), moment)
         for node, _, held in state.subgraphs() if state is not None else ():
             if held.id == wanted and state is not None:
-                lines = (line for line in state.every_line() if line.sort == "node")
+                lines = (line for line in state.every_line() if line.role == "node")
                 kind = next((line.kind for line in lines if line.node == node), "")
                 return int(graph), node, kind.removeprefix("prim::"), held
     return 0, 0, "", None
@@ -98,9 +98,9 @@ class Match:
             return
         block = graph.graph["block"]
         for value in block["params"]:
-            sort = "n" if value["type"].partition("[")[0] in NUMBERS else "in"
-            place = sum(name.rstrip("0123456789") == sort for name in self.leaves)
-            self.leaves[f"{sort}{place}"] = value["id"]
+            prefix = "n" if value["type"].partition("[")[0] in NUMBERS else "in"
+            place = sum(name.rstrip("0123456789") == prefix for name in self.leaves)
+            self.leaves[f"{prefix}{place}"] = value["id"]
         for node in block["nodes"]:
             for value in node["outputs"]:
                 self._maker[value["id"]] = node

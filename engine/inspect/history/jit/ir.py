@@ -42,11 +42,11 @@ class Place:
 class IrLine:
     """One line of a graph's text.
 
-    sort: head (the inputs), node, block (the head of one), yield (what a block returns), return, with
+    role: head (the inputs), node, block (the head of one), yield (what a block returns), return, with
     (the head of a graph that a node holds).
     """
 
-    sort: str
+    role: str
     depth: int
     node: int
     outputs: tuple[ValueFact, ...]  # of a head or block: its parameters
@@ -62,7 +62,7 @@ class IrLine:
         declared = ", ".join(f"%{one.name} : {one.type}" for one in self.outputs)
         used = ", ".join(f"%{name}" for _, name in self.inputs)
         pad = "  " * self.depth
-        match self.sort:
+        match self.role:
             case "head":
                 return f"graph({declared}):"
             case "with":
@@ -228,7 +228,7 @@ class IrGraph:
         held = {number: IrGraph(graph) for number, _, graph in self._held()}
         place = {number: at for at, number in enumerate(held)}
         for line in self.lines():
-            if line.sort == "node" and line.node in held:
+            if line.role == "node" and line.node in held:
                 line = replace(line, kind=f"{line.kind}_{place[line.node]}")
                 below += held_lines(held[line.node], line.kind)
             lines.append(line)
@@ -238,7 +238,7 @@ class IrGraph:
         """(node, attribute, snapshot) of every graph that a node holds, in the order of the text."""
         for line in self.lines():
             node = self.nodes[line.node]
-            if line.sort == "node":
+            if line.role == "node":
                 yield from (
                     (line.node, name, graph) for name, graph in node.get("graphs", {}).items()
                 )
@@ -262,9 +262,9 @@ class IrGraph:
         known = self.values  # a damaged graph reads what it does not have: told by number
         return tuple((n, known[n]["name"] if n in known else str(n)) for n in ids)
 
-    def _end(self, sort: str, depth: int, block: Json) -> IrLine:
+    def _end(self, role: str, depth: int, block: Json) -> IrLine:
         used = self._used(block["returns"])
-        return IrLine(sort, depth, block["return"], (), "", "", used, None)
+        return IrLine(role, depth, block["return"], (), "", "", used, None)
 
     def _block_lines(self, block: Json, depth: int) -> Iterator[IrLine]:
         for node in block["nodes"]:
@@ -294,4 +294,4 @@ class IrGraph:
 def held_lines(graph: IrGraph, name: str) -> list[IrLine]:
     """The text of a graph that a node holds, as it stands below the text of the whole."""
     head, *rest = graph.lines()
-    return [replace(head, sort="with", kind=name), *rest]
+    return [replace(head, role="with", kind=name), *rest]

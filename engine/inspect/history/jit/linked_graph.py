@@ -15,31 +15,31 @@ from typing import Any
 from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, held_lines
 
 
-class Spot:
+class LinkedLine:
     """A line of the text. `mark` is for whoever listens: None as long as they do not know it."""
 
     __slots__ = ("after", "before", "key", "mark")
 
     def __init__(self, key: int) -> None:
         self.key = key
-        self.before: Spot | None = None
-        self.after: Spot | None = None
+        self.before: LinkedLine | None = None
+        self.after: LinkedLine | None = None
         self.mark: Any = None
 
 
-def _tie(one: Spot | None, two: Spot | None) -> None:
+def _tie(one: LinkedLine | None, two: LinkedLine | None) -> None:
     if one is not None:
         one.after = two
     if two is not None:
         two.before = one
 
 
-class Chain(IrGraph):
+class LinkedGraph(IrGraph):
     """One graph, line by line. `fresh`: spots that came, `loose`: marks of those that went, `dirty`:
     keys of lines that may read otherwise; each since the last `take`."""
 
     def __init__(self, snapshot: Json) -> None:
-        self.spots: dict[int, Spot] = {}  # by the node of a line
+        self.spots: dict[int, LinkedLine] = {}  # by the node of a line
         self._ends: dict[int, Json] = {}  # the first and the last line of a block -> the block
         self._owner: dict[int, int] = {}  # a block -> the node that has it
         self._maker: dict[int, int] = {}  # a Value -> the line that declares it
@@ -56,7 +56,7 @@ class Chain(IrGraph):
         self.dirty: dict[int, None] = {}
         super().__init__(snapshot)
         block = self.graph["block"]
-        self.head, self.last = Spot(block["param"]), Spot(block["return"])
+        self.head, self.last = LinkedLine(block["param"]), LinkedLine(block["return"])
         self._new(self.head.key)
         self.spots[self.head.key] = self.head
         self._new(self.last.key)
@@ -64,14 +64,14 @@ class Chain(IrGraph):
         _tie(self.head, self.last)
         for key in self._keys(block):
             self._new(key)
-            self._put(Spot(key), self.last)
+            self._put(LinkedLine(key), self.last)
         self._regroup = True
         self.regroup()
         self.take()
 
     # What came and went
 
-    def take(self) -> tuple[list[Spot], list[Any], list[int]]:
+    def take(self) -> tuple[list[LinkedLine], list[Any], list[int]]:
         """Spots that came, marks of those that went, keys of lines that may read otherwise."""
         self.regroup()
         fresh = [spot for key in self._hung for spot in self._segment(key) if spot.mark is None]
@@ -79,9 +79,9 @@ class Chain(IrGraph):
         self._hung, self.loose, self.dirty = {}, [], {}
         return fresh, loose, dirty
 
-    def chain(self) -> Iterator[Spot]:
+    def chain(self) -> Iterator[LinkedLine]:
         """All lines, one after the other."""
-        spot: Spot | None = self.head
+        spot: LinkedLine | None = self.head
         while spot is not None:
             yield spot
             spot = spot.after
@@ -145,12 +145,12 @@ class Chain(IrGraph):
         if key in self.spots:
             raise ValueError(f"two lines have the number {key}")
 
-    def _put(self, spot: Spot, before: Spot) -> None:
+    def _put(self, spot: LinkedLine, before: LinkedLine) -> None:
         self.spots[spot.key] = spot
         _tie(before.before, spot)
         _tie(spot, before)
 
-    def _end_of(self, key: int) -> Spot:
+    def _end_of(self, key: int) -> LinkedLine:
         """The last line of what begins with a node or with the head of a block."""
         block = self._ends.get(key)
         if block is not None:
@@ -168,7 +168,7 @@ class Chain(IrGraph):
             block = self.standing.get(owner)
         return False
 
-    def _segment(self, key: int) -> Iterator[Spot]:
+    def _segment(self, key: int) -> Iterator[LinkedLine]:
         """The lines of a node or a block, if it is in the text."""
         spot = self.spots.get(key)
         if key in self._inner:
@@ -181,11 +181,11 @@ class Chain(IrGraph):
             yield spot
             spot = spot.after if spot is not end else None
 
-    def _cut(self, first: Spot, end: Spot) -> None:
+    def _cut(self, first: LinkedLine, end: LinkedLine) -> None:
         """Take lines out; they go on hanging together."""
         _tie(first.before, end.after)
         first.before = end.after = None
-        spot: Spot | None = first
+        spot: LinkedLine | None = first
         while spot is not None:
             if spot.mark is not None:
                 self.loose.append(spot.mark)
@@ -220,7 +220,7 @@ class Chain(IrGraph):
                 del self.spots[spot.key]
         above = old[same - 1] if same else self.last
         for line in lines[same:]:
-            spot = self.spots[line.node] = Spot(line.node)
+            spot = self.spots[line.node] = LinkedLine(line.node)
             _tie(above, spot)
             above = spot
             self._hung[line.node] = None
@@ -243,7 +243,7 @@ class Chain(IrGraph):
     def _holders(self) -> dict[int, Json]:
         """The nodes of the text that hold a graph, and it."""
         found = {}
-        spot: Spot | None = self.head
+        spot: LinkedLine | None = self.head
         while spot is not None and spot is not self.last:
             graphs = self.nodes[spot.key].get("graphs")
             if graphs:
@@ -275,12 +275,12 @@ class Chain(IrGraph):
     def _create(self, a: int, *rest: Any) -> None:
         self._new(a)
         super()._create(a, *rest)
-        self.spots[a] = Spot(a)
+        self.spots[a] = LinkedLine(a)
 
     def _insert(self, a: int, b: int, c: int, *_: Any) -> None:
         block = self.blocks[b]
         first, end, before = self.spots[a], self._end_of(a), self.spots[c]
-        at: Spot | None = first
+        at: LinkedLine | None = first
         while at is not None and at is not end and at is not before:
             at = at.after
         apart = a not in self.standing and not first.before and not end.after and at is end
@@ -339,7 +339,7 @@ class Chain(IrGraph):
             raise ValueError(f"block {b} is added to node {a} with numbers of others")
         super()._add_block(a, b, c, d, *rest)
         self._owner[b] = a
-        head, end = self.spots[c], self.spots[d] = Spot(c), Spot(d)
+        head, end = self.spots[c], self.spots[d] = LinkedLine(c), LinkedLine(d)
         below = above.after
         _tie(above, head)
         _tie(head, end)

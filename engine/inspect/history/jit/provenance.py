@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Birth:
+class Creation:
     """How a node came to be: told with its graph (run 0, rule: the phase), or made by a rewrite."""
 
     moment: int
@@ -25,14 +25,14 @@ class Birth:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class Removal:
     """What became of a node: the rewrite that took it away, and the Value that stands for its own."""
 
     moment: int
     run: int
     rule: str
     reason: str
-    became: tuple[int, ...]
+    replaced_by: tuple[int, ...]
 
 
 class Links:
@@ -44,14 +44,14 @@ class Links:
         self.node_of: dict[int, int] = {}  # a Value -> the node that makes it
         self.values_of: dict[int, list[int]] = {}  # a node -> its outputs
         self.place_of: dict[int, Place] = {}  # a node -> its source
-        self.ends: dict[int, End] = {}  # a node that is gone
-        self.births: dict[int, Birth] = {}
+        self.removals: dict[int, Removal] = {}  # a node that is gone
+        self.creations: dict[int, Creation] = {}
         self.kind_of: dict[int, str] = {}  # of a node, as it was made
         self.name_of: dict[int, str] = {}  # of a Value, the last one
         self.place_of_value: dict[int, Place] = {}  # of parameters, which no node makes
         self._jit = jit
         self._by_file: dict[str, list[tuple[int, Extent]]] = {}
-        self._birth = Birth(-1, 0, "")
+        self._creation = Creation(-1, 0, "")
         with all_stays():
             self._read(jit)
 
@@ -60,11 +60,11 @@ class Links:
         tables = jit.tables
         told = [(int(m), "graph", row) for row, m in enumerate(tables.graphs.since)]
         told += [(int(m), "rewrite", row) for row, m in enumerate(tables.rewrites.since)]
-        for moment, sort, row in sorted(told):
-            if sort == "graph":
+        for moment, kind, row in sorted(told):
+            if kind == "graph":
                 snapshot = jit.json(moment)
                 if "block" in snapshot:
-                    self._birth = Birth(
+                    self._creation = Creation(
                         moment, 0, jit.history.string(int(tables.graphs.phase[row]))
                     )
                     self._block(snapshot["block"])
@@ -90,7 +90,7 @@ class Links:
                 self.place_of_value.setdefault(value["id"], Place(fact.file, *span))
 
     def _made(self, node: int, values: list[Json]) -> None:
-        self.births.setdefault(node, self._birth)
+        self.creations.setdefault(node, self._creation)
         for value in values:
             self.name_of[value["id"]] = value["name"]
             if value["id"] not in self.node_of:
@@ -113,7 +113,7 @@ class Links:
 
     def _rewrite(self, jit: Jit, row: int) -> None:
         fact = jit._rewrite(row)
-        self._birth = Birth(fact.moment, fact.run, fact.rule)
+        self._creation = Creation(fact.moment, fact.run, fact.rule)
         replaced: dict[int, int] = {}
         gone: list[int] = []
         for kind, a, b, _c, _d, text, words in fact.edits:
@@ -123,7 +123,7 @@ class Links:
                 replaced[a] = b
                 self._link(b, a)
             elif kind == "create":
-                self.births.setdefault(a, self._birth)
+                self.creations.setdefault(a, self._creation)
                 self.kind_of[a] = text
             elif kind == "set_kind":
                 self.kind_of[a] = text
@@ -141,8 +141,10 @@ class Links:
                 self.place_of.setdefault(a, Place(text, *map(int, words.split(":"))))
         for node in gone:
             values = self.values_of.get(node, [])
-            became = tuple(replaced[v] for v in values if v in replaced)
-            self.ends[node] = End(fact.moment, fact.run, fact.rule, fact.reason, became)
+            replaced_by = tuple(replaced[v] for v in values if v in replaced)
+            self.removals[node] = Removal(
+                fact.moment, fact.run, fact.rule, fact.reason, replaced_by
+            )
 
     def family(self, numbers: Iterable[int]) -> frozenset[int]:
         """These Values, all that they were made from, and all that was made from these.
@@ -163,15 +165,15 @@ class Links:
 
     def _told(self, value: int) -> bool:
         """Whether a Value was there when its graph was first told: no pass made it."""
-        birth = self.births.get(self.node_of.get(value, -1))
-        return birth is not None and birth.run == 0
+        creation = self.creations.get(self.node_of.get(value, -1))
+        return creation is not None and creation.run == 0
 
     def seeds(self, number: int) -> frozenset[int]:
         """The Values that a selected number stands for itself."""
-        sort, one, which, index = what_is(number)
-        if sort == "value":
+        kind, one, which, index = what_is(number)
+        if kind == "value":
             return frozenset((one,))
-        if sort == "node":
+        if kind == "node":
             return frozenset(self.values_of.get(one, ()))
         function = self._jit.function(one)
         if function is None:
@@ -235,7 +237,7 @@ class Links:
         """What a Value was made from, at once."""
         return frozenset(self._from.get(value, ()))
 
-    def became(self, value: int) -> frozenset[int]:
+    def replaced_by(self, value: int) -> frozenset[int]:
         """What was made from a Value, at once."""
         return frozenset(self._to.get(value, ()))
 

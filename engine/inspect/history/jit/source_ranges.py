@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 TREE, LINE, TOKEN = 0, 1, 2
-_SORTS, _SHIFT = 4, 1 << 24  # sorts in an item; items of a function
+_KINDS, _SHIFT = 4, 1 << 24  # sorts in an item; items of a function
 
 Json = dict[str, Any]
 Extent = tuple[int, int, int, int]
 """Line, column, last line, column after the last: as in the recorded tree."""
 
 
-def number_of(function: int, sort: int, index: int) -> int:
+def number_of(function: int, kind: int, index: int) -> int:
     """The number of a tree node (by its place in `tree_of`), a line (of the file) or a token."""
-    return -2 * (function * _SHIFT + index * _SORTS + sort)
+    return -2 * (function * _SHIFT + index * _KINDS + kind)
 
 
 def node_number(node: int) -> int:
@@ -36,7 +36,7 @@ def what_is(number: int) -> tuple[str, int, int, int]:
     if number % 2:
         return "node", (-number - 1) // 2, 0, 0
     function, item = divmod(-number // 2, _SHIFT)
-    return "place", function, item % _SORTS, item // _SORTS
+    return "place", function, item % _KINDS, item // _KINDS
 
 
 @dataclass(frozen=True, slots=True)

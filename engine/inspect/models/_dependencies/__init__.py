@@ -11,18 +11,28 @@ from __future__ import annotations
 
 from engine.inspect.models._dependencies import arrange, indexed, matmul, reduce, window
 from engine.inspect.models._dependencies.core import (
+    CellFormula,
+    CellInput,
     Described,
-    Feed,
-    Given,
     Index,
-    Recipe,
+    OpCall,
     Rule,
     Unknown,
     written,
 )
 from engine.inspect.models._dependencies.pointwise import is_pointwise, pointwise
 
-__all__ = ["Described", "Feed", "Given", "Index", "Recipe", "Rule", "Unknown", "rule_of", "written"]
+__all__ = [
+    "CellFormula",
+    "CellInput",
+    "Described",
+    "Index",
+    "OpCall",
+    "Rule",
+    "Unknown",
+    "rule_of",
+    "written",
+]
 
 RULES: dict[str, Rule] = {
     **reduce.RULES,

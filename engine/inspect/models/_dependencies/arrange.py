@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engine.inspect.layout import Extent
 from engine.inspect.models._dependencies.core import (
+    CellFormula,
+    CellInput,
     Described,
-    Feed,
-    Given,
     Index,
-    Recipe,
+    OpCall,
     Rule,
     Unknown,
     nothing,
@@ -22,70 +22,72 @@ from engine.inspect.models._dependencies.core import (
 )
 
 
-def same_memory(given: Given, index: Index) -> Recipe:
+def same_memory(call: OpCall, index: Index) -> CellFormula:
     """A view: the cell of the input that lies over the same byte."""
-    own, out = given.tensors["self"], given.out
+    own, out = call.tensors["self"], call.out
     byte = _extent(out).byte(index)
     hit = next(_extent(own).elements(byte, byte + 1), None)
     if hit is None:
         raise Unknown("no index of the input leads to this byte")
     more = " (one of several indices that are this cell)" if hit.times > 1 else ""
-    return single(Feed("self", hit.index), note=f"a view: the very same bytes{more}")
+    return single(CellInput("self", hit.index), note=f"a view: the very same bytes{more}")
 
 
 def _extent(tensor: Described) -> Extent:
     return Extent.of(tensor.offset, tuple(tensor.sizes), tuple(tensor.strides), tensor.itemsize)
 
 
-def in_order(given: Given, index: Index) -> Recipe:
+def in_order(call: OpCall, index: Index) -> CellFormula:
     """reshape and its like, when they copy: the same place in reading order."""
-    place = ravel(index, given.out.sizes)
-    return single(Feed("self", unravel(place, given.sizes("self"))), note="copied in reading order")
+    place = ravel(index, call.out.sizes)
+    return single(
+        CellInput("self", unravel(place, call.sizes("self"))), note="copied in reading order"
+    )
 
 
-def _list(given: Given) -> list[str]:
-    return given.items("tensors")
+def _list(call: OpCall) -> list[str]:
+    return call.items("tensors")
 
 
-def cat(given: Given, index: Index) -> Recipe:
+def cat(call: OpCall, index: Index) -> CellFormula:
     # tensors of shape (0,) are skipped, whatever the others' rank
-    names = [name for name in _list(given) if given.sizes(name) != (0,)]
-    dim = wrap(int(given.value("dim", 0)), len(index))
-    return _nth(given, names, dim, index)
+    names = [name for name in _list(call) if call.sizes(name) != (0,)]
+    dim = wrap(int(call.value("dim", 0)), len(index))
+    return _nth(call, names, dim, index)
 
 
-def _nth(given: Given, names: list[str], dim: int, index: Index) -> Recipe:
+def _nth(call: OpCall, names: list[str], dim: int, index: Index) -> CellFormula:
     at = index[dim]
     for name in names:
-        size = given.sizes(name)[dim]
+        size = call.sizes(name)[dim]
         if at < size:
             cell = (*index[:dim], at, *index[dim + 1 :])
-            return single(Feed(name, cell), note=f"the part that comes from {name}")
+            return single(CellInput(name, cell), note=f"the part that comes from {name}")
         at -= size
     raise Unknown("no tensor of the list reaches this far")
 
 
-def stack(given: Given, index: Index) -> Recipe:
-    dim = wrap(int(given.value("dim", 0)), len(index))
-    name = _list(given)[index[dim]]
-    return single(Feed(name, without(index, dim)), note=f"the layer that is {name}")
+def stack(call: OpCall, index: Index) -> CellFormula:
+    dim = wrap(int(call.value("dim", 0)), len(index))
+    name = _list(call)[index[dim]]
+    return single(CellInput(name, without(index, dim)), note=f"the layer that is {name}")
 
 
 def side_by_side(dim: int, at_least: int, columns: bool = False) -> Rule:
     """hstack, vstack, dstack, column_stack: tensors of few dimensions get more, then cat."""
 
-    def rule(given: Given, index: Index) -> Recipe:
-        names = _list(given)
-        low = max(len(given.sizes(name)) for name in names) < 2
-        along = 0 if given.op == "hstack" and low else dim
+    def rule(call: OpCall, index: Index) -> CellFormula:
+        names = _list(call)
+        low = max(len(call.sizes(name)) for name in names) < 2
+        along = 0 if call.op == "hstack" and low else dim
         at = index[along]
         for name in names:
-            sizes = given.sizes(name)
+            sizes = call.sizes(name)
             real = _real(len(sizes), max(at_least, len(sizes)), columns)
             size = sizes[real.index(along)] if along in real else 1
             if at < size:
                 cell = put(index, along, at)
-                own = Feed(name, tuple(cell[place] for place in real))
+                own = CellInput(name, tuple(cell[place] for place in real))
                 return single(own, note=f"the part that comes from {name}")
             at -= size
         raise Unknown("no tensor of the list reaches this far")
@@ -100,79 +102,79 @@ def _real(rank: int, padded: int, columns: bool) -> tuple[int, ...]:
     return tuple(range(rank))
 
 
-def at_least(given: Given, index: Index) -> Recipe:
+def at_least(call: OpCall, index: Index) -> CellFormula:
     """atleast_2d and its like: dimensions of size 1 are put around."""
-    return in_order(given, index)
+    return in_order(call, index)
 
 
-def flip(given: Given, index: Index) -> Recipe:
-    sizes = given.sizes("self")
-    dims = given.value("dims", ())
+def flip(call: OpCall, index: Index) -> CellFormula:
+    sizes = call.sizes("self")
+    dims = call.value("dims", ())
     dims = {wrap(d, len(sizes)) for d in ((dims,) if isinstance(dims, int) else dims)}
-    if given.op == "fliplr":
+    if call.op == "fliplr":
         dims = {1}
-    if given.op == "flipud":
+    if call.op == "flipud":
         dims = {0}
     cell = tuple(
         n - 1 - i if d in dims else i for d, (i, n) in enumerate(zip(index, sizes, strict=True))
     )
-    return single(Feed("self", cell))
+    return single(CellInput("self", cell))
 
 
-def roll(given: Given, index: Index) -> Recipe:
-    sizes = given.sizes("self")
+def roll(call: OpCall, index: Index) -> CellFormula:
+    sizes = call.sizes("self")
     dims = (
-        several(given.value("dims", ()), 0)
-        if not given.value("dims", ())
-        else several(given.values["dims"], 1)
+        several(call.value("dims", ()), 0)
+        if not call.value("dims", ())
+        else several(call.values["dims"], 1)
     )
-    shifts = several(given.value("shifts", 0), len(dims) or 1)
+    shifts = several(call.value("shifts", 0), len(dims) or 1)
     if not dims:
         n = max(1, ravel([s - 1 for s in sizes], sizes) + 1)
-        return single(Feed("self", unravel((ravel(index, sizes) - shifts[0]) % n, sizes)))
+        return single(CellInput("self", unravel((ravel(index, sizes) - shifts[0]) % n, sizes)))
     cell = list(index)
     for d, shift in zip(dims, shifts, strict=True):
         d = wrap(d, len(sizes))
         cell[d] = (cell[d] - shift) % sizes[d]
-    return single(Feed("self", tuple(cell)))
+    return single(CellInput("self", tuple(cell)))
 
 
-def repeat(given: Given, index: Index) -> Recipe:
-    sizes = given.sizes("self")
+def repeat(call: OpCall, index: Index) -> CellFormula:
+    sizes = call.sizes("self")
     own = index[len(index) - len(sizes) :]
-    return single(Feed("self", tuple(i % n for i, n in zip(own, sizes, strict=True))))
+    return single(CellInput("self", tuple(i % n for i, n in zip(own, sizes, strict=True))))
 
 
-def triangle(given: Given, index: Index) -> Recipe:
+def triangle(call: OpCall, index: Index) -> CellFormula:
     down, right = index[-2], index[-1]
-    diagonal = int(given.value("diagonal", 0))
-    kept = right - down <= diagonal if given.op == "tril" else right - down >= diagonal
-    return single(Feed("self", index)) if kept else nothing("0", "the other side of the diagonal")
+    diagonal = int(call.value("diagonal", 0))
+    kept = right - down <= diagonal if call.op == "tril" else right - down >= diagonal
+    return (
+        single(CellInput("self", index)) if kept else nothing("0", "the other side of the diagonal")
+    )
 
 
-def diagonal_of(given: Given, index: Index) -> Recipe:
+def diagonal_of(call: OpCall, index: Index) -> CellFormula:
     """diag: a matrix from its diagonal, or the diagonal of a matrix."""
-    shift = int(given.value("diagonal", 0))
-    if len(given.sizes("self")) == 2:
-        return single(Feed("self", (index[0] + max(0, -shift), index[0] + max(0, shift))))
+    shift = int(call.value("diagonal", 0))
+    if len(call.sizes("self")) == 2:
+        return single(CellInput("self", (index[0] + max(0, -shift), index[0] + max(0, shift))))
     if index[1] - index[0] != shift:
         return nothing("0", "beside the diagonal")
-    return single(Feed("self", (index[0] + min(0, shift),)))
+    return single(CellInput("self", (index[0] + min(0, shift),)))
 
 
-def pad(given: Given, index: Index) -> Recipe:
+def pad(call: OpCall, index: Index) -> CellFormula:
     """Constant, reflecting, replicating or circular; the pairs count from the last dimension."""
-    name = "input" if "input" in given.tensors else "self"
-    sizes, pairs = given.sizes(name), tuple(given.value("pad", given.value("padding", ())))
-    mode = str(
-        given.value("mode", _MODES.get(given.op.removesuffix("d").rstrip("123"), "constant"))
-    )
+    name = "input" if "input" in call.tensors else "self"
+    sizes, pairs = call.sizes(name), tuple(call.value("pad", call.value("padding", ())))
+    mode = str(call.value("mode", _MODES.get(call.op.removesuffix("d").rstrip("123"), "constant")))
     cell = list(index)
     for place in range(len(pairs) // 2):
         d = len(sizes) - 1 - place
         at, size = index[d] - pairs[2 * place], sizes[d]
         if mode == "constant" and not 0 <= at < size:
-            fill = given.value("value", 0)
+            fill = call.value("value", 0)
             return nothing(f"{fill:g}" if isinstance(fill, (int, float)) else "0", "padding")
         if mode == "reflect":
             period = max(1, 2 * (size - 1))
@@ -183,39 +185,39 @@ def pad(given: Given, index: Index) -> Recipe:
         elif mode == "circular":
             at %= size
         cell[d] = at
-    return single(Feed(name, tuple(cell)))
+    return single(CellInput(name, tuple(cell)))
 
 
 _MODES = {"reflection_pad": "reflect", "replication_pad": "replicate", "_pad_circular": "circular"}
 
 
-def repeat_interleave(given: Given, index: Index) -> Recipe:
-    times = given.values.get("repeats")
-    dim = given.values.get("dim")
+def repeat_interleave(call: OpCall, index: Index) -> CellFormula:
+    times = call.values.get("repeats")
+    dim = call.values.get("dim")
     if not isinstance(times, int):
         raise Unknown("how often each cell is repeated is data")
     if dim is None:
-        return single(Feed("self", unravel(index[0] // times, given.sizes("self"))))
+        return single(CellInput("self", unravel(index[0] // times, call.sizes("self"))))
     d = wrap(int(dim), len(index))
-    return single(Feed("self", (*index[:d], index[d] // times, *index[d + 1 :])))
+    return single(CellInput("self", (*index[:d], index[d] // times, *index[d + 1 :])))
 
 
-def rotate(given: Given, index: Index) -> Recipe:
+def rotate(call: OpCall, index: Index) -> CellFormula:
     """rot90: each quarter turn swaps the two dimensions and flips one."""
-    a, b = (wrap(int(d), len(index)) for d in given.value("dims", (0, 1)))
-    sizes, cell = list(given.out.sizes), list(index)
-    for _ in range(int(given.value("k", 1)) % 4):
+    a, b = (wrap(int(d), len(index)) for d in call.value("dims", (0, 1)))
+    sizes, cell = list(call.out.sizes), list(index)
+    for _ in range(int(call.value("k", 1)) % 4):
         sizes[a], sizes[b] = sizes[b], sizes[a]
         cell[a], cell[b] = cell[b], sizes[b] - 1 - cell[a]
-    return single(Feed("self", tuple(cell)))
+    return single(CellInput("self", tuple(cell)))
 
 
-def made(given: Given, index: Index) -> Recipe:
+def made(call: OpCall, index: Index) -> CellFormula:
     """zeros_like, normal_ and their like: a tensor is only asked for its sizes and dtype."""
-    fill = given.values.get("fill_value")
+    fill = call.values.get("fill_value")
     if fill is None:
-        fill = {"zeros": 0, "ones": 1}.get(given.op.removeprefix("new_").removesuffix("_like"))
-    return nothing(given.op if fill is None else str(fill), "no input cell is read")
+        fill = {"zeros": 0, "ones": 1}.get(call.op.removeprefix("new_").removesuffix("_like"))
+    return nothing(call.op if fill is None else str(fill), "no input cell is read")
 
 
 _MAKERS = ("zeros", "ones", "full", "empty", "rand", "randn", "randint")

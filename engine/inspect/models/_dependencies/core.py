@@ -39,7 +39,7 @@ class Unknown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
+class CellInput:
     """One input cell that feeds the output cell."""
 
     argument: str  # "self", or "tensors[1]"
@@ -52,7 +52,7 @@ class Feed:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class CellFormula:
     """How one output cell is made: terms of the same form, joined, inside a whole.
 
     `term` and `whole` are patterns: `{self}` stands for the feed of that name or for the argument;
@@ -61,11 +61,11 @@ class Recipe:
     """
 
     term: str
-    feeds: Callable[[int], tuple[Feed, ...]]
+    feeds: Callable[[int], tuple[CellInput, ...]]
     count: int = 1
     join: str = " + "
     whole: str = "{terms}"
-    extras: tuple[Feed, ...] = ()  # cells that are used once, beside the terms
+    extras: tuple[CellInput, ...] = ()  # cells that are used once, beside the terms
     note: str = ""  # what the pattern cannot say
 
     @property
@@ -73,7 +73,7 @@ class Recipe:
         """How many cells there are, the same one counted as often as it is used."""
         return len(self.extras) + (self.count * len(self.feeds(0)) if self.count else 0)
 
-    def cells(self) -> Iterator[Feed]:
+    def cells(self) -> Iterator[CellInput]:
         """Every feed: the extras, then term after term."""
         yield from self.extras
         for number in range(self.count):
@@ -81,7 +81,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Given:
+class OpCall:
     """A call as a rule sees it."""
 
     op: str  # `add` of `add_.Tensor`
@@ -113,7 +113,7 @@ class Given:
         return int(value)
 
 
-Rule = Callable[[Given, Index], Recipe]
+Rule = Callable[[OpCall, Index], CellFormula]
 
 
 def broadcast(sizes: Index, index: Index) -> Index:
@@ -171,14 +171,14 @@ def several(value: Any, count: int, default: int = 1) -> Index:
     return tuple(value) * count if len(value) == 1 else tuple(value)
 
 
-def single(*feeds: Feed, term: str = "", note: str = "") -> Recipe:
+def single(*feeds: CellInput, term: str = "", note: str = "") -> CellFormula:
     """A cell made of a few cells by one pattern; by default the cell is copied."""
-    return Recipe(term or "{" + feeds[0].name + "}", lambda _: feeds, note=note)
+    return CellFormula(term or "{" + feeds[0].name + "}", lambda _: feeds, note=note)
 
 
-def nothing(whole: str, note: str = "") -> Recipe:
+def nothing(whole: str, note: str = "") -> CellFormula:
     """A cell that no input cell feeds."""
-    return Recipe("", lambda _: (), count=0, whole=whole, note=note)
+    return CellFormula("", lambda _: (), count=0, whole=whole, note=note)
 
 
 def written(pattern: str, say: Callable[[str], str | None]) -> str:

@@ -9,7 +9,13 @@ import re
 from functools import lru_cache
 
 from engine.inspect.models._declaration import entry_of
-from engine.inspect.models._dependencies.core import Feed, Given, Index, Recipe, broadcast
+from engine.inspect.models._dependencies.core import (
+    CellFormula,
+    CellInput,
+    Index,
+    OpCall,
+    broadcast,
+)
 
 # Elementwise, but computed by a kernel of their own: there is no expression to read.
 KERNELS = {
@@ -137,35 +143,33 @@ def is_pointwise(op: str, schema_name: str) -> bool:
     return op in KERNELS or op in INFIX or op in CALLS or _entry(schema_name) is not None
 
 
-def pointwise(given: Given, index: Index) -> Recipe:
+def pointwise(call: OpCall, index: Index) -> CellFormula:
     """One cell of each operand, as broadcasting leads to it."""
-    if given.op == "fill" and "value" in given.tensors:
+    if call.op == "fill" and "value" in call.tensors:
         used = ["value"]
     else:
-        used = [name for name in given.tensors if name != "out"]
-        if given.op in ("copy", "fill"):
+        used = [name for name in call.tensors if name != "out"]
+        if call.op in ("copy", "fill"):
             used = [name for name in used if name != "self"]
-    feeds = tuple(Feed(name, broadcast(given.sizes(name), index)) for name in used)
-    return Recipe(_pattern(given), lambda _: feeds, count=1)
+    feeds = tuple(CellInput(name, broadcast(call.sizes(name), index)) for name in used)
+    return CellFormula(_pattern(call), lambda _: feeds, count=1)
 
 
-def _pattern(given: Given) -> str:
-    names = "|".join(sorted({*given.tensors, *given.values}, key=len, reverse=True))
-    pattern = KERNELS.get(given.op) or INFIX.get(given.op) or ""
-    if given.op == "div" and given.value("rounding_mode"):
-        pattern = f"{given.values['rounding_mode']}({pattern})"
+def _pattern(call: OpCall) -> str:
+    names = "|".join(sorted({*call.tensors, *call.values}, key=len, reverse=True))
+    pattern = KERNELS.get(call.op) or INFIX.get(call.op) or ""
+    if call.op == "div" and call.value("rounding_mode"):
+        pattern = f"{call.values['rounding_mode']}({pattern})"
     if not pattern:
-        expression = _expression(f"{given.op}.{given.overload}".rstrip(".")) or given.op
-        if expression == given.op:
-            expression += f"({', '.join(name for name in given.tensors if name != 'out')})"
+        expression = _expression(f"{call.op}.{call.overload}".rstrip(".")) or call.op
+        if expression == call.op:
+            expression += f"({', '.join(name for name in call.tensors if name != 'out')})"
         pattern = re.sub(rf"\b({names})\b", r"{\1}", expression) if names else expression
     for name in ("alpha", "value"):  # `1 * b` is read as `b`
-        if given.values.get(name) == 1:
+        if call.values.get(name) == 1:
             pattern = pattern.replace(f"{{{name}}} * ", "")
-    if given.op == "clamp":  # one bound may be missing
-        has_low, has_high = (
-            given.value(x) is not None or x in given.tensors for x in ("min", "max")
-        )
+    if call.op == "clamp":  # one bound may be missing
+        has_low, has_high = (call.value(x) is not None or x in call.tensors for x in ("min", "max"))
         pattern = pattern if has_low and has_high else "max({self}, {min})"
         pattern = pattern if has_low else "min({self}, {max})"
     return pattern

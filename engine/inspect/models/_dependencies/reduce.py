@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.inspect.models._dependencies.core import (
-    Feed,
-    Given,
+    CellFormula,
+    CellInput,
     Index,
-    Recipe,
+    OpCall,
     Rule,
     Unknown,
     broadcast,
@@ -20,19 +20,19 @@ from engine.inspect.models._dependencies.core import (
 )
 
 
-def _dims(given: Given, rank: int) -> tuple[int, ...]:
+def _dims(call: OpCall, rank: int) -> tuple[int, ...]:
     """The dimensions that are reduced: all of them when none is named."""
-    dim = given.values.get("dim")
+    dim = call.values.get("dim")
     if dim is None or dim == ():
         return tuple(range(rank))
     given_dims = (dim,) if isinstance(dim, int) else tuple(dim)
     return tuple(sorted({wrap(int(d), rank) for d in given_dims}))
 
 
-def _row(given: Given, index: Index) -> tuple[int, tuple[int, ...], Index]:
+def _row(call: OpCall, index: Index) -> tuple[int, tuple[int, ...], Index]:
     """(how many cells, the reduced dims, the index with 0 in them) of an output cell."""
-    sizes = given.sizes("self")
-    dims = _dims(given, len(sizes)) if sizes else ()
+    sizes = call.sizes("self")
+    dims = _dims(call, len(sizes)) if sizes else ()
     kept = [d for d in range(len(sizes)) if d not in dims]
     start = [0] * len(sizes)
     keeps = len(index) == len(sizes)  # keepdim, or nothing was reduced away
@@ -44,18 +44,18 @@ def _row(given: Given, index: Index) -> tuple[int, tuple[int, ...], Index]:
 def reduction(join: str = ", ", whole: str = "", term: str = "{self}") -> Rule:
     """Every cell along the reduced dimensions; `{n}` in `whole` is how many there are."""
 
-    def rule(given: Given, index: Index) -> Recipe:
-        sizes = given.sizes("self")
-        count, dims, start = _row(given, index)
+    def rule(call: OpCall, index: Index) -> CellFormula:
+        sizes = call.sizes("self")
+        count, dims, start = _row(call, index)
 
-        def feeds(number: int) -> tuple[Feed, ...]:
+        def feeds(number: int) -> tuple[CellInput, ...]:
             at = list(start)
             for d, i in zip(dims, unravel(number, [sizes[d] for d in dims]), strict=True):
                 at[d] = i
-            return (Feed("self", tuple(at)),)
+            return (CellInput("self", tuple(at)),)
 
-        outer = (whole or f"{given.op}({{terms}})").replace("{n}", str(count))
-        return Recipe(term, feeds, count, join, outer)
+        outer = (whole or f"{call.op}({{terms}})").replace("{n}", str(count))
+        return CellFormula(term, feeds, count, join, outer)
 
     return rule
 
@@ -63,12 +63,16 @@ def reduction(join: str = ", ", whole: str = "", term: str = "{self}") -> Rule:
 def scan(join: str, whole: str = "{terms}") -> Rule:
     """Every cell of the row up to this one."""
 
-    def rule(given: Given, index: Index) -> Recipe:
+    def rule(call: OpCall, index: Index) -> CellFormula:
         if not index:
-            return Recipe("{self}", lambda _: (Feed("self", ()),))
-        dim = wrap(int(given.value("dim", 0)), len(index))
-        return Recipe(
-            "{self}", lambda i: (Feed("self", put(index, dim, i)),), index[dim] + 1, join, whole
+            return CellFormula("{self}", lambda _: (CellInput("self", ()),))
+        dim = wrap(int(call.value("dim", 0)), len(index))
+        return CellFormula(
+            "{self}",
+            lambda i: (CellInput("self", put(index, dim, i)),),
+            index[dim] + 1,
+            join,
+            whole,
         )
 
     return rule
@@ -77,45 +81,43 @@ def scan(join: str, whole: str = "{terms}") -> Rule:
 def row(whole: str = "", self: str = "self", picked: bool = False) -> Rule:
     """Every cell of the row along `dim`; `picked`: the output's row may be of another length."""
 
-    def rule(given: Given, index: Index) -> Recipe:
-        sizes = given.sizes(self)
+    def rule(call: OpCall, index: Index) -> CellFormula:
+        sizes = call.sizes(self)
         if not sizes:
-            return Recipe("{x}", lambda _: (Feed(self, (), "x"),), 1, ", ", whole)
-        dim = wrap(int(given.value("dim", -1)), len(sizes))
+            return CellFormula("{x}", lambda _: (CellInput(self, (), "x"),), 1, ", ", whole)
+        dim = wrap(int(call.value("dim", -1)), len(sizes))
         base = index if len(index) == len(sizes) else (*index[:dim], 0, *index[dim:])
-        own = () if picked else (Feed(self, base, "x"),)
-        return Recipe(
+        own = () if picked else (CellInput(self, base, "x"),)
+        return CellFormula(
             "{y}",
-            lambda i: (Feed(self, put(base, dim, i), "y"),),
+            lambda i: (CellInput(self, put(base, dim, i), "y"),),
             sizes[dim],
             ", ",
-            whole or f"{given.op}({{terms}})",
+            whole or f"{call.op}({{terms}})",
             own,
         )
 
     return rule
 
 
-def normalized(given: Given, index: Index) -> Recipe:
+def normalized(call: OpCall, index: Index) -> CellFormula:
     """layer_norm and rms_norm: the cell, its whole row, and the weight and bias at its place."""
-    name = "input" if "input" in given.tensors else "self"
-    sizes = given.sizes(name)
-    inner = len(given.value("normalized_shape", sizes[-1:]))
+    name = "input" if "input" in call.tensors else "self"
+    sizes = call.sizes(name)
+    inner = len(call.value("normalized_shape", sizes[-1:]))
     lead, tail = index[: len(index) - inner], index[len(index) - inner :]
     row_sizes = sizes[len(sizes) - inner :]
-    extras = [Feed(name, index, "x")]
+    extras = [CellInput(name, index, "x")]
     whole = (
-        "({x} - mean) / sqrt(var + eps)"
-        if given.op != "rms_norm"
-        else "{x} / sqrt(mean(y*y) + eps)"
+        "({x} - mean) / sqrt(var + eps)" if call.op != "rms_norm" else "{x} / sqrt(mean(y*y) + eps)"
     )
     for weight, sign in (("weight", " * "), ("bias", " + ")):
-        if weight in given.tensors:
-            extras.append(Feed(weight, broadcast(given.sizes(weight), tail)))
+        if weight in call.tensors:
+            extras.append(CellInput(weight, broadcast(call.sizes(weight), tail)))
             whole += f"{sign}{{{weight}}}"
-    return Recipe(
+    return CellFormula(
         "{y}",
-        lambda i: (Feed(name, lead + unravel(i, row_sizes), "y"),),
+        lambda i: (CellInput(name, lead + unravel(i, row_sizes), "y"),),
         numel(row_sizes),
         ", ",
         f"{whole}  of the row {{terms}}",
@@ -123,23 +125,23 @@ def normalized(given: Given, index: Index) -> Recipe:
     )
 
 
-def difference(given: Given, index: Index) -> Recipe:
+def difference(call: OpCall, index: Index) -> CellFormula:
     """diff: each cell less the one before it."""
-    if given.value("n", 1) != 1 or {"prepend", "append"} & set(given.tensors):
+    if call.value("n", 1) != 1 or {"prepend", "append"} & set(call.tensors):
         raise Unknown(
             "differences of differences, or with cells put at the ends, are not told apart"
         )
-    dim = wrap(int(given.value("dim", -1)), len(index))
-    after = Feed("self", put(index, dim, index[dim] + 1), "b")
-    return single(after, Feed("self", index, "a"), term="{b} - {a}")
+    dim = wrap(int(call.value("dim", -1)), len(index))
+    after = CellInput("self", put(index, dim, index[dim] + 1), "b")
+    return single(after, CellInput("self", index, "a"), term="{b} - {a}")
 
 
-def gated(given: Given, index: Index) -> Recipe:
+def gated(call: OpCall, index: Index) -> CellFormula:
     """glu: the first half of the row times the sigmoid of the second."""
-    dim = wrap(int(given.value("dim", -1)), len(index))
-    half = given.sizes("self")[dim] // 2
-    gate = Feed("self", put(index, dim, index[dim] + half), "b")
-    return single(Feed("self", index, "a"), gate, term="{a} * sigmoid({b})")
+    dim = wrap(int(call.value("dim", -1)), len(index))
+    half = call.sizes("self")[dim] // 2
+    gate = CellInput("self", put(index, dim, index[dim] + half), "b")
+    return single(CellInput("self", index, "a"), gate, term="{a} * sigmoid({b})")
 
 
 def _named(*ops: str) -> dict[str, Rule]:
@@ -154,8 +156,8 @@ RULES: dict[str, Rule] = {
     "prod": reduction(" * ", "{terms}"),
     "all": reduction(" and ", "{terms}"),
     "any": reduction(" or ", "{terms}"),
-    "trace": lambda given, _: Recipe(
-        "{self}", lambda i: (Feed("self", (i, i)),), min(given.sizes("self"))
+    "trace": lambda call, _: CellFormula(
+        "{self}", lambda i: (CellInput("self", (i, i)),), min(call.sizes("self"))
     ),
     "norm": reduction(),
     "logsumexp": reduction(" + ", "log({terms})", "exp({self})"),
@@ -175,7 +177,7 @@ RULES: dict[str, Rule] = {
     "softmin": row("exp(-{x}) / the sum of exp(-y) over {terms}"),
     "sort": row(picked=True),
     "argsort": row(picked=True),
-    "msort": lambda given, index: row(picked=True)(replace(given, values={"dim": 0}), index),
+    "msort": lambda call, index: row(picked=True)(replace(call, values={"dim": 0}), index),
     "diff": difference,
     "glu": gated,
     "topk": row(picked=True),

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from itertools import product as every
 
 from engine.inspect.models._dependencies.core import (
-    Feed,
-    Given,
+    CellFormula,
+    CellInput,
     Index,
-    Recipe,
+    OpCall,
     Rule,
     Unknown,
     several,
 )
 
 
-def _input(given: Given) -> str:
-    return "input" if "input" in given.tensors else "self"
+def _input(call: OpCall) -> str:
+    return "input" if "input" in call.tensors else "self"
 
 
-def _padding(given: Given, kernel: Sequence[int], dilation: Sequence[int], rank: int) -> Index:
-    padding = given.values.get("padding", 0)
+def _padding(call: OpCall, kernel: Sequence[int], dilation: Sequence[int], rank: int) -> Index:
+    padding = call.values.get("padding", 0)
     if padding == "valid":
         return (0,) * rank
     if padding == "same":  # the odd cell of padding is on the right
@@ -29,17 +29,17 @@ def _padding(given: Given, kernel: Sequence[int], dilation: Sequence[int], rank:
     return several(padding, rank, 0)
 
 
-def convolution(given: Given, index: Index) -> Recipe:
+def convolution(call: OpCall, index: Index) -> CellFormula:
     """The sum over channels and window of input times weight, plus bias; padding adds nothing."""
-    if given.value("transposed", False):
-        return transposed(given, index)
-    name, weight, source = _input(given), given.sizes("weight"), given.sizes(_input(given))
+    if call.value("transposed", False):
+        return transposed(call, index)
+    name, weight, source = _input(call), call.sizes("weight"), call.sizes(_input(call))
     rank = len(weight) - 2
-    stride, dilation = (several(given.values.get(x), rank) for x in ("stride", "dilation"))
-    padding = _padding(given, weight[2:], dilation, rank)
+    stride, dilation = (several(call.values.get(x), rank) for x in ("stride", "dilation"))
+    padding = _padding(call, weight[2:], dilation, rank)
     batch, channel, place = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
     sizes = source[-rank:]
-    first = channel // (weight[0] // int(given.value("groups", 1))) * weight[1]
+    first = channel // (weight[0] // int(call.value("groups", 1))) * weight[1]
     windows = [
         [
             (k, i)
@@ -50,25 +50,25 @@ def convolution(given: Given, index: Index) -> Recipe:
     ]
     pairs = [tuple(zip(*cells, strict=True)) for cells in every(*windows)]
 
-    def feeds(number: int) -> tuple[Feed, ...]:
+    def feeds(number: int) -> tuple[CellInput, ...]:
         c, at = divmod(number, len(pairs))
         kernel, cell = pairs[at]
         return (
-            Feed(name, (*batch, first + c, *cell), "x"),
-            Feed("weight", (channel, c, *kernel), "w"),
+            CellInput(name, (*batch, first + c, *cell), "x"),
+            CellInput("weight", (channel, c, *kernel), "w"),
         )
 
-    return _with_bias(given, Recipe("{x} * {w}", feeds, weight[1] * len(pairs)), channel)
+    return _with_bias(call, CellFormula("{x} * {w}", feeds, weight[1] * len(pairs)), channel)
 
 
-def transposed(given: Given, index: Index) -> Recipe:
+def transposed(call: OpCall, index: Index) -> CellFormula:
     """conv_transpose: the input cells whose window, laid over the output, covers this cell."""
-    name, weight, source = _input(given), given.sizes("weight"), given.sizes(_input(given))
+    name, weight, source = _input(call), call.sizes("weight"), call.sizes(_input(call))
     rank = len(weight) - 2
-    stride, dilation = (several(given.values.get(x), rank) for x in ("stride", "dilation"))
-    padding = several(given.values.get("padding", 0), rank, 0)
+    stride, dilation = (several(call.values.get(x), rank) for x in ("stride", "dilation"))
+    padding = several(call.values.get("padding", 0), rank, 0)
     batch, channel, place = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
-    groups = int(given.value("groups", 1))
+    groups = int(call.value("groups", 1))
     group, within = divmod(channel, weight[1])
     per_group = weight[0] // groups
     windows = []
@@ -81,35 +81,35 @@ def transposed(given: Given, index: Index) -> Recipe:
         windows.append(hits)
     pairs = [tuple(zip(*cells, strict=True)) for cells in every(*windows)]
 
-    def feeds(number: int) -> tuple[Feed, ...]:
+    def feeds(number: int) -> tuple[CellInput, ...]:
         c, at = divmod(number, len(pairs))
         kernel, cell = pairs[at]
         return (
-            Feed(name, (*batch, group * per_group + c, *cell), "x"),
-            Feed("weight", (group * per_group + c, within, *kernel), "w"),
+            CellInput(name, (*batch, group * per_group + c, *cell), "x"),
+            CellInput("weight", (group * per_group + c, within, *kernel), "w"),
         )
 
-    return _with_bias(given, Recipe("{x} * {w}", feeds, per_group * len(pairs)), channel)
+    return _with_bias(call, CellFormula("{x} * {w}", feeds, per_group * len(pairs)), channel)
 
 
-def _with_bias(given: Given, recipe: Recipe, channel: int) -> Recipe:
-    if "bias" not in given.tensors:
-        return recipe
-    bias = (Feed("bias", (channel,)),)
-    whole = "{terms} + {bias}" if recipe.count else "{bias}"
-    return Recipe(recipe.term, recipe.feeds, recipe.count, whole=whole, extras=bias)
+def _with_bias(call: OpCall, formula: CellFormula, channel: int) -> CellFormula:
+    if "bias" not in call.tensors:
+        return formula
+    bias = (CellInput("bias", (channel,)),)
+    whole = "{terms} + {bias}" if formula.count else "{bias}"
+    return CellFormula(formula.term, formula.feeds, formula.count, whole=whole, extras=bias)
 
 
 def pool(rank: int, whole: str, join: str = ", ") -> Rule:
     """Every cell of the window; `{n}` in `whole` is what an average divides by."""
 
-    def rule(given: Given, index: Index) -> Recipe:
-        name, sizes = _input(given), given.sizes(_input(given))
-        kernel = several(given.values.get("kernel_size"), rank)
-        stride = given.values.get("stride")
+    def rule(call: OpCall, index: Index) -> CellFormula:
+        name, sizes = _input(call), call.sizes(_input(call))
+        kernel = several(call.values.get("kernel_size"), rank)
+        stride = call.values.get("stride")
         steps = kernel if stride in (None, ()) else several(stride, rank)
-        padding = several(given.values.get("padding", 0), rank, 0)
-        dilation = several(given.values.get("dilation"), rank)
+        padding = several(call.values.get("padding", 0), rank, 0)
+        dilation = several(call.values.get("dilation"), rank)
         lead, place = index[:-rank], index[-rank:]
         ranges, area = [], 1
         for d in range(rank):
@@ -118,11 +118,11 @@ def pool(rank: int, whole: str, join: str = ", ") -> Rule:
             ranges.append([i for i in taps if 0 <= i < size])
             area *= min(start + kernel[d], size + padding[d]) - start
         cells = list(every(*ranges))
-        n = area if given.value("count_include_pad", True) else len(cells)
-        n = given.value("divisor_override", n)
-        return Recipe(
+        n = area if call.value("count_include_pad", True) else len(cells)
+        n = call.value("divisor_override", n)
+        return CellFormula(
             "{x}",
-            lambda number: (Feed(name, (*lead, *cells[number]), "x"),),
+            lambda number: (CellInput(name, (*lead, *cells[number]), "x"),),
             len(cells),
             join,
             whole.replace("{n}", str(n)),
@@ -134,18 +134,18 @@ def pool(rank: int, whole: str, join: str = ", ") -> Rule:
 def adaptive(rank: int, whole: str, join: str = ", ") -> Rule:
     """The output's size is given; the window is what of the input lies over the output cell."""
 
-    def rule(given: Given, index: Index) -> Recipe:
-        name, sizes = _input(given), given.sizes(_input(given))
-        lead, place, out = index[:-rank], index[-rank:], tuple(given.out.sizes)[-rank:]
+    def rule(call: OpCall, index: Index) -> CellFormula:
+        name, sizes = _input(call), call.sizes(_input(call))
+        lead, place, out = index[:-rank], index[-rank:], tuple(call.out.sizes)[-rank:]
         ranges = []
         for d in range(rank):
             size = sizes[d - rank]
             first, last = place[d] * size // out[d], -(-(place[d] + 1) * size // out[d])
             ranges.append(range(first, last))
         cells = list(every(*ranges))
-        return Recipe(
+        return CellFormula(
             "{x}",
-            lambda number: (Feed(name, (*lead, *cells[number]), "x"),),
+            lambda number: (CellInput(name, (*lead, *cells[number]), "x"),),
             len(cells),
             join,
             whole.replace("{n}", str(len(cells))),
@@ -154,13 +154,13 @@ def adaptive(rank: int, whole: str, join: str = ", ") -> Rule:
     return rule
 
 
-def unfold(given: Given, index: Index) -> Recipe:
+def unfold(call: OpCall, index: Index) -> CellFormula:
     """im2col: each column of the output is one window of the input, or a zero of its padding."""
-    name, sizes = _input(given), given.sizes(_input(given))
+    name, sizes = _input(call), call.sizes(_input(call))
     kernel, stride, dilation = (
-        several(given.values.get(x), 2) for x in ("kernel_size", "stride", "dilation")
+        several(call.values.get(x), 2) for x in ("kernel_size", "stride", "dilation")
     )
-    padding = several(given.values.get("padding", 0), 2, 0)
+    padding = several(call.values.get("padding", 0), 2, 0)
     lead, row, column = index[:-2], index[-2], index[-1]
     channel, k = divmod(row, kernel[0] * kernel[1])
     k0, k1 = divmod(k, kernel[1])
@@ -171,23 +171,23 @@ def unfold(given: Given, index: Index) -> Recipe:
         x * stride[1] - padding[1] + k1 * dilation[1],
     )
     if not all(0 <= i < n for i, n in zip(at, sizes[-2:], strict=True)):
-        return Recipe("", lambda _: (), 0, whole="0", note="a cell of the padding")
-    return Recipe("{x}", lambda _: (Feed(name, (*lead, channel, *at), "x"),))
+        return CellFormula("", lambda _: (), 0, whole="0", note="a cell of the padding")
+    return CellFormula("{x}", lambda _: (CellInput(name, (*lead, channel, *at), "x"),))
 
 
 def nearest(rank: int) -> Rule:
     """interpolate(mode="nearest"): the input cell that lies under the output cell."""
 
-    def rule(given: Given, index: Index) -> Recipe:
-        if any(given.value(x) for x in ("scale_factors", "scales", "scales_h", "scales_w")):
+    def rule(call: OpCall, index: Index) -> CellFormula:
+        if any(call.value(x) for x in ("scale_factors", "scales", "scales_h", "scales_w")):
             raise Unknown("with a scale factor given, the rounding is the kernel's")
-        name, sizes = _input(given), given.sizes(_input(given))
-        out = tuple(given.out.sizes)
+        name, sizes = _input(call), call.sizes(_input(call))
+        out = tuple(call.out.sizes)
         at = tuple(
             min(int(index[d - rank] * (sizes[d - rank] / out[d - rank])), sizes[d - rank] - 1)
             for d in range(rank)
         )
-        return Recipe("{x}", lambda _: (Feed(name, (*index[:-rank], *at), "x"),))
+        return CellFormula("{x}", lambda _: (CellInput(name, (*index[:-rank], *at), "x"),))
 
     return rule
 

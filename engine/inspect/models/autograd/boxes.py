@@ -184,7 +184,7 @@ class NodeBox:
     hooks: tuple[HookRow, ...]
     grad: GradBox | None  # of a leaf
     touches: tuple[int, ...]  # every tensor that belongs to it at this moment
-    lit: bool  # it belongs to what is selected
+    highlighted: bool  # it belongs to what is selected
 
 
 @dataclass(frozen=True, slots=True)

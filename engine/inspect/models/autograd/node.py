@@ -70,7 +70,7 @@ class NodeMaker:
             hooks=self._hooks(fact),
             grad=self._grad(fact.variable) if fact.variable else None,
             touches=tuple(sorted(touches - {0})),
-            lit=self._lit(fact, touches),
+            highlighted=self._lit(fact, touches),
         )
 
     @cached_property
@@ -215,11 +215,11 @@ class NodeMaker:
         rows = table.until_now("node", fact.id, self.moment)
         rows = rows[table.run[rows] == current]
         packed = table.until_now("owner", fact.id, self.moment)
-        packed = packed[table.sort[packed] > LAST_OF_PASS]
+        packed = packed[table.kind[packed] > LAST_OF_PASS]
         return tuple(
             HookRow(
                 moment=int(table.since[row]),
-                kind=hook_name(int(table.sort[row])),
+                kind=hook_name(int(table.kind[row])),
                 before=int(table.before[row]),
                 after=int(table.after[row]),
                 replaced=int(table.after[row]) not in (0, int(table.before[row]))

@@ -11,7 +11,12 @@ from engine.inspect.history.jit import RewriteFact
 from engine.inspect.history.jit.source_ranges import what_is
 from engine.inspect.models.jit.dataflow import FlowBox, Wires, flow_of
 from engine.inspect.models.jit.explanation import story_of
-from engine.inspect.models.jit.graph_timeline import Film, film_of, has_film, place_at
+from engine.inspect.models.jit.graph_timeline import (
+    GraphTimeline,
+    has_timeline,
+    place_at,
+    timeline_of,
+)
 from engine.inspect.models.jit.lines import GraphRow, Window, rows_of
 from engine.inspect.models.jit.passes import (
     Focus,
@@ -71,7 +76,7 @@ class CodeRow:
     pc: int
     text: str
     number: int
-    lit: bool
+    highlighted: bool
     chosen: bool
     here: bool  # a frame that runs now ran it last
 
@@ -149,7 +154,7 @@ def takes_long(history: Any, moment: int, boxes: bool = False) -> bool:
     graph = focus_at(jit, moment).graph
     if len(jit.changes.get(graph, ())) < MANY:
         return False
-    return not has_film(jit, graph) or (boxes and not flow_of(film_of(jit, graph)).made)
+    return not has_timeline(jit, graph) or (boxes and not flow_of(timeline_of(jit, graph)).made)
 
 
 def links_take_long(history: Any) -> bool:
@@ -172,10 +177,10 @@ class _View:
 
     def model(self) -> JitModel:
         function = self.jit.function(self.focus.function)
-        film = film_of(self.jit, self.focus.graph)
-        rows, why = self._rows(film)
-        now = place_at(film, self.moment)
-        functions = functions_of(self.jit, function, film.sources, self.moment)
+        timeline = timeline_of(self.jit, self.focus.graph)
+        rows, why = self._rows(timeline)
+        now = place_at(timeline, self.moment)
+        functions = functions_of(self.jit, function, timeline.sources, self.moment)
         sources = Sources(self.jit, functions, self.family, self.selected)
         lines = sources.lines()
         rewrites = self._rewrites()
@@ -184,7 +189,7 @@ class _View:
         kinds = [row.change for row in rows]
         return JitModel(
             moment=self.moment,
-            function=title_of(function, film.name if rows else "", self.focus.graph),
+            function=title_of(function, timeline.name if rows else "", self.focus.graph),
             how=function.how if function else "",
             file=short_path(function.file) if function else "",
             line=function.first_line if function else 0,
@@ -198,8 +203,8 @@ class _View:
             moved=kinds.count("moved"),
             rows=rows,
             why_no_graph=why,
-            boxes=flow_of(film) if rows else (),
-            wires=Wires(film, now) if rows else (),
+            boxes=flow_of(timeline) if rows else (),
+            wires=Wires(timeline, now) if rows else (),
             rewrites=rewrites,
             rewrite=last,
             rule=rule_of(self.jit, last) if last else RuleText(),
@@ -218,32 +223,34 @@ class _View:
 
     def _meant(self) -> list[int]:
         """What is selected; of a node that makes nothing (a return) what it takes."""
-        sort, node, _, _ = what_is(self.selected)
-        if sort != "node" or self.links.values_of.get(node):
+        kind, node, _, _ = what_is(self.selected)
+        if kind != "node" or self.links.values_of.get(node):
             return [self.selected]
-        film = film_of(self.jit, self.focus.graph)
-        line = film.lines(place_at(film, self.moment)).get(node)
+        timeline = timeline_of(self.jit, self.focus.graph)
+        line = timeline.lines(place_at(timeline, self.moment)).get(node)
         return [value for value, _ in line.inputs] if line is not None else []
 
     def _touched(self) -> frozenset[int]:
         """The runs that made or took away what is selected."""
         links = self.links
         nodes = {links.node_of[value] for value in self.family if value in links.node_of}
-        born = {links.births[node].run for node in nodes if node in links.births}
-        return frozenset(born | {links.ends[node].run for node in nodes if node in links.ends})
+        creating = {links.creations[node].run for node in nodes if node in links.creations}
+        return frozenset(
+            creating | {links.removals[node].run for node in nodes if node in links.removals}
+        )
 
-    def _rows(self, film: Film) -> tuple[tuple[GraphRow, ...], str]:
-        now = place_at(film, self.moment)
+    def _rows(self, timeline: GraphTimeline) -> tuple[tuple[GraphRow, ...], str]:
+        now = place_at(timeline, self.moment)
         if now < 0:
             return (), self._no_graph()
-        if not film.whole(now):
+        if not timeline.whole(now):
             return (), "The edits of this graph were not kept whole: it cannot be shown here."
         base = now
         if self.run and self.inside:
-            base = place_at(film, self.steps[-1].moment - 1) if self.steps else now
+            base = place_at(timeline, self.steps[-1].moment - 1) if self.steps else now
         elif self.run and self.here is not None:
-            base = place_at(film, self.here.since)
-        return rows_of(film, Window(now, base)).lit(self.family, self.selected), ""
+            base = place_at(timeline, self.here.since)
+        return rows_of(timeline, Window(now, base)).highlighted(self.family, self.selected), ""
 
     def _no_graph(self) -> str:
         if self.focus.graph:

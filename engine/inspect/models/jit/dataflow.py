@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from engine.inspect.history.jit.ir import IrLine
-from engine.inspect.models.jit.graph_timeline import Film
+from engine.inspect.models.jit.graph_timeline import GraphTimeline
 from engine.inspect.models.jit.lines import Part, parts_of
 
 _BLOCKS = ("prim::If", "prim::Loop")
@@ -50,9 +50,9 @@ class _Flows:
 
     def of(self, lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
         for line in lines:
-            if line.sort == "head" or line.kind == CONSTANT:
+            if line.role == "head" or line.kind == CONSTANT:
                 continue
-            if line.sort in ("with", "block"):
+            if line.role in ("with", "block"):
                 self._head(line)
             else:
                 self._body(line)
@@ -60,7 +60,7 @@ class _Flows:
 
     def _head(self, line: IrLine) -> None:
         """Of a block below the node that has it; of a group's graph below the group."""
-        if line.sort == "with":
+        if line.role == "with":
             above = (self.held[line.kind],) if line.kind in self.held else ()
         else:
             above = (self.owner[line.depth - 1].node,)
@@ -76,12 +76,12 @@ class _Flows:
             if mates.isdisjoint(above):  # it reads nothing of its block: it is in it all the same
                 above[self.first[line.depth]] = None
             mates.add(line.node)
-        if line.sort == "node":
+        if line.role == "node":
             self.owner[line.depth] = line
             self.held.setdefault(line.kind, line.node)
             inner = line.kind in _BLOCKS
             self.made |= {value.id: [] if inner else [line.node] for value in line.outputs}
-        elif line.sort == "yield":
+        elif line.role == "yield":
             for value in self.owner[line.depth - 2].outputs:
                 self.made[value.id].append(line.node)
             self._close(line)
@@ -125,8 +125,8 @@ def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
 class Flow(Sequence[FlowBox]):
     """The boxes of every state of a graph, in the order of the film; made when first looked at."""
 
-    def __init__(self, film: Film) -> None:
-        self._film = film
+    def __init__(self, timeline: GraphTimeline) -> None:
+        self._timeline = timeline
         self._made: tuple[FlowBox, ...] | None = None
 
     def boxes(self) -> tuple[FlowBox, ...]:
@@ -150,11 +150,11 @@ class Flow(Sequence[FlowBox]):
         made: dict[int, list[int]] = {}
         for place in self._states():
             flow = _Flows()
-            for node, boxes in flow.of(self._film.lines(place).values()).items():
+            for node, boxes in flow.of(self._timeline.lines(place).values()).items():
                 above.setdefault(node, {}).update(dict.fromkeys(boxes))
             made |= flow.made
         self._between(above, made)
-        order = list(dict.fromkeys(f.key for f in self._film.frames if f.key in above))
+        order = list(dict.fromkeys(f.key for f in self._timeline.frames if f.key in above))
         width = self._widths(above)
         there = set(order)
         return tuple(
@@ -164,15 +164,15 @@ class Flow(Sequence[FlowBox]):
 
     def _states(self) -> list[int]:
         """All states of a small graph; of a large one those after each pass."""
-        film = self._film
-        if len(film.moments) * len(film.frames) <= GONE_THROUGH:
-            return list(range(len(film.moments)))
-        return [*film.snapshots, len(film.moments) - 1]
+        timeline = self._timeline
+        if len(timeline.moments) * len(timeline.frames) <= GONE_THROUGH:
+            return list(range(len(timeline.moments)))
+        return [*timeline.snapshots, len(timeline.moments) - 1]
 
     def _between(self, above: dict[int, dict[int, None]], made: dict[int, list[int]]) -> None:
         """What came and went between those states: it hangs on what it reads."""
-        lines = [line for frame in self._film.frames for line in frame.lines]
-        lines = [line for line in lines if line.sort == "node" and line.kind != CONSTANT]
+        lines = [line for frame in self._timeline.frames for line in frame.lines]
+        lines = [line for line in lines if line.role == "node" and line.kind != CONSTANT]
         for line in lines:
             for value in line.outputs:
                 made.setdefault(value.id, [line.node])
@@ -182,7 +182,7 @@ class Flow(Sequence[FlowBox]):
 
     def _widths(self, boxes: Container[int]) -> dict[int, int]:
         """How wide the label of each box ever is."""
-        lines = [line for frame in self._film.frames for line in frame.lines]
+        lines = [line for frame in self._timeline.frames for line in frame.lines]
         constants = constants_of(parts_of(line) for line in lines if line.kind == CONSTANT)
         wired = wired_values(lines, boxes)
         width: dict[int, int] = {}
@@ -197,13 +197,13 @@ class Flow(Sequence[FlowBox]):
 class Wires(Sequence[tuple[int, int]]):
     """From which box to which a wire leads, in one state; made when first looked at."""
 
-    def __init__(self, film: Film, place: int) -> None:
-        self._film, self._place = film, place
+    def __init__(self, timeline: GraphTimeline, place: int) -> None:
+        self._timeline, self._place = timeline, place
         self._made: tuple[tuple[int, int], ...] | None = None
 
     def pairs(self) -> tuple[tuple[int, int], ...]:
         if self._made is None:
-            led = flows(self._film.lines(self._place).values())
+            led = flows(self._timeline.lines(self._place).values())
             self._made = tuple((above, node) for node, boxes in led.items() for above in boxes)
         return self._made
 
@@ -222,16 +222,16 @@ def wired_values(lines: Iterable[IrLine], found: Container[int]) -> frozenset[in
     return frozenset(
         value.id
         for line in lines
-        if line.node in found and line.sort in ("node", "block")
+        if line.node in found and line.role in ("node", "block")
         for value in line.outputs
     )
 
 
-_FLOWS: WeakKeyDictionary[Film, Flow] = WeakKeyDictionary()
+_FLOWS: WeakKeyDictionary[GraphTimeline, Flow] = WeakKeyDictionary()
 
 
-def flow_of(film: Film) -> Flow:
+def flow_of(timeline: GraphTimeline) -> Flow:
     """The boxes of a graph, made once for each history."""
-    if film not in _FLOWS:
-        _FLOWS[film] = Flow(film)
-    return _FLOWS[film]
+    if timeline not in _FLOWS:
+        _FLOWS[timeline] = Flow(timeline)
+    return _FLOWS[timeline]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.inspect.history.jit.source_ranges import LINE, TREE, what_is
-from engine.inspect.models.jit.graph_timeline import Film, film_of, place_at
+from engine.inspect.models.jit.graph_timeline import GraphTimeline, place_at, timeline_of
 from engine.inspect.models.jit.rule import rule_of, short_path
 
 
@@ -13,10 +13,10 @@ def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...
     """The sentences about what is selected; () when nothing is."""
     if not selected:
         return ()
-    sort, one, which, index = what_is(selected)
-    if sort == "value":
+    kind, one, which, index = what_is(selected)
+    if kind == "value":
         return _Story(jit, graph, moment).value(one)
-    if sort == "node":
+    if kind == "node":
         return _Story(jit, graph, moment).node(one)
     return _place(jit, selected, one, which, index, graph, moment)
 
@@ -37,13 +37,13 @@ def _place(
             f"Token {tokens[index][1]!r} in {name}" if index < len(tokens) else f"A place in {name}"
         )
     seeds = jit.links.seeds(selected)
-    film = film_of(jit, graph)
-    there = film.names(place_at(film, moment))
+    timeline = timeline_of(jit, graph)
+    there = timeline.names(place_at(timeline, moment))
     here = seeds & there.keys()
     alive = jit.links.family([selected]) & there.keys()
     if not seeds:
         return (f"{what}: no node of a graph comes from it.",)
-    names = _Names(jit, film, there)
+    names = _Names(jit, timeline, there)
     if here:
         come = "comes" if len(here) == 1 else "come"
         return (f"{what}: {names.of(here)} of this graph {come} from it.",)
@@ -55,13 +55,13 @@ def _place(
 class _Names:
     """What Values are called: as the graph calls them now; those that are gone as it did last."""
 
-    def __init__(self, jit: Any, film: Film, there: dict[int, str]) -> None:
-        self.links, self.there, self.film = jit.links, there, film
+    def __init__(self, jit: Any, timeline: GraphTimeline, there: dict[int, str]) -> None:
+        self.links, self.there, self.timeline = jit.links, there, timeline
 
     def one(self, value: int) -> str:
         if value in self.there:
             return f"%{self.there[value]}"
-        return f"%{self.film.last_names.get(value) or self.links.name_of.get(value, value)}"
+        return f"%{self.timeline.last_names.get(value) or self.links.name_of.get(value, value)}"
 
     def of(self, values: frozenset[int], most: int = 6) -> str:
         names = [self.one(value) for value in sorted(values)]
@@ -74,10 +74,10 @@ class _Story:
 
     def __init__(self, jit: Any, graph: int, moment: int) -> None:
         self.jit, self.links, self.moment = jit, jit.links, moment
-        film = film_of(jit, graph)
-        self.own = film.keys
-        place = place_at(film, moment)
-        self.names, self.lines = _Names(jit, film, film.names(place)), film.lines(place)
+        timeline = timeline_of(jit, graph)
+        self.own = timeline.keys
+        place = place_at(timeline, moment)
+        self.names, self.lines = _Names(jit, timeline, timeline.names(place)), timeline.lines(place)
 
     def value(self, value: int) -> tuple[str, ...]:
         node = self.links.node_of.get(value)
@@ -95,8 +95,8 @@ class _Story:
         return self._life(kind, node)
 
     def _life(self, what: str, node: int) -> tuple[str, ...]:
-        birth, end = self.links.births.get(node), self.links.ends.get(node)
-        came = f"{what}: {self._came(birth)}" if birth else f"{what}."
+        creation, end = self.links.creations.get(node), self.links.removals.get(node)
+        came = f"{what}: {self._came(creation)}" if creation else f"{what}."
         if node not in self.own:
             came += " It is of another graph; what belongs to it here is lit."
         if end is None or end.moment > self.moment:
@@ -104,12 +104,12 @@ class _Story:
             return (came + later,)
         return (came, self._gone(node, end))
 
-    def _came(self, birth: Any) -> str:
-        if birth.moment > self.moment:
-            return f"not there yet: it comes at event {birth.moment:,}."
-        if not birth.run:
-            return f"there from the start ({birth.rule})."
-        return f'made in {self._pass(birth.run)} by the rule "{birth.rule}".'
+    def _came(self, creation: Any) -> str:
+        if creation.moment > self.moment:
+            return f"not there yet: it comes at event {creation.moment:,}."
+        if not creation.run:
+            return f"there from the start ({creation.rule})."
+        return f'made in {self._pass(creation.run)} by the rule "{creation.rule}".'
 
     def _gone(self, node: int, end: Any) -> str:
         """Why a node vanished: pass, rule, reason and what stands for it."""
@@ -120,9 +120,11 @@ class _Story:
             where = f" ({short_path(fact.file)}:{line})"
         reason = f": {end.reason}" if end.reason else ""
         said = f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{where}{reason}.'
-        if end.became:
-            names = self.names.of(frozenset(end.became))
-            return f"{said} {names} {'stands' if len(end.became) == 1 else 'stand'} for it since."
+        if end.replaced_by:
+            names = self.names.of(frozenset(end.replaced_by))
+            return (
+                f"{said} {names} {'stands' if len(end.replaced_by) == 1 else 'stand'} for it since."
+            )
         inside = self._inside(node, end)
         if inside:
             (group, copies), *_ = inside.items()
@@ -133,13 +135,13 @@ class _Story:
     def _inside(self, node: int, end: Any) -> dict[str, list[int]]:
         """What was made from a node by the rewrite that took it away, by the groups that hold it."""
         mine = self.links.values_of.get(node, ())
-        made = {copy for value in mine for copy in self.links.became(value)}
+        made = {copy for value in mine for copy in self.links.replaced_by(value)}
         found: dict[str, list[int]] = {}
         group = ""
         for line in self.lines.values():
-            group = line.kind if line.sort == "with" else group
-            birth = self.links.births.get(line.node)
-            if group and birth is not None and birth.moment == end.moment:
+            group = line.kind if line.role == "with" else group
+            creation = self.links.creations.get(line.node)
+            if group and creation is not None and creation.moment == end.moment:
                 copies = [value.id for value in line.outputs if value.id in made]
                 found.setdefault(group, []).extend(copies)
         return {group: copies for group, copies in found.items() if copies}

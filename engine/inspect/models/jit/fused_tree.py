@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.inspect.history.jit.fused import Kernel
 from engine.inspect.history.jit.ir import IrGraph, Json
-from engine.inspect.models._wording import bytes_text, many
+from engine.inspect.models._wording import bytes_text, pluralise
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +26,22 @@ class ExpressionRow:
     dtype: str
     again: bool
     value: int
-    lit: bool
+    highlighted: bool
     chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """A line of the tile loop. sort: loop, note, unit, step, fold, end."""
+    """A line of the tile loop. kind: loop, note, unit, step, fold, end."""
 
-    sort: str
+    kind: str
     text: str
     aside: str = ""
     step: int = -1
     name: str = ""
     expression: str = ""
     value: int = 0
-    lit: bool = False
+    highlighted: bool = False
     chosen: bool = False
 
 
@@ -78,7 +78,7 @@ class Program:
         over = (
             "all elements"
             if dims < 0
-            else f"the last {many(dims, 'dimension')}"
+            else f"the last {pluralise(dims, 'dimension')}"
             if dims > 1
             else "the last dimension"
         )
@@ -153,10 +153,12 @@ class Program:
         notes = []
         if registers := len(program.get("registers", ())):
             size = bytes_text(int(launch.get("l1_bytes", 0)))
-            notes.append(LoopRow("note", f"{many(registers, 'register')} in the first cache", size))
+            notes.append(
+                LoopRow("note", f"{pluralise(registers, 'register')} in the first cache", size)
+            )
         if gathered := int(launch.get("gathered", 0)):
             notes.append(
-                LoopRow("note", f"{many(gathered, 'input')} copied tile by tile", "into order")
+                LoopRow("note", f"{pluralise(gathered, 'input')} copied tile by tile", "into order")
             )
         return notes
 
@@ -189,7 +191,7 @@ def _tiles(kernel: Kernel, launch: Any) -> tuple[str, str]:
     if launch is None:
         return f"for each tile of {kernel.tile:,} elements", ""
     last = last_tile(launch.elements, launch.tiles, kernel.tile)
-    said = f"for each of {many(launch.tiles, 'tile')} of {kernel.tile:,} elements"
+    said = f"for each of {pluralise(launch.tiles, 'tile')} of {kernel.tile:,} elements"
     return said, f"the last has {last:,}" if last != kernel.tile else ""
 
 

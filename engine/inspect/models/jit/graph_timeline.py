@@ -17,26 +17,36 @@ from weakref import WeakKeyDictionary
 
 from engine.inspect.history.gc_pause import all_stays
 from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, Place
-from engine.inspect.history.jit.linked_graph import Chain, Spot
+from engine.inspect.history.jit.linked_graph import LinkedGraph, LinkedLine
 
 NEVER = 1 << 60
 KEPT = 8  # states of which the lines are kept
 _LOST = (KeyError, ValueError, IndexError, AttributeError)  # edits of which some were not kept
 
 
-class Frame:
+class LineHistory:
     """The place of one line: from the state in which it came (`born`) to that in which it went."""
 
-    __slots__ = ("after", "born", "gone", "keeps", "key", "lines", "moved", "places", "row")
+    __slots__ = (
+        "after",
+        "created_at",
+        "keeps",
+        "key",
+        "lines",
+        "moved",
+        "places",
+        "removed_at",
+        "row",
+    )
 
-    def __init__(self, key: int, born: int) -> None:
+    def __init__(self, key: int, created_at: int) -> None:
         self.key = key  # the node of the line
-        self.born, self.gone = born, NEVER
+        self.created_at, self.removed_at = created_at, NEVER
         self.moved = False  # it went to another place
         self.keeps = False  # whether its place is kept once it is gone
         self.places: list[int] = []  # from when on it read
         self.lines: list[IrLine] = []  # like this
-        self.after: Frame | None = None
+        self.after: LineHistory | None = None
         self.row: object = None  # what was last drawn of it (`lines`)
 
     @property
@@ -58,7 +68,7 @@ class Frame:
         self.lines.append(line)
 
 
-class Film:
+class GraphTimeline:
     """Every state of one graph, by its place among the changes (`Jit.changes`)."""
 
     def __init__(self, jit: Any, graph: int) -> None:
@@ -68,20 +78,23 @@ class Film:
         self.lost = -1  # the first place whose edits were not kept whole
         self.name = ""
         self._holes: list[tuple[int, int]] = []  # the places from and until which they were not
-        self._top = Frame(0, NEVER)  # before the first
+        self._top = LineHistory(0, NEVER)  # before the first
         self._last: dict[int, dict[int, IrLine]] = {}
         self._names: dict[int, dict[int, str]] = {}
-        self._chain: Chain | None = None
+        self._graph: LinkedGraph | None = None
         for place, (moment, row) in enumerate(changes):
             if row < 0:
                 self._told(jit.json(moment), place)
-            elif self._chain is not None:
+            elif self._graph is not None:
                 self._rewritten(jit._rewrite(row).edits, place)
-        self._chain = None
+        self._graph = None
         self.frames = list(self._walk(self._top))
         for frame in self.frames:
             # What came and went within one pass, or went elsewhere, leaves no place behind.
-            pair = (bisect_right(self.snapshots, place - 1) for place in (frame.born, frame.gone))
+            pair = (
+                bisect_right(self.snapshots, place - 1)
+                for place in (frame.created_at, frame.removed_at)
+            )
             frame.keeps = not frame.moved and len(set(pair)) > 1
         self.keys = frozenset(frame.key for frame in self.frames)
 
@@ -106,7 +119,7 @@ class Film:
         if place not in self._names:
             self._names = {place: {}}  # only of the last one that was asked for
             for line in self.lines(place).values():
-                if line.sort == "with":
+                if line.role == "with":
                     break
                 self._names[place] |= {value.id: value.name for value in line.outputs}
         return self._names[place]
@@ -127,7 +140,10 @@ class Film:
     def _lines(self, place: int) -> dict[int, IrLine]:
         found = {}
         for frame in self.frames:
-            if frame.born <= place < frame.gone and (line := frame.at(place)) is not None:
+            if (
+                frame.created_at <= place < frame.removed_at
+                and (line := frame.at(place)) is not None
+            ):
                 found[frame.key] = line
         return found
 
@@ -139,9 +155,9 @@ class Film:
             return
         self.name = str(snapshot.get("name", ""))
         try:
-            if self._chain is not None and self._agrees(self._chain, snapshot, place):
+            if self._graph is not None and self._agrees(self._graph, snapshot, place):
                 return
-            chain = Chain(snapshot)
+            chain = LinkedGraph(snapshot)
             new = list(chain.chain())
             lines = [chain.line(spot.key) for spot in new]
         except _LOST:
@@ -149,17 +165,17 @@ class Film:
             return
         if self._holes and self._holes[-1][1] == NEVER:
             self._holes[-1] = self._holes[-1][0], place
-        elif self._chain is None:
+        elif self._graph is None:
             self._holes.append((0, place))
-        old = [frame for frame in self._walk(self._top) if frame.gone == NEVER]
-        self._chain = chain
+        old = [frame for frame in self._walk(self._top) if frame.removed_at == NEVER]
+        self._graph = chain
         self._lay(self._top, old, new, place)
         for spot, line in zip(new, lines, strict=True):
             spot.mark.reads(place, line)
         for frame in old:
-            frame.moved = frame.gone == place and frame.key in chain.spots
+            frame.moved = frame.removed_at == place and frame.key in chain.spots
 
-    def _agrees(self, chain: Chain, snapshot: Json, place: int) -> bool:
+    def _agrees(self, chain: LinkedGraph, snapshot: Json, place: int) -> bool:
         """Whether the edits led to just this; the schema of a node is only told here."""
         chain.settle()
         told = IrGraph(snapshot)
@@ -173,7 +189,7 @@ class Film:
         return bool(chain.graph["block"] == snapshot["block"])
 
     def _rewritten(self, edits: list[Any], place: int) -> None:
-        chain = self._chain
+        chain = self._graph
         assert chain is not None
         try:
             if not edits:
@@ -183,14 +199,14 @@ class Film:
         except _LOST:
             self._lose(place)
             return
-        gone = set(loose)
+        removed_at = set(loose)
         for spot in fresh:
             if spot.mark is None:
-                self._fill(spot, gone, place)
-        for frame in gone:
-            frame.gone = place
+                self._fill(spot, removed_at, place)
+        for frame in removed_at:
+            frame.removed_at = place
         for frame in loose:
-            frame.moved = frame.gone == place and _in_text(chain, frame.key)
+            frame.moved = frame.removed_at == place and _in_text(chain, frame.key)
         for key in dirty:
             known = chain.spots.get(key)
             if known is not None and known.mark is not None:
@@ -201,16 +217,16 @@ class Film:
         self.lost = place if self.lost < 0 else self.lost
         if not self._holes or self._holes[-1][1] != NEVER:
             self._holes.append((place, NEVER))
-        self._chain = None
+        self._graph = None
 
-    def _fill(self, spot: Spot, gone: set[Frame], place: int) -> None:
+    def _fill(self, spot: LinkedLine, removed_at: set[LineHistory], place: int) -> None:
         """The gap that a new line is in: what stood there, and what does now."""
         first = spot
         while first.before is not None and first.before.mark is None:
             first = first.before
         above = first.before.mark if first.before is not None else self._top
-        new: list[Spot] = []
-        at: Spot | None = first
+        new: list[LinkedLine] = []
+        at: LinkedLine | None = first
         while at is not None and at.mark is None:
             new.append(at)
             at = at.after
@@ -219,12 +235,14 @@ class Film:
         for frame in self._walk(above):
             if frame is end:
                 break
-            if frame in gone:
+            if frame in removed_at:
                 old.append(frame)
         self._lay(above, old, new, place)
-        gone.difference_update(frame for frame in old if frame.gone == NEVER)
+        removed_at.difference_update(frame for frame in old if frame.removed_at == NEVER)
 
-    def _lay(self, above: Frame, old: list[Frame], new: list[Spot], place: int) -> None:
+    def _lay(
+        self, above: LineHistory, old: list[LineHistory], new: list[LinkedLine], place: int
+    ) -> None:
         """Lay new lines over those that stood there: each of the old ones stays, or goes."""
         first, last, shorter = 0, 0, min(len(old), len(new))
         while first < shorter and old[first].key == new[first].key:
@@ -238,49 +256,49 @@ class Film:
                 spot.mark = frame
         mine, fresh = old[first : len(old) - last], new[first : len(new) - last]
         keys = [frame.key for frame in mine], [spot.key for spot in fresh]
-        for sort, i, j, k, n in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
-            if sort == "equal":
+        for tag, i, j, k, n in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+            if tag == "equal":
                 for frame, spot in zip(mine[i:j], fresh[k:n], strict=True):
                     spot.mark = frame
                 continue
             for frame in mine[i:j]:
-                frame.gone = place
+                frame.removed_at = place
             upper = mine[j - 1] if j else old[first - 1] if first else above
             for spot in fresh[k:n]:  # below what they replace
-                frame = spot.mark = Frame(spot.key, place)
+                frame = spot.mark = LineHistory(spot.key, place)
                 frame.after, upper.after = upper.after, frame
                 upper = frame
 
     @staticmethod
-    def _walk(frame: Frame) -> Iterator[Frame]:
+    def _walk(frame: LineHistory) -> Iterator[LineHistory]:
         after = frame.after
         while after is not None:
             yield after
             after = after.after
 
 
-def _in_text(chain: Chain, key: int) -> bool:
+def _in_text(chain: LinkedGraph, key: int) -> bool:
     spot = chain.spots.get(key)
     return spot is not None and spot.mark is not None
 
 
-_FILMS: WeakKeyDictionary[Any, dict[int, Film]] = WeakKeyDictionary()
+_FILMS: WeakKeyDictionary[Any, dict[int, GraphTimeline]] = WeakKeyDictionary()
 
 
-def film_of(jit: Any, graph: int) -> Film:
+def timeline_of(jit: Any, graph: int) -> GraphTimeline:
     """The film of a graph, made once for each history."""
-    films = _FILMS.setdefault(jit, {})
-    if graph not in films:
+    timelines = _FILMS.setdefault(jit, {})
+    if graph not in timelines:
         with all_stays():
-            films[graph] = Film(jit, graph)
-    return films[graph]
+            timelines[graph] = GraphTimeline(jit, graph)
+    return timelines[graph]
 
 
-def has_film(jit: Any, graph: int) -> bool:
+def has_timeline(jit: Any, graph: int) -> bool:
     """Whether the film of a graph is made already."""
     return graph in _FILMS.get(jit, {})
 
 
-def place_at(film: Film, moment: int) -> int:
+def place_at(timeline: GraphTimeline, moment: int) -> int:
     """The place of the last change up to a moment; -1: the graph had not been told."""
-    return bisect_right(film.moments, moment) - 1
+    return bisect_right(timeline.moments, moment) - 1

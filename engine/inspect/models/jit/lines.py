@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from engine.inspect.history.jit.ir import IrLine
 from engine.inspect.history.jit.source_ranges import node_number
-from engine.inspect.models.jit.graph_timeline import Film, Frame
+from engine.inspect.models.jit.graph_timeline import GraphTimeline, LineHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class GraphRow:
     parts: tuple[Part, ...]
     change: str
     before: str  # a changed line as it was
-    lit: bool
+    highlighted: bool
     chosen: bool
     source: str  # file:line of the node
     made: tuple[int, ...] = ()  # the Values that it declares
@@ -73,7 +73,7 @@ def short_type(text: str) -> str:
 def parts_of(line: IrLine) -> tuple[Part, ...]:
     """The text of a line in pieces, each Value by itself."""
     parts: list[Part] = []
-    match line.sort:
+    match line.role:
         case "head":
             parts.append(Part("graph(", 0, "keyword"))
         case "with":
@@ -88,13 +88,13 @@ def parts_of(line: IrLine) -> tuple[Part, ...]:
         parts += [Part(", ")] if at else []
         parts += [Part(f"%{value.name}", value.id, "name"), Part(" : ")]
         parts.append(Part(short_type(value.type), 0, "type"))
-    if line.sort == "node":
+    if line.role == "node":
         parts += [Part(" = ")] if line.outputs else []
         parts += [Part(line.kind, 0, "op"), Part(line.attributes, 0, "number"), Part("(")]
     for at, (number, name) in enumerate(line.inputs):
         parts += [Part(", ")] if at else []
         parts.append(Part(f"%{name}", number, "name"))
-    parts.append(Part("):" if line.sort in ("head", "with", "block") else ")"))
+    parts.append(Part("):" if line.role in ("head", "with", "block") else ")"))
     return tuple(part for part in parts if part.text)
 
 
@@ -113,28 +113,28 @@ def _reading(line: IrLine) -> tuple[Any, ...]:
 
 def number_of_line(line: IrLine) -> int:
     """What is selected by pointing at a whole line: its first output, else its node."""
-    makes = line.sort in ("node",) and line.outputs
+    makes = line.role in ("node",) and line.outputs
     return line.outputs[0].id if makes else node_number(line.node)
 
 
 class Rows:
     """The rows of one graph in one window, in the order of the film; nothing of them is lit."""
 
-    def __init__(self, film: Film, window: Window) -> None:
-        self.film, self.window = film, window
-        base, now, since = film.lines(window.base), window.now, window.base
-        whole = film.whole(now)
+    def __init__(self, timeline: GraphTimeline, window: Window) -> None:
+        self.timeline, self.window = timeline, window
+        base, now, since = timeline.lines(window.base), window.now, window.base
+        whole = timeline.whole(now)
         rows = []
-        for frame in film.frames:
-            if frame.born > now or (frame.gone <= since and not frame.keeps):
+        for frame in timeline.frames:
+            if frame.created_at > now or (frame.removed_at <= since and not frame.keeps):
                 continue
             known: Any = frame.row
-            if known is not None and frame.born <= since:  # nearly always just as it was
+            if known is not None and frame.created_at <= since:  # nearly always just as it was
                 line, row = known
-                if frame.gone <= since and row.change == "gone":
+                if frame.removed_at <= since and row.change == "gone":
                     rows.append(row)
                     continue
-                stands = whole and frame.gone > now and not row.change
+                stands = whole and frame.removed_at > now and not row.change
                 if stands and base.get(frame.key) is line and frame.at(now) is line:
                     rows.append(row)
                     continue
@@ -144,20 +144,20 @@ class Rows:
         self.plain = tuple(rows)
         self._by_value: dict[int, list[int]] | None = None
 
-    def lit(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
+    def highlighted(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
         """The rows with what belongs to the selection lit."""
         if not family and not selected:
             return self.plain
         places = self._places()
-        lit = {at for value in family for at in places.get(value, ())}
+        highlighted = {at for value in family for at in places.get(value, ())}
         chosen = {
             at
             for at in places.get(selected, ())
             if self.plain[at].number == selected or selected in self.plain[at].made
         }
         rows = list(self.plain)
-        for at in lit | chosen:
-            rows[at] = replace(rows[at], lit=at in lit, chosen=at in chosen)
+        for at in highlighted | chosen:
+            rows[at] = replace(rows[at], highlighted=at in highlighted, chosen=at in chosen)
         return tuple(rows)
 
     def _places(self) -> dict[int, list[int]]:
@@ -170,33 +170,35 @@ class Rows:
                     self._by_value.setdefault(number, []).append(at)
         return self._by_value
 
-    def _row(self, frame: Frame, base: dict[int, IrLine], now: int, whole: bool) -> GraphRow | None:
-        if frame.gone > now:
+    def _row(
+        self, frame: LineHistory, base: dict[int, IrLine], now: int, whole: bool
+    ) -> GraphRow | None:
+        if frame.removed_at > now:
             line = frame.at(now)
             if line is None or not whole:
                 return None
             old = base.get(frame.key)
-            if old is line and frame.born <= self.window.base:  # nearly always
+            if old is line and frame.created_at <= self.window.base:  # nearly always
                 return _plain(frame, line, "")
             change, before = self._change(frame, old, line)
             return _plain(frame, line, change) if not before else _made(frame, line, change, before)
         line = frame.line
-        fresh = frame.gone > self.window.base >= frame.born
+        fresh = frame.removed_at > self.window.base >= frame.created_at
         if line is None or not (fresh or frame.keeps):
             return None
         return _plain(frame, line, ("left" if frame.moved else "removed") if fresh else "gone")
 
-    def _change(self, frame: Frame, old: IrLine | None, line: IrLine) -> tuple[str, str]:
+    def _change(self, frame: LineHistory, old: IrLine | None, line: IrLine) -> tuple[str, str]:
         if old is None:
-            return ("added" if frame.born > self.window.base else ""), ""
-        if frame.born > self.window.base:
+            return ("added" if frame.created_at > self.window.base else ""), ""
+        if frame.created_at > self.window.base:
             return "moved", ""
         if _same(old, line):
             return "", ""
         return "changed", "".join(part.text for part in parts_of(old))
 
 
-def _plain(frame: Frame, line: IrLine, change: str) -> GraphRow:
+def _plain(frame: LineHistory, line: IrLine, change: str) -> GraphRow:
     """The row of a line; from one window to the next it is mostly the same one."""
     known: Any = frame.row
     if known is not None and known[0] is line and known[1].change == change:
@@ -206,7 +208,7 @@ def _plain(frame: Frame, line: IrLine, change: str) -> GraphRow:
     return row
 
 
-def _made(frame: Frame, line: IrLine, change: str, before: str) -> GraphRow:
+def _made(frame: LineHistory, line: IrLine, change: str, before: str) -> GraphRow:
     place = f"{line.place.file}:{line.place.line}" if line.place else ""
     return GraphRow(
         frame.key, number_of_line(line), line.depth, parts_of(line), change, before, False, False,
@@ -214,14 +216,14 @@ def _made(frame: Frame, line: IrLine, change: str, before: str) -> GraphRow:
     )  # fmt: skip
 
 
-_ROWS: WeakKeyDictionary[Film, dict[Window, Rows]] = WeakKeyDictionary()
+_ROWS: WeakKeyDictionary[GraphTimeline, dict[Window, Rows]] = WeakKeyDictionary()
 _KEPT = 4  # windows of which the rows are kept
 
 
-def rows_of(film: Film, window: Window) -> Rows:
+def rows_of(timeline: GraphTimeline, window: Window) -> Rows:
     """The rows of a window, made once as long as it is looked at."""
-    kept = _ROWS.setdefault(film, {})
-    found = kept.pop(window, None) or Rows(film, window)
+    kept = _ROWS.setdefault(timeline, {})
+    found = kept.pop(window, None) or Rows(timeline, window)
     kept[window] = found
     while len(kept) > _KEPT:
         del kept[next(iter(kept))]

@@ -14,10 +14,10 @@ from engine.inspect.models._wording import method_name
 class PassRow:
     """A phase or a run of a pass. `at` is where one goes to see what it has done.
 
-    sort: source, syntax, graph, pass, code, run. state: past, here, ahead. changes -1: not ended.
+    kind: source, syntax, graph, pass, code, run. state: past, here, ahead. changes -1: not ended.
     """
 
-    sort: str
+    kind: str
     name: str
     at: int
     since: int
@@ -27,12 +27,12 @@ class PassRow:
     ns: int = 0
     failed: str = ""
     state: str = "past"
-    lit: bool = False  # it made, changed or took away what is selected
+    highlighted: bool = False  # it made, changed or took away what is selected
 
     @property
     def idle(self) -> bool:
         """A pass that changed nothing."""
-        return self.sort == "pass" and self.changes == 0 and not self.failed
+        return self.kind == "pass" and self.changes == 0 and not self.failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ def pass_rows(jit: Any, focus: Focus, moment: int, touched: frozenset[int]) -> t
     here = max((at for at, row in enumerate(rows) if row.since <= moment), default=-1)
     return tuple(
         PassRow(
-            r.sort, r.name, r.at, r.since, r.run, r.index, r.changes, r.ns, r.failed,
-            "here" if at == here else "past" if at < here else "ahead", r.lit,
+            r.kind, r.name, r.at, r.since, r.run, r.index, r.changes, r.ns, r.failed,
+            "here" if at == here else "past" if at < here else "ahead", r.highlighted,
         )
         for at, r in enumerate(rows)
     )  # fmt: skip
@@ -211,7 +211,7 @@ def _passes(jit: Any, focus: Focus, touched: frozenset[int]) -> list[PassRow]:
         rows.append(
             PassRow(
                 "pass", run.name, over, run.since, run.id, run.index, run.changes, run.ns,
-                run.failed, lit=run.id in touched,
+                run.failed, highlighted=run.id in touched,
             )
         )  # fmt: skip
     return rows

@@ -19,7 +19,7 @@ class SourceRow:
     line: int
     text: str
     number: int  # what is selected by it
-    lit: bool
+    highlighted: bool
     chosen: bool
     spans: tuple[tuple[int, int], ...]  # columns that what is lit comes from
 
@@ -35,7 +35,7 @@ class TreeRow:
     text: str
     line: int
     number: int
-    lit: bool
+    highlighted: bool
     chosen: bool
 
 
@@ -49,7 +49,7 @@ class TokenRow:
     line: int
     column: int
     number: int
-    lit: bool
+    highlighted: bool
     chosen: bool
 
 
@@ -96,10 +96,15 @@ class Sources:
                 rows.append(
                     SourceRow(function.id, 0, method_name(function.name), 0, False, False, ())
                 )
-            lit, chosen = self._here(function, self.places), self._here(function, self.chosen)
+            highlighted, chosen = (
+                self._here(function, self.places),
+                self._here(function, self.chosen),
+            )
             for line, text in enumerate(texts, function.first_line):
                 number = number_of(function.id, LINE, line)
-                spans = tuple(sorted({_columns(span, text) for span in lit if span[0] == line}))
+                spans = tuple(
+                    sorted({_columns(span, text) for span in highlighted if span[0] == line})
+                )
                 mine = number == self.selected or any(span[0] == line for span in chosen)
                 rows.append(SourceRow(function.id, line, text, number, bool(spans), mine, spans))
         return tuple(rows)
@@ -112,7 +117,7 @@ class Sources:
                 name = method_name(function.name)
                 rows.append(TreeRow(function.id, 0, "", "", name, 0, 0, False, False))
             spans = [node.span for node in nodes]
-            lit = _exact(self._here(function, self.places), spans)
+            highlighted = _exact(self._here(function, self.places), spans)
             chosen = _exact(self._here(function, self.chosen), spans)
             for index, node in enumerate(nodes):
                 number = number_of(function.id, TREE, index)
@@ -120,7 +125,7 @@ class Sources:
                     TreeRow(
                         function.id, node.depth, node.field, node.kind, node.text,
                         node.span[0] if node.span else 0, number,
-                        index in lit, number == self.selected or index in chosen,
+                        index in highlighted, number == self.selected or index in chosen,
                     )
                 )  # fmt: skip
         return tuple(rows)
@@ -139,11 +144,11 @@ class Sources:
                 number = number_of(function.id, TOKEN, index)
                 place = (span[0], span[1], span[2], span[3])
                 # A token belongs to the smallest place that holds it: `*` to the product.
-                lit = bool(text.strip()) and _within(place, here)
-                mine = number == self.selected or (lit and _within(place, chosen))
+                highlighted = bool(text.strip()) and _within(place, here)
+                mine = number == self.selected or (highlighted and _within(place, chosen))
                 rows.append(
                     TokenRow(
-                        function.id, kind, text, span[0], span[1], number, lit,
+                        function.id, kind, text, span[0], span[1], number, highlighted,
                         mine,
                     )
                 )  # fmt: skip
