@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from engine._generated import ops
+from engine.arguments import check_outs
 from engine.dtypes import get_default_dtype
 from engine.overloads import METHODS, function, method
 from engine.return_types import structure
@@ -13,11 +14,11 @@ from engine.tensor import Tensor
 
 
 def _lu(input: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
-    """LU, pivots and, if requested, infos; without them a failure raises."""
+    """LU, pivots and, if requested, infos. A zero on U's diagonal is no failure, as in PyTorch."""
     warnings.warn(
         "lu is deprecated in favor of linalg.lu_factor / linalg.lu_factor_ex", stacklevel=3
     )
-    factors, pivots, infos = ops.linalg_lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
+    factors, pivots, infos = ops.linalg_lu_factor_ex(input, pivot=pivot)
     return (factors, pivots, infos) if get_infos else (factors, pivots)
 
 
@@ -36,10 +37,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
         return (
             structure("_lu_with_info", ("LU", "pivots", "info"))(*results) if get_infos else results
         )
-    if len(out) != len(results):
-        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
-    if not isinstance(out, (tuple, list)):
-        raise TypeError(f"argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    check_outs("lu", out, len(results))
     for target, result in zip(out, results, strict=True):
         target.resize_as_(result).copy_(result)
     return out
@@ -74,6 +72,10 @@ def _range(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
     return Q
 
 
+# A power iteration has converged after a few steps; far more would only never return.
+_MOST_ITERATIONS = 10_000
+
+
 @function
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
@@ -83,7 +85,8 @@ def svd_lowrank(
     Formula: A - M is about U diag(S) V^H, found from products with q random vectors; `niter` is how often they are
     multiplied by A and its adjoint again, which makes them better.
     Shape: (*, m, n) gives U (*, m, q), S (*, q) and V (*, n, q); M broadcasts to A. Dtype: that of A.
-    Memory: new tensors, none as large as A. Raises: RuntimeError for a q above min(m, n).
+    Memory: new tensors, none as large as A. Raises: RuntimeError for a q above min(m, n),
+    ValueError for a niter above 10,000.
 
     >>> import engine
     >>> A = engine.tensor([[3., 0., 0.], [0., 2., 0.]])
@@ -91,6 +94,8 @@ def svd_lowrank(
     tensor([3., 2.])
     """
     q, niter = 6 if q is None else q, 2 if niter is None else niter
+    if niter > _MOST_ITERATIONS:
+        raise ValueError(f"niter(={niter}) must not be greater than {_MOST_ITERATIONS}")
     if M is not None:
         M = ops.expand(M, *A.shape)
     wide = A.shape[-2] < A.shape[-1]
@@ -115,7 +120,7 @@ def pca_lowrank(
     are the principal directions, S ** 2 / (m - 1) the variances along them, A @ V the components.
     Shape: (*, m, n), m samples of n features, gives U (*, m, q), S (*, q) and V (*, n, q).
     Memory: new tensors.
-    Raises: ValueError for a negative niter or a q that is not within 0 and min(m, n); it defaults to min(6, m, n).
+    Raises: ValueError for a niter that is negative or above 10,000, or a q that is not within 0 and min(m, n); it defaults to min(6, m, n).
 
     >>> import engine
     >>> A = engine.tensor([[1., 1.], [2., 2.], [3., 3.]])

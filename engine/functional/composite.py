@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from engine._generated import ops
-from engine.arguments import check_tensor
+from engine.arguments import accepts, check_tensor, type_word
 from engine.overloads import Number, both, function
 from engine.tensor import Tensor
 
@@ -123,6 +124,17 @@ def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) ->
     return ops.cat([first, center, last], dim)
 
 
+def _number(value: Any) -> Number:
+    """The Python number of a distance; NumPy's numbers and tensors of no dimension have one."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    held = accepts("Scalar", value) or type(value).__module__ == "numpy"
+    if not held or value.ndim or getattr(value, "requires_grad", False):
+        raise TypeError(f"gradient(): argument 'spacing' must be Number, not {type_word(value)}")
+    number: Number = value.item()
+    return number
+
+
 @function
 def gradient(
     input: Tensor,
@@ -148,14 +160,20 @@ def gradient(
     rank = input.dim()
     if str(input.dtype).endswith("uint8"):
         raise RuntimeError("gradient: does not support uint8 input")
+    if not accepts("int", edge_order):
+        raise TypeError(
+            f"gradient(): argument 'edge_order' must be int, not {type_word(edge_order)}"
+        )
     if edge_order not in (1, 2):
         raise RuntimeError(
             f"gradient: only supports edge_order=1 and edge_order=2, got {edge_order}"
         )
-    dims = list(range(rank)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    listed_dims: list[Any] = list(dim) if isinstance(dim, (list, tuple)) else [dim]
+    for one in listed_dims if dim is not None else ():
+        if not accepts("int", one):
+            raise TypeError(f"gradient(): argument 'dim' must be int, not {type_word(one)}")
+    dims = list(range(rank)) if dim is None else [index(one) for one in listed_dims]
     for one in dims:
-        if not isinstance(one, int):
-            raise TypeError(f"gradient(): argument 'dim' must be int, not {type(one).__name__}")
         if not -rank <= one < rank:
             raise IndexError(f"gradient: dim {one} is out of range for {rank} dimensions")
     dims = [one % rank for one in dims]
@@ -169,6 +187,7 @@ def gradient(
             )
     spacing = 1 if spacing is None else spacing
     listed = isinstance(spacing, (list, tuple))
+    coordinates = listed and any(isinstance(one, Tensor) for one in spacing)
     steps = list(spacing) if listed else [spacing] * len(dims)
     if len(steps) != len(dims):
         raise RuntimeError(
@@ -177,13 +196,16 @@ def gradient(
         )
     found = []
     for one, step in zip(dims, steps, strict=True):
-        if isinstance(step, Tensor) and listed:
+        if coordinates:
+            check_tensor("gradient", "spacing", step)
             if step.dim() != 1 or step.shape[0] != input.shape[one]:
                 raise RuntimeError(
                     f"gradient: expected coordinates of {input.shape[one]} elements for dimension "
                     f"{one}, got the shape {tuple(step.shape)}"
                 )
             step = ops.diff(step)
+        else:
+            step = _number(step)
         found.append(_slopes(input, one, step, edge_order))
     return tuple(found)
 

@@ -2,8 +2,9 @@
 
     python call_run.py LIBRARY SEED NUMBERS MODE [WORD...]
 
-Standard output is a stream of pickles (number, outcome); in the file that PROGRESS names, eight bytes tell the
-number of the call that is running. An outcome is ("raised", class, message, internal) or ("returned", result,
+Standard output is a stream of pickles (number, outcome). The file that PROGRESS names holds four integers of eight
+bytes: the number of the call that is running, the number of the longest call so far and its microseconds of processor
+time, and the most memory that was resident, in KiB. An outcome is ("raised", class, message, internal) or ("returned", result,
 inputs, gradients). NUMBERS: START:END, or numbers between commas. MODE: `look` tells only what is wrong by itself,
 `full` all outcomes, `wide` all with floating dtypes made double. WORD: only names that contain one of these.
 """
@@ -16,7 +17,9 @@ import os
 import pickle
 import re
 import resource
+import struct
 import sys
+import time
 import traceback
 import warnings
 from typing import Any
@@ -267,12 +270,19 @@ def main() -> None:
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no outcome
     with open(os.environ["PROGRESS"], "r+b") as file:
-        progress = mmap.mmap(file.fileno(), 8)
+        progress = mmap.mmap(file.fileno(), 32)
+        longest, longest_number = 0.0, 0
         for number in chosen_numbers:
-            progress[:] = number.to_bytes(8, "little")
+            began = time.process_time()
+            progress[:8] = number.to_bytes(8, "little")
             if os.environ.get("CALL_RUN_ABORTS_AT") == str(number):  # to test the search with
                 os.abort()
             outcome = library.run(Call(chosen, int(seed), number), mode)
+            took = time.process_time() - began
+            if took > longest:
+                longest, longest_number = took, number
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            progress[8:] = struct.pack("<3q", longest_number, int(longest * 1e6), peak)
             if outcome is not None or number % 64 == 0:
                 pickle.dump((number, outcome), stream)
                 if mode == "look" or number % 16 == 0:

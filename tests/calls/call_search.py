@@ -17,6 +17,7 @@ import os
 import pickle
 import re
 import select
+import struct
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,7 @@ class Child:
         self.left = numbers
         self.progress = tempfile.NamedTemporaryFile()  # noqa: SIM115  (open as long as this)
         self.process: subprocess.Popen[bytes] | None = None
+        self.longest, self.longest_number, self.peak = 0.0, 0, 0  # seconds; KiB
 
     def outcomes(self) -> Iterator[tuple[int, Any]]:
         """(number, outcome) in order; an outcome ("ended", how) stands for a call that ended the process."""
@@ -68,7 +70,7 @@ class Child:
 
     def _start(self) -> None:
         self.progress.seek(0)
-        self.progress.write(self.left[0].to_bytes(8, "little"))
+        self.progress.write(self.left[0].to_bytes(8, "little") + bytes(24))
         self.progress.flush()
         environment = {
             **os.environ,
@@ -99,6 +101,18 @@ class Child:
         assert self.process is not None
         self.process.kill()
         self.process.communicate()
+        number, took, peak = struct.unpack("<3q", Path(self.progress.name).read_bytes()[8:32])
+        self.longest, self.longest_number = max(
+            (self.longest, self.longest_number), (took / 1e6, number)
+        )
+        self.peak = max(self.peak, peak)
+
+    def measured(self) -> str:
+        """The longest call that came back, and the most memory."""
+        return (
+            f"longest call {self.longest:.2f} s of processor time (#{self.longest_number}), "
+            f"most memory {self.peak >> 10} MiB"
+        )
 
     def _running(self) -> int:
         return int.from_bytes(Path(self.progress.name).read_bytes()[:8], "little")
@@ -185,6 +199,7 @@ def search(
                 counts["internal"] += 1
                 note(number, f"internal {outcome[1]} at {outcome[4]}: {outcome[2]}")
         counts["calls"] += count
+        print(ours.measured())
         return counts, findings
     theirs = Child("torch", seed, numbers, "full", words)
     doubtful: dict[int, tuple[str, Any, Any]] = {}

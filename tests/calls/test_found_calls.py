@@ -47,6 +47,25 @@ def test_repeats_of_more_than_there_is_memory_are_refused() -> None:
         engine.repeat_interleave(engine.ones(1), engine.tensor([2**63 - 2]), 0)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: engine.hsplit(x[:, :0], 2**62),
+        lambda x: engine.vsplit(x[:0], 2**40),
+        lambda x: engine.dsplit(x[:, :, :0], 2**32),
+        lambda x: engine.tensor_split(x, 2**62),
+        lambda x: engine.chunk(x[:0], 2**40),
+        lambda x: x[0, 0].expand(2**40).unbind(),
+        lambda x: x[0, 0].expand(2**40).split(1),
+        lambda x: x[0, 0].expand(2**40).tensor_split(2**40),
+        lambda x: engine.empty(2**50, device="meta").unbind(),
+    ],
+)
+def test_more_pieces_than_can_be_made_in_seconds_are_refused(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(RuntimeError, match="pieces of a dimension of size"):
+        call(engine.ones(1, 1, 1))
+
+
 # ---- values
 
 
@@ -240,6 +259,18 @@ def test_older_orders_of_arguments_are_understood() -> None:
             wrong()
 
 
+def test_gradient_takes_numbers_of_numpy_and_of_tensors() -> None:
+    numpy = pytest.importorskip("numpy")
+    x = engine.tensor([[1.0, 2.0], [3.0, 5.0]])
+    for dim in (1, numpy.int64(1), engine.tensor(1), [numpy.int64(1)], (engine.tensor(-1),)):
+        assert [one.tolist() for one in engine.gradient(x, dim=dim)] == [[[1, 1], [2, 2]]]
+    for spacing in (2, 2.0, numpy.float32(2), numpy.int64(2), engine.tensor(2.0)):
+        assert engine.gradient(x, spacing=spacing, dim=0)[0].tolist() == [[1, 1.5], [1, 1.5]]
+    both = engine.gradient(x, spacing=[numpy.bool_(True), numpy.float32(2)])
+    assert [one.tolist() for one in both] == [[[2, 3], [2, 3]], [[0.5, 0.5], [1, 1]]]
+    assert engine.gradient(x, edge_order=numpy.int64(1))[0].tolist() == [[2, 3], [2, 3]]
+
+
 def test_a_number_is_copied_and_a_storage_let_go() -> None:
     x = engine.tensor([1.0, 2.0])
     assert x.copy_(7).tolist() == [7, 7]
@@ -274,6 +305,17 @@ def test_elu_in_place_takes_all_its_arguments() -> None:
         lambda x: x.size("a"),
         lambda x: engine.tensordot([1], x),
         lambda x: engine.gradient(3),
+        lambda x: engine.gradient(x, dim=True),
+        lambda x: engine.gradient(x, dim=1.0),
+        lambda x: engine.gradient(x, dim=[True]),
+        lambda x: engine.gradient(x, dim=range(2)),
+        lambda x: engine.gradient(x, edge_order=True),
+        lambda x: engine.gradient(x, edge_order=1.0),
+        lambda x: engine.gradient(x, spacing="a"),
+        lambda x: engine.gradient(x, spacing=range(2)),
+        lambda x: engine.gradient(x, spacing=x[0]),
+        lambda x: engine.gradient(x, spacing=["a", "b"]),
+        lambda x: engine.gradient(x, spacing=[1, x[0]]),
         lambda x: engine.broadcast_shapes(object),
         lambda x: engine.linalg.svd(x, out=x),
         lambda x: engine.kthvalue(x, 1, out=(x, 1)),

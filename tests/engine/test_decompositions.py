@@ -28,8 +28,10 @@ def test_lu_is_the_factorisation_of_its_matrix(shape: tuple[int, ...]) -> None:
     assert close(A.lu()[0], engine.lu(A)[0])
 
 
-def test_lu_gives_infos_for_those_who_look_and_raises_for_others() -> None:
+def test_lu_of_a_singular_matrix_returns_with_and_without_infos() -> None:
     singular = engine.zeros(2, 2)
+    assert [one.tolist() for one in engine.lu(singular)] == [[[0, 0], [0, 0]], [1, 2]]
+    assert len(singular.lu()) == 2
     results = engine.lu(singular, get_infos=True)
     assert results.info.item() == 1
     assert results.LU is results[0]
@@ -39,6 +41,9 @@ def test_lu_gives_infos_for_those_who_look_and_raises_for_others() -> None:
     assert out[0].tolist() == [[1, 0], [0, 1]]
     with pytest.raises(TypeError, match="expected tuple of 2 elements but got 1"):
         engine.lu(engine.eye(2), out=out[:1])
+    for wrong in (0.5, out[0], (out[0], 1), "ab"):
+        with pytest.raises(TypeError, match="argument 'out' must be tuple of Tensors"):
+            engine.lu(engine.eye(2), out=wrong)
     with pytest.raises(RuntimeError):
         engine.lu(engine.ones(2))
 
@@ -46,6 +51,12 @@ def test_lu_gives_infos_for_those_who_look_and_raises_for_others() -> None:
 def test_lu_says_that_it_is_deprecated() -> None:
     with pytest.warns(UserWarning, match="deprecated"):
         engine.lu(engine.eye(2))
+
+
+@pytest.mark.parametrize("name", ["svd_lowrank", "pca_lowrank"])
+def test_more_iterations_than_any_needs_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="must not be greater than 10000"):
+        getattr(engine, name)(engine.eye(2), 1, niter=2**63 - 1)
 
 
 @pytest.mark.parametrize("dtype", [engine.float64, engine.complex128])

@@ -5,6 +5,7 @@
 #include "generated/ops/join.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
+#include "ops/view/layouts.h"
 
 namespace uh::kernels {
 namespace {
@@ -116,8 +117,8 @@ std::vector<Tensor> tensor_split_sections(KeySet, const Tensor& self, int64_t se
   dim = cut_dim(self, dim);
   check(sections > 0, "number of sections must be larger than 0, got ", sections);
   const int64_t size = self.size(dim), small = size / sections, larger = size % sections;
+  layouts::check_pieces(sections, size, "tensor_split");
   std::vector<int64_t> cuts{0};
-  checked_numel({&sections, 1}, "tensor_split");
   for (int64_t i = 0; i < sections; ++i) cuts.push_back(cuts.back() + small + (i < larger));
   return cut(self, dim, cuts);
 }

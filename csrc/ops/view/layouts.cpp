@@ -178,4 +178,10 @@ Layout narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return out;
 }
 
+void check_pieces(int64_t count, int64_t size, std::string_view op) {
+  constexpr int64_t kMost = 1 << 24, kMostEmpty = 1 << 20;
+  check(count <= kMost && count - size <= kMostEmpty, op, ": ", count,
+        " pieces of a dimension of size ", size, " are too many");
+}
+
 }  // namespace uh::layouts

@@ -29,4 +29,8 @@ Layout narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
 // a step over the whole dimension, whose stride is then never walked: it stays as it is.
 void stretch(Layout& layout, size_t d, int64_t step);
 
+// Throws where one call would cut a dimension of `size` into more tensors than can be made in a few
+// seconds, or into an absurd number of empty ones.
+void check_pieces(int64_t count, int64_t size, std::string_view op);
+
 }  // namespace uh::layouts

@@ -309,6 +309,7 @@ std::vector<Tensor> split(KeySet keys, const Tensor& self, int64_t split_size, i
   const int64_t size = self.sizes()[dim_of(self, dim, "split")];
   check(split_size > 0 || size == 0,
         "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+  if (split_size > 0) layouts::check_pieces(size / split_size, size, "split");
   Dims sizes;
   for (int64_t left = size; left > 0; left -= sizes.back())
     sizes.push_back(std::min(split_size, left));
@@ -321,8 +322,7 @@ std::vector<Tensor> chunk(KeySet keys, const Tensor& self, int64_t chunks, int64
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t size = self.sizes()[dim_of(self, dim, "chunk")];
   const int64_t each = size / chunks + (size % chunks != 0);
-  check(each > 0 || chunks <= 1 << 20, "chunk: ", chunks,
-        " pieces of an empty dimension are too many");
+  if (each == 0) layouts::check_pieces(chunks, size, "chunk");
   if (each == 0) return split_with_sizes(keys, self, Dims(static_cast<size_t>(chunks), 0), dim);
   return split(keys, self, each, dim);
 }
@@ -331,6 +331,7 @@ std::vector<Tensor> unbind(KeySet keys, const Tensor& self, int64_t dim) {
   check_kind(self.ndim() > 0, ErrorKind::kIndex, "unbind: dimension specified as ", dim,
              " but tensor has no dimensions");
   const int64_t size = self.sizes()[dim_of(self, dim, "unbind")];
+  layouts::check_pieces(size, size, "unbind");
   std::vector<Tensor> items;
   items.reserve(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) items.push_back(select(keys, self, dim, i));
