@@ -1,7 +1,7 @@
 """Random calls, as data: which name, with which arguments. call_build.py makes them of a library's tensors.
 
 An argument is a tuple that begins with its tag:
-    ("tensor", dtype, shape, numbers, layout, grad)    layout: one of LAYOUTS; grad: 0, 1 a leaf, 2 made of a leaf
+    ("tensor", dtype, shape, numbers, layout, grad)    layout: one of LAYOUTS, or "tiled"; grad: 0, 1 a leaf, 2 made of a leaf
     ("again", spec)              the tensor of another argument
     ("view", spec, kind)         a view of it: one of VIEWS
     ("list", ...) ("tuple", ...) ("size", ...)
@@ -24,10 +24,29 @@ INTS |= {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 FLOATS = {"float16": 65504.0, "bfloat16": 3.3e38, "float32": 3.4e38, "float64": 1.7e308}
 COMPLEX = ("complex64", "complex128")
 DTYPES = ("bool", *INTS, *FLOATS, *COMPLEX)
-LAYOUTS = ("plain", "transposed", "strided", "offset", "expanded", "overlapping")
+LAYOUTS = ("plain", "transposed", "strided", "offset", "expanded", "overlapping")  # and "tiled"
 VIEWS = ("whole", "reversed", "first", "rest", "flat")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-WHOLE = (0, 1, 2, 3, -1, -2, 5, 64, -(2**63), 2**63 - 1, 2**62, 2**40, 2**31, -(2**31), 2**64)
+TILES = 300  # how often a tensor of the layout "tiled" has its numbers, along the first dimension
+LARGE = (1000, 2**16, 2**22, 2**27)  # there is memory for many such results
+WHOLE = (
+    *LARGE,
+    0,
+    1,
+    2,
+    3,
+    -1,
+    -2,
+    5,
+    64,
+    -(2**63),
+    2**63 - 1,
+    2**62,
+    2**40,
+    2**31,
+    -(2**31),
+    2**64,
+)
 REAL = (0.0, 0.5, 1.0, 2.0, -1.5, 1e-5, 1e300, math.inf, -math.inf, math.nan, -0.0, 5e-324)
 WORDS = {
     "reduce": "sum prod mean amax amin add multiply",
@@ -81,6 +100,7 @@ class Call:
         self.extreme = dice.random() < 0.2
         self.odd_layouts = dice.random() < 0.4
         self.grad = dice.random() < 0.3
+        self.tiled = self.one_in(40)
         if self.target.attribute:
             self.args.append(self.tensor([]))
             return
@@ -309,7 +329,9 @@ class Call:
         if dtype is None:
             dtype = self.any if not self.one_in(8) else dice.choice(DTYPES)
         if self.one_in(100):
-            made: Spec = ("meta", dtype, tuple(shape))
+            vast = self.one_in(3)
+            sizes = [dice.choice((0, 1, *LARGE, 2**31, 2**40)) for _ in shape] if vast else shape
+            made: Spec = ("meta", dtype, tuple(sizes))
         else:
             numbers = self.numbers(dtype, math.prod(shape), low, high)
             if heavy and len(shape) > 1 and shape[-1] == shape[-2] and dtype not in ("bool", *INTS):
@@ -318,6 +340,7 @@ class Call:
                     for i in range(step):
                         numbers[at + i * (step + 1)] += 9
             layout = dice.choice(LAYOUTS) if self.odd_layouts and self.one_in(2) else "plain"
+            layout = "tiled" if self.tiled and shape else layout
             floats = dtype in FLOATS or dtype in COMPLEX
             grad = dice.choice((0, 1, 2, 2)) if self.grad and floats else 0
             made = ("tensor", dtype, tuple(shape), numbers, layout, grad)

@@ -2,11 +2,12 @@
 
     python call_run.py LIBRARY SEED NUMBERS MODE [WORD...]
 
-Standard output is a stream of pickles (number, outcome). The file that PROGRESS names holds four integers of eight
-bytes: the number of the call that is running, the number of the longest call so far and its microseconds of processor
-time, and the most memory that was resident, in KiB. An outcome is ("raised", class, message, internal) or ("returned", result,
-inputs, gradients). NUMBERS: START:END, or numbers between commas. MODE: `look` tells only what is wrong by itself,
-`full` all outcomes, `wide` all with floating dtypes made double. WORD: only names that contain one of these.
+Standard output is a stream of pickles (number, outcome). An outcome is ("raised", class, message, internal, where),
+("returned", result, inputs, gradients), or ("unbuilt", why) where an argument could not be made.
+The file that PROGRESS names holds four integers of eight bytes: the number of the call that is running, the number of
+the longest call so far and its microseconds of processor time, and the most memory that was resident, in KiB.
+NUMBERS: START:END, or numbers between commas. MODE: `look` tells only what is wrong by itself, `full` all outcomes,
+`wide` all with floating dtypes made double. WORD: only names that contain one of these.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from call_arguments import Call, Spec
+from call_arguments import TILES, Call, Spec
 from call_signatures import targets
 
 MEMORY = {"engine": 2 << 30, "torch": 5 << 30}  # PyTorch needs more to begin with
@@ -96,6 +97,8 @@ def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any])
         made = made.to(kind)
     if layout == "transposed" and len(shape) > 1:
         made = made.transpose(0, -1).contiguous().transpose(0, -1)
+    elif layout == "tiled":
+        made = made.repeat(TILES, *[1] * (len(shape) - 1))
     elif layout == "strided" and shape:
         made = lib.stack([made, made], -1)[..., 0]
     elif layout == "offset":
@@ -151,6 +154,10 @@ class Library:
             return self.raised(error, full)
         if not full:
             self.touch(result)
+            try:
+                self.gradients(result, leaves)
+            except Exception as error:
+                return self.raised(error, False)
             return None
         inputs = [self.described(t, tensors, False) for t in tensors]
         try:

@@ -193,12 +193,14 @@ def search(
             if outcome[0] == "ended":
                 counts["ended"] += 1
                 note(number, f"ends the process: {outcome[1]}")
+            elif outcome[0] == "unbuilt":  # an argument could not be made: no call
+                counts["unbuilt"] += 1
             elif outcome[0] == "raised" and not internal_in_pytorch_too(
                 Call(chosen, seed, number).path, outcome
             ):
                 counts["internal"] += 1
                 note(number, f"internal {outcome[1]} at {outcome[4]}: {outcome[2]}")
-        counts["calls"] += count
+        counts["calls"] += count - counts["unbuilt"]
         print(ours.measured())
         return counts, findings
     theirs = Child("torch", seed, numbers, "full", words)
