@@ -400,7 +400,7 @@ class Call:
         shape = self.dice.choice(([0], self.shape, self.shape, []))
         if self.tensors and self.one_in(2):
             first = self.tensors[0]
-            shape = list(first[2])
+            shape = list(first[2]) if first[0] != "meta" else self.shape
         dtype = self.any if not self.one_in(3) else self.dice.choice(DTYPES)
         grad, self.grad = self.grad, self.grad and self.one_in(8)
         made = self.tensor(shape, dtype)
