@@ -268,7 +268,10 @@ def main() -> None:
     name, seed, numbers, mode, *words = sys.argv[1:]
     start, colon, end = numbers.partition(":")
     chosen_numbers = range(int(start), int(end)) if colon else map(int, numbers.split(","))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY[name], MEMORY[name]))
+    if "asan" not in os.environ.get(
+        "LD_PRELOAD", ""
+    ):  # it reserves more, and has limits of its own
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY[name], MEMORY[name]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     library = Library(name)

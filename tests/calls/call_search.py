@@ -17,12 +17,13 @@ import os
 import pickle
 import re
 import select
+import shlex
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,15 @@ class Child:
     """The process that runs the calls in one library, started again behind each call that ends it."""
 
     def __init__(
-        self, library: str, seed: int, numbers: list[int] | range, mode: str, words: list[str]
+        self,
+        library: str,
+        seed: int,
+        numbers: list[int] | range,
+        mode: str,
+        words: list[str],
+        python: Sequence[str] = (sys.executable,),
     ) -> None:
+        self.python = python
         self.library, self.seed, self.mode, self.words = library, seed, mode, words
         self.left = numbers
         self.progress = tempfile.NamedTemporaryFile()  # noqa: SIM115  (open as long as this)
@@ -83,7 +91,7 @@ class Child:
         if isinstance(self.left, range):
             numbers = f"{self.left.start}:{self.left.stop}"
         command = [
-            sys.executable,
+            *self.python,
             HERE / "call_run.py",
             self.library,
             self.seed,
@@ -167,7 +175,13 @@ class Child:
 
 
 def search(
-    seed: int, start: int, count: int, torch: bool, words: list[str], say: Any
+    seed: int,
+    start: int,
+    count: int,
+    torch: bool,
+    words: list[str],
+    say: Any,
+    python: Sequence[str] = (sys.executable,),
 ) -> tuple[collections.Counter[str], list[Finding]]:
     """Runs the calls; returns counts and findings."""
     counts: collections.Counter[str] = collections.Counter()
@@ -185,7 +199,7 @@ def search(
         say(finding)
 
     numbers = range(start, start + count)
-    ours = Child("engine", seed, numbers, "full" if torch else "look", words)
+    ours = Child("engine", seed, numbers, "full" if torch else "look", words, python)
     if not torch:
         for number, outcome in ours.outcomes():
             if outcome is None:
@@ -260,6 +274,9 @@ def main() -> int:
     parser.add_argument("--torch", action="store_true", help="compare each call with PyTorch's")
     parser.add_argument("--show", type=int, help="print the call of this number and its outcomes")
     parser.add_argument("--out", type=Path, help="append findings to this file as lines of JSON")
+    parser.add_argument(
+        "--python", default=sys.executable, help="the command that runs the engine's calls"
+    )
     options = parser.parse_args()
     if options.show is not None:
         show(options.seed, options.show, options.torch, options.op)
@@ -272,7 +289,13 @@ def main() -> int:
 
     began = time.monotonic()
     counts, findings = search(
-        options.seed, options.start, options.count, options.torch, options.op, say
+        options.seed,
+        options.start,
+        options.count,
+        options.torch,
+        options.op,
+        say,
+        shlex.split(options.python),
     )
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
