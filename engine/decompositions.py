@@ -120,7 +120,8 @@ def pca_lowrank(
     are the principal directions, S ** 2 / (m - 1) the variances along them, A @ V the components.
     Shape: (*, m, n), m samples of n features, gives U (*, m, q), S (*, q) and V (*, n, q).
     Memory: new tensors.
-    Raises: ValueError for a niter that is negative or above 10,000, or a q that is not within 0 and min(m, n); it defaults to min(6, m, n).
+    Raises: ValueError for a niter that is negative or above 10,000, or a q that is not within 0 and min(m, n);
+    it defaults to min(6, m, n).
 
     >>> import engine
     >>> A = engine.tensor([[1., 1.], [2., 2.], [3., 3.]])

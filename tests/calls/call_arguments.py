@@ -1,7 +1,8 @@
 """Random calls, as data: which name, with which arguments. call_build.py makes them of a library's tensors.
 
 An argument is a tuple that begins with its tag:
-    ("tensor", dtype, shape, numbers, layout, grad)    layout: one of LAYOUTS, or "tiled"; grad: 0, 1 a leaf, 2 made of a leaf
+    ("tensor", dtype, shape, numbers, layout, grad)
+        layout: one of LAYOUTS, or "tiled"; grad: 0, 1 a leaf, 2 made of a leaf
     ("again", spec)              the tensor of another argument
     ("view", spec, kind)         a view of it: one of VIEWS
     ("list", ...) ("tuple", ...) ("size", ...)
