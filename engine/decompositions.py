@@ -14,7 +14,7 @@ from engine.tensor import Tensor
 
 
 def _lu(input: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
-    """LU, pivots and, if requested, infos. A zero on U's diagonal is no failure, as in PyTorch."""
+    """LU, pivots and, if requested, infos. A zero on U's diagonal is not an error, as in PyTorch."""
     warnings.warn(
         "lu is deprecated in favor of linalg.lu_factor / linalg.lu_factor_ex", stacklevel=3
     )
@@ -73,7 +73,7 @@ def _range(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
 
 
 # A power iteration has converged after a few steps; far more would only never return.
-_MOST_ITERATIONS = 10_000
+_MAX_ITERATIONS = 10_000
 
 
 @function
@@ -94,8 +94,8 @@ def svd_lowrank(
     tensor([3., 2.])
     """
     q, niter = 6 if q is None else q, 2 if niter is None else niter
-    if niter > _MOST_ITERATIONS:
-        raise ValueError(f"niter(={niter}) must not be greater than {_MOST_ITERATIONS}")
+    if niter > _MAX_ITERATIONS:
+        raise ValueError(f"niter(={niter}) must not be greater than {_MAX_ITERATIONS}")
     if M is not None:
         M = ops.expand(M, *A.shape)
     wide = A.shape[-2] < A.shape[-1]

@@ -128,8 +128,8 @@ def _number(value: Any) -> Number:
     """The Python number of a distance; NumPy's numbers and tensors of no dimension have one."""
     if isinstance(value, (bool, int, float, complex)):
         return value
-    held = accepts("Scalar", value) or type(value).__module__ == "numpy"
-    if not held or value.ndim or getattr(value, "requires_grad", False):
+    has_item = accepts("Scalar", value) or type(value).__module__ == "numpy"
+    if not has_item or value.ndim or getattr(value, "requires_grad", False):
         raise TypeError(f"gradient(): argument 'spacing' must be Number, not {type_word(value)}")
     number: Number = value.item()
     return number
@@ -169,10 +169,10 @@ def gradient(
             f"gradient: only supports edge_order=1 and edge_order=2, got {edge_order}"
         )
     listed_dims: list[Any] = list(dim) if isinstance(dim, (list, tuple)) else [dim]
-    for one in listed_dims if dim is not None else ():
-        if not accepts("int", one):
-            raise TypeError(f"gradient(): argument 'dim' must be int, not {type_word(one)}")
-    dims = list(range(rank)) if dim is None else [index(one) for one in listed_dims]
+    for entry in listed_dims if dim is not None else ():
+        if not accepts("int", entry):
+            raise TypeError(f"gradient(): argument 'dim' must be int, not {type_word(entry)}")
+    dims = list(range(rank)) if dim is None else [index(entry) for entry in listed_dims]
     for one in dims:
         if not -rank <= one < rank:
             raise IndexError(f"gradient: dim {one} is out of range for {rank} dimensions")
@@ -187,7 +187,7 @@ def gradient(
             )
     spacing = 1 if spacing is None else spacing
     listed = isinstance(spacing, (list, tuple))
-    coordinates = listed and any(isinstance(one, Tensor) for one in spacing)
+    coordinates = listed and any(isinstance(entry, Tensor) for entry in spacing)
     steps = list(spacing) if listed else [spacing] * len(dims)
     if len(steps) != len(dims):
         raise RuntimeError(

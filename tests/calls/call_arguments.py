@@ -2,7 +2,7 @@
 
 An argument is a tuple that begins with its tag:
     ("tensor", dtype, shape, numbers, layout, grad)
-        layout: one of LAYOUTS, or "tiled"; grad: 0, 1 a leaf, 2 made of a leaf
+        layout: one of LAYOUTS, or "tiled"; grad: 0, 1 a leaf, 2 computed from a leaf
     ("again", spec)              the tensor of another argument
     ("view", spec, kind)         a view of it: one of VIEWS
     ("list", ...) ("tuple", ...) ("size", ...)

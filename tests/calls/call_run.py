@@ -6,7 +6,7 @@ Standard output is a stream of pickles (number, outcome). An outcome is ("raised
 ("returned", result, inputs, gradients), or ("unbuilt", why) where an argument could not be made.
 The file that PROGRESS names holds four integers of eight bytes: the number of the call that is running, the number of
 the longest call so far and its microseconds of processor time, and the most memory that was resident, in KiB.
-NUMBERS: START:END, or numbers between commas. MODE: `look` tells only what is wrong by itself, `full` all outcomes,
+NUMBERS: START:END, or numbers between commas. MODE: `look` writes only outcomes that are wrong by themselves, `full` all outcomes,
 `wide` all with floating dtypes made double. WORD: only names that contain one of these.
 """
 
@@ -92,13 +92,19 @@ def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any])
     """The tensor of a spec in its layout."""
     _, _, shape, numbers, layout, grad = spec
     made = lib.tensor(numbers, dtype=kind).reshape(shape)
+    if layout == "tiled":
+        return tensor(
+            (*spec[:2], (TILES * shape[0], *shape[1:]), TILES * numbers, "plain", grad),
+            lib,
+            kind,
+            wide,
+            leaves,
+        )
     if wide:
         kind = getattr(lib, wide)
         made = made.to(kind)
     if layout == "transposed" and len(shape) > 1:
         made = made.transpose(0, -1).contiguous().transpose(0, -1)
-    elif layout == "tiled":
-        made = made.repeat(TILES, *[1] * (len(shape) - 1))
     elif layout == "strided" and shape:
         made = lib.stack([made, made], -1)[..., 0]
     elif layout == "offset":
@@ -268,9 +274,7 @@ def main() -> None:
     name, seed, numbers, mode, *words = sys.argv[1:]
     start, colon, end = numbers.partition(":")
     chosen_numbers = range(int(start), int(end)) if colon else map(int, numbers.split(","))
-    if "asan" not in os.environ.get(
-        "LD_PRELOAD", ""
-    ):  # it reserves more, and has limits of its own
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves more and has its own limits
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY[name], MEMORY[name]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")

@@ -263,11 +263,11 @@ def test_gradient_takes_numbers_of_numpy_and_of_tensors() -> None:
     numpy = pytest.importorskip("numpy")
     x = engine.tensor([[1.0, 2.0], [3.0, 5.0]])
     for dim in (1, numpy.int64(1), engine.tensor(1), [numpy.int64(1)], (engine.tensor(-1),)):
-        assert [one.tolist() for one in engine.gradient(x, dim=dim)] == [[[1, 1], [2, 2]]]
+        assert [slope.tolist() for slope in engine.gradient(x, dim=dim)] == [[[1, 1], [2, 2]]]
     for spacing in (2, 2.0, numpy.float32(2), numpy.int64(2), engine.tensor(2.0)):
         assert engine.gradient(x, spacing=spacing, dim=0)[0].tolist() == [[1, 1.5], [1, 1.5]]
     both = engine.gradient(x, spacing=[numpy.bool_(True), numpy.float32(2)])
-    assert [one.tolist() for one in both] == [[[2, 3], [2, 3]], [[0.5, 0.5], [1, 1]]]
+    assert [slope.tolist() for slope in both] == [[[2, 3], [2, 3]], [[0.5, 0.5], [1, 1]]]
     assert engine.gradient(x, edge_order=numpy.int64(1))[0].tolist() == [[2, 3], [2, 3]]
 
 

@@ -30,7 +30,7 @@ def test_lu_is_the_factorisation_of_its_matrix(shape: tuple[int, ...]) -> None:
 
 def test_lu_of_a_singular_matrix_returns_with_and_without_infos() -> None:
     singular = engine.zeros(2, 2)
-    assert [one.tolist() for one in engine.lu(singular)] == [[[0, 0], [0, 0]], [1, 2]]
+    assert [result.tolist() for result in engine.lu(singular)] == [[[0, 0], [0, 0]], [1, 2]]
     assert len(singular.lu()) == 2
     results = engine.lu(singular, get_infos=True)
     assert results.info.item() == 1
