@@ -6,8 +6,8 @@ Standard output is a stream of pickles (number, outcome). An outcome is ("raised
 ("returned", result, inputs, gradients), or ("unbuilt", why) where an argument could not be made.
 The file that PROGRESS names holds four integers of eight bytes: the number of the call that is running, the number of
 the longest call so far and its microseconds of processor time, and the most memory that was resident, in KiB.
-NUMBERS: START:END, or numbers between commas. MODE: `look` writes only outcomes that are wrong by themselves, `full` all outcomes,
-`wide` all with floating dtypes made double. WORD: only names that contain one of these.
+NUMBERS: START:END, or numbers between commas. MODE: `look` writes only outcomes that are wrong by themselves, `full`
+all outcomes, `wide` all with floating dtypes made double. WORD: only names that contain one of these.
 """
 
 from __future__ import annotations
