@@ -7,9 +7,17 @@ import itertools
 import linecache
 import sys
 import textwrap
+import typing
 from collections.abc import Mapping
 from types import FrameType
 from typing import Any
+
+import engine
+from engine.jit.frontend import CompileError
+from engine.jit.frontend.parsing import parse
+from engine.jit.runtime.futures import Future
+from engine.jit.scripting import script
+from engine.tensor import Tensor
 
 _numbers = itertools.count()
 
@@ -19,9 +27,6 @@ def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises: CompileError where there is anything but functions in it, or what is no Python.
     """
-    from engine.jit.frontend import CompileError
-    from engine.jit.frontend.parsing import parse
-
     text = textwrap.dedent(text)
     try:
         tree = parse(text)
@@ -40,12 +45,6 @@ def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _annotations() -> dict[str, Any]:
-    import typing
-
-    import engine
-    from engine.jit.runtime.futures import Future
-    from engine.tensor import Tensor
-
     words = ("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "Union")
     own = {"engine": engine, "torch": engine, "Tensor": Tensor, "Future": Future}
     return {word: getattr(typing, word) for word in words} | own
@@ -73,8 +72,6 @@ class CompilationUnit:
         self._define(lang, sys._getframe(1))
 
     def _define(self, lang: str, frame: FrameType) -> None:
-        from engine.jit import script
-
         for name, fn in functions_in(lang, frame.f_globals | frame.f_locals).items():
             self._functions[name] = script(fn)
 

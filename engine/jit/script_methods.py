@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine.jit import frontend
+from engine.jit.decorators import export
+from engine.jit.frontend import materialise
 from engine.jit.nesting import deeply
+from engine.jit.runtime.module import ScriptMeta
 from engine.nn import Module
 
 
@@ -32,21 +36,8 @@ class script_method:
         return self if obj is None else obj._method(self.__name__)
 
 
-class Compiling(type):
-    """The class of ScriptModule and of what derives from it."""
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = super().__call__(*args, **kwargs)
-        own = [one for one in cls.__mro__ if isinstance(one, Compiling)]
-        return _compiled(cls, own[:-1], made) if len(own) > 1 else made  # the last is ScriptModule
-
-
 def _compiled(cls: type, own: list[Any], written: Any) -> Any:
     """The compiled module that stands for an object whose __init__ has run."""
-    from engine.jit import frontend
-    from engine.jit.frontend import materialise
-    from engine.jit.frontend.decorators import export
-
     # The compiler is shown the module as if its class derived from Module.
     members: dict[str, Any] = {}
     for one in reversed(own):
@@ -64,3 +55,6 @@ def _compiled(cls: type, own: list[Any], written: Any) -> Any:
         made = materialise.script_module(frontend.compile_module(plain))
     made.__class__ = cls
     return made
+
+
+ScriptMeta.compile_object = staticmethod(_compiled)

@@ -6,6 +6,7 @@ programs that set it run; what would ask for something that is not there says so
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +15,12 @@ from typing import Any, NoReturn
 from engine.jit.ir.graph import Graph
 from engine.jit.runtime.function import ScriptFunction
 from engine.jit.runtime.module import ScriptModule
+from engine.jit.serialization import freeze
 from engine.jit.types.type_introspection import Schema
 from engine.nn import Module
+
+# As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.
+ENABLED = os.environ.get("PYTORCH_JIT", "1") != "0"
 
 _FUSERS = ("fuser0", "fuser1", "fuser2", "fuser3")
 _strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
@@ -93,8 +98,6 @@ def optimize_for_inference(
     other_methods: what else is to stay callable besides forward.
     Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode.
     """
-    from engine.jit.serialization import freeze
-
     if not isinstance(mod, ScriptModule):
         raise ValueError(
             "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or "

@@ -64,6 +64,7 @@ from engine.jit.frontend import (  # noqa: F401  (each registers what it compile
     attributes,
     builtins,
     calls,
+    compiled_modules,
     expressions,
     forks,
     indexing,

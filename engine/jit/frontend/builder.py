@@ -28,7 +28,8 @@ from engine.jit.frontend.errors import CallError, fail
 from engine.jit.frontend.source import Source
 from engine.jit.frontend.sugared_values import MISSING, SimpleValue
 from engine.jit.types.ivalues import BoxedArgs
-from engine.jit.types.jit_type import FUNCTION, NONE, Type, from_text
+from engine.jit.types.jit_type import FUNCTION, NONE, Type
+from engine.jit.types.type_parser import from_text
 
 NOTHING = 0  # the number of a Value that is not in the graph
 

@@ -13,7 +13,7 @@ from engine.autograd import grad_mode
 from engine.dtypes import can_cast, device, promote_types
 from engine.functional.composite import gradient
 from engine.functional.predicates import result_type
-from engine.jit.frontend import decorators
+from engine.jit import decorators
 from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.attributes import METHODS
 from engine.jit.frontend.calls import RULES, call_operator, cast, refuse_key
@@ -23,7 +23,6 @@ from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.expressions import make_list
 from engine.jit.frontend.refinement import CALLS, CondValue, is_instance
 from engine.jit.frontend.sugared_values import (
-    CLASSES,
     MISSING,
     IterableTree,
     ModuleValue,
@@ -35,17 +34,9 @@ from engine.jit.frontend.sugared_values import (
     Super,
     operated,
 )
-from engine.jit.types.jit_type import (
-    ANY,
-    NONE,
-    STR,
-    TENSOR,
-    Type,
-    UnknownType,
-    dict_of,
-    from_object,
-    is_subtype,
-)
+from engine.jit.runtime.native_classes import CLASSES
+from engine.jit.types.annotations import from_object
+from engine.jit.types.jit_type import ANY, NONE, STR, TENSOR, Type, UnknownType, dict_of, is_subtype
 from engine.random import manual_seed
 from engine.tensor import Tensor
 

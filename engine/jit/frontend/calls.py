@@ -10,7 +10,8 @@ from types import BuiltinMethodType
 from typing import Any
 
 from engine import dtypes
-from engine.jit.frontend import decorators, operators
+from engine.jit import decorators
+from engine.jit.frontend import operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.builder import can_be_constant
 from engine.jit.frontend.classes import NO_CLASS_METHODS, script_class
@@ -18,6 +19,7 @@ from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, type_word
 from engine.jit.frontend.errors import CallError, CompileError, NotSupportedError, refuse, told
 from engine.jit.frontend.functions import CompiledFunction, called_from
+from engine.jit.frontend.materialise import compiled_of
 from engine.jit.frontend.refinement import as_bool
 from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.specialise import compile_called
@@ -33,17 +35,9 @@ from engine.jit.frontend.sugared_values import (
     class_of_value,
     operated,
 )
-from engine.jit.types.jit_type import (
-    COMPLEX,
-    FLOAT,
-    INT,
-    STR,
-    TENSOR,
-    Type,
-    UnknownType,
-    from_object,
-    named_tuple,
-)
+from engine.jit.runtime.function import ScriptFunction
+from engine.jit.types.annotations import from_object, named_tuple
+from engine.jit.types.jit_type import COMPLEX, FLOAT, INT, STR, TENSOR, Type, UnknownType
 from engine.tensor import Tensor
 
 Rule = Callable[[Context, ast.Call, Type | None], SugaredValue]
@@ -96,9 +90,8 @@ def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> Su
     rule = RULES.get(found) if _hashable(found) else None
     if rule is not None:
         return rule(c, tree, hint)
-    compiled = getattr(found, "compiled", None)
-    if isinstance(compiled, CompiledFunction):  # a scripted or traced function
-        return call_compiled(c, tree, compiled, Arguments.of(c, tree))
+    if isinstance(found, ScriptFunction):
+        return call_compiled(c, tree, compiled_of(found), Arguments.of(c, tree))
     if isinstance(found, type):
         return _construct(c, tree, found)
     if isinstance(found, BuiltinMethodType) and isinstance(found.__self__, str):

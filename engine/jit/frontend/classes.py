@@ -10,28 +10,26 @@ import ast
 import enum
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.jit.frontend import dataclass_methods, decorators, operators
+from engine.jit import decorators
+from engine.jit.frontend import dataclass_methods, operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError, NotSupportedError
 from engine.jit.frontend.functions import CompiledFunction, build, called_from
+from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.signatures import Surroundings, signature
 from engine.jit.frontend.source import source_of
-from engine.jit.frontend.sugared_values import (
-    CLASSES,
-    MethodValue,
-    PythonValue,
-    SimpleValue,
-    SugaredValue,
-)
-from engine.jit.runtime.native_classes import NativeClass, class_name, free_name
-from engine.jit.types.enums import ENUMS, ScriptEnum
-from engine.jit.types.jit_type import NONE, Type, UnknownType, from_object, is_subtype
+from engine.jit.frontend.sugared_values import MethodValue, PythonValue, SimpleValue, SugaredValue
+from engine.jit.runtime.native_classes import CLASSES, NativeClass
+from engine.jit.types.annotations import CLASS_RESOLVERS, from_object
+from engine.jit.types.jit_type import NONE, Type, UnknownType, is_subtype
+from engine.jit.types.qualified_names import class_name, free_name
+from engine.nn.module import Module
 
 MARK = "__script_class__"
 NO_CLASS_METHODS = (
@@ -279,8 +277,6 @@ class ScriptClass:
 
     def _add(self, name: str, made: CompiledFunction) -> None:
         """A method, known to the core from now on: graphs that call it are verified."""
-        from engine.jit.frontend.materialise import native_function
-
         self.methods[name] = made
         function = native_function(made).handle
         if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
@@ -332,8 +328,6 @@ def _has_source(fn: Callable[..., Any]) -> bool:
 
 
 def _why_not(python: type) -> str:
-    from engine.nn.module import Module
-
     if decorators.modifier_of(python) == "interface":
         return (
             "an interface is the type of a submodule alone. Instead: annotate the attribute in the "
@@ -364,22 +358,6 @@ def class_type(python: type) -> Type:
     return script_class(python).type
 
 
-def kept_by(types: Iterable[Type]) -> tuple[ScriptClass | ScriptEnum, ...]:
-    """The classes and Enums that these types name: to be kept by who uses them."""
-    found: dict[str, ScriptClass | ScriptEnum] = {}
-
-    def look(type: Type) -> None:
-        for one in type.inner:
-            look(one)
-        made = CLASSES.get(type.name) or ENUMS.get(type.name) if type.name else None
-        if isinstance(made, (ScriptClass, ScriptEnum)):
-            found[type.name] = made
-
-    for type in types:
-        look(type)
-    return tuple(found.values())
-
-
 def compile_class(python: type) -> type:
     """What `jit.script` does with a class: it is compiled, and stays what it is.
 
@@ -390,3 +368,6 @@ def compile_class(python: type) -> type:
     except UnknownType as error:
         raise NotSupportedError(f"jit.script: {error}") from None
     return python
+
+
+CLASS_RESOLVERS[type] = class_type

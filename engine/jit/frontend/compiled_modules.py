@@ -13,17 +13,12 @@ from engine.jit.frontend.environment import Context
 from engine.jit.frontend.module_attributes import Attribute, Described
 from engine.jit.frontend.modules import ModuleClass, call_method, class_of
 from engine.jit.frontend.signatures import Parameter
-from engine.jit.frontend.sugared_values import (
-    CLASSES,
-    MISSING,
-    ModuleMethod,
-    ModuleValue,
-    SugaredValue,
-)
+from engine.jit.frontend.sugared_values import MISSING, ModuleMethod, ModuleValue, SugaredValue
 from engine.jit.runtime.function import NativeFunction
 from engine.jit.runtime.module import ScriptModule
-from engine.jit.runtime.native_classes import KINDS, NativeClass
-from engine.jit.types.jit_type import Type, from_text
+from engine.jit.runtime.native_classes import CLASSES, KINDS, NativeClass
+from engine.jit.types.jit_type import Type
+from engine.jit.types.type_parser import from_text
 
 
 class ReadyClass(ModuleClass):
@@ -85,6 +80,12 @@ class ReadyClass(ModuleClass):
         if self.native.method(name) is not None:
             return ModuleMethod(name, owner)
         raise c.fail(tree, f"Module '{self.module.original_name}' has no attribute '{name}'")
+
+
+@class_of.register
+def _(module: ScriptModule) -> ModuleClass:
+    """The class of a module that is compiled already."""
+    return CLASSES.get(module._script_class) or ReadyClass(module)
 
 
 def _type(text: str) -> Type:

@@ -25,16 +25,7 @@ from engine.jit.frontend.sugared_values import (
     SugaredValue,
 )
 from engine.jit.nesting import MAX_BLOCKS
-from engine.jit.types.jit_type import (
-    FLOAT,
-    INT,
-    NONE,
-    SCALAR,
-    TENSOR,
-    Type,
-    is_subtype,
-    tuple_of,
-)
+from engine.jit.types.jit_type import FLOAT, INT, NONE, SCALAR, TENSOR, Type, is_subtype, tuple_of
 
 if TYPE_CHECKING:
     from engine.jit.frontend.functions import CompiledFunction

@@ -10,17 +10,38 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from engine.jit.frontend.builder import Node
 from engine.jit.frontend.dispatch import statement
-from engine.jit.frontend.environment import FALLS, THROWS, Context, EnvironmentFrame, Exit, Variable
+from engine.jit.frontend.environment import (
+    FALLS,
+    THROWS,
+    Context,
+    EnvironmentFrame,
+    Exit,
+    ExitTarget,
+    Variable,
+)
 from engine.jit.frontend.refinement import CondValue, condition
 from engine.jit.frontend.sugared_values import SimpleValue
 from engine.jit.types.jit_type import BOOL, NONE, Type, is_subtype, unify
 
 Step: TypeAlias = ast.stmt | Callable[[], Exit]
 _ENDS = frozenset(("exits", "throws"))
+# Statements that are several steps, after which the rest of the block follows: with_statements.py.
+_FLATTENED: dict[type, Callable[[Context, Any], list[Step]]] = {}
+Flattener = TypeVar("Flattener", bound=Callable[..., list[Step]])
+
+
+def flattens(kind: type[ast.stmt]) -> Callable[[Flattener], Flattener]:
+    """Registers the function that makes steps of a kind of statement."""
+
+    def register(flattener: Flattener) -> Flattener:
+        _FLATTENED[kind] = flattener
+        return flattener
+
+    return register
 
 
 def leaves(steps: Sequence[Step]) -> str:
@@ -69,10 +90,8 @@ def run(c: Context, steps: Sequence[Step]) -> Exit:
     """Compiles statements into the block at hand."""
     for i, step in enumerate(steps):
         rest = steps[i + 1 :]
-        if isinstance(step, ast.With):
-            from engine.jit.frontend.with_statements import steps_of
-
-            return run_and_close(c, [*steps_of(c, step), *rest])
+        if type(step) in _FLATTENED:
+            return run_and_close(c, [*_FLATTENED[type(step)](c, step), *rest])
         if isinstance(step, ast.If):
             ended, done = _if(c, step, rest)
             if done:
@@ -326,3 +345,14 @@ class _Join:
             kept = declared[0] if len(set(declared)) == 1 else type
         c.frame.names[name] = Variable(output, kept, refined)
         c.frame.lost.pop(name, None)
+
+
+def exit_return(
+    c: Context, tree: ast.AST, target: ExitTarget, returned: SimpleValue
+) -> list[SimpleValue]:
+    """What a `return` inside of a target hands to it."""
+    if target.loop is None:
+        return [returned]
+    stop = c.builder.constant(tree, False)
+    values: list[SimpleValue] = target.loop.values(tree, stop, returned)
+    return values

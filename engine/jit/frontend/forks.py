@@ -13,7 +13,10 @@ from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import refuse
 from engine.jit.frontend.sugared_values import SugaredValue
 from engine.jit.runtime import futures
+from engine.jit.types.annotations import GENERICS
 from engine.jit.types.jit_type import Type, future_of
+
+GENERICS[futures.Future] = future_of
 
 
 class _Evaluated(ast.expr):

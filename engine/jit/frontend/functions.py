@@ -5,71 +5,32 @@ from __future__ import annotations
 import ast
 import inspect
 import threading
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from engine._native import ffi, lib
+from engine._native import lib
 from engine._native.errors import raise_last
 from engine.jit.frontend import operators
 from engine.jit.frontend.builder import Builder
+from engine.jit.frontend.compiled_function import CompiledFunction
 from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
 from engine.jit.frontend.errors import CompileError, place, refuse
 from engine.jit.frontend.exit_transforms import Step, leaves, run
+from engine.jit.frontend.grad_modes import modes_of, within
+from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.parsing import parse
 from engine.jit.frontend.signatures import Parameter, Surroundings, annotation_type, signature
 from engine.jit.frontend.source import Source, source_of
-from engine.jit.frontend.sugared_values import CLASSES, MISSING, ModuleValue, SimpleValue
+from engine.jit.frontend.sugared_values import MISSING, ModuleValue, SimpleValue
+from engine.jit.runtime.native_classes import CLASSES
+from engine.jit.types.enums import ENUMS, ScriptEnum
 from engine.jit.types.jit_type import NONE, TENSOR, Type, is_subtype
 
 if TYPE_CHECKING:
     from engine.jit.frontend.classes import ScriptClass
     from engine.jit.frontend.modules import ModuleClass
-
-
-@dataclass
-class CompiledFunction:
-    """A function as a graph; see the package's documentation."""
-
-    name: str
-    display_name: str  # without what makes `name` unique
-    graph: int
-    parameters: tuple[Parameter, ...]
-    type: Type  # of the result
-    source: Source
-    fn: Callable[..., Any]
-    calls: dict[str, CompiledFunction] = field(default_factory=dict)
-    ignored: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    native: Any = None  # the function of the core, once it is made
-    classes: tuple[Any, ...] = ()  # and Enums that its values are of
-
-    @property
-    def returns(self) -> str:
-        """The type of the result, as graphs write it."""
-        return self.type.text
-
-    @property
-    def defaults(self) -> tuple[Any, ...]:
-        """Values of the parameters from the end that need not be given."""
-        found: list[Any] = []
-        for one in reversed(self.parameters):
-            if not one.has_default:
-                break
-            found.append(one.default)
-        return tuple(reversed(found))
-
-    def text(self, with_source: bool = False) -> str:
-        """The graph as text."""
-        found = lib.uh_graph_text(self.graph, with_source)
-        if found == ffi.NULL:
-            raise_last()
-        return str(ffi.string(found).decode())
-
-    def __del__(self) -> None:
-        if lib is not None:  # while Python ends, modules are cleared first
-            lib.uh_graph_release(self.graph)
 
 
 _Known = MutableMapping[Any, CompiledFunction]
@@ -249,8 +210,6 @@ def _object(value: SimpleValue, type: Type, made: Any) -> Variable:
 
 
 def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
-    from engine.jit.frontend.with_statements import modes_of, within
-
     steps: list[Step] = within(c, tree, modes_of(fn), list(tree.body))
     builder = c.builder
     way = leaves(steps)
@@ -293,8 +252,6 @@ def _finish(
     parameters: tuple[Parameter, ...],
     owner: ModuleClass | ScriptClass | None,
 ) -> CompiledFunction:
-    from engine.jit.frontend.classes import kept_by
-
     graph = c.builder.handle
     for callee, one in c.calls.items():
         _bind(graph, callee, one)
@@ -316,14 +273,28 @@ def _finish(
         fn,
         c.calls,
         c.ignored,
-        classes=kept_by(c.builder.types()),
+        classes=_classes_of(c.builder.types()),
     )
+
+
+def _classes_of(types: Iterable[Type]) -> tuple[Any, ...]:
+    """The classes and Enums that these types name: a compiled function holds them."""
+    found: dict[str, Any] = {}
+
+    def look(type: Type) -> None:
+        for one in type.inner:
+            look(one)
+        owner = CLASSES.get(type.name) or ENUMS.get(type.name) if type.name else None
+        if isinstance(owner, ScriptEnum) or (owner is not None and owner.plain):
+            found[type.name] = owner
+
+    for type in types:
+        look(type)
+    return tuple(found.values())
 
 
 def _bind(graph: int, name: str, callee: CompiledFunction) -> None:
     """Gives the graph's `prim::Constant[name=...]` the function of the core."""
-    from engine.jit.frontend.materialise import native_function
-
     if lib.uh_graph_bind(graph, name.encode(), native_function(callee).handle) < 0:
         raise_last()
 

@@ -20,16 +20,7 @@ from engine.jit.frontend.sugared_values import (
     SugaredValue,
     operated,
 )
-from engine.jit.types.jit_type import (
-    FLOAT,
-    INT,
-    NONE,
-    TENSOR,
-    Type,
-    list_of,
-    optional,
-    tuple_of,
-)
+from engine.jit.types.jit_type import FLOAT, INT, NONE, TENSOR, Type, list_of, optional, tuple_of
 
 
 @dataclass

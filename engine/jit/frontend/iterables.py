@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.expressions import make_list
+from engine.jit.frontend.indexing import tuple_item
 from engine.jit.frontend.sugared_values import (
     IterableTree,
     ModuleValue,
@@ -63,8 +64,6 @@ def walk(c: Context, tree: ast.expr, found: SugaredValue) -> Iterable:
         return _walk_together(c, tree, found)
     one = c.as_value(tree, found)
     if one.type.kind == "Tuple":
-        from engine.jit.frontend.indexing import tuple_item
-
         inner = one.type.inner
         return Iterable(len(inner), None, lambda i: tuple_item(c, tree, one, int(i)))  # type: ignore[arg-type]
     if one.type.kind == "Dict":

@@ -22,15 +22,12 @@ from engine.jit.frontend.environment import (
     Variable,
 )
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.exit_transforms import Step, leaves, run
+from engine.jit.frontend.exit_transforms import Step, exit_return, leaves, run
 from engine.jit.frontend.expressions import check_key, make_list
 from engine.jit.frontend.iterables import Iterable, walk
 from engine.jit.frontend.refinement import condition
 from engine.jit.frontend.statements import assign_target
-from engine.jit.frontend.sugared_values import (
-    SimpleValue,
-    SugaredValue,
-)
+from engine.jit.frontend.sugared_values import SimpleValue, SugaredValue
 from engine.jit.types.jit_type import (
     BOOL,
     INT,
@@ -72,17 +69,6 @@ class Body:
             assert variable is not None
             found.append(self.c.as_value(tree, variable.value))
         return found
-
-
-def exit_return(
-    c: Context, tree: ast.AST, target: ExitTarget, returned: SimpleValue
-) -> list[SimpleValue]:
-    """What a `return` inside of a target hands to it."""
-    if target.loop is None:
-        return [returned]
-    stop = c.builder.constant(tree, False)
-    values: list[SimpleValue] = target.loop.values(tree, stop, returned)
-    return values
 
 
 def assigned(statements: Sequence[ast.AST]) -> list[str]:

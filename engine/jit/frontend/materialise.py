@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from engine._generated.event_kinds import SYNTAX
 from engine._native import lib
 from engine.jit.c_results import c_integer, c_string
-from engine.jit.frontend.functions import CompiledFunction
-from engine.jit.frontend.modules import CompiledModule
+from engine.jit.frontend.compiled_function import CompiledFunction
 from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.source import Source
 from engine.jit.runtime.function import NativeFunction, ScriptFunction
@@ -17,7 +17,10 @@ from engine.jit.runtime.module import ScriptModule
 from engine.jit.runtime.native_classes import NativeClass
 from engine.jit.runtime.python_callbacks import bind_host
 from engine.jit.types.ivalues import NamedResults, ObjectBox
-from engine.jit.types.jit_type import from_text
+from engine.jit.types.type_parser import from_text
+
+if TYPE_CHECKING:
+    from engine.jit.frontend.modules import CompiledModule
 
 
 def native_function(compiled: CompiledFunction) -> NativeFunction:
@@ -44,8 +47,6 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
 def tell_syntax(native: NativeFunction, source: Any) -> None:
     """The tokens and the tree of a function, for a recording."""
     if lib.uh_recording():
-        from engine._generated.event_kinds import SYNTAX
-
         text = f'{{"tokens": {source.tokens_json()}, "tree": {source.tree_json()}}}'.encode()
         number = lib.uh_function_id(native.handle)
         lib.uh_emit_blob(SYNTAX, 0, number, 0, 0, 0, text, len(text))
@@ -73,8 +74,15 @@ def script_function(compiled: CompiledFunction) -> ScriptFunction:
     return ScriptFunction(native, signature_of(compiled), compiled.fn, compiled)
 
 
-def compiled_of(native: NativeFunction, fn: Callable[..., Any]) -> CompiledFunction:
-    """A traced function as if it had been compiled, for scripted functions that call it."""
+def compiled_of(function: ScriptFunction) -> CompiledFunction:
+    """What a call of a scripted or traced function compiles to; a traced one has no source."""
+    if function._compiled is None:
+        function._compiled = _compiled_from_graph(function._native, function.__wrapped__)
+    compiled: CompiledFunction = function._compiled
+    return compiled
+
+
+def _compiled_from_graph(native: NativeFunction, fn: Callable[..., Any]) -> CompiledFunction:
     graph = native.graph
     parameters = tuple(
         Parameter(one.debugName(), from_text(_plain(one.type()))) for one in graph.inputs()

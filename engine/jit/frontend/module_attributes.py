@@ -10,10 +10,12 @@ from typing import Any
 
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
-from engine.jit.frontend import decorators
+from engine.jit import decorators
 from engine.jit.frontend.classes import known_class
 from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.operators import in_engine
+from engine.jit.runtime.function import ScriptFunction
+from engine.jit.types.annotations import from_object, named_tuple
 from engine.jit.types.enums import enum_type
 from engine.jit.types.jit_type import (
     ANY,
@@ -27,9 +29,7 @@ from engine.jit.types.jit_type import (
     TENSOR,
     Type,
     dict_of,
-    from_object,
     list_of,
-    named_tuple,
     tuple_of,
     unify,
 )
@@ -224,7 +224,7 @@ def _plain(
     if isinstance(value, decorators.Attribute):
         found.attributes[name] = Attribute(name, from_object(value.type), "attribute")
         return
-    if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "compiled"):
+    if inspect.isroutine(value) or inspect.isclass(value) or isinstance(value, ScriptFunction):
         found.functions[name] = value
         return
     try:

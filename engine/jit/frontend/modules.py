@@ -11,26 +11,28 @@ import copy
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 from weakref import WeakValueDictionary
 
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.jit.frontend import decorators, operators
+from engine.jit import decorators
+from engine.jit.frontend import operators
 from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.calls import RULES, call_compiled, call_ignored
 from engine.jit.frontend.dispatch import expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.functions import CompiledFunction, build, called_from
+from engine.jit.frontend.indexing import static_slice
+from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
 from engine.jit.frontend.polyfills import substitute
 from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.specialise import bind_open, known_constants
 from engine.jit.frontend.sugared_values import (
-    CLASSES,
     ModuleMethod,
     ModuleValue,
     PythonValue,
@@ -38,9 +40,9 @@ from engine.jit.frontend.sugared_values import (
     SugaredTupleValue,
     SugaredValue,
 )
-from engine.jit.runtime.module import ScriptModule
-from engine.jit.runtime.native_classes import NativeClass, class_name, free_name
+from engine.jit.runtime.native_classes import CLASSES, NativeClass
 from engine.jit.types.jit_type import NONE, Type, is_subtype
+from engine.jit.types.qualified_names import class_name, free_name
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
 from engine.nn.module import Module
 from engine.nn.modules.utils import weight_and_bias
@@ -57,13 +59,9 @@ def _class_name(module: Module) -> str:
     return free_name(class_name(type(module)))
 
 
+@singledispatch
 def class_of(module: Module) -> ModuleClass:
     """The class that a module shares with all modules of its structure."""
-    if isinstance(module, ScriptModule):
-        from engine.jit.frontend.compiled_modules import ReadyClass
-
-        known: Any = CLASSES.get(module._script_class)
-        return known or ReadyClass(module)
     found = describe(module)
     submodules = {name: class_of(one) for name, one in module._modules.items() if one is not None}
     key = (found.key, tuple((name, one.name) for name, one in submodules.items()))
@@ -213,8 +211,6 @@ class ModuleClass:
         """`modules[i]`, `modules["name"]`: the position has to be known."""
         names = self.entries
         if self.is_list and isinstance(tree.slice, ast.Slice):
-            from engine.jit.frontend.indexing import static_slice
-
             picked = static_slice(c, tree.slice, len(names))
             return SugaredTupleValue([self.attribute(c, tree, owner, names[i]) for i in picked])
         found = expression(c, tree.slice)
@@ -372,8 +368,6 @@ class ModuleClass:
 
     def _add(self, name: str, made: CompiledFunction) -> None:
         """A method, known to the core from now on: graphs that call it are verified."""
-        from engine.jit.frontend.materialise import native_function
-
         self.methods[name] = made
         function = native_function(made).handle
         if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from engine._generated import ops
+from engine.ops import schemas
+
 # Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.
 PROPERTIES = {
     "shape": "aten::size",
@@ -36,8 +39,6 @@ SAME = {"broadcast_to": "expand", "type": "to"}
 @lru_cache(maxsize=1)
 def names() -> frozenset[str]:
     """The names of all operators, without overloads."""
-    from engine.ops import schemas
-
     return frozenset(one.partition(".")[0] for one in schemas())
 
 
@@ -58,10 +59,8 @@ def operator_of(fn: Callable[..., Any]) -> str | None:
     name: str = getattr(fn, "__name__", "")
     name = SAME.get(name, name)
     if fn.__module__.startswith("engine._generated"):
-        from engine._generated.ops import OPERATORS
-
         function = fn.__code__.co_name  # `__name__` is the public one
-        return f"aten::{OPERATORS.get(function, name)}"
+        return f"aten::{ops.OPERATORS.get(function, name)}"
     if fn.__module__.startswith("engine.nn."):
         return None
     return f"aten::{name}" if name in names() or name in _BUILTIN else None

@@ -17,7 +17,8 @@ from engine.jit.frontend.errors import CompileError, fail, refuse
 from engine.jit.frontend.parsing import parse
 from engine.jit.frontend.source import Source
 from engine.jit.frontend.sugared_values import MISSING
-from engine.jit.types.jit_type import TENSOR, Type, from_object
+from engine.jit.types.annotations import from_object
+from engine.jit.types.jit_type import TENSOR, Type
 from engine.tensor import Tensor
 
 

@@ -22,6 +22,7 @@ from engine.jit.frontend.functions import (
     compile_function,
     compile_special,
 )
+from engine.jit.frontend.polyfills import substitute
 from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.sugared_values import SimpleValue
@@ -34,8 +35,6 @@ def compile_called(
     """The function that a call means, and the arguments for all its parameters."""
     name = getattr(fn, "__name__", str(fn))
     if operators.in_engine(fn):
-        from engine.jit.frontend.polyfills import substitute
-
         if _takes_any_number(fn):
             arguments = _gathered(c, tree, arguments)
         fn = substitute(fn)

@@ -11,7 +11,7 @@ from engine.jit.frontend.calls import exception_of
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import FALLS, THROWS, Context, Exit
 from engine.jit.frontend.errors import refuse
-from engine.jit.frontend.exit_transforms import decided
+from engine.jit.frontend.exit_transforms import decided, exit_return
 from engine.jit.frontend.expressions import METHODS, binary
 from engine.jit.frontend.indexing import assign_item, delete_item, tensor_place
 from engine.jit.frontend.refinement import condition
@@ -326,8 +326,6 @@ def _delete(c: Context, tree: ast.Delete) -> Exit:
 
 @compiles(ast.Return)
 def _return(c: Context, tree: ast.Return) -> Exit:
-    from engine.jit.frontend.loops import exit_return
-
     hint = c.returns if c.declared else None
     found = c.builder.constant(tree, None) if tree.value is None else value(c, tree.value, hint)
     if hint is not None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakValueDictionary
 
+from engine.jit.runtime.native_classes import CLASSES
 from engine.jit.types.jit_type import Type
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from engine.jit.frontend.modules import ModuleClass
 
 MISSING: Any = object()
-# By their names in graphs.
-CLASSES: WeakValueDictionary[str, ModuleClass | ScriptClass] = WeakValueDictionary()
 
 
 class SimpleValue:

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine._native import lib
 from engine.jit.c_results import c_string
+from engine.jit.types.enums import enum_type
 
 _CALLS = {
     "aten::Bool": "bool",
@@ -36,8 +37,6 @@ def constant(value: Any) -> str:
     """A number, text, None, or list, tuple or dictionary of them."""
     match value:
         case enum.Enum():
-            from engine.jit.types.enums import enum_type
-
             return f"{enum_type(type(value)).name}.{value.name}"
         case str():
             return '"' + "".join(_ESCAPES.get(one, one) for one in value) + '"'

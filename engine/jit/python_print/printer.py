@@ -11,13 +11,15 @@ import inspect
 import keyword
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.jit.ir.nodes import Value
+from engine.jit.ir.graph import Value
 from engine.jit.nesting import deeply
 from engine.jit.python_print.expressions import annotation, constant, expression
-from engine.jit.runtime.function import NativeFunction
 from engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from engine.jit.runtime.function import NativeFunction
 
 Data = dict[str, Any]  # a block, node or value of the snapshot: see csrc/jit/ir/snapshot.h
 _LONG = 40  # columns, with the indentation, from which on an expression gets a line of its own

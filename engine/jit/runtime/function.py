@@ -15,8 +15,11 @@ from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.jit.c_results import c_integer, c_string
 from engine.jit.ir.graph import Graph
-from engine.jit.types.ivalues import BoxedArgs, NamedResults, to_python
+from engine.jit.python_print.printer import python_of
+from engine.jit.runtime import archive
+from engine.jit.types.ivalues import BoxedArgs, NamedResults, ObjectBox, to_python
 from engine.jit.types.type_introspection import Schema
+from engine.jit.types.type_parser import from_text
 from engine.tensor import wrap
 
 _MAY_HAVE_NAMES = (tuple, list, dict)
@@ -56,8 +59,6 @@ class NativeFunction:
     @cached_property
     def _named(self) -> NamedResults:
         """What gives results their names."""
-        from engine.jit.types.jit_type import from_text
-
         (output,) = self.graph.outputs()
         return NamedResults(from_text(output.type()))
 
@@ -204,15 +205,6 @@ class ScriptFunction:
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
 
-    @property
-    def compiled(self) -> Any:
-        """What the front end needs to know where another scripted function calls this one."""
-        if self._compiled is None:
-            from engine.jit.frontend.materialise import compiled_of
-
-            self._compiled = compiled_of(self._native, self.__wrapped__)
-        return self._compiled
-
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
         if not kwargs and self._simple and len(args) == self._count:
             return args
@@ -271,21 +263,19 @@ class ScriptFunction:
     @property
     def code(self) -> str:
         """The graph as Python source again."""
-        from engine.jit.python_print.printer import python_of
-
         return python_of(self._native, getattr(self._compiled, "display_name", self.name))
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Writes it to one file: see `jit.save`."""
-        from engine.jit.serialization import save
-
-        save(self, f, _extra_files)
+        archive.write(self._as_module(), f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
         """What `save` writes, as bytes."""
-        from engine.jit.serialization import to_bytes
+        return archive.to_bytes(self._as_module(), _extra_files)
 
-        return to_bytes(self, _extra_files)
+    def _as_module(self) -> ObjectBox:
+        """A module whose forward is this function: files hold modules."""
+        return ObjectBox(lib.uh_function_module(self._native.handle))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise pickle.PickleError("ScriptFunction cannot be pickled; write it with jit.save")

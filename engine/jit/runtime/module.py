@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from engine._native import lib
 from engine.jit.c_results import c_integer
-from engine.jit.frontend.decorators import Attribute
+from engine.jit.decorators import Attribute
 from engine.jit.ir.graph import Graph
+from engine.jit.python_print.printer import python_of, python_with_constants
+from engine.jit.runtime import archive
 from engine.jit.runtime.function import NativeFunction, misfit
 from engine.jit.runtime.native_classes import NativeClass, ObjectBox, is_module_class
-from engine.jit.script_methods import Compiling
 from engine.jit.types.type_introspection import Schema
 from engine.nn import Module
 from engine.nn.parameter import Parameter
@@ -21,6 +22,18 @@ from engine.tensor import Tensor
 
 _OWN = frozenset(("_script_object", "_script_class", "_signatures"))
 _CONTAINERS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
+
+
+class ScriptMeta(type):
+    """The class of ScriptModule and of classes that derive from it: their objects are compiled once
+    `__init__` has run, by the function that `script_methods` registers here."""
+
+    compile_object: ClassVar[Callable[[type, list[Any], Any], Any]]
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        module = super().__call__(*args, **kwargs)
+        derived = [one for one in cls.__mro__ if isinstance(one, ScriptMeta)][:-1]
+        return ScriptMeta.compile_object(cls, derived, module) if derived else module
 
 
 class ConstMap:
@@ -89,15 +102,11 @@ class ScriptMethod:
     @property
     def code(self) -> str:
         """The graph as Python source again."""
-        from engine.jit.python_print.printer import python_of
-
         return python_of(self._function, self.__name__)
 
     @property
     def code_with_constants(self) -> tuple[str, ConstMap]:
         """`code`, and the tensors that it calls CONSTANTS.c0 and so on."""
-        from engine.jit.python_print.printer import python_with_constants
-
         code, constants = python_with_constants(self._function, self.__name__)
         return code, ConstMap(constants)
 
@@ -110,7 +119,7 @@ class ScriptMethod:
         return self._function.instructions(self._bound(args, kwargs))
 
 
-class ScriptModule(Module, metaclass=Compiling):
+class ScriptModule(Module, metaclass=ScriptMeta):
     """What `jit.script(module)`, `jit.trace(module, inputs)` and `jit.load(file)` return.
 
     Attributes are read from and written to the compiled object; `forward` and what was exported run
@@ -334,15 +343,11 @@ class ScriptModule(Module, metaclass=Compiling):
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Writes it to one file: see `jit.save`."""
-        from engine.jit.serialization import save
-
-        save(self, f, _extra_files)
+        archive.write(self._script_object, f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
         """What `save` writes, as bytes."""
-        from engine.jit.serialization import to_bytes
-
-        return to_bytes(self, _extra_files)
+        return archive.to_bytes(self._script_object, _extra_files)
 
     def _get_name(self) -> str:
         return "RecursiveScriptModule"

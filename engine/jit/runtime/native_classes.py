@@ -5,20 +5,22 @@ An object holds the module's own tensors, so an optimizer's step and `load_state
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 from engine._native import lib
 from engine._native.errors import raise_last
 from engine.jit.c_results import c_integer, c_string
 from engine.jit.runtime.function import NativeFunction
 from engine.jit.types.ivalues import ObjectBox
+from engine.jit.types.qualified_names import free_name
 
+# What compiled code knows of a class, by its name in graphs: ModuleClass and ScriptClass of the front end.
+CLASSES: WeakValueDictionary[str, Any] = WeakValueDictionary()
 KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
-_mangled = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -87,25 +89,3 @@ def is_module_class(type: str) -> bool:
     """Whether a type of an attribute is the class of a module."""
     found = lib.uh_class_find(type.encode()) if type.startswith("__torch__") else 0
     return bool(found) and not NativeClass(found).describe()["plain"]
-
-
-def _is_taken(name: bytes) -> bool:
-    """Whether there is a class or an Enum of that name."""
-    found, listed = lib.uh_class_find(name), lib.uh_enum_find(name)
-    lib.uh_class_release(found)
-    lib.uh_enum_release(listed)
-    return bool(found or listed)
-
-
-def free_name(name: str) -> str:
-    """The name, or PyTorch's next mangled one where a class has it already."""
-    head, _, last = name.rpartition(".")
-    while _is_taken(name.encode()):
-        name = f"{head}.___torch_mangle_{next(_mangled)}.{last}"
-    return name
-
-
-def class_name(kind: type) -> str:
-    """PyTorch's name for a class: `__torch__.package.Name`, `__torch__.Name` in a script."""
-    path = "" if kind.__module__ == "__main__" else f"{kind.__module__}."
-    return f"__torch__.{path}{kind.__name__}"

@@ -6,12 +6,13 @@ given is not seen by the caller, and what comes back is a new object of the Pyth
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 from engine._native import lib
 from engine.jit.c_results import c_string
-from engine.jit.types.ivalues import ObjectBox
+from engine.jit.runtime.futures import from_program
+from engine.jit.runtime.native_classes import CLASSES, NativeClass
+from engine.jit.types.ivalues import BOXERS, OBJECT, UNBOXERS, ObjectBox
 
 
 class ScriptObject:
@@ -19,8 +20,6 @@ class ScriptObject:
     methods are those of the file's class."""
 
     def __init__(self, box: ObjectBox) -> None:
-        from engine.jit.runtime.native_classes import NativeClass
-
         native = NativeClass.of(box)
         described = native.describe()
         self.__dict__.update(_script_object=box, _class=native, _name=described["name"])
@@ -46,10 +45,6 @@ class ScriptObject:
 def box_of(value: Any) -> ObjectBox | None:
     """The core's object for one of Python; None where its class is not compiled. Raises:
     AttributeError for an object that lacks an attribute, TypeError for one of another type."""
-    if isinstance(value, Enum):
-        from engine.jit.types import enums
-
-        return enums.box_of(value)
     found = vars(type(value)).get("__script_class__")
     if found is None:
         return None
@@ -64,12 +59,8 @@ def _as(value: Any, kind: str) -> Any:
 
 def to_python(handle: int) -> Any:
     """What a box that is an object stands for in Python; the box is taken over."""
-    from engine.jit.frontend.sugared_values import CLASSES
-
     of = c_string(lib.uh_box_type(handle))
     if of.startswith("Future["):
-        from engine.jit.runtime.futures import from_program
-
         return from_program(handle)
     box = ObjectBox(handle)
     found: Any = CLASSES.get(of)
@@ -87,9 +78,6 @@ def _instance(found: Any, box: ObjectBox) -> Any:
 
 def _from_file(box: ObjectBox) -> Any:
     """A module, or an object of a class of a file: of the Python class of that name if it is here."""
-    from engine.jit.frontend.sugared_values import CLASSES
-    from engine.jit.runtime.native_classes import NativeClass
-
     described = NativeClass.of(box).describe()
     if not described["plain"]:
         return box
@@ -98,3 +86,7 @@ def _from_file(box: ObjectBox) -> Any:
     named = {one["name"] for one in described["attributes"]}
     same = found is not None and found.plain and set(found.attributes) == named
     return _instance(found, box) if same else ScriptObject(box)
+
+
+BOXERS.append(box_of)
+UNBOXERS[OBJECT] = to_python

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 from engine._native import lib
 from engine.jit.runtime.function import NativeFunction
 from engine.jit.runtime.module import ScriptModule
-from engine.jit.runtime.native_classes import NativeClass, ObjectBox, Slot, class_name
-from engine.jit.tracer.trace import _parameter_names, check, record
+from engine.jit.runtime.native_classes import NativeClass, ObjectBox, Slot
+from engine.jit.tracer.function import _parameter_names, check, record
+from engine.jit.types.qualified_names import class_name
 from engine.nn import Module
 from engine.tensor import Tensor
 
@@ -152,21 +152,3 @@ class _Held:
 
     def __init__(self, box: ObjectBox) -> None:
         self._script_object = box
-
-
-def if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` compiled where a trace is being made, and itself elsewhere."""
-    compiled: Any = None
-
-    @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal compiled
-        if not lib.uh_jit_tracing():
-            return fn(*args, **kwargs)
-        if compiled is None:
-            from engine.jit import script
-
-            compiled = script(fn)
-        return compiled(*args, **kwargs)
-
-    return call

@@ -17,7 +17,8 @@ from engine import casts
 from engine._generated import ops
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.dtypes import Size, bool_, device, dtype, preserve_format, uint8
+from engine.creation import tensor
+from engine.dtypes import Size, bool_, device, dtype, int64, preserve_format, uint8
 from engine.jit.types.ivalues import BoxedArgs
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import is_array, is_sequence
@@ -230,9 +231,6 @@ class _Listed:
     """A list or array as an index: in the trace a constant, which is converted where it is used."""
 
     def __init__(self, item: Any) -> None:
-        from engine.creation import tensor
-        from engine.dtypes import int64
-
         with paused():
             self.held = tensor(item) if len(item) else tensor(item, dtype=int64)
 

@@ -8,9 +8,10 @@ from weakref import WeakValueDictionary
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.jit.runtime.native_classes import class_name, free_name
-from engine.jit.types.ivalues import BoxedArgs, ObjectBox, to_python
+from engine.jit.c_results import c_string
+from engine.jit.types.ivalues import BOXERS, ENUM_MEMBER, UNBOXERS, BoxedArgs, ObjectBox, to_python
 from engine.jit.types.jit_type import FLOAT, INT, STR, Type, UnknownType
+from engine.jit.types.qualified_names import class_name, free_name
 
 _MARK = "__script_enum__"
 _VALUES = {int: INT, float: FLOAT, str: STR}
@@ -96,15 +97,20 @@ def _pair(handle: int, i: int) -> tuple[str, Any]:
     return parts[0], parts[1]
 
 
-def box_of(member: Enum) -> ObjectBox:
-    """The value of the core that stands for a member."""
-    return enum_of(type(member)).boxes[member.name]
+def _box(value: Any) -> ObjectBox | None:
+    """The value of the core that stands for a member; None for any other value."""
+    return enum_of(type(value)).boxes[value.name] if isinstance(value, Enum) else None
 
 
-def member_of(handle: int, type_text: str) -> Enum:
-    """The member that a box of the type `Enum<...>` stands for; the box is let go."""
+def _member(handle: int) -> Enum:
+    """The member that a box of the type `Enum<...>` stands for; takes the box over."""
     box = ObjectBox(handle)
     slot = ffi.new("uh_value *")
     if lib.uh_box_item(box.handle, 0, slot) != 0:
         raise_last()
-    return enum_named(type_text[len("Enum<") : -1]).python[to_python(slot)]
+    name = c_string(lib.uh_box_type(handle))[len("Enum<") : -1]
+    return enum_named(name).python[to_python(slot)]
+
+
+BOXERS.append(_box)
+UNBOXERS[ENUM_MEMBER] = _member

@@ -7,7 +7,7 @@ scripted function appends to a list that it was given is not seen by the caller.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -33,7 +33,11 @@ from engine.dtypes import device, dtype
 from engine.tensor import Tensor
 
 BOX = COMPLEX + 1  # a list, tuple, dictionary or object
-_LIST, _TUPLE, _DICT, _OBJECT, _MEMBER = range(5)
+_LIST, _TUPLE, _DICT, OBJECT, ENUM_MEMBER = range(5)  # kinds of boxes
+# Objects and members of Enums: the modules that know their classes register here. A boxer returns None
+# for a value that is not its own; an unboxer takes the box over.
+BOXERS: list[Callable[[Any], ObjectBox | None]] = []
+UNBOXERS: dict[int, Callable[[int], Any]] = {}
 _INT64 = 1 << 63
 
 
@@ -95,9 +99,7 @@ class BoxedArgs:
 
     def _object(self, slot: Any, value: Any) -> None:
         """A member of an Enum, or an object of a scripted class."""
-        from engine.jit.runtime.script_objects import box_of
-
-        box = box_of(value)
+        box = next((found for box_of in BOXERS if (found := box_of(value)) is not None), None)
         if box is None:
             raise TypeError(
                 f"a value of the type {type(value).__name__} cannot go into a scripted function: it "
@@ -185,14 +187,8 @@ def to_python(value: Any) -> Any:
 
 def _box_to_python(handle: int) -> Any:
     kind = lib.uh_box_kind(handle)
-    if kind == _OBJECT:
-        from engine.jit.runtime import script_objects
-
-        return script_objects.to_python(handle)
-    if kind == _MEMBER:
-        from engine.jit.types.enums import member_of
-
-        return member_of(handle, ffi.string(lib.uh_box_type(handle)).decode())
+    if kind in UNBOXERS:
+        return UNBOXERS[kind](handle)
     try:
         slot = ffi.new("uh_value *")
 

@@ -1,0 +1,197 @@
+"""jit.trace: what a function does for one input, as a graph.
+
+Only what operators did is seen: a branch that Python took, a loop count, and a number that Python read
+from a tensor are fixed in the trace. Where that happens, a TracerWarning names the line. Sizes are
+followed: what is computed from `x.shape` is in the graph (trace_tensors.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine._native import lib
+from engine._native.errors import raise_last
+from engine.autograd import no_grad
+from engine.jit.c_results import c_integer
+from engine.jit.frontend.functions import unique_name
+from engine.jit.runtime.function import NativeFunction, ScriptFunction
+from engine.jit.tracer.frames import Frames, TracerWarning, warn_at_user
+from engine.jit.tracer.scopes import scopes
+from engine.jit.tracer.tensors import followed
+from engine.jit.types.ivalues import BoxedArgs, ObjectBox
+from engine.tensor import Tensor
+
+
+class TracingCheckError(Exception):
+    """A function that was traced gives other results than its trace."""
+
+
+_CONTAINER = (
+    "Encountering a {} at the output of the tracer might cause the trace to be incorrect, this is "
+    "only valid if the container structure does not change based on the module's inputs. Consider "
+    "using a constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a "
+    "`NamedTuple` instead). If you absolutely need this and know the side effects, pass "
+    "strict=False to trace() to allow this behavior."
+)
+
+
+def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [names[i] if i < len(names) else f"argument_{i + 1}" for i in range(count)]
+
+
+def _check_inputs(args: tuple[Any, ...]) -> None:
+    """Raises: RuntimeError for an input that is not made of tensors."""
+
+    def plain(value: Any) -> bool:
+        if isinstance(value, dict):
+            return all(map(plain, value.values()))
+        if isinstance(value, (tuple, list)):
+            return all(map(plain, value))
+        return isinstance(value, Tensor)
+
+    if not plain(args):
+        types = ", ".join(type(one).__name__ for one in args)
+        raise RuntimeError(
+            f"Type 'Tuple[{types}]' cannot be traced. Only Tensors and (possibly nested) Lists, "
+            "Dicts, and Tuples of Tensors can be traced"
+        )
+
+
+def _check_result(value: Any, strict: bool) -> None:
+    """Raises: RuntimeError for what a trace cannot return; a list is warned of."""
+    if value is None:
+        raise RuntimeError(
+            "The traced function didn't return any values! Side-effects are not captured in "
+            "traces, so it would be a no-op."
+        )
+    _check_part(value, strict)
+
+
+def _check_part(value: Any, strict: bool) -> None:
+    if isinstance(value, dict):
+        if strict:
+            raise RuntimeError(_CONTAINER.format("dict"))
+        value = list(value.values())
+    elif isinstance(value, list) and strict:
+        warn_at_user(_CONTAINER.format("list"))
+    if isinstance(value, (tuple, list)):
+        for one in value:
+            _check_part(one, strict)
+    elif not isinstance(value, Tensor):
+        raise RuntimeError(
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from "
+            f"traced functions, got {type(value).__name__}"
+        )
+
+
+def record(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    name: str,
+    module: ObjectBox | None = None,
+    submodules: Mapping[int, ObjectBox] | None = None,
+    strict: bool = True,
+) -> tuple[int, Any]:
+    """Runs `fn(*args)` while this thread traces: the graph (a reference), and what `fn` returned.
+
+    module: what `self` is in the graph. submodules: the objects of modules by their `id`; what is
+    called of these has a method then.
+
+    Raises: what `fn` raises, and RuntimeError within another trace, or for inputs and results that
+    are not made of tensors.
+    """
+    _check_inputs(args)
+    if lib.uh_jit_trace_begin(name.encode()) != 0:
+        raise_last()
+    try:
+        if module is not None:
+            c_integer(lib.uh_jit_trace_self(module.handle))
+        for parameter, value in zip(_parameter_names(fn, len(args)), args, strict=True):
+            native = BoxedArgs([value])
+            c_integer(lib.uh_jit_trace_input(parameter.encode(), native.array))
+        with followed(), scopes(submodules or {}), Frames():
+            result = fn(*args)
+        _check_result(result, strict)
+        native = BoxedArgs([result])
+        graph = lib.uh_jit_trace_end(native.array)
+        if not graph:
+            raise_last()
+    except BaseException:
+        lib.uh_jit_trace_abort()
+        raise
+    return graph, result
+
+
+def check(
+    traced: Callable[..., Any], fn: Callable[..., Any], args: tuple[Any, ...], tolerance: float
+) -> None:
+    """Runs both again. Raises: TracingCheckError when their results differ by more than `tolerance`."""
+    with no_grad():
+        ours, theirs = traced(*_fresh(args)), fn(*_fresh(args))
+    for place, (a, b) in enumerate(zip(_tensors(ours), _tensors(theirs), strict=False)):
+        if (
+            a.shape != b.shape
+            or not a.to(b.dtype).isclose(b, rtol=tolerance, atol=tolerance, equal_nan=True).all()
+        ):
+            raise TracingCheckError(
+                f"trace: result {place} of the traced function differs from the Python function's "
+                f"for the same inputs, shapes {tuple(a.shape)} and {tuple(b.shape)}. It draws random "
+                "numbers, or keeps a state between calls; check_trace=False traces it nevertheless"
+            )
+
+
+def _fresh(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_fresh, value))
+    if isinstance(value, dict):
+        return {key: _fresh(one) for key, one in value.items()}
+    return value
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return [tensor for one in value for tensor in _tensors(one)]
+    return []
+
+
+def trace_function(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    check_trace: bool,
+    tolerance: float,
+    strict: bool = True,
+) -> ScriptFunction:
+    """The ScriptFunction of a trace of `fn(*args)`."""
+    name = str(getattr(fn, "__name__", type(fn).__name__))
+    name = "_lambda" if name == "<lambda>" else name
+    name = unique_name(name if name.isidentifier() else "traced")
+    graph, _ = record(fn, args, name, strict=strict)
+    try:
+        native = NativeFunction.of(name, graph)
+    finally:
+        lib.uh_graph_release(graph)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = _parameter_names(fn, len(args))
+    signature = inspect.Signature([inspect.Parameter(one, kind) for one in names])
+    code = getattr(fn, "__code__", None)
+    native.tell("trace", code.co_filename if code else "", {"name": name})
+    made = ScriptFunction(native, signature, fn)
+    if check_trace:
+        check(made, fn, args, tolerance)
+    return made
+
+
+__all__ = ["TracerWarning", "TracingCheckError", "check", "record", "trace_function"]
