@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engine.inspect.events import RECORD
+from engine.inspect.events import PAYLOAD, RECORD
 
 PLAIN = 1 << 18  # events up to which a trace is not packed
 PACKED = 1 << 16  # events of a packed segment
@@ -97,7 +97,7 @@ class _Packed:
             kind: places[lo:hi] for kind, (lo, hi) in zip(self._kinds, bounds, strict=True)
         }
         self._fields: dict[tuple[int, str], np.ndarray | int] = {}
-        for field in ("flags", *"abcde"):
+        for field in ("flags", *PAYLOAD):
             column = columns[field][order]
             low = np.minimum.reduceat(column, starts).tolist()
             high = np.maximum.reduceat(column, starts).tolist()

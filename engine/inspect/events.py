@@ -12,9 +12,13 @@ import numpy as np
 
 from engine._generated.event_kinds import KINDS, Kind
 
+PAYLOAD = ("a", "b", "c", "d", "e")
+"""The five fields of a record whose names the kind declares; `record_field` finds the one of a name."""
+BLOB_FIELD = "e"
+"""The field that refers to an attached blob, if `flags` has HAS_BLOB."""
 RECORD = np.dtype(
     [("n", "<u8"), ("t", "<u8"), ("thread", "<u4"), ("kind", "<u2"), ("flags", "<u2")]
-    + [(field, "<i8") for field in "abcde"]
+    + [(field, "<i8") for field in PAYLOAD]
 )
 HAS_BLOB = 1 << 15
 TRUNCATED = 1
@@ -140,8 +144,26 @@ class Event:
         raise KeyError(f"{self.kind} has no field {name!r}; it has {known}")
 
 
+def record_field(kind: Kind, name: str) -> str:
+    """The field of RECORD in which events of this kind have `name`, a field of event_list.inc."""
+    if name not in kind.fields:
+        raise KeyError(f"{kind.name} has no field {name!r}; it has {', '.join(named_fields(kind))}")
+    return PAYLOAD[kind.fields.index(name)]
+
+
+def named_fields(kind: Kind) -> tuple[str, ...]:
+    """The fields that events of this kind use, without the reference to a blob."""
+    return tuple(name for name in kind.fields if name not in ("_", "blob"))
+
+
+def fields_of(record: np.void) -> dict[str, int]:
+    """The used fields of one record by name."""
+    kind = kind_of(int(record["kind"]))
+    return {name: int(record[record_field(kind, name)]) for name in named_fields(kind)}
+
+
 def kind_of(number: int) -> Kind:
     """The kind with this number; one this version does not know keeps its fields, unnamed."""
     if number in KINDS:
         return KINDS[number]
-    return Kind(f"KIND_{number}", number, ("a", "b", "c", "d", "e"), "", "an event of a newer kind")
+    return Kind(f"KIND_{number}", number, PAYLOAD, "", "an event of a newer kind")

@@ -18,8 +18,9 @@ from urllib.parse import quote
 
 import numpy as np
 
+from engine._generated.event_kinds import KINDS, SOURCE, STRING
 from engine.inspect.columns import Columns, Events, Store, columns_of_planes, columns_of_records
-from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
+from engine.inspect.events import BLOB_FIELD, HAS_BLOB, RECORD, record_field
 
 APPLICATION_ID = 0x55485431
 VERSION = 1
@@ -45,6 +46,10 @@ PATIENCE = (
     0.5  # seconds to wait for a recorder that has the file to itself, as it opens or closes it
 )
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter while telling of the former
+
+
+_STRING_ID = record_field(KINDS[STRING], "id")
+_SOURCE_FILE = record_field(KINDS[SOURCE], "file")
 
 
 class TraceError(Exception):
@@ -147,7 +152,7 @@ class TraceReader:
         if not int(record["flags"]) & HAS_BLOB:
             return b""
         data = self._blobs(bisect_right(self._firsts, number) - 1)
-        position = int(record["e"])
+        position = int(record[BLOB_FIELD])
         size = int.from_bytes(data[position : position + 8], "little") if position >= 0 else 0
         return data[position + 8 : position + 8 + size]
 
@@ -284,12 +289,12 @@ class TraceReader:
     def _learn_texts(self, first: int, columns: Columns) -> None:
         """Strings and sources come in the stream too: the tables may lag behind it."""
         kinds = columns["kind"]
-        for place in np.flatnonzero(kinds == NUMBER["STRING"]).tolist():
-            key = int(columns["a"][place])
+        for place in np.flatnonzero(kinds == STRING).tolist():
+            key = int(columns[_STRING_ID][place])
             if key not in self._strings:
                 self._strings[key] = self.blob(first + place).decode("utf-8", "replace")
-        for place in np.flatnonzero(kinds == NUMBER["SOURCE"]).tolist():
-            key = int(columns["a"][place])
+        for place in np.flatnonzero(kinds == SOURCE).tolist():
+            key = int(columns[_SOURCE_FILE][place])
             if not self._sources.get(key, ("", ""))[1]:
                 text = self.blob(first + place).decode("utf-8", "replace")
                 self._sources[key] = (self.string(key), text)

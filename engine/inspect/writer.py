@@ -21,8 +21,8 @@ from typing import Final
 
 import numpy as np
 
-from engine._generated.event_kinds import PROGRAM_END, SOURCE, STRING
-from engine.inspect.events import RECORD
+from engine._generated.event_kinds import KINDS, PROGRAM_END, SOURCE, STRING
+from engine.inspect.events import BLOB_FIELD, RECORD, fields_of, record_field
 from engine.inspect.ring import CLOSED, HAS_BLOB, HEADER_BYTES, RECORD_BYTES, Ring, alive, raised
 
 APPLICATION_ID: Final = 0x55485431  # 'UHT1'
@@ -85,8 +85,8 @@ class TraceFile:
                 raise
             second = events[len(events) // 2 :].copy()
             has_blob = (second["flags"] & HAS_BLOB) != 0
-            cut = int(second["e"][has_blob][0]) if has_blob.any() else len(blobs)
-            second["e"][has_blob] -= cut
+            cut = int(second[BLOB_FIELD][has_blob][0]) if has_blob.any() else len(blobs)
+            second[BLOB_FIELD][has_blob] -= cut
             self.add(events[: len(events) // 2], blobs[:cut])
             self.add(second, blobs[cut:])
 
@@ -155,9 +155,10 @@ class TraceFile:
 def _texts(events: np.ndarray, blobs: bytes) -> Iterator[tuple[int, int, bytes]]:
     """The strings and sources among the records: kind, number, text."""
     for record in events[(events["kind"] == STRING) | (events["kind"] == SOURCE)]:
-        start = int(record["e"]) + 8
+        start = int(record[BLOB_FIELD]) + 8
         size = int.from_bytes(blobs[start - 8 : start], "little")
-        yield int(record["kind"]), int(record["a"]), blobs[start : start + size]
+        (number,) = fields_of(record).values()
+        yield int(record["kind"]), number, blobs[start : start + size]
 
 
 def byte_planes(events: np.ndarray) -> np.ndarray:
@@ -230,11 +231,11 @@ class TraceWriter:
         blobs = b""
         with_blob = np.flatnonzero(events["flags"] & HAS_BLOB)
         if len(with_blob):
-            start = events["e"][with_blob]
+            start = events[BLOB_FIELD][with_blob]
             length = self._blob.view(np.uint64)[(start & (ring.capacity_blob - 1)) >> 3]
             size = ((length.astype(np.int64) + 7) & ~7) + 8
             blobs = self._gather(start, size)
-            events["e"][with_blob] = np.cumsum(size) - size
+            events[BLOB_FIELD][with_blob] = np.cumsum(size) - size
             ring["blob_tail"] = int((start + size).max())
         ring["tail"] = tail + count
         return events, blobs
@@ -296,11 +297,8 @@ class TraceWriter:
     def _end_program(self, exit_code: int) -> None:
         event = np.zeros(1, RECORD)
         event["n"], event["t"] = self.file.end, time.monotonic_ns()
-        event["thread"], event["kind"], event["a"] = (
-            self.file.last["thread"],
-            PROGRAM_END,
-            exit_code,
-        )
+        event["thread"], event["kind"] = self.file.last["thread"], PROGRAM_END
+        event[record_field(KINDS[PROGRAM_END], "exit_code")] = exit_code
         self.file.add(event, b"")
 
 

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from engine.inspect.events import FOREVER, TRUNCATED, Event, kind_of
+from engine.inspect.events import FOREVER, TRUNCATED, Event, fields_of, kind_of
 from engine.inspect.history import ownership, sentences, steps
 from engine.inspect.history.autograd import Autograd
 from engine.inspect.history.decode import Rows, each
@@ -100,11 +100,7 @@ class History:
 
     def fields(self, m: int) -> tuple[tuple[str, int], ...]:
         """The event's used fields by name."""
-        record = self.tables.events[m]
-        raw = (int(record[field]) for field in "abcde")
-        names = kind_of(int(record["kind"])).fields
-        pairs = zip(names, raw, strict=True)
-        return tuple(pair for pair in pairs if pair[0] not in ("_", "blob"))
+        return tuple(fields_of(self.tables.events[m]).items())
 
     def text(self, m: int) -> str:
         """The text attached to an event."""

@@ -19,6 +19,7 @@ from engine.inspect.events import (
     KEYS,
     coded,
     dtype_name,
+    fields_of,
     key_names,
     short_op,
 )
@@ -162,8 +163,8 @@ class Rows:
         schema = self.trace.string(got["op"])
         results: tuple[int, ...] = ()
         if got["exit"] < FOREVER:
-            left = self.tables.events[got["exit"]]
-            results = tuple(int(left[field]) for field in "cde")[: max(0, int(left["b"]))]
+            left = fields_of(self.tables.events[got["exit"]])
+            results = (left["first"], left["second"], left["third"])[: max(0, left["n_results"])]
         arguments = self.trace.blob(got["since"])
         return CallFact(
             since=got["since"],

@@ -6,10 +6,51 @@ from functools import cached_property
 
 import numpy as np
 
+from engine._generated.event_kinds import KINDS, Kind
 from engine.inspect.columns import Records
-from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER
-from engine.inspect.history.table import Table, ends_of, next_of_same, pair, rows_before
+from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER, named_fields, record_field
+from engine.inspect.history.table import (
+    Table,
+    ends_of,
+    look_up,
+    next_of_same,
+    pair,
+    rows_before,
+)
 from engine.inspect.trace import TraceReader
+
+
+class EventColumns:
+    """Events of some kinds in columns. `events["bytes"]` is a field by its name in event_list.inc, also where
+    the kinds have it in different fields of the record; `kind`, `thread` and `flags` are the record's own."""
+
+    def __init__(self, kinds: tuple[Kind, ...], records: Records) -> None:
+        self.kinds = kinds
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        fields = {kind.number: record_field(kind, name) for kind in self.kinds}
+        first, *others = dict.fromkeys(fields.values())
+        column: np.ndarray = self._records[first]
+        for field in others:
+            numbers = [number for number, each in fields.items() if each == field]
+            column = np.where(np.isin(self.kind, numbers), self._records[field], column)
+        return column
+
+    @property
+    def kind(self) -> np.ndarray:
+        return self._records["kind"]
+
+    @property
+    def thread(self) -> np.ndarray:
+        return self._records["thread"]
+
+    @property
+    def flags(self) -> np.ndarray:
+        return self._records["flags"]
 
 
 class Tables:
@@ -28,16 +69,22 @@ class Tables:
             self._numbers[kinds] = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
         return self._numbers[kinds]
 
-    def of(self, *kinds: str) -> tuple[np.ndarray, Records]:
-        """(numbers, records) of all events of these kinds."""
+    def of(self, *kinds: str) -> tuple[np.ndarray, EventColumns]:
+        """(numbers, columns) of all events of these kinds."""
         numbers = self.numbers(*kinds)
-        return numbers, self._columns.of_kinds(tuple(NUMBER[kind] for kind in kinds), numbers)
+        codes = tuple(NUMBER[kind] for kind in kinds)
+        records = self._columns.of_kinds(codes, numbers)
+        return numbers, EventColumns(tuple(KINDS[code] for code in codes), records)
 
-    def moments(self, kind: str, **fields: str) -> Table:
-        """A table of things that happen at once: each row holds only at its own event."""
-        since, records = self.of(kind)
-        columns = {name: records[field] for name, field in fields.items()}
-        return Table(since, since + 1, **columns)
+    def moments(self, kind: str, **renamed: str) -> Table:
+        """A table of things that happen at once: each row holds only at its own event.
+
+        Its columns are the fields of the kind; `id="graph"` calls the field graph id."""
+        since, events = self.of(kind)
+        columns = {field: field for field in named_fields(KINDS[NUMBER[kind]])}
+        columns = {name: field for name, field in columns.items() if field not in renamed.values()}
+        columns |= renamed
+        return Table(since, since + 1, **{name: events[field] for name, field in columns.items()})
 
     # Memory
 
@@ -45,15 +92,17 @@ class Tables:
     def blocks(self) -> Table:
         since, new = self.of("ALLOCATE")
         gone, old = self.of("FREE")
-        until = pair((new["a"], new["b"]), since, (old["a"], old["b"]), gone)
+        until = pair(
+            (new["allocator"], new["address"]), since, (old["allocator"], old["address"]), gone
+        )
         return Table(
             since,
             until,
-            allocator=new["a"],
-            address=new["b"],
-            bytes=new["c"],
-            device=new["d"],
-            reused=new["e"],
+            allocator=new["allocator"],
+            address=new["address"],
+            bytes=new["bytes"],
+            device=new["device"],
+            reused=new["reused"],
         )
 
     @cached_property
@@ -61,34 +110,40 @@ class Tables:
         """A resize ends one row and begins another; allocator and device stay as they were."""
         since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
         gone, old = self.of("STORAGE_FREE")
-        until = np.minimum(next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone))
+        until = np.minimum(
+            next_of_same(rows["storage"], since=since),
+            ends_of(rows["storage"], old["storage"], gone),
+        )
         _, new = self.of("STORAGE_NEW")
-        allocator, device = (_looked_up(rows["a"], new["a"], new[field]) for field in "de")
+        allocator, device = (
+            look_up(rows["storage"], new["storage"], new[field])
+            for field in ("allocator", "device")
+        )
         return Table(
             since,
             until,
-            id=rows["a"],
-            address=rows["b"],
-            nbytes=rows["c"],
+            id=rows["storage"],
+            address=rows["address"],
+            nbytes=rows["nbytes"],
             allocator=allocator,
             device=device,
         )
 
     @cached_property
     def holds(self) -> Table:
-        return self._holds("HOLD", "DROP")
+        return self._holds("storage", "HOLD", "DROP")
 
     @cached_property
     def uses(self) -> Table:
         """Who holds a tensor, at the longest until it is freed.
 
         Of a node that was freed and of a backward pass that failed nobody tells what they let go of."""
-        table = self._holds("USE", "UNUSE")
+        table = self._holds("tensor", "USE", "UNUSE")
         gone, tensors = self.of("TENSOR_FREE")
         freed, nodes = self.of("NODE_FREE")
-        until = np.minimum(table.until, ends_of(table.id, tensors["a"], gone))
+        until = np.minimum(table.until, ends_of(table.id, tensors["tensor"], gone))
         saved = table.kind == HOLDERS.index("SAVED")
-        until[saved] = np.minimum(until, ends_of(table.holder, nodes["a"], freed))[saved]
+        until[saved] = np.minimum(until, ends_of(table.holder, nodes["node"], freed))[saved]
         lies = table.kind == HOLDERS.index("BUFFER")
         until[lies] = np.minimum(until, self._ends_of_runs(table.since))[lies]
         return Table(table.since, until, **table.columns)
@@ -97,32 +152,34 @@ class Tables:
         """The end of the backward pass in which a gradient last arrived, in each event's thread."""
         since, came = self.of("ARRIVE")
         ended, ends = self.of("BACKWARD_END")
-        row = rows_before(came["thread"], since, self.events["thread"][moments], moments)
-        run = np.where(row >= 0, np.append(came["a"], 0)[row], -1)
-        return ends_of(run, ends["a"], ended)
+        row = rows_before(came.thread, since, self.events["thread"][moments], moments)
+        run = np.where(row >= 0, np.append(came["run"], 0)[row], -1)
+        return ends_of(run, ends["run"], ended)
 
-    def _holds(self, take: str, leave: str) -> Table:
+    def _holds(self, item: str, take: str, leave: str) -> Table:
         since, new = self.of(take)
         gone, old = self.of(leave)
-        keys = [tuple(rows[field] for field in "abce") for rows in (new, old)]
+        identity = (item, "holder_kind", "holder") + (("place",) if item == "tensor" else ())
+        keys = [tuple(rows[field] for field in identity) for rows in (new, old)]
         until = pair(keys[0], since, keys[1], gone)
-        return Table(since, until, id=new["a"], kind=new["b"], holder=new["c"], place=new["e"])
+        columns = {"id": new[item], "kind": new["holder_kind"], "holder": new["holder"]}
+        if item == "tensor":
+            columns["place"] = new["place"]
+        return Table(since, until, **columns)
 
     @cached_property
     def storage_counts(self) -> Table:
         """The use count of each storage after each hold or drop."""
         since, rows = self.of("HOLD", "DROP")
-        until = next_of_same(rows["a"], since=since)
-        return Table(since, until, id=rows["a"], count=rows["d"])
+        until = next_of_same(rows["storage"], since=since)
+        return Table(since, until, id=rows["storage"], count=rows["use_count"])
 
     @cached_property
     def tensor_counts(self) -> Table:
         """The use count of each TensorImpl after each event that changed it."""
         since, rows = self.of("WRAP", "UNWRAP", "USE", "UNUSE", "COUNT")
-        uses = (rows["kind"] == NUMBER["USE"]) | (rows["kind"] == NUMBER["UNUSE"])
-        count = np.where(uses, rows["d"], rows["b"])
-        until = next_of_same(rows["a"], since=since)
-        return Table(since, until, id=rows["a"], count=count)
+        until = next_of_same(rows["tensor"], since=since)
+        return Table(since, until, id=rows["tensor"], count=rows["use_count"])
 
     # Tensors
 
@@ -131,16 +188,25 @@ class Tables:
         """A TENSOR_META ends one row and begins another."""
         since, rows = self.of("TENSOR_NEW", "TENSOR_META")
         gone, old = self.of("TENSOR_FREE")
-        until = np.minimum(next_of_same(rows["a"], since=since), ends_of(rows["a"], old["a"], gone))
+        until = np.minimum(
+            next_of_same(rows["tensor"], since=since), ends_of(rows["tensor"], old["tensor"], gone)
+        )
         return Table(
-            since, until, id=rows["a"], storage=rows["b"], layout=rows["c"], offset=rows["d"]
+            since,
+            until,
+            id=rows["tensor"],
+            storage=rows["storage"],
+            layout=rows["layout"],
+            offset=rows["offset"],
         )
 
     @cached_property
     def wrappers(self) -> Table:
         since, new = self.of("WRAP")
         gone, old = self.of("UNWRAP")
-        return Table(since, pair((new["a"],), since, (old["a"],), gone), tensor=new["a"])
+        return Table(
+            since, pair((new["tensor"],), since, (old["tensor"],), gone), tensor=new["tensor"]
+        )
 
     @cached_property
     def objects(self) -> Table:
@@ -148,15 +214,21 @@ class Tables:
         since, rows = self.of("OBJECT")
         gone, old = self.of("UNWRAP")
         until = np.minimum(
-            next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone)
+            next_of_same(rows["tensor"], since=since),
+            _next_after(rows["tensor"], since, old["tensor"], gone),
         )
         return Table(
-            since, until, tensor=rows["a"], address=rows["b"], refcount=rows["c"], type=rows["d"]
+            since,
+            until,
+            tensor=rows["tensor"],
+            address=rows["address"],
+            refcount=rows["refcount"],
+            type=rows["type"],
         )
 
     @cached_property
     def views(self) -> Table:
-        return self.moments("VIEW", tensor="a", base="b", op="c", call="d")
+        return self.moments("VIEW")
 
     # Operators
 
@@ -166,15 +238,15 @@ class Tables:
         since, new = self.of("OP_ENTER")
         left, out = self.of("OP_EXIT")
         failed, errors = self.of("ERROR")
-        exit_ = ends_of(new["a"], out["a"], left)
-        error = ends_of(new["a"], errors["a"], failed)
+        exit_ = ends_of(new["call"], out["call"], left)
+        error = ends_of(new["call"], errors["call"], failed)
         return Table(
             since,
             np.where(exit_ < FOREVER, exit_, error),
-            id=new["a"],
-            op=new["b"],
-            parent=new["c"],
-            n_args=new["d"],
+            id=new["call"],
+            op=new["op"],
+            parent=new["parent"],
+            n_args=new["n_args"],
             exit=exit_,
             error=error,
         )
@@ -187,11 +259,11 @@ class Tables:
         if not len(passes):
             return np.zeros(len(self.calls), bool)
         moments = self.calls.since
-        row = rows_before(rows["thread"], passes, self.events["thread"][moments], moments)
-        begun = np.where(rows["kind"] == NUMBER["PASS_BEGIN"], 1, -1)
+        row = rows_before(rows.thread, passes, self.events["thread"][moments], moments)
+        begun = np.where(rows.kind == NUMBER["PASS_BEGIN"], 1, -1)
         inside = np.zeros(len(rows), np.int64)  # passes of the thread that run after each event
-        for thread in np.unique(rows["thread"]):
-            mine = rows["thread"] == thread
+        for thread in np.unique(rows.thread):
+            mine = rows.thread == thread
             inside[mine] = np.cumsum(begun[mine])
         return (row >= 0) & (np.append(inside, 0)[row] > 0)
 
@@ -207,28 +279,33 @@ class Tables:
         """The moments at which a node of the autograd graph was whole (the first tensor had it as
         grad_fn), was about to run, or a backward pass had ended."""
         made, records = self.of("GRAD_FN")
-        nodes, first = np.unique(records["b"], return_index=True)
+        nodes, first = np.unique(records["node"], return_index=True)
         whole = made[first[nodes > 0]]
         return np.union1d(whole, self.numbers("NODE_ENTER", "BACKWARD_END"))
 
     @cached_property
     def hops(self) -> Table:
-        return self.moments("HOP", call="a", op="b", key="c", key_set="d", kernel="e")
+        return self.moments("HOP")
 
     @cached_property
     def plans(self) -> Table:
-        return self.moments("PLAN", call="a", loop="b", isa="c", threads="d")
+        return self.moments("PLAN")
 
     @cached_property
     def writes(self) -> Table:
-        return self.moments("WRITE", storage="a", tensor="b", lo="c", hi="d", call="e")
+        return self.moments("WRITE")
 
     @cached_property
     def versions(self) -> Table:
         since, rows = self.of("VERSION")
-        until = next_of_same(rows["a"], since=since)
+        until = next_of_same(rows["counter"], since=since)
         return Table(
-            since, until, counter=rows["a"], version=rows["b"], tensor=rows["c"], call=rows["d"]
+            since,
+            until,
+            counter=rows["counter"],
+            version=rows["version"],
+            tensor=rows["tensor"],
+            call=rows["call"],
         )
 
     # Python
@@ -237,15 +314,15 @@ class Tables:
     def frames(self) -> Table:
         since, new = self.of("FRAME_PUSH")
         gone, old = self.of("FRAME_POP")
-        until = pair((new["a"],), since, (old["a"],), gone)
+        until = pair((new["frame"],), since, (old["frame"],), gone)
         return Table(
             since,
             until,
-            id=new["a"],
-            function=new["b"],
-            file=new["c"],
-            parent=new["d"],
-            first_line=new["e"],
+            id=new["frame"],
+            function=new["function"],
+            file=new["file"],
+            parent=new["parent"],
+            first_line=new["first_line"],
         )
 
     @cached_property
@@ -254,9 +331,10 @@ class Tables:
         since, rows = self.of("LINE")
         gone, old = self.of("FRAME_POP")
         until = np.minimum(
-            next_of_same(rows["a"], since=since), _next_after(rows["a"], since, old["a"], gone)
+            next_of_same(rows["frame"], since=since),
+            _next_after(rows["frame"], since, old["frame"], gone),
         )
-        return Table(since, until, frame=rows["a"], file=rows["b"], line=rows["c"])
+        return Table(since, until, frame=rows["frame"], file=rows["file"], line=rows["line"])
 
     @cached_property
     def names(self) -> Table:
@@ -268,32 +346,35 @@ class Tables:
         since, rows = self.of("NAME_BIND", "NAME_UNBIND")
         gone, old = self.of("FRAME_POP")
         until = np.minimum(
-            next_of_same(rows["a"], rows["b"], rows["c"], since=since),
-            _next_after(rows["a"], since, old["a"], gone),
+            next_of_same(rows["frame"], rows["name"], rows["holder_kind"], since=since),
+            _next_after(rows["frame"], since, old["frame"], gone),
         )
-        bound = rows["kind"] == NUMBER["NAME_BIND"]
-        since, until, rows = since[bound], until[bound], rows[bound]
-        endless = (until == FOREVER) & (rows["d"] != 0)
+        bound = rows.kind == NUMBER["NAME_BIND"]
+        until = until[bound]
+        since, rows = self.of("NAME_BIND")
+        endless = (until == FOREVER) & (rows["tensor"] != 0)
         freed, tensors = self.of("TENSOR_FREE")
-        until[endless] = _next_after(rows["d"][endless], since[endless], tensors["a"], freed)
+        until[endless] = _next_after(
+            rows["tensor"][endless], since[endless], tensors["tensor"], freed
+        )
         return Table(
             since,
             until,
-            frame=rows["a"],
-            name=rows["b"],
-            kind=rows["c"],
-            tensor=rows["d"],
-            holder=np.where(rows["flags"] & HAS_BLOB, 0, rows["e"]),
+            frame=rows["frame"],
+            name=rows["name"],
+            kind=rows["holder_kind"],
+            tensor=rows["tensor"],
+            holder=np.where(rows.flags & HAS_BLOB, 0, rows["blob"]),
         )
 
     @cached_property
     def current(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Per thread: (moments, the frame that runs from there on), from pushes, lines and pops."""
         since, rows = self.of("FRAME_PUSH", "LINE", "FRAME_POP")
-        pops = rows["kind"] == NUMBER["FRAME_POP"]
-        parent = _looked_up(rows["a"], self.frames.id, self.frames.parent)
-        frame = np.where(pops, parent, rows["a"])
-        threads = rows["thread"]
+        pops = rows.kind == NUMBER["FRAME_POP"]
+        parent = look_up(rows["frame"], self.frames.id, self.frames.parent)
+        frame = np.where(pops, parent, rows["frame"])
+        threads = rows.thread
         return {
             int(thread): (since[threads == thread], frame[threads == thread])
             for thread in np.unique(threads)
@@ -301,11 +382,11 @@ class Tables:
 
     @cached_property
     def exceptions(self) -> Table:
-        return self.moments("EXCEPTION", frame="a", line="b", type="c")
+        return self.moments("EXCEPTION")
 
     @cached_property
     def output(self) -> Table:
-        return self.moments("OUTPUT", stream="a")
+        return self.moments("OUTPUT")
 
     # Values
 
@@ -317,21 +398,21 @@ class Tables:
         A WRITE without VALUES (the budget ran out) is a row too, of mode -1: from there on unknown.
         """
         since, rows = self.of("WRITE", "VALUES")
-        kept = rows["kind"] == NUMBER["VALUES"]
-        lo = np.where(kept, rows["b"], rows["c"])
-        hi = np.where(kept, rows["c"], rows["d"])
-        mode = np.where(kept, rows["d"], -1)
-        order = np.lexsort([since, hi, lo, rows["a"]])
+        kept = rows.kind == NUMBER["VALUES"]
+        lo, hi = rows["lo"], rows["hi"]
+        mode = np.full(len(since), -1, np.int64)
+        mode[kept] = self.of("VALUES")[1]["mode"]
+        order = np.lexsort([since, hi, lo, rows["storage"]])
         first, second = order[:-1], order[1:]
         same = ~kept[first] & kept[second]
-        for column in (rows["a"], lo, hi):
+        for column in (rows["storage"], lo, hi):
             same &= column[first] == column[second]
         begins = since.copy()
         begins[second[same]] = since[first[same]]
         keep = np.ones(len(since), bool)
         keep[first[same]] = False
         event = since[keep]
-        columns = (begins[keep], event, rows["a"][keep], lo[keep], hi[keep], mode[keep])
+        columns = (begins[keep], event, rows["storage"][keep], lo[keep], hi[keep], mode[keep])
         order = np.lexsort([event, columns[0]])
         begin, event, storage, lo, hi, mode = (column[order] for column in columns)
         has = (self.events["flags"][event] & HAS_BLOB) != 0
@@ -345,16 +426,6 @@ class Tables:
             hi=hi,
             mode=mode,
         )
-
-
-def _looked_up(keys: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """values[i] where known[i] == key, for each key; 0 where the key is not known."""
-    if len(known) == 0:
-        return np.zeros(len(keys), np.int64)
-    order = np.argsort(known, kind="stable")
-    known = known[order]
-    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[place] == keys, values[order][place], 0)
 
 
 def _next_after(

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine._generated.event_kinds import KINDS
-from engine.inspect.events import DTYPES, HOLDERS, NUMBER, dtype_code, short_op
+from engine.inspect.events import (
+    DTYPES,
+    HOLDERS,
+    NUMBER,
+    dtype_code,
+    named_fields,
+    record_field,
+    short_op,
+)
 from engine.inspect.history.autograd.descriptions import NODES
 from engine.inspect.history.jit.holders import HOLDS
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 Mask = np.ndarray
-_FIELDS = "abcde"
 _PART_OF_HEX = re.compile("[0-9a-fx]+")
 _ANY_ARGUMENT = re.compile(r"\d+|0x[0-9a-f]+|true|false|none|inf|nan|e|float\d+|int\d+|cpu|meta")
 
@@ -172,11 +179,17 @@ class Search:
         for kind in KINDS.values():
             if field in kind.fields and len(values):
                 numbers = self.history.tables.numbers(kind.name)
-                mask[numbers] = self._is_in(numbers, kind.fields.index(field), values)
+                mask[numbers] = self._is_in(kind, field, numbers, values)
         return mask
 
-    def _is_in(self, numbers: np.ndarray, place: int, values: np.ndarray | list[int]) -> Mask:
-        column = self.events[_FIELDS[place]][numbers]
+    def _column(self, kind: Kind, field: str, numbers: np.ndarray) -> np.ndarray:
+        column: np.ndarray = self.events[record_field(kind, field)][numbers]
+        return column
+
+    def _is_in(
+        self, kind: Kind, field: str, numbers: np.ndarray, values: np.ndarray | list[int]
+    ) -> Mask:
+        column = self._column(kind, field, numbers)
         return column == values[0] if len(values) == 1 else np.isin(column, values)
 
     # Words: which events could say them
@@ -204,11 +217,9 @@ class Search:
             return np.ones(len(numbers), bool)
         could = np.zeros(len(numbers), bool)
         texts = self._strings(lambda text: fragment in text.lower())
-        for place, field in enumerate(kind.fields):
-            if field in ("_", "blob"):
-                continue
+        for field in named_fields(kind):
             if number is not None:
-                could |= self._is_in(numbers, place, [number])
+                could |= self._is_in(kind, field, numbers, [number])
             values: np.ndarray | list[int] = []
             if field in STRINGS:
                 values = texts
@@ -219,7 +230,7 @@ class Search:
                 nodes = self.history.autograd.named(texts, tensors)
                 values = np.concatenate([tensors, nodes])
             elif field == "place":  # what the JIT holds is told in words of its own
-                could |= self.events["b"][numbers] >= HOLDERS.index(HOLDS[0])
+                could |= self._column(kind, "holder_kind", numbers) >= HOLDERS.index(HOLDS[0])
             elif field in CODES:
                 values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]
             elif field in NODES:
@@ -232,18 +243,18 @@ class Search:
                 frames = self.history.tables.frames
                 values = frames.id[np.isin(frames.file, texts)]
             if len(values):
-                could |= self._is_in(numbers, place, values)
+                could |= self._is_in(kind, field, numbers, values)
         if kind.name == "NAME_BIND":
-            could |= self.events["d"][numbers] == 0  # the value's text may say it
+            could |= self._column(kind, "tensor", numbers) == 0  # the value's text may say it
         elif kind.name == "LINE":
-            could |= self._code_has(numbers, fragment)
+            could |= self._code_has(kind, numbers, fragment)
         elif kind.name in ("TENSOR_NEW", "TENSOR_META"):
-            could |= self._description_has(numbers, fragment, number)
+            could |= self._description_has(kind, numbers, fragment, number)
         return could
 
-    def _code_has(self, numbers: np.ndarray, fragment: str) -> Mask:
+    def _code_has(self, kind: Kind, numbers: np.ndarray, fragment: str) -> Mask:
         """The lines of the program whose text has the fragment."""
-        files, lines = self.events["b"][numbers], self.events["c"][numbers]
+        files, lines = (self._column(kind, field, numbers) for field in ("file", "line"))
         could = np.zeros(len(numbers), bool)
         for file in np.unique(files).tolist():
             text = self.history.source(file)[1].lower().splitlines()
@@ -251,10 +262,12 @@ class Search:
             could |= (files == file) & np.isin(lines, found)
         return could
 
-    def _description_has(self, numbers: np.ndarray, fragment: str, number: int | None) -> Mask:
+    def _description_has(
+        self, kind: Kind, numbers: np.ndarray, fragment: str, number: int | None
+    ) -> Mask:
         """The tensors whose dtype, sizes or strides have it (the first eight dimensions)."""
         codes = [code for code, (name, _, _) in enumerate(DTYPES) if fragment in name]
-        could = np.isin(self.events["c"][numbers] & 0xFF, codes)
+        could = np.isin(self._column(kind, "layout", numbers) & 0xFF, codes)
         if number is not None:
             words = self.history.trace.blob_words(numbers, 3 + 16)[:, 3:]
             could |= (words == number).any(axis=1)

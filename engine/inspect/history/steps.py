@@ -35,7 +35,7 @@ def stops(tables: Tables, grain: str) -> np.ndarray:
         return tables.numbers("REWRITE")
     if grain == "pass":
         since, ends = tables.of("PASS_END")
-        return since[ends["b"] != 0]
+        return since[ends["changes"] != 0]
     raise ValueError(f"grain {grain!r} is not one of {', '.join(GRAINS)}")
 
 

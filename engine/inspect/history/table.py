@@ -103,6 +103,16 @@ def ends_of(ids: Ints, closed: Ints, when: Ints) -> Ints:
     return until
 
 
+def look_up(keys: Ints, known: Ints, values: Ints) -> Ints:
+    """values[i] where known[i] == key, for each key; 0 where the key is not known."""
+    if len(known) == 0:
+        return np.zeros(len(keys), np.int64)
+    order = np.argsort(known, kind="stable")
+    known = known[order]
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[place] == keys, values[order][place], 0)
+
+
 def pair(
     keys: tuple[Ints, ...],
     opened: Ints,

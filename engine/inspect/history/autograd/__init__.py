@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.inspect.events import FOREVER, HOLDERS, kind_of
+from engine.inspect.events import FOREVER, HOLDERS, fields_of
 from engine.inspect.history.autograd.backward_pass import BackwardPass
 from engine.inspect.history.autograd.components import Parts
 from engine.inspect.history.autograd.tables import AutogradTables
@@ -218,9 +218,9 @@ class Autograd:
             HOLDERS.index("SAVED"),
         )
         if place < len(moments):
-            record = tables.events[moments[place]]
-            if (int(record["b"]), int(record["c"])) == (saved, node):
-                return int(record["a"])
+            fields = fields_of(tables.events[moments[place]])
+            if (fields["holder_kind"], fields["holder"]) == (saved, node):
+                return fields["tensor"]
         held = tables.uses.where("holder", node)
         held = held[tables.uses.kind[held] == saved]
         return int(tables.uses.id[held[0]]) if len(held) else 0
@@ -320,8 +320,7 @@ class Autograd:
             return None
         table = self.tables.runs
         record = self.tables.tables.events[m]
-        fields = kind_of(int(record["kind"])).fields
-        named = self.run(int(record["abcde"[fields.index("run")]])) if "run" in fields else None
+        named = self.run(fields_of(record).get("run", 0))
         if named is not None:
             return named
         rows = table.at(m)

@@ -12,6 +12,7 @@ from engine.inspect.history.table import (
     Ints,
     Table,
     ends_of,
+    look_up,
     next_of_same,
     pair,
     rows_before,
@@ -36,11 +37,11 @@ class AutogradTables:
         gone, old = self.of("NODE_FREE")
         return Table(
             since,
-            ends_of(new["a"], old["a"], gone),
-            id=new["a"],
-            name=new["b"],
-            call=new["c"],
-            sequence=new["d"],
+            ends_of(new["node"], old["node"], gone),
+            id=new["node"],
+            name=new["name"],
+            call=new["call"],
+            sequence=new["sequence"],
         )
 
     @cached_property
@@ -48,23 +49,27 @@ class AutogradTables:
         """An edge lives as long as the node that it leaves."""
         since, new = self.of("EDGE")
         gone, old = self.of("NODE_FREE")
-        until = ends_of(new["a"], old["a"], gone)
-        return Table(since, until, node=new["a"], index=new["b"], next=new["c"], input=new["d"])
+        until = ends_of(new["node"], old["node"], gone)
+        return Table(
+            since, until, node=new["node"], index=new["index"], next=new["next"], input=new["input"]
+        )
 
     @cached_property
     def grad_fns(self) -> Table:
         """A tensor's grad_fn holds until it is given another one, or freed."""
         since, new = self.of("GRAD_FN")
         gone, old = self.of("TENSOR_FREE")
-        until = np.minimum(next_of_same(new["a"], since=since), ends_of(new["a"], old["a"], gone))
-        return Table(since, until, tensor=new["a"], node=new["b"], output=new["c"])
+        until = np.minimum(
+            next_of_same(new["tensor"], since=since), ends_of(new["tensor"], old["tensor"], gone)
+        )
+        return Table(since, until, tensor=new["tensor"], node=new["node"], output=new["output"])
 
     @cached_property
     def flags(self) -> Table:
         """requires_grad of leaves, as the program set it."""
         since, new = self.of("REQUIRES_GRAD")
-        until = next_of_same(new["a"], since=since)
-        return Table(since, until, tensor=new["a"], value=new["b"])
+        until = next_of_same(new["tensor"], since=since)
+        return Table(since, until, tensor=new["tensor"], value=new["value"])
 
     @cached_property
     def saves(self) -> Table:
@@ -75,9 +80,9 @@ class AutogradTables:
         since, new = self.of("SAVE")
         left, old = self.of("RELEASE")
         gone, freed = self.of("NODE_FREE")
-        until = pair((new["a"], new["b"]), since, (old["a"], old["b"]), left)
+        until = pair((new["node"], new["slot"]), since, (old["node"], old["slot"]), left)
         tensors = self.tables.tensors
-        row = rows_before(tensors.id, tensors.since, new["c"], since)
+        row = rows_before(tensors.id, tensors.since, new["tensor"], since)
         found = row >= 0
         storage, counter = np.zeros((2, len(since)), np.int64)
         storage[found] = tensors.storage[row[found]]
@@ -85,15 +90,15 @@ class AutogradTables:
         counter[found] = self.tables.trace.blob_words(described, 1)[place, 0]
         return Table(
             since,
-            np.minimum(until, ends_of(new["a"], freed["a"], gone)),
-            node=new["a"],
-            slot=new["b"],
-            tensor=new["c"],
-            version=new["d"],
-            name=new["e"],
+            np.minimum(until, ends_of(new["node"], freed["node"], gone)),
+            node=new["node"],
+            slot=new["slot"],
+            tensor=new["tensor"],
+            version=new["version"],
+            name=new["name"],
             storage=storage,
             counter=counter,
-            stale=self._written(counter, new["d"]),
+            stale=self._written(counter, new["version"]),
         )
 
     def _written(self, counter: Ints, version: Ints) -> Ints:
@@ -104,15 +109,11 @@ class AutogradTables:
 
     @cached_property
     def unpacks(self) -> Table:
-        return self.tables.moments(
-            "UNPACK", node="a", slot="b", tensor="c", version="d", expected="e"
-        )
+        return self.tables.moments("UNPACK")
 
     @cached_property
     def stales(self) -> Table:
-        return self.tables.moments(
-            "STALE", node="a", slot="b", tensor="c", version="d", expected="e"
-        )
+        return self.tables.moments("STALE")
 
     @cached_property
     def hooks(self) -> Table:
@@ -121,12 +122,14 @@ class AutogradTables:
         Hooks that pack a tensor are called while the program runs: then both are 0."""
         since, rows = self.of("HOOK")
         moments, pops = self.of("READY_POP")
-        row = rows_before(pops["thread"], moments, rows["thread"], since)
-        inside = (row >= 0) & (rows["a"] <= LAST_OF_PASS)
-        run, node = (np.where(inside, np.append(pops[field], 0)[row], 0) for field in "ab")
+        row = rows_before(pops.thread, moments, rows.thread, since)
+        inside = (row >= 0) & (rows["kind"] <= LAST_OF_PASS)
+        run, node = (
+            np.where(inside, np.append(pops[field], 0)[row], 0) for field in ("run", "node")
+        )
         return Table(
             since, since + 1,
-            kind=rows["a"], owner=rows["b"], before=rows["c"], after=rows["d"], run=run, node=node,
+            kind=rows["kind"], owner=rows["owner"], before=rows["before"], after=rows["after"], run=run, node=node,
         )  # fmt: skip
 
     # Gradients of leaves
@@ -136,14 +139,14 @@ class AutogradTables:
         """What .grad of a tensor is, from the moment it is set until it is set again."""
         since, new = self.of("GRAD_SET")
         gone, old = self.of("TENSOR_FREE")
-        until = np.minimum(next_of_same(new["a"], since=since), ends_of(new["a"], old["a"], gone))
-        return Table(since, until, tensor=new["a"], grad=new["b"])
+        until = np.minimum(
+            next_of_same(new["tensor"], since=since), ends_of(new["tensor"], old["tensor"], gone)
+        )
+        return Table(since, until, tensor=new["tensor"], grad=new["grad"])
 
     @cached_property
     def accumulations(self) -> Table:
-        return self.tables.moments(
-            "ACCUMULATE", tensor="a", incoming="b", grad="c", how="d", run="e"
-        )
+        return self.tables.moments("ACCUMULATE")
 
     # Backward passes
 
@@ -152,41 +155,38 @@ class AutogradTables:
         """A backward pass, from BACKWARD_BEGIN until BACKWARD_END."""
         since, new = self.of("BACKWARD_BEGIN")
         ended, end = self.of("BACKWARD_END")
-        until = ends_of(new["a"], end["a"], ended)
-        failed = np.zeros(len(since), np.int64)
-        over = until < FOREVER
-        failed[over] = self.tables.events["c"][until[over]]
+        until = ends_of(new["run"], end["run"], ended)
         return Table(
             since,
             until,
-            id=new["a"],
-            outer=new["b"],
-            flags=new["c"],
-            n_roots=new["d"],
-            thread=new["thread"].astype(np.int64),
-            failed=failed,
+            id=new["run"],
+            outer=new["outer"],
+            flags=new["flags"],
+            n_roots=new["n_roots"],
+            thread=new.thread.astype(np.int64),
+            failed=look_up(new["run"], end["run"], end["failed"]),
         )
 
     @cached_property
     def dependencies(self) -> Table:
-        return self.tables.moments("DEPENDENCY", run="a", node="b", count="c", needed="d")
+        return self.tables.moments("DEPENDENCY")
 
     @cached_property
     def pushes(self) -> Table:
-        return self.tables.moments("READY_PUSH", run="a", node="b", sequence="c")
+        return self.tables.moments("READY_PUSH")
 
     @cached_property
     def pops(self) -> Table:
-        return self.tables.moments("READY_POP", run="a", node="b")
+        return self.tables.moments("READY_POP")
 
     @cached_property
     def enters(self) -> Table:
-        return self.tables.moments("NODE_ENTER", run="a", node="b", n="c")
+        return self.tables.moments("NODE_ENTER", n="n_inputs")
 
     @cached_property
     def exits(self) -> Table:
-        return self.tables.moments("NODE_EXIT", run="a", node="b", n="c")
+        return self.tables.moments("NODE_EXIT", n="n_outputs")
 
     @cached_property
     def arrivals(self) -> Table:
-        return self.tables.moments("ARRIVE", run="a", node="b", input="c", tensor="d", sum="e")
+        return self.tables.moments("ARRIVE")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.inspect.events import kind_of
 from engine.inspect.models.autograd.backward_pass import freed, freed_count, ready, run_box
 from engine.inspect.models.autograd.boxes import (
     SLOT_STATES,
@@ -214,9 +213,5 @@ def _of_event(history: Any, moment: int) -> int:
     """The node that an event names; 0 if it names none."""
     if moment < 0:
         return 0
-    record = history.tables.events[moment]
-    fields = kind_of(int(record["kind"])).fields
-    if "node" not in fields:
-        return 0
-    node = int(record["abcde"[fields.index("node")]])
+    node = dict(history.fields(moment)).get("node", 0)
     return node if history.autograd.row(node) >= 0 else 0
