@@ -73,12 +73,6 @@ DIFFERENCES: tuple[Difference, ...] = (
         r"overlapping|expanded",
     ),
     Difference(
-        "PyTorch's bicubic resampling of uint8 rounds between rows and columns",
-        r"nn\.functional\.(interpolate|upsample)",
-        r"values:",
-        r"uint8.*bicubic",
-    ),
-    Difference(
         "integers take no part in gradients, whatever they are compared with",
         r"Tensor\.(eq|ne|not_equal|lt|less|le|less_equal|gt|greater|ge|greater_equal)_",
         r"requires_grad False",

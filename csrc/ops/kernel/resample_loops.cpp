@@ -35,8 +35,52 @@ void blend(T* __restrict out, const T* const* rows, const T* weight, int64_t tap
   }
 }
 
+constexpr int64_t kTile = 512;  // sums of bytes held at once
+
+void round_sums(uint8_t* __restrict out, const int32_t* __restrict sums, int64_t n, int precision) {
+  for (int64_t x = 0; x < n; ++x) {
+    const int32_t sum = sums[x] >> precision;
+    out[x] = static_cast<uint8_t>(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+  }
+}
+
+void pick_bytes(uint8_t* __restrict out, const uint8_t* __restrict in,
+                const int32_t* __restrict index, const int32_t* __restrict weight, int64_t taps,
+                int64_t n, int precision) {
+  int32_t sums[kTile];
+  for (int64_t begin = 0; begin < n; begin += kTile) {
+    const int64_t count = n - begin < kTile ? n - begin : kTile;
+    for (int64_t x = 0; x < count; ++x) sums[x] = 1 << (precision - 1);
+    for (int64_t k = 0; k < taps; ++k) {
+      const int32_t* __restrict i = index + k * n + begin;
+      const int32_t* __restrict w = weight + k * n + begin;
+      for (int64_t x = 0; x < count; ++x) sums[x] += w[x] * in[i[x]];
+    }
+    round_sums(out + begin, sums, count, precision);
+  }
+}
+
+void blend_bytes(uint8_t* __restrict out, const uint8_t* const* rows, const int32_t* weight,
+                 int64_t taps, int64_t n, int precision) {
+  int32_t sums[kTile];
+  for (int64_t begin = 0; begin < n; begin += kTile) {
+    const int64_t count = n - begin < kTile ? n - begin : kTile;
+    for (int64_t x = 0; x < count; ++x) sums[x] = 1 << (precision - 1);
+    for (int64_t k = 0; k < taps; ++k) {
+      const uint8_t* __restrict row = rows[k] + begin;
+      const int32_t w = weight[k];
+      for (int64_t x = 0; x < count; ++x) sums[x] += w * row[x];
+    }
+    round_sums(out + begin, sums, count, precision);
+  }
+}
+
 }  // namespace
 
+const ByteResampleLoops& byte_resample_loops() {
+  static const ByteResampleLoops loops{pick_bytes, blend_bytes};
+  return loops;
+}
 const FloatResampleLoops& float_resample_loops() {
   static const FloatResampleLoops loops{pick<float>, blend<float>};
   return loops;

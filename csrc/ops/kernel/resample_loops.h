@@ -15,9 +15,20 @@ struct ResampleLoops {
   void (*blend)(T* out, const T* const* rows, const T* weight, int64_t taps, int64_t n);
 };
 
+// The sums are multiples of 2^-precision, rounded and clamped to bytes.
+template <>
+struct ResampleLoops<uint8_t> {
+  void (*pick)(uint8_t* out, const uint8_t* in, const int32_t* index, const int32_t* weight,
+               int64_t taps, int64_t n, int precision);
+  void (*blend)(uint8_t* out, const uint8_t* const* rows, const int32_t* weight, int64_t taps,
+                int64_t n, int precision);
+};
+
+using ByteResampleLoops = ResampleLoops<uint8_t>;
 using FloatResampleLoops = ResampleLoops<float>;
 using DoubleResampleLoops = ResampleLoops<double>;
 
+UH_PER_ISA(ByteResampleLoops, byte_resample_loops)
 UH_PER_ISA(FloatResampleLoops, float_resample_loops)
 UH_PER_ISA(DoubleResampleLoops, double_resample_loops)
 

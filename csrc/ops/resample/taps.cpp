@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace uh {
 namespace {
@@ -102,6 +103,33 @@ void antialiased(Taps<T>& t, T step, bool is_cubic) {
   }
 }
 
+// At the borders several taps read one input: the first of them gets all their weights.
+void merge_repeated(Taps<double>& t) {
+  for (int64_t o = 0; o < t.out; ++o) {
+    auto first = static_cast<size_t>(o);
+    for (int64_t k = 1; k < t.taps; ++k) {
+      const auto at = static_cast<size_t>(k * t.out + o);
+      if (t.index[at] != t.index[first]) {
+        first = at;
+        continue;
+      }
+      t.weight[first] += t.weight[at];
+      t.weight[at] = 0;
+    }
+  }
+}
+
+// As many bits as leave the largest weight below 2^15.
+int precision_of(const std::vector<double>& weights) {
+  constexpr int kMaxPrecision = 22;
+  double largest = 0;
+  for (const double weight : weights) largest = std::max(largest, weight);
+  int bits = 0;
+  while (bits < kMaxPrecision && static_cast<int>(0.5 + std::ldexp(largest, bits + 1)) < 1 << 15)
+    ++bits;
+  return bits;
+}
+
 }  // namespace
 
 template <class T>
@@ -126,6 +154,30 @@ Taps<T> make_taps(int64_t in, int64_t out, std::optional<double> scale, Resample
     case ResampleMode::kLinearAa: antialiased(t, step, false); break;
     case ResampleMode::kCubicAa: antialiased(t, step, true); break;
   }
+  return t;
+}
+
+template <>
+Taps<uint8_t> make_taps(int64_t in, int64_t out, std::optional<double> scale, ResampleMode mode,
+                        bool align_corners) {
+  Taps<uint8_t> t;
+  t.in = in;
+  t.out = out;
+  if (mode == ResampleMode::kNearest || mode == ResampleMode::kNearestExact) {
+    Taps<float> places = make_taps<float>(in, out, scale, mode, align_corners);
+    t.index = std::move(places.index);
+    t.is_identity = places.is_identity;
+    t.is_copy = true;
+    return t;
+  }
+  Taps<double> filter = make_taps<double>(in, out, scale, mode, align_corners);
+  merge_repeated(filter);
+  t.taps = filter.taps;
+  t.is_identity = in == out;
+  t.precision = precision_of(filter.weight);
+  for (const double weight : filter.weight)
+    t.weight.push_back(static_cast<int32_t>(std::round(std::ldexp(weight, t.precision))));
+  t.index = std::move(filter.index);
   return t;
 }
 

@@ -4,24 +4,29 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace uh {
 
 enum class ResampleMode { kNearest, kNearestExact, kLinear, kCubic, kLinearAa, kCubicAa };
 
-// Output o is sum_k weight(k, o) * input[index(k, o)]; entry (k, o) is at k * out + o.
+// Output o is sum_k weight(k, o) * input[index(k, o)]; entry (k, o) is at k * out + o. As in
+// PyTorch, bytes have fixed-point weights: multiples of 2^-precision, so that sums are exact in
+// 32 bits.
 template <class T>
 struct Taps {
   int64_t taps = 1, in = 1, out = 1;
   std::vector<int32_t> index;
-  std::vector<T> weight;
+  std::vector<std::conditional_t<std::is_same_v<T, uint8_t>, int32_t, T>> weight;
+  int precision = 0;  // of bytes
 
   bool is_identity = false;  // output o is input o
   bool is_copy = false;      // output o is one input
 };
 
-// `scale` is the factor the caller gave, if any. In the arithmetic of T, as PyTorch does it.
+// `scale` is the factor the caller gave, if any. In the arithmetic of T, as PyTorch does it; of
+// bytes, indices that are copied are computed in float, weights in double.
 template <class T>
 Taps<T> make_taps(int64_t in, int64_t out, std::optional<double> scale, ResampleMode mode,
                   bool align_corners);

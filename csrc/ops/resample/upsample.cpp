@@ -19,7 +19,9 @@ using Scales = std::vector<std::optional<double>>;  // outermost dimension first
 
 template <class T>
 const ResampleLoops<T>& loops_of() {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_same_v<T, uint8_t>)
+    return byte_resample_loops();
+  else if constexpr (std::is_same_v<T, float>)
     return float_resample_loops();
   else
     return double_resample_loops();
@@ -27,6 +29,7 @@ const ResampleLoops<T>& loops_of() {
 
 template <class T>
 struct Resampler {
+  static constexpr bool kBytes = std::is_same_v<T, uint8_t>;
   std::array<Taps<T>, 3> axes;  // depth, height, width
   const ResampleLoops<T>& loops = loops_of<T>();
 
@@ -59,22 +62,32 @@ struct Resampler {
   }
 
   void along(T* out, const T* in, const Taps<T>& x) const {
-    if (!x.is_copy) return loops.pick(out, in, x.index.data(), x.weight.data(), x.taps, x.out);
-    for (int64_t o = 0; o < x.out; ++o) out[o] = in[x.index[static_cast<size_t>(o)]];
+    if (x.is_copy) {
+      for (int64_t o = 0; o < x.out; ++o) out[o] = in[x.index[static_cast<size_t>(o)]];
+    } else if constexpr (kBytes) {
+      loops.pick(out, in, x.index.data(), x.weight.data(), x.taps, x.out, x.precision);
+    } else {
+      loops.pick(out, in, x.index.data(), x.weight.data(), x.taps, x.out);
+    }
   }
 
   // Rows of `length` elements are summed with their weights.
   void across(T* out, const T* in, const Taps<T>& t, int64_t length) const {
     std::vector<const T*> rows(static_cast<size_t>(t.taps));
-    std::vector<T> weights(static_cast<size_t>(t.taps));
+    decltype(t.weight) weights(static_cast<size_t>(t.taps));
     for (int64_t o = 0; o < t.out; ++o, out += length) {
+      if (t.is_copy) {
+        const T* row = in + t.index[static_cast<size_t>(o)] * length;
+        std::memcpy(out, row, static_cast<size_t>(length) * sizeof(T));
+        continue;
+      }
       for (int64_t k = 0; k < t.taps; ++k) {
         const auto at = static_cast<size_t>(k * t.out + o);
         rows[static_cast<size_t>(k)] = in + t.index[at] * length;
         weights[static_cast<size_t>(k)] = t.weight[at];
       }
-      if (t.is_copy)
-        std::memcpy(out, rows[0], static_cast<size_t>(length) * sizeof(T));
+      if constexpr (kBytes)
+        loops.blend(out, rows.data(), weights.data(), t.taps, length, t.precision);
       else
         loops.blend(out, rows.data(), weights.data(), t.taps, length);
     }
@@ -82,33 +95,36 @@ struct Resampler {
 };
 
 template <class T>
-void run(const Tensor& out, const Tensor& in, int64_t dims, const Scales& scales, ResampleMode mode,
-         bool align_corners) {
-  Resampler<T> r;
+std::array<Taps<T>, 3> make_axes(const Tensor& in, const Tensor& out, const Scales& scales,
+                                 ResampleMode mode, bool align_corners) {
+  const auto dims = static_cast<int64_t>(scales.size());
+  std::array<Taps<T>, 3> axes;
   for (size_t a = 0; a < 3; ++a) {
     const int64_t i = static_cast<int64_t>(a) + dims - 3;  // of the dimensions that are resampled
     if (i < 0) {
-      r.axes[a].is_identity = true;
-    } else {
-      r.axes[a] = make_taps<T>(in.size(i + 2), out.size(i + 2), scales[static_cast<size_t>(i)],
-                               mode, align_corners);
+      axes[a].is_identity = true;
+      continue;
     }
+    const int64_t from = in.size(i + 2), to = out.size(i + 2);
+    std::optional<double> scale = scales[static_cast<size_t>(i)];
+    // As in PyTorch, an image that keeps or doubles its size does so whatever the factor.
+    if (mode == ResampleMode::kNearest && dims == 2 && (to == from || to == 2 * from))
+      scale = std::nullopt;
+    axes[a] = make_taps<T>(from, to, scale, mode, align_corners);
   }
+  return axes;
+}
+
+template <class T>
+void run(const Tensor& out, const Tensor& in, const Scales& scales, ResampleMode mode,
+         bool align_corners) {
+  const Resampler<T> r{make_axes<T>(in, out, scales, mode, align_corners)};
   const int64_t planes = in.size(0) * in.size(1);
   parallel_for(0, planes, 1 + 65536 / (r.out_plane() + r.in_plane()), [&](int64_t lo, int64_t hi) {
     std::vector<T> scratch;
     for (int64_t p = lo; p < hi; ++p)
       r.plane(out.data_as<T>() + p * r.out_plane(), in.data_as<T>() + p * r.in_plane(), scratch);
   });
-}
-
-// uint8: what was computed as float becomes the nearest of 0 ... 255.
-void round_bytes(const Tensor& out, const Tensor& made) {
-  const Tensor bytes = empty(made.sizes(), DType::kUInt8);
-  for (int64_t i = 0; i < made.numel(); ++i)
-    bytes.data_as<uint8_t>()[i] =
-        static_cast<uint8_t>(std::clamp(std::floor(made.data_as<float>()[i] + 0.5f), 0.0f, 255.0f));
-  copy_elements(out, bytes);
 }
 
 Tensor upsampled(const Tensor& self, const Dims& output_size, int64_t dims, const Scales& scales,
@@ -137,16 +153,16 @@ Tensor upsampled(const Tensor& self, const Dims& output_size, int64_t dims, cons
   Tensor out = empty_in_format_of(self, sizes, self.dtype());
   if (out.is_meta() || out.numel() == 0) return out;
   const bool wide = self.dtype() == DType::kFloat64;
-  const DType compute = wide ? DType::kFloat64 : DType::kFloat32;
+  const DType compute = wide || bytes ? self.dtype() : DType::kFloat32;
   const Tensor in = as_contiguous(self, compute);
   const Tensor made = out.is_contiguous() && compute == out.dtype() ? out : empty(sizes, compute);
-  if (wide)
-    run<double>(made, in, dims, scales, mode, align_corners);
+  if (bytes)
+    run<uint8_t>(made, in, scales, mode, align_corners);
+  else if (wide)
+    run<double>(made, in, scales, mode, align_corners);
   else
-    run<float>(made, in, dims, scales, mode, align_corners);
-  if (out.dtype() == DType::kUInt8)
-    round_bytes(out, made);
-  else if (!made.is_same(out))
+    run<float>(made, in, scales, mode, align_corners);
+  if (!made.is_same(out))
     copy_elements(out, made);
   record_write(out);
   return out;
@@ -229,16 +245,7 @@ struct Distributor {
 template <class T>
 void distribute(const Tensor& made, const Tensor& grad, const Scales& scales, ResampleMode mode,
                 bool align_corners) {
-  const auto dims = static_cast<int64_t>(scales.size());
-  Resampler<T> r;
-  for (size_t a = 0; a < 3; ++a) {
-    const int64_t i = static_cast<int64_t>(a) + dims - 3;
-    if (i < 0)
-      r.axes[a].is_identity = true;
-    else
-      r.axes[a] = make_taps<T>(made.size(i + 2), grad.size(i + 2), scales[static_cast<size_t>(i)],
-                               mode, align_corners);
-  }
+  const Resampler<T> r{make_axes<T>(made, grad, scales, mode, align_corners)};
   const Distributor<T> back{r.axes};
   parallel_for(0, made.size(0) * made.size(1), 1 + 65536 / (r.out_plane() + r.in_plane()),
                [&](int64_t lo, int64_t hi) {

@@ -1,0 +1,58 @@
+"""Resampling of bytes, in fixed point as PyTorch does it; expected values are PyTorch 2.13's."""
+
+from __future__ import annotations
+
+import pytest
+
+import engine
+import engine.nn.functional as F
+
+aten = engine.ops.aten
+PIXELS = engine.tensor(
+    [[[[0, 255, 7, 90], [13, 200, 31, 2], [255, 0, 255, 0]]]], dtype=engine.uint8
+)
+FILTERED = [
+    (aten.upsample_bilinear2d, (2, 3), True, [[0, 131, 90], [255, 128, 0]]),
+    (
+        aten.upsample_bilinear2d, (4, 5), False,
+        [[0, 179, 131, 32, 90], [8, 157, 122, 26, 35], [104, 119, 121, 81, 1], [255, 76, 128, 179, 0]],
+    ),
+    (
+        aten.upsample_bicubic2d, (4, 5), False,
+        [[0, 214, 148, 3, 102], [0, 196, 141, 0, 34], [93, 117, 132, 79, 0], [255, 34, 127, 227, 0]],
+    ),
+    (aten._upsample_bilinear2d_aa, (2, 3), False, [[73, 125, 45], [138, 124, 52]]),
+    (aten._upsample_bicubic2d_aa, (2, 3), False, [[70, 132, 33], [139, 126, 48]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("filtered", "size", "align_corners", "expected"), FILTERED)
+def test_bytes_are_rounded_after_each_dimension(
+    filtered: object, size: tuple[int, int], align_corners: bool, expected: list[list[int]]
+) -> None:
+    assert filtered(PIXELS, size, align_corners).tolist() == [[expected]]  # type: ignore[operator]
+
+
+def test_rows_of_bytes_longer_than_a_tile() -> None:
+    ramp = (engine.arange(1500) % 256).to(engine.uint8).reshape(1, 1, 1, 1500).expand(1, 1, 3, 1500)
+    doubled = F.interpolate(ramp, size=(6, 3000), mode="bilinear")
+    assert engine.equal(doubled[0, 0, 0], doubled[0, 0, 5])
+    exact = F.interpolate(ramp.float(), size=(6, 3000), mode="bilinear")
+    assert (
+        float((doubled.float() - exact).abs().max()) <= 0.75
+    )  # 0.5 for the rounding, 0.25 for ties
+
+
+@pytest.mark.parametrize("dtype", [engine.uint8, engine.float32])
+def test_kept_and_doubled_images_ignore_the_factor(dtype: engine.dtype) -> None:
+    x = engine.arange(6, dtype=dtype).reshape(1, 1, 2, 3)
+    kept = aten.upsample_nearest2d(x, (2, 6), 0.7, 5.0)
+    assert kept.tolist() == [[[[0, 0, 1, 1, 2, 2], [3, 3, 4, 4, 5, 5]]]]
+    exact = aten._upsample_nearest_exact2d(x, (2, 3), 0.4, 1.0)
+    assert exact.tolist() == [[[[3, 4, 5], [3, 4, 5]]]]
+
+
+def test_kept_and_doubled_sequences_follow_the_factor() -> None:
+    x = engine.arange(4.0).reshape(1, 1, 4)
+    assert aten.upsample_nearest1d(x, (4,), 3.0).tolist() == [[[0, 0, 0, 1]]]
+    assert aten.upsample_nearest1d(x, (8,), 0.7).tolist() == [[[0, 1, 2, 3, 3, 3, 3, 3]]]
