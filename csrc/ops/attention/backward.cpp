@@ -4,6 +4,7 @@
 // With p = softmax(scale q k^T + mask) and out = p v:
 //   grad_v = p^T grad;  ds = p (grad v^T - sum_j grad_j out_j);
 //   grad_q = scale ds k;  grad_k = scale ds^T q
+#include <tuple>
 #include <vector>
 
 #include "base/parallel.h"
@@ -133,12 +134,12 @@ void check_parts(const Tensor& grad_out, const Tensor& query, const Tensor& key,
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
-    KeySet, const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
-    const Tensor& out, const Tensor& logsumexp, double, bool is_causal, const Tensor& attn_mask,
-    std::optional<double> scale) {
+    KeySet key_set, const Tensor& grad_out, const Tensor& query, const Tensor& key,
+    const Tensor& value, const Tensor& out, const Tensor& logsumexp, double, bool is_causal,
+    const Tensor& attn_mask, std::optional<double> scale) {
   check_parts(grad_out, query, key, value, out, logsumexp, attn_mask);
   const Dims batch = leading(out);
-  const DType dtype = query.dtype(), compute = logsumexp.dtype();
+  const DType dtype = query.dtype();
   if (out.is_meta()) {
     return {empty(query.sizes(), dtype, out.device()), empty(key.sizes(), dtype, out.device()),
             empty(value.sizes(), dtype, out.device())};
@@ -146,11 +147,19 @@ std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
   const int64_t members = numel_of(batch), rows = query.size(query.ndim() - 2),
                 width = query.size(query.ndim() - 1), keys = key.size(key.ndim() - 2),
                 value_width = value.size(value.ndim() - 1);
+  const bool little = is_little(out.numel(), rows * keys * (width + value_width));
+  const DType compute = little ? DType::kFloat64 : logsumexp.dtype();
+  Tensor made = out, sums = logsumexp;
+  if (compute != logsumexp.dtype())  // rounded, they would not belong to scores in double
+    std::tie(made, sums) =
+        attention_blocked(key_set, as_contiguous(query, compute), as_contiguous(key, compute),
+                          as_contiguous(value, compute), 0, is_causal, attn_mask, scale);
   const Tensor grad_query = zeros(batch, rows, width, compute),
                grad_key = zeros(batch, keys, width, compute),
                grad_value = zeros(batch, keys, value_width, compute);
-  const Tensor grad = as_contiguous(grad_out, compute), made = as_contiguous(out, compute),
-               sums = as_contiguous(logsumexp);
+  const Tensor grad = as_contiguous(grad_out, compute);
+  made = as_contiguous(made, compute);
+  sums = as_contiguous(sums);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     const Problem p = make_problem(query, key, value, attn_mask, is_causal, scale, batch, compute);

@@ -18,7 +18,6 @@ using namespace attention;  // NOLINT: one program in two files
 namespace {
 
 constexpr const char* kName = "scaled_dot_product_attention";
-constexpr int64_t kLittle = 1024;  // elements of a result, multiplications
 
 // Rows [at, at + count) of one member of the batch.
 template <class T>
@@ -103,8 +102,7 @@ std::tuple<Tensor, Tensor> attention_blocked(KeySet, const Tensor& query, const 
   sizes.push_back(value_width);
   Tensor out = empty(sizes, dtype, query.device());
   if (out.is_meta() || out.numel() == 0) return {out, logsumexp};
-  // Large scores lose digits in float. Where there is little to do, double costs nothing.
-  const bool little = out.numel() <= kLittle && rows * keys * (width + value_width) <= kLittle;
+  const bool little = is_little(out.numel(), rows * keys * (width + value_width));
   const DType compute = little ? DType::kFloat64 : wide;
   const Problem p = make_problem(query, key, value, attn_mask, is_causal, scale, batch, compute);
   if (events::on()) [[unlikely]]

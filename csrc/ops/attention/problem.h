@@ -13,6 +13,12 @@ namespace uh::attention {
 
 constexpr int64_t kQueries = 64, kKeys = 512;  // 128 KiB of float scores: the second cache
 
+// Large scores lose digits in float. Where there is little to do, double costs nothing.
+inline bool is_little(int64_t results, int64_t multiplications) {
+  constexpr int64_t kMaxLittle = 1024;
+  return results <= kMaxLittle && multiplications <= kMaxLittle;
+}
+
 // c = alpha * a b + beta * c, with b transposed or not.
 inline void product(bool transposed, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                     int64_t a_row, const float* b, int64_t b_row, float beta, float* c,
