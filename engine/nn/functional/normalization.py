@@ -89,15 +89,19 @@ def batch_norm(
     """Normalises every channel by the batch's statistics (training) or by the running ones.
 
     Memory: `running_mean` and `running_var` are updated in place when training.
-    Raises: ValueError when training on one value per channel.
+    Raises: ValueError when training on one value per channel or with `eps` 0, and for a negative `eps`.
 
     >>> import engine
-    >>> batch_norm(engine.tensor([[1.], [3.]]), None, None, training=True, eps=0.)
+    >>> batch_norm(engine.tensor([[1.], [3.]]), None, None, training=True, eps=1e-12)
     tensor([[-1.],
             [ 1.]])
     """
     if training:
         _check_batch(input.shape, input.shape)
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     return ops.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, True
     )

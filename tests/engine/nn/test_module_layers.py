@@ -115,6 +115,10 @@ def test_running_statistics() -> None:
 def test_batches_of_one_value() -> None:
     with pytest.raises(ValueError, match="Expected more than 1 value per channel when training"):
         nn.BatchNorm1d(2)(engine.ones(1, 2))
+    with pytest.raises(ValueError, match="eps must be positive during training"):
+        nn.BatchNorm1d(2, eps=0.0)(engine.ones(3, 2))
+    with pytest.raises(ValueError, match="eps must be non-negative"):
+        nn.BatchNorm2d(2, eps=-1.0).eval()(engine.ones(1, 2, 1, 1))
     assert tuple(nn.BatchNorm1d(2).eval()(engine.ones(1, 2)).shape) == (1, 2)
 
 
