@@ -147,7 +147,7 @@ def bernoulli(
 ) -> Tensor:
     """1 with the probability that each element of `input` says (or with probability `p`), else 0.
 
-    Dtype: that of `input`. Raises: RuntimeError unless every probability lies in [0, 1].
+    Dtype: that of `out`, or of `input`. Raises: RuntimeError unless every probability lies in [0, 1].
 
     >>> import engine
     >>> engine.bernoulli(engine.tensor([0.0, 1.0]))
@@ -155,7 +155,7 @@ def bernoulli(
     """
     with drawing(generator, "bernoulli"):
         made = ops.bernoulli(input) if p is None else ops.bernoulli_p(input, p)
-    return finish(made, out, False)
+    return finish(made.to(out.dtype) if isinstance(out, Tensor) else made, out, False)
 
 
 def multinomial(

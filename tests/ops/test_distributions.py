@@ -220,6 +220,14 @@ def test_what_is_refused(call: Callable[[], Any], error: type[Exception], match:
         call()
 
 
+@pytest.mark.parametrize("dtype", [engine.float64, engine.float16, engine.int64, engine.bool_])
+def test_bernoulli_draws_into_out_of_any_dtype(dtype: engine.dtype) -> None:
+    out = engine.empty(2, dtype=dtype)
+    assert engine.bernoulli(engine.tensor([0.0, 1.0]), out=out) is out
+    assert out.tolist() == [0, 1]
+    assert out.dtype is dtype
+
+
 DRAWS = [
     lambda g: engine.empty(50).exponential_(generator=g),
     lambda g: engine.empty(50).cauchy_(generator=g),
