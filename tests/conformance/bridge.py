@@ -204,6 +204,8 @@ def to_engine_word(value: Any) -> Any:
 
 def _module(value: torch.nn.Module) -> Any:
     """The engine's module of the same class and settings. Raises: Unsupported if it has tensors."""
+    if isinstance(value, torch.nn.TransformerEncoderLayer):
+        return _encoder_layer(value)
     if any(True for _ in (*value.parameters(), *value.buffers())):
         raise Unsupported(f"a {type(value).__name__} with tensors of its own")
     made = find(f"nn.{type(value).__name__}")()
@@ -211,6 +213,23 @@ def _module(value: torch.nn.Module) -> Any:
         if not name.startswith("_"):
             setattr(made, name, to_engine_word(setting))
     return made
+
+
+def _encoder_layer(value: torch.nn.TransformerEncoderLayer) -> Any:
+    """The engine's layer of the same settings; its tensors are of its own making."""
+    attention, linear = value.self_attn, value.linear1
+    return find("nn.TransformerEncoderLayer")(
+        attention.embed_dim,
+        attention.num_heads,
+        linear.out_features,
+        value.dropout.p,
+        to_engine_word(value.activation),
+        value.norm1.eps,
+        attention.batch_first,
+        value.norm_first,
+        linear.bias is not None,
+        dtype=engine_dtype(linear.weight.dtype),
+    )
 
 
 # ---- functions

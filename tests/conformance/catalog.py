@@ -148,18 +148,6 @@ DEVIATIONS: tuple[Deviation, ...] = (
     ),
     *(
         Deviation(
-            name,
-            "uint8 * values: *",
-            "PyTorch filters uint8 pixels with fixed-point weights and rounds after each dimension",
-        )
-        for name in (
-            "_upsample_bilinear2d_aa",
-            "nn.functional.interpolate/bi*",
-            "nn.functional.upsample_bilinear",
-        )
-    ),
-    *(
-        Deviation(
             f"polygamma/polygamma_n_{n}",
             "* values: inf*",
             "infinite at its poles; in PyTorch the sine of a multiple of pi is not quite 0",
@@ -176,10 +164,18 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "bfloat16 * input 3 afterwards: values: *",
         "PyTorch rounds the batch's mean to bfloat16 before it averages, the engine after",
     ),
-    Deviation(
-        "nn.functional.conv3d",
-        "float32 gradient: gradient 1: values: *",
-        "sums of a thousand float32 products, added in another order",
+    *(
+        Deviation(
+            name,
+            "float32 gradient: gradient * values: *",
+            f"rounding of float32 in one sample: the gradient's largest element is {largest}, the engine is "
+            f"at most {ours} from the float64 gradient, PyTorch {theirs}",
+        )
+        for name, largest, ours, theirs in (
+            ("grid_sampler_2d", "110", "1.4e-4", "0.7e-4"),
+            ("linalg.lstsq*", "130", "1.3e-4", "0.5e-4"),
+            ("linalg.pinv/hermitian", "13", "0.64e-4", "0.59e-4"),
+        )
     ),
     Deviation(
         "mvlgamma/*",
@@ -214,6 +210,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "complex* is a new tensor; PyTorch's is a view of input 0",
         "the engine has no conjugate bit: conj() of complex numbers computes",
     ),
+    Deviation("complex", "float16 * raises RuntimeError: *", NO_COMPLEX32),
     Deviation("view_as_complex", "float16 * raises RuntimeError: *", NO_COMPLEX32),
 )
 

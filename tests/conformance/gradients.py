@@ -7,7 +7,8 @@
     ... --no-gradgrad                without second derivatives
     ... --sample 12 -v               one sample of each; every difference
     ... --jobs 2 --timeout 120       processes at once, seconds per sample
-    ... --json OUT                   results for programs; coverage_table.py makes csrc/ops/COVERAGE.md of them
+    ... --json OUT                   results for programs, a line each; coverage_table.py makes COVERAGE.md of them
+    ... --resume                     only what OUT has no report on
 
 One line per operator and dtype: samples whole / total, then the first difference. Compared: which results
 require gradients, the gradients of all inputs for the same random gradients of the results, second derivatives
@@ -19,9 +20,7 @@ which is told but does not fail a sample. A crash or a hang ends only the child 
 from __future__ import annotations
 
 import argparse
-import json
 import mmap
-import os
 import re
 import sys
 import time
@@ -29,7 +28,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
-from multiprocessing.connection import Connection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
 
 import catalog  # noqa: E402
-from run import line, lost, run  # noqa: E402
+from reports import recorded  # noqa: E402
+from run import Task, left, line, lost, run  # noqa: E402
 
 DTYPES = ("float32", "float64", "complex128")
 OPERATORS = HERE.parent.parent / "csrc" / "ops"
@@ -81,10 +81,8 @@ def check(op: Any, dtype: Any, say: Callable[[str], None], only: int | None, twi
     return report
 
 
-def work(
-    name: str, dtype: str, note: mmap.mmap, only: int | None, pipe: Connection, twice: bool
-) -> None:
-    """In a child: one operator with one dtype."""
+def work(name: str, dtype: str, note: mmap.mmap, only: int | None, twice: bool) -> dict[str, Any]:
+    """The report on one operator with one dtype."""
     import torch
 
     def say(text: str) -> None:
@@ -98,19 +96,7 @@ def work(
     except Exception:  # ours, not the engine's: those are caught at the call
         where = traceback.format_exc().strip().splitlines()
         report = lost((name, dtype), f"HARNESS {where[-1]} ({where[-3].strip()})", note)
-    pipe.send(json.dumps(report, default=sorted))
-    pipe.close()
-    os._exit(0)
-
-
-def once(name: str, dtype: str, note: mmap.mmap, only: int | None, pipe: Connection) -> None:
-    """`work` without second derivatives."""
-    work(name, dtype, note, only, pipe, twice=False)
-
-
-def twice(name: str, dtype: str, note: mmap.mmap, only: int | None, pipe: Connection) -> None:
-    """`work` with second derivatives."""
-    work(name, dtype, note, only, pipe, twice=True)
+    return report
 
 
 def family_names(family: str) -> set[str]:
@@ -130,7 +116,7 @@ def family_names(family: str) -> set[str]:
     return names | dotted | {f"nn.functional.{name}" for name in names}
 
 
-def tasks_of(options: argparse.Namespace) -> list[tuple[str, str]]:
+def tasks_of(options: argparse.Namespace) -> list[Task]:
     """(operator, dtype) for everything asked for that PyTorch differentiates."""
     import torch
 
@@ -147,7 +133,8 @@ def tasks_of(options: argparse.Namespace) -> list[tuple[str, str]]:
     return tasks
 
 
-def parsed() -> argparse.Namespace:
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The options of a command line, of this process's by default."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -160,7 +147,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    parser.add_argument("--resume", action="store_true")
+    return parser.parse_args(arguments)
 
 
 def main() -> int:
@@ -175,16 +163,16 @@ def main() -> int:
     begin, reports = time.monotonic(), []
     import gradient_sample  # noqa: F401  (imported here once, not in each child)
 
-    target = once if options.no_gradgrad else twice
-    for report in run(tasks, options.jobs, options.timeout, options.sample, target):
+    tasks = left(tasks, options)
+    target = partial(work, twice=not options.no_gradgrad)
+    found = run(tasks, options.jobs, options.timeout, options.sample, target)
+    for report in recorded(({**one, "gradients": True} for one in found), options.json):
         if not report["samples"]:
             continue
-        reports.append({**report, "gradients": True})
+        reports.append(report)
         names = "".join(f"  [{name}]" for name in report["forms"] if name != "gradient")
         print(line(report, width, options.verbose) + names, flush=True)
     summarise(reports, time.monotonic() - begin)
-    if options.json:
-        options.json.write_text(json.dumps(reports, indent=1))
     return int(any(r["passed"] < r["samples"] for r in reports))
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import itertools
-import json
 import math
 import sys
 import traceback
@@ -29,6 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
 
 import bridge  # noqa: E402
 import torch  # noqa: E402
+from reports import recorded  # noqa: E402
 
 import engine  # noqa: E402
 
@@ -36,6 +36,7 @@ DTYPES = (torch.float32, torch.float64)
 FAR = {torch.float32: (2e-5, 2e-5), torch.float64: (1e-9, 1e-9)}
 STEPS = 10
 MUON_FAR = 0.02  # its products are in bfloat16 and summed in another order
+LBFGS_FAR = 2e-4  # in float32: it divides by products of nearly equal gradients
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Report:
     passed: int = 0
     errors: int = 0
     errors_passed: int = 0
-    skipped: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)  # reason: samples
     differences: list[str] = field(default_factory=list)
 
     @property
@@ -78,8 +79,8 @@ def check_module(info: Any) -> Report:
 def _count(report: Report, number: int, dtype: Any, check: Callable[[], str | None]) -> None:
     try:
         difference = check()
-    except bridge.Unsupported:
-        report.skipped += 1
+    except bridge.Unsupported as error:
+        _skip(report, error)
         return
     except bridge.Missing as error:
         difference = f"missing: {error}"
@@ -92,11 +93,15 @@ def _count(report: Report, number: int, dtype: Any, check: Callable[[], str | No
         report.differences.append(f"{report.name} sample {number} {dtype}: {difference[:300]}")
 
 
+def _skip(report: Report, error: bridge.Unsupported) -> None:
+    report.skipped[str(error)] = report.skipped.get(str(error), 0) + 1
+
+
 def _count_error(report: Report, check: Callable[[], str | None]) -> None:
     try:
         difference = check()
-    except bridge.Unsupported:
-        report.skipped += 1
+    except bridge.Unsupported as error:
+        _skip(report, error)
         return
     report.errors += 1
     report.errors_passed += difference is None
@@ -280,7 +285,13 @@ def _optimizer(info: Any, name: str, sample: Any, dtype: Any) -> str | None:
     own = [bridge.Arguments().copy(start).requires_grad_() for start in starts]
     theirs = info.optim_cls(params, **sample.kwargs)
     ours = bridge.find(f"optim.{name}")(own, **kwargs)
-    far = MUON_FAR if name == "Muon" else 1e-4 if name == "LBFGS" and dtype is torch.float32 else 0
+    far = (
+        MUON_FAR
+        if name == "Muon"
+        else LBFGS_FAR
+        if name == "LBFGS" and dtype is torch.float32
+        else 0
+    )
     for step in range(STEPS):
         if step == 0 or name != "LBFGS":  # which needs one function for all its steps
             targets = [
@@ -344,12 +355,15 @@ def reports(names: list[str]) -> Iterator[Report]:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--json", metavar="OUT")
+    parser.add_argument("--json", metavar="OUT", type=Path)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    if options.json:
+        options.json.unlink(missing_ok=True)
     results = []
-    for report in reports(options.names):
+    for found in recorded(map(asdict, reports(options.names)), options.json):
+        report = Report(**{key: value for key, value in found.items() if key != "commit"})
         results.append(report)
         if not report.whole:
             print(
@@ -361,8 +375,6 @@ def main(arguments: list[str]) -> int:
     whole = sum(report.whole for report in results)
     passed, samples = sum(r.passed for r in results), sum(r.samples for r in results)
     print(f"{whole} of {len(results)} whole, {passed} of {samples} samples")
-    if options.json:
-        Path(options.json).write_text(json.dumps([asdict(report) for report in results]))
     return 0 if whole == len(results) else 1
 
 

@@ -9,7 +9,8 @@
     ... --sample 12                  one sample of each, by its number
     ... --jobs 2 --timeout 120       processes at once, seconds per sample
     ... --slice 3/8                  the third of eight parts of the operators
-    ... --json OUT                   results for programs; coverage_table.py makes csrc/ops/COVERAGE.md of them
+    ... --json OUT                   results for programs, a line each; coverage_table.py makes COVERAGE.md of them
+    ... --resume                     only what OUT has no report on
 
 One line per operator and dtype: samples passed / total, then the first difference: dtype, form (function,
 method, in-place, operator, alias, out ...), what differs | the call that showed it. A crash or a hang ends
@@ -20,10 +21,14 @@ everything passed.
 from __future__ import annotations
 
 import argparse
+import gc
+import importlib
+import itertools
 import json
 import mmap
 import multiprocessing
 import os
+import pkgutil
 import signal
 import sys
 import time
@@ -39,13 +44,18 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
 
 import catalog  # noqa: E402
+from reports import recorded, remaining  # noqa: E402
 
 DTYPES = ["float32", "float64", "int64", "bool"]
 NOTE = 4096  # bytes of shared memory in which a child says what it is doing
 
 
-def work(name: str, dtype: str, note: mmap.mmap, only: int | None, pipe: Connection) -> None:
-    """In a child: one operator with one dtype, or its bad inputs."""
+Task = tuple[str, str]
+Work = Callable[[str, str, mmap.mmap, int | None], dict[str, Any]]
+
+
+def work(name: str, dtype: str, note: mmap.mmap, only: int | None) -> dict[str, Any]:
+    """The report on one operator with one dtype, or on its bad inputs."""
     import torch
     from checks import check_errors, check_samples
 
@@ -56,66 +66,133 @@ def work(name: str, dtype: str, note: mmap.mmap, only: int | None, pipe: Connect
     warnings.simplefilter("ignore")
     op = catalog.database()[name]
     try:
-        report = asdict(
+        return asdict(
             check_errors(op, say, only)
             if dtype == "errors"
             else check_samples(op, getattr(torch, dtype), say, only)
         )
     except Exception:  # ours, not the engine's: those are caught at the call
-        report = lost((name, dtype), "HARNESS " + traceback.format_exc(), note)
-    pipe.send(json.dumps(report, default=sorted))
+        return lost((name, dtype), "HARNESS " + traceback.format_exc(), note)
+
+
+def serve(
+    tasks: list[Task], target: Work, note: mmap.mmap, only: int | None, pipe: Connection
+) -> None:
+    """In a child: the reports on one operator's tasks."""
+    for task in tasks:
+        begin = time.process_time()
+        report = target(*task, note, only)
+        report["seconds"] = round(time.process_time() - begin, 3)
+        pipe.send(json.dumps(report, default=sorted))
     pipe.close()
     os._exit(0)
 
 
+class Child:
+    """A process that works on some tasks of one operator, and what it is told to have done by when."""
+
+    def __init__(
+        self, numbers: list[int], tasks: list[Task], target: Work, only: int | None
+    ) -> None:
+        context = multiprocessing.get_context("fork")
+        self.numbers = numbers  # of the tasks without a report, the first being worked on
+        self.note = mmap.mmap(-1, NOTE)
+        self.pipe, sender = context.Pipe(duplex=False)
+        own = [tasks[number] for number in numbers]
+        self.process = context.Process(target=serve, args=(own, target, self.note, only, sender))
+        self.process.start()
+        sender.close()
+        self._doing = b""
+        self._deadline = 0.0
+
+    def receive(self) -> dict[str, Any]:
+        """The report on its first task. Raises: EOFError if the child has ended without one."""
+        report: dict[str, Any] = json.loads(self.pipe.recv())
+        self._doing = b""
+        return report
+
+    def hangs(self, timeout: float) -> bool:
+        """Whether it has been on one sample for longer than `timeout` seconds."""
+        doing = self.note[:]
+        if doing != self._doing:
+            self._doing, self._deadline = doing, time.monotonic() + timeout
+        return time.monotonic() > self._deadline
+
+    def ended(self) -> str:
+        """How the process ended."""
+        self.process.join()
+        code = self.process.exitcode or 0
+        return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+
+
 def run(
-    tasks: list[tuple[str, str]],
-    jobs: int,
-    timeout: float,
-    only: int | None,
-    target: Callable[..., None] = work,
+    tasks: list[Task], jobs: int, timeout: float, only: int | None, target: Work = work
 ) -> Iterator[dict[str, Any]]:
-    """The tasks' reports in the order of the tasks; each runs in a child of its own."""
-    context = multiprocessing.get_context("fork")
-    running: dict[Connection, tuple[int, Any, mmap.mmap]] = {}
-    deadlines: dict[Connection, tuple[bytes, float]] = {}  # what a child does, and until when
+    """The tasks' reports in the order of the tasks; each operator runs in a child of its own.
+
+    A task that ends its child leaves the operator's other tasks to a new child.
+    """
+    operators = itertools.groupby(range(len(tasks)), key=lambda number: tasks[number][0])
+    waiting = [list(numbers) for _, numbers in operators]
+    waiting.reverse()
+    running: dict[Connection, Child] = {}
     finished: dict[int, dict[str, Any]] = {}
-    started = told = 0
+    import_lazy_modules()
+    gc.freeze()  # children collect no garbage among what they share with this process
+
+    def fail(child: Child, what: str) -> None:
+        number = child.numbers.pop(0)
+        finished[number] = lost(tasks[number], what, child.note)
+        del running[child.pipe]
+        if child.numbers:
+            waiting.append(child.numbers)
+
+    told = 0
     while told < len(tasks):
-        while started < len(tasks) and len(running) < jobs:
-            note = mmap.mmap(-1, NOTE)
-            receiver, sender = context.Pipe(duplex=False)
-            child = context.Process(target=target, args=(*tasks[started], note, only, sender))
-            child.start()
-            sender.close()
-            running[receiver] = (started, child, note)
-            started += 1
+        while waiting and len(running) < jobs:
+            child = Child(waiting.pop(), tasks, target, only)
+            running[child.pipe] = child
         for pipe in wait(list(running), timeout=0.5):
-            number, child, note = running.pop(pipe)
-            deadlines.pop(pipe, None)
+            child = running[pipe]
             try:
-                finished[number] = json.loads(pipe.recv())
-                child.join()
+                finished[child.numbers[0]] = child.receive()
             except EOFError:
-                child.join()
-                code = child.exitcode or 0
-                cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-                finished[number] = lost(tasks[number], f"CRASH ({cause})", note)
-        for pipe, (number, child, note) in list(running.items()):
-            doing = note[:]
-            if deadlines.get(pipe, (b"", 0.0))[0] != doing:
-                deadlines[pipe] = (doing, time.monotonic() + timeout)
-            elif time.monotonic() > deadlines[pipe][1]:
-                child.kill()
-                child.join()
-                del running[pipe], deadlines[pipe]
-                finished[number] = lost(tasks[number], f"HANG (over {timeout:g} s)", note)
+                fail(child, f"CRASH ({child.ended()})")
+                continue
+            child.numbers.pop(0)
+            if not child.numbers:
+                del running[pipe]
+                child.ended()
+        for child in list(running.values()):
+            if child.hangs(timeout):
+                child.process.kill()
+                child.ended()
+                fail(child, f"HANG (over {timeout:g} s)")
         while told in finished:
             yield finished.pop(told)
             told += 1
 
 
-def lost(task: tuple[str, str], what: str, note: mmap.mmap) -> dict[str, Any]:
+def import_lazy_modules() -> None:
+    """Imports here, once, what the engine would import in each child at its first use."""
+    if "engine._native" not in sys.modules:  # pytorch_itself.py's stand-in
+        return
+    for name in (
+        "_generated.families",
+        "nn",
+        "nn.functional",
+        "linalg",
+        "fft",
+        "special",
+        "signal",
+    ):
+        package = importlib.import_module(f"engine.{name}")
+        for module in pkgutil.iter_modules(getattr(package, "__path__", ()), f"engine.{name}."):
+            importlib.import_module(module.name)
+    importlib.import_module("engine.masked")
+
+
+def lost(task: Task, what: str, note: mmap.mmap) -> dict[str, Any]:
     """The report on a child that sent none."""
     text = note[:].partition(b"\0")[0].decode(errors="replace")
     return {
@@ -148,9 +225,7 @@ def absent(report: dict[str, Any]) -> bool:
     return bool(report["missing"]) and not any(counts[0] for counts in report["forms"].values())
 
 
-def tasks_of(
-    names: list[str], dtypes: list[str], errors: bool, samples: bool
-) -> list[tuple[str, str]]:
+def tasks_of(names: list[str], dtypes: list[str], errors: bool, samples: bool) -> list[Task]:
     """(operator, dtype) for what PyTorch supports and the engine can hold; "errors" for bad inputs."""
     import torch
 
@@ -185,6 +260,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--slice", type=part, default=(1, 1))
     return parser.parse_args()
 
@@ -214,14 +290,22 @@ def main() -> int:
     begin, reports = time.monotonic(), []
     import checks  # noqa: F401  (imported here once, not in each child)
 
-    for report in run(tasks, options.jobs, options.timeout, options.sample):
+    tasks = left(tasks, options)
+    for report in recorded(run(tasks, options.jobs, options.timeout, options.sample), options.json):
         reports.append(report)
         if report["samples"] or report["skipped"]:
             print(line(report, width, options.verbose), flush=True)
     summarise(reports, time.monotonic() - begin)
-    if options.json:
-        options.json.write_text(json.dumps(reports, indent=1))
     return int(any(r["passed"] < r["samples"] for r in reports))
+
+
+def left(tasks: list[Task], options: argparse.Namespace) -> list[Task]:
+    """The tasks to run: all, and into an empty file, or with --resume those that are not in it."""
+    if options.resume:
+        return remaining(tasks, options.json)
+    if options.json:
+        options.json.unlink(missing_ok=True)
+    return tasks
 
 
 def summarise(reports: list[dict[str, Any]], seconds: float) -> None:

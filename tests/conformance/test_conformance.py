@@ -7,7 +7,6 @@ were selected; each test reads its operator's and dtype's part.
 from __future__ import annotations
 
 import importlib.util
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 from catalog import LISTED
+from reports import read
 
 HERE = Path(__file__).resolve().parent
 DTYPES = ("float32", "float64", "int64", "bool", "errors")
@@ -39,7 +39,7 @@ def reports(
     ran = subprocess.run(command, capture_output=True, text=True)
     assert out.exists(), ran.stdout + ran.stderr
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for report in json.loads(out.read_text()):
+    for report in read(out):
         operator = report["operator"]
         for name in (operator, operator.partition("/")[0]):
             found.setdefault((name, report["dtype"]), []).append(report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 import catalog
 import pytest
+from reports import read
 
 import engine
 
@@ -24,7 +24,7 @@ def test_gradients_as_pytorch(tmp_path: Path) -> None:
     out = tmp_path / "reports.json"
     command = [sys.executable, str(HERE / "gradients.py"), "--only", FEW, "--json", str(out)]
     ran = subprocess.run(command, capture_output=True, text=True)
-    reports = json.loads(out.read_text())
+    reports = read(out)
     assert {report["operator"] for report in reports} == set(FEW.split("|"))
     wrong = [line for report in reports for line in report["differences"]]
     assert not wrong, "\n".join(wrong)

@@ -6,6 +6,7 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,20 +101,68 @@ def test_pytorch_passes_against_itself() -> None:
 
 def test_what_is_missing_has_a_reason_and_is_missing() -> None:
     import catalog
-    from bridge import Missing, counterpart
+    import torch
+    from bridge import Arguments, Missing, Unsupported, counterpart
+
+    def called(op: Any, form: Any) -> None:
+        ours = counterpart(form, op.name)  # PyTorch's own wrappers miss a name when they are called
+        sample = next(iter(op.sample_inputs("cpu", torch.float32)))
+        args, kwargs = Arguments().copy(((sample.input, *sample.args), sample.kwargs))
+        ours(*args, **kwargs)
 
     names = [name for name in catalog.database() if catalog.missing_reason(name)]
     for name in names:
         op = catalog.database()[name]
         for form in (op.op, op.method_variant):
-            if form is not None and not name.startswith("chalf"):
-                with pytest.raises(Missing):
-                    counterpart(form, op.name)
+            if form is not None:
+                with pytest.raises((Missing, Unsupported, AttributeError)):
+                    called(op, form)
     for glob in catalog.MISSING:
         assert any(catalog.fnmatchcase(name, glob) for name in names), glob
     for name in catalog.present():
         op = catalog.database()[name]
         counterpart(op.op, op.name)
+
+
+CRASHES = """
+import os, signal, sys
+sys.path.insert(0, {here!r})
+import run
+
+def target(name, dtype, note, only):
+    if dtype == "int8":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return {{"operator": name, "dtype": dtype, "differences": [], "samples": 1, "passed": 1}}
+
+tasks = [("add", "bool"), ("add", "int8"), ("add", "int16"), ("sub", "bool")]
+for report in run.run(tasks, 1, 5.0, None, target):
+    print(report["operator"], report["dtype"], report["passed"], *report["differences"])
+"""
+
+
+def test_a_crash_leaves_the_other_dtypes_to_a_new_child() -> None:
+    lines = output("-c", CRASHES.format(here=str(HERE))).splitlines()
+    assert lines == [
+        "add bool 1",
+        "add int8 0 int8 CRASH (SIGSEGV) | ",
+        "add int16 1",
+        "sub bool 1",
+    ]
+
+
+def test_a_run_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+    import reports
+
+    path = tmp_path / "reports.json"
+    first, second = ({"operator": "add", "dtype": dtype} for dtype in ("bool", "int8"))
+    assert [r["commit"] for r in reports.recorded([first], path)] == [reports.engine_commit()]
+    with path.open("a") as file:
+        file.write('{"operator": "add", "dt')
+    tasks = [("add", "bool"), ("add", "int8")]
+    assert reports.remaining(tasks, path) == [("add", "int8")]
+    list(reports.recorded([second], path))
+    assert reports.remaining(tasks, path) == []
+    assert [report["dtype"] for report in reports.read(path)] == ["bool", "int8"]
 
 
 def test_each_fault_is_found() -> None:
