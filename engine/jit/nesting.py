@@ -39,7 +39,7 @@ def deeply(error: type[RuntimeError], task: str) -> Iterator[None]:
     except RecursionError:
         raise error(
             f"jit: {task} is nested too deeply.\n"
-            "Instead: write long expressions as several statements, and long rows of calls or "
+            "Hint: write long expressions as several statements, and long rows of calls or "
             "branches as a loop"
         ) from None
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 from engine.jit.frontend.builder import can_be_constant
 from engine.jit.frontend.dispatch import expression, value
 from engine.jit.frontend.environment import Context
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.expressions import make_list
 from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.sugared_values import (
@@ -43,7 +43,9 @@ class Arguments:
         options: dict[str, Argument] = {}
         for keyword in tree.keywords:
             if keyword.arg is None:
-                refuse(c.source, keyword.value, "**kwargs in calls aren't supported", "name each")
+                not_supported(
+                    c.source, keyword.value, "**kwargs in calls aren't supported", "name each"
+                )
             options[str(keyword.arg)] = keyword.value
         return cls(c, args, options)
 
@@ -87,7 +89,7 @@ def _spread(c: Context, one: ast.Starred) -> list[Argument]:
     if made.type.kind == "List" and c.inside_engine:  # x.expand(*sizes): as the list that it is
         return [made]
     if made.type.kind != "Tuple":
-        refuse(
+        not_supported(
             c.source,
             one,
             f"*args in calls aren't supported for a value of type {made.type}",
@@ -144,7 +146,7 @@ def _instead(c: Context, wanted: Type, made: SimpleValue) -> str:
     hint = c.builder.argument_hints.of_call([made])
     if hint or wanted not in (INT, FLOAT):
         return hint
-    return f"Instead: write {wanted}(...)" if made.type.kind in ("Tensor", "int", "float") else ""
+    return f"Hint: write {wanted}(...)" if made.type.kind in ("Tensor", "int", "float") else ""
 
 
 def constant_of(c: Context, tree: ast.AST, given: Any, hint: Type | None = None) -> SimpleValue:

@@ -12,7 +12,7 @@ from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.calls import call_compiled
 from engine.jit.frontend.dispatch import compiles, expression
 from engine.jit.frontend.environment import Context
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.operators import PROPERTIES
 from engine.jit.frontend.sugared_values import (
     MethodValue,
@@ -98,7 +98,7 @@ def value_attribute(c: Context, tree: ast.AST, owner: SimpleValue, name: str) ->
     """Of a value of the graph."""
     kind = owner.type.kind
     if kind == "Tensor" and name in _OUTSIDE:
-        refuse(c.source, tree, f"Tensor.{name} isn't supported", _OUTSIDE[name])
+        not_supported(c.source, tree, f"Tensor.{name} isn't supported", _OUTSIDE[name])
     if kind == "Tensor":
         if name in PROPERTIES:
             return c.builder.call(tree, PROPERTIES[name], [owner])
@@ -125,13 +125,13 @@ def value_attribute(c: Context, tree: ast.AST, owner: SimpleValue, name: str) ->
         return c.builder.call(tree, f"prim::{name}", [owner])
     hint = ""
     if kind == "Enum":
-        hint = "Instead: a member has .name and .value"
+        hint = "Hint: a member has .name and .value"
     elif kind in ("Union", "Any"):
-        hint = "Instead: ask first which type it is: if isinstance(x, int): ..."
+        hint = "Hint: check the type first: if isinstance(x, int): ..."
     elif kind == "Optional":
         hint = hints.of_optional(getattr(tree, "value", tree))
     elif kind == "Tensor" and name.startswith("__"):
-        hint = "Instead: use the operator"
+        hint = "Hint: use the operator"
     elif kind == "Tensor":
         hint = hints.close(name, dir(Tensor))
     elif kind in METHODS:

@@ -65,7 +65,7 @@ def constant_value(value: Any) -> tuple[Any, Any]:
     elif isinstance(value, layout):
         slot.tag, slot.i = INT_TAG, 0
     else:
-        raise TypeError(f"a {type(value).__name__} is no constant of a graph")
+        raise TypeError(f"a {type(value).__name__} cannot be a graph constant")
     return slot, alive
 
 

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from enum import EnumMeta
-from typing import Any, TypeVar
+from typing import Any
 
 from engine.autograd import grad_mode
 from engine.dtypes import can_cast, device, promote_types
@@ -16,12 +16,13 @@ from engine.functional.predicates import result_type
 from engine.jit import decorators
 from engine.jit.frontend.arguments import Arguments
 from engine.jit.frontend.attributes import METHODS
-from engine.jit.frontend.calls import RULES, call_operator, cast, refuse_key
+from engine.jit.frontend.calls import call_operator, cast, reject_key
 from engine.jit.frontend.dispatch import expression, value
 from engine.jit.frontend.environment import Context
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.expressions import make_list
-from engine.jit.frontend.refinement import CALLS, CondValue, is_instance
+from engine.jit.frontend.refinement import CondValue, is_instance
+from engine.jit.frontend.rules import RULES, condition_rule, rule
 from engine.jit.frontend.sugared_values import (
     MISSING,
     IterableTree,
@@ -39,19 +40,6 @@ from engine.jit.types.annotations import from_object
 from engine.jit.types.jit_type import ANY, NONE, STR, TENSOR, Type, UnknownType, dict_of, is_subtype
 from engine.random import manual_seed
 from engine.tensor import Tensor
-
-Made = TypeVar("Made", bound=Callable[..., Any])
-
-
-def rule(*objects: Any) -> Callable[[Made], Made]:
-    """Registers how a call of these Python objects is compiled."""
-
-    def register(made: Made) -> Made:
-        for one in objects:
-            RULES[one] = made
-        return made
-
-    return register
 
 
 def _count(c: Context, tree: ast.Call, low: int, high: int, name: str) -> None:
@@ -84,9 +72,7 @@ def _range(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     for one, part in zip(parts, tree.args, strict=True):
         if one.type.kind != "int":
             message = f"range() takes ints, not a value of type {one.type}"
-            c.fail(
-                part, message, c.builder.argument_hints.of_call([one]) or "Instead: write int(...)"
-            )
+            c.fail(part, message, c.builder.argument_hints.of_call([one]) or "Hint: write int(...)")
     if len(parts) == 1:
         return RangeValue(None, parts[0], None)
     return RangeValue(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
@@ -106,7 +92,9 @@ def _zip(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
         not isinstance(one.value, ast.Constant) or one.value.value for one in tree.keywords
     )
     if strict and not c.inside_engine:
-        refuse(c.source, tree, "zip(strict=True) isn't supported", "assert len(a) == len(b) before")
+        not_supported(
+            c.source, tree, "zip(strict=True) isn't supported", "assert len(a) == len(b) before"
+        )
     if not tree.args:
         c.fail(tree, "zip takes one or more things to go through")
     return IterableTree(tuple(expression(c, one) for one in tree.args))
@@ -115,7 +103,7 @@ def _zip(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 @rule(print)
 def _print(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if tree.keywords:
-        c.fail(tree, "print takes no keywords in compiled code", "Instead: print one text")
+        c.fail(tree, "print takes no keywords in compiled code", "Hint: print one string")
     c.builder.node(tree, "prim::Print", [value(c, one) for one in tree.args], [])
     return PythonValue(None, True)
 
@@ -124,9 +112,11 @@ def _print(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 def _extreme(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     word = tree.func.id if isinstance(tree.func, ast.Name) else "min"
     name = f"prim::{word}"
-    refuse_key(c, tree, word)
+    reject_key(c, tree, word)
     if any(isinstance(one, ast.Starred) for one in tree.args):
-        refuse(c.source, tree, f"{word}(*xs) isn't supported", f"{word}(xs), of the list itself")
+        not_supported(
+            c.source, tree, f"{word}(*xs) isn't supported", f"{word}(xs), of the list itself"
+        )
     args = [value(c, one) for one in tree.args]
     if len(args) == 1:
         return c.builder.call(tree, name, args)
@@ -152,7 +142,7 @@ def _reversed(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if isinstance(found, SugaredTupleValue):
         return SugaredTupleValue(list(found.items)[::-1])
     if isinstance(found, (RangeValue, IterableTree)):
-        refuse(
+        not_supported(
             c.source, tree, "reversed() of range and zip isn't supported", "range(n - 1, -1, -1)"
         )
     one = c.as_value(tree.args[0], found)
@@ -170,7 +160,7 @@ _PLAIN = (all, any, bin, chr, divmod, hash, hex, oct, ord, pow, round, sorted, s
 
 def _plain(name: str) -> Callable[[Context, ast.Call, Type | None], SugaredValue]:
     def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
-        refuse_key(c, tree, name)
+        reject_key(c, tree, name)
         return call_operator(c, tree, f"aten::{name}", Arguments.of(c, tree))
 
     return compile_call
@@ -223,7 +213,7 @@ def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     raise c.fail(
         tree,
         "tuple() of a value whose length is not known",
-        "Instead: keep the list, or name the elements: (x[0], x[1])",
+        "Hint: keep the list, or name the elements: (x[0], x[1])",
     )
 
 
@@ -232,7 +222,7 @@ def _dict(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if tree.args:
         return c.builder.call(tree, "aten::dict", [value(c, tree.args[0])])
     if any(one.arg is None for one in tree.keywords):
-        refuse(
+        not_supported(
             c.source, tree, "dict(**options) isn't supported", "copy it: d.copy(), then d.update(e)"
         )
     if tree.keywords:
@@ -254,7 +244,7 @@ def _device(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     for one in tree.args:
         found = value(c, one)
         if found.constant is MISSING:
-            c.fail(one, "a device is named by a constant", 'Instead: write device("cpu")')
+            c.fail(one, "a device is named by a constant", 'Hint: write device("cpu")')
         given.append(found.constant)
     return PythonValue(device(*given), True)
 
@@ -274,10 +264,12 @@ def _annotate(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     return found
 
 
+@condition_rule(decorators.is_scripting)
 def _is_scripting(c: Context, tree: ast.Call) -> CondValue:
     return CondValue(tree, None, True)
 
 
+@condition_rule(isinstance, decorators.is_instance)
 def _isinstance(c: Context, tree: ast.Call) -> CondValue:
     _count(c, tree, 2, 2, "isinstance")
     asked = expression(c, tree.args[0])
@@ -293,7 +285,7 @@ def _isinstance(c: Context, tree: ast.Call) -> CondValue:
         c.fail(
             tree,
             f"a value of type Any cannot be asked whether it is a {word} without what it holds",
-            "Instead: write jit.isinstance(x, List[int]), with the types",
+            "Hint: write jit.isinstance(x, List[int]), with the types",
         )
     return is_instance(c, tree, found, types)
 
@@ -320,11 +312,12 @@ def _class(c: Context, tree: ast.expr) -> Type | type:
     return c.annotation(tree)
 
 
+@condition_rule(hasattr)
 def _hasattr(c: Context, tree: ast.Call) -> CondValue:
     _count(c, tree, 2, 2, "hasattr")
     name = value(c, tree.args[1]).constant
     if not isinstance(name, str):
-        c.fail(tree.args[1], "hasattr takes a constant text")
+        c.fail(tree.args[1], "hasattr's second argument must be a string literal")
     asked = expression(c, tree.args[0])
     if isinstance(asked, ModuleValue):
         return CondValue(tree, None, hasattr(asked.made.module, str(name)))
@@ -343,7 +336,7 @@ def _getattr(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 2, 3, "getattr")
     name = value(c, tree.args[1]).constant
     if not isinstance(name, str):
-        raise c.fail(tree.args[1], "getattr takes a constant text")
+        raise c.fail(tree.args[1], "getattr's second argument must be a string literal")
     if len(tree.args) == 3 and not _hasattr(c, _two(tree)).static:
         return expression(c, tree.args[2], hint)
     made = ast.Attribute(tree.args[0], name, ast.Load())
@@ -354,27 +347,9 @@ def _two(tree: ast.Call) -> ast.Call:
     return ast.copy_location(ast.Call(tree.func, tree.args[:2], []), tree)
 
 
-CALLS.update(
-    isinstance=_isinstance,
-    hasattr=_hasattr,
-    is_scripting=_is_scripting,
-)
-
-
-def _as_condition(name: str) -> Callable[[Context, ast.Call, Type | None], SugaredValue]:
-    def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
-        return CALLS[name](c, tree).as_value(c)
-
-    return compile_call
-
-
-RULES[isinstance] = RULES[decorators.is_instance] = _as_condition("isinstance")
-RULES[hasattr] = _as_condition("hasattr")
-RULES[decorators.is_scripting] = _as_condition("is_scripting")
-
-_REFUSED = {
+_NOT_SUPPORTED = {
     open: "read the file outside, and pass what is in it",
-    input: "pass the text as an argument",
+    input: "pass the string as an argument",
     eval: "write the expression",
     exec: "write the statements",
     map: "write a list: [f(x) for x in xs]",
@@ -408,7 +383,7 @@ def _super(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
         found = names.find(first[0].arg) if first else None
         owner = found.value if found is not None else PythonValue(None)
     if not isinstance(owner, ModuleValue) or not isinstance(kind, type):
-        raise c.fail(tree, "super() is known in methods of modules only")
+        raise c.fail(tree, "super() works only in module methods")
     return Super(owner, kind)
 
 
@@ -418,7 +393,7 @@ def _type(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     found = expression(c, tree.args[0])
     if isinstance(found, ModuleValue):
         return PythonValue(found.made.module.__class__, True)
-    refuse(c.source, tree, "Python's type() isn't supported", "isinstance(x, T)")
+    not_supported(c.source, tree, "Python's type() isn't supported", "isinstance(x, T)")
 
 
 @rule(grad_mode.is_grad_enabled)
@@ -439,18 +414,20 @@ def _warn(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     return PythonValue(None, True)
 
 
-def _refuses(name: str, instead: str) -> Callable[[Context, ast.Call, Type | None], SugaredValue]:
+def _not_supported(
+    name: str, instead: str
+) -> Callable[[Context, ast.Call, Type | None], SugaredValue]:
     def compile_call(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
-        refuse(c.source, tree, f"{name}() isn't supported", instead)
+        not_supported(c.source, tree, f"{name}() isn't supported", instead)
 
     return compile_call
 
 
-for _object, _instead in _REFUSED.items():
-    RULES[_object] = _refuses(f"Python's {getattr(_object, '__name__', '')}", _instead)
+for _object, _instead in _NOT_SUPPORTED.items():
+    RULES[_object] = _not_supported(f"Python's {getattr(_object, '__name__', '')}", _instead)
 # What has no operator.
 for _object in (can_cast, promote_types, result_type, gradient):
-    RULES[_object] = _refuses(
+    RULES[_object] = _not_supported(
         f"engine.{_object.__name__}", "call it outside, and pass what it gives as an argument"
     )
-RULES[manual_seed] = _refuses("engine.manual_seed", "call it outside, before this function")
+RULES[manual_seed] = _not_supported("engine.manual_seed", "call it outside, before this function")

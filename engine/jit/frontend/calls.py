@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
 from enum import Enum
 from types import BuiltinMethodType
 from typing import Any
@@ -17,10 +16,17 @@ from engine.jit.frontend.builder import can_be_constant
 from engine.jit.frontend.classes import NO_CLASS_METHODS, script_class
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, type_word
-from engine.jit.frontend.errors import CallError, CompileError, NotSupportedError, refuse, told
+from engine.jit.frontend.errors import (
+    CallError,
+    CompileError,
+    NotSupportedError,
+    located_message,
+    not_supported,
+)
 from engine.jit.frontend.functions import CompiledFunction, called_from
 from engine.jit.frontend.materialise import compiled_of
 from engine.jit.frontend.refinement import as_bool
+from engine.jit.frontend.rules import Polyfill, rule_of
 from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.specialise import compile_called
 from engine.jit.frontend.sugared_values import (
@@ -39,9 +45,6 @@ from engine.jit.runtime.function import ScriptFunction
 from engine.jit.types.annotations import from_object, named_tuple
 from engine.jit.types.jit_type import COMPLEX, FLOAT, INT, STR, TENSOR, Type, UnknownType
 from engine.tensor import Tensor
-
-Rule = Callable[[Context, ast.Call, Type | None], SugaredValue]
-RULES: dict[Any, Rule] = {}  # by the object that is called: builtins.py
 
 
 @compiles(ast.Call)
@@ -87,8 +90,8 @@ def _call_either(c: Context, tree: ast.Call, callee: ConditionalCallee) -> Sugar
 
 
 def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> SugaredValue:
-    rule = RULES.get(found) if _hashable(found) else None
-    if rule is not None:
+    rule = rule_of(found)
+    if rule is not None and not isinstance(rule, Polyfill):
         return rule(c, tree, hint)
     if isinstance(found, ScriptFunction):
         return call_compiled(c, tree, compiled_of(found), Arguments.of(c, tree))
@@ -117,10 +120,6 @@ def _call_text_method(c: Context, tree: ast.Call, method: BuiltinMethodType) -> 
     owner = c.builder.constant(tree.func, method.__self__)
     values = [c.as_value(x, one) for x, one in zip(tree.args, args, strict=True)]
     return c.builder.call(tree, f"aten::{method.__name__}", [owner, *values])
-
-
-def _hashable(found: Any) -> bool:
-    return getattr(type(found), "__hash__", None) is not None
 
 
 def call_operator(c: Context, tree: ast.AST, name: str, arguments: Arguments) -> SimpleValue:
@@ -173,7 +172,7 @@ def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue
     """A method of a value: an operator or builtin of that name."""
     owner, name = callee.owner, callee.name
     if name == "sort" and owner.type.kind == "List":
-        refuse_key(c, tree, name)
+        reject_key(c, tree, name)
     if (made := class_of_value(owner)) is not None:
         return made.call(c, tree, owner, name, Arguments.of(c, tree))
     if owner.type.kind == "str" and name == "format":
@@ -201,11 +200,11 @@ def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue
         raise
 
 
-def refuse_key(c: Context, tree: ast.Call, name: str) -> None:
+def reject_key(c: Context, tree: ast.Call, name: str) -> None:
     """`sorted(xs, key=f)` and the like."""
     for one in tree.keywords:
         if one.arg == "key":
-            refuse(
+            not_supported(
                 c.source,
                 one.value,
                 f"{name}(key=...) isn't supported",
@@ -300,9 +299,11 @@ def _construct(c: Context, tree: ast.Call, found: type) -> SugaredValue:
         return cast(c, tree, found)
     if found.__module__ == "collections":
         instead = "use a Dict or List: d: Dict[str, int] = {}"
-        refuse(c.source, tree, f"objects of the class {found.__name__} aren't supported", instead)
+        not_supported(
+            c.source, tree, f"objects of the class {found.__name__} aren't supported", instead
+        )
     if issubclass(found, Enum):
-        refuse(
+        not_supported(
             c.source,
             tree,
             f"{found.__name__}(...), a member by its value, isn't supported",
@@ -312,10 +313,12 @@ def _construct(c: Context, tree: ast.Call, found: type) -> SugaredValue:
     try:
         made = script_class(found)
     except UnknownType as error:
-        reason, _, instead = str(error).partition(": ")[2].partition(" Instead: ")
+        reason, _, instead = str(error).partition(": ")[2].partition(" Hint: ")
         message = f"objects of the class {found.__name__} aren't supported: {reason}"
         instead = instead or "use a NamedTuple, or a Module made outside and held as an attribute"
-        raise NotSupportedError(told(c.source, tree, message, f"Instead: {instead}")) from None
+        raise NotSupportedError(
+            located_message(c.source, tree, message, f"Hint: {instead}")
+        ) from None
     except CompileError as error:
         raise called_from(c, tree, found.__name__, error) from None
     return made.create(c, tree, Arguments.of(c, tree))
@@ -360,7 +363,9 @@ def exception_of(c: Context, tree: ast.expr) -> tuple[SimpleValue, str]:
     if not args:
         return c.builder.constant(tree, ""), name
     if len(args) > 1:
-        refuse(c.source, tree, "exceptions of several arguments aren't supported", "one text")
+        not_supported(
+            c.source, tree, "exceptions of several arguments aren't supported", "one text"
+        )
     message = value(c, args[0])
     if message.type != STR:
         message = c.builder.call(args[0], "aten::str", [message])

@@ -34,7 +34,7 @@ from engine.nn.module import Module
 MARK = "__script_class__"
 NO_CLASS_METHODS = (
     "class methods aren't supported",
-    "Instead: make it a static method that names the class, or a function",
+    "Hint: make it a static method that names the class, or a function",
 )
 
 
@@ -92,7 +92,7 @@ class ScriptClass:
                 tree,
                 f"'{self.name}' object has no attribute or method '{name}'. '{name}' is defined as a "
                 "class attribute which currently is not supported",
-                f"Instead: set it in __init__: self.{name} = ...",
+                f"Hint: set it in __init__: self.{name} = ...",
             )
         raise c.fail(
             tree,
@@ -127,7 +127,7 @@ class ScriptClass:
                 tree,
                 f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in "
                 "__init__()?",
-                f"Instead: set it in {self.python.__name__}.__init__ to a value of its type",
+                f"Hint: set it in {self.python.__name__}.__init__ to a value of its type",
             )
         wanted = self.attributes[name]
         given = c.fitted(tree, given, wanted)
@@ -146,7 +146,7 @@ class ScriptClass:
                 tree,
                 "First assignment cannot be in a control-flow block. Initialize the field at the top "
                 "level first",
-                f"Instead: write self.{tree.attr} = ... before the `if` or the loop",
+                f"Hint: write self.{tree.attr} = ... before the `if` or the loop",
             )
         name = tree.attr.encode()
         if lib.uh_class_add_attribute(self.handle, name, type.text.encode(), 0) < 0:
@@ -158,7 +158,7 @@ class ScriptClass:
         c.fail(
             tree,
             f"Wrong type for attribute assignment. Expected {wanted} but got {given}",
-            f"Instead: annotate it where __init__ makes it: self.x: {given} = ...",
+            f"Hint: annotate it where __init__ makes it: self.x: {given} = ...",
         )
         raise AssertionError
 
@@ -190,14 +190,14 @@ class ScriptClass:
             raise c.fail(
                 tree,
                 f"'{self.name}' object has no attribute or method '{name}'",
-                f"Instead: define {name} in the class {self.python.__name__}",
+                f"Hint: define {name} in the class {self.python.__name__}",
             )
         if mark := decorators.modifier_of(found):
             raise c.fail(
                 tree,
                 f"method '{name}' of {self.python.__name__} is marked @jit.{mark}, and objects of "
                 "compiled code have no methods of Python",
-                "Instead: compile it, or mark a function that takes what it needs",
+                "Hint: compile it, or mark a function that takes what it needs",
             )
         compiled = self.method(c, tree, name)
         inputs = match(c, tree, name, compiled.parameters[1:], arguments)
@@ -330,24 +330,24 @@ def _has_source(fn: Callable[..., Any]) -> bool:
 def _why_not(python: type) -> str:
     if decorators.modifier_of(python) == "interface":
         return (
-            "an interface is the type of a submodule alone. Instead: annotate the attribute in the "
+            "an interface is the type of a submodule alone. Hint: annotate the attribute in the "
             "class of the module, and call it as self.child(x)"
         )
     if issubclass(python, Module):
         return (
-            "a Module is no type of an argument. Instead: hold it as an attribute of the Module that "
+            "a Module is no type of an argument. Hint: hold it as an attribute of the Module that "
             "is compiled"
         )
     if operators.in_engine(python) or python.__module__ in ("collections", "typing", "builtins"):
-        return "it is no type of compiled code. Instead: use List, Dict, Tuple or a NamedTuple"
+        return "not a TorchScript type. Hint: use List, Dict, Tuple or a NamedTuple"
     if issubclass(python, (enum.Enum, BaseException)) or not hasattr(python, "__dict__"):
-        return "it is no type of compiled code"
+        return "not a TorchScript type"
     if typing.get_origin(python) is not None or hasattr(python, "__parameters__"):
-        return "generic classes are not compiled. Instead: write a class for each type"
+        return "generic classes are not compiled. Hint: write a class for each type"
     if len(python.__mro__) > 2:
         parents = ", ".join(one.__name__ for one in python.__mro__[1:-1])
         return (
-            f"classes that inherit (here from {parents}) are not compiled. Instead: write all methods "
+            f"classes that inherit (here from {parents}) are not compiled. Hint: write all methods "
             "in one class, or derive from engine.nn.Module"
         )
     return dataclass_methods.why_not(python)

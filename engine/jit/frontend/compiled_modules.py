@@ -59,7 +59,7 @@ class ReadyClass(ModuleClass):
             raise c.fail(
                 tree,
                 f"Module '{self.module.original_name}' has no method '{name}' (it has: {known})",
-                "Instead: compile or trace it with that method, by @jit.export or trace_module",
+                "Hint: compile or trace it with that method, by @jit.export or trace_module",
             )
         (result,) = method.graph.outputs()
         inputs = match(c, tree, name, self._taken(method, name), arguments)

@@ -28,7 +28,7 @@ def why_not(python: type) -> str:
     for one in fields:
         if one.default_factory is not dataclasses.MISSING:
             return (
-                f"field '{one.name}' has a default_factory, which only Python can call. Instead: write "
+                f"field '{one.name}' has a default_factory, which only Python can call. Hint: write "
                 f"__init__, with self.{one.name}: List[int] = [] in it"
             )
     return ""

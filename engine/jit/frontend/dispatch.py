@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from engine.jit.frontend.environment import Context, Exit
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.sugared_values import SimpleValue, SugaredValue
 from engine.jit.types.jit_type import Type
 
@@ -17,7 +17,7 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Context, Any, Type | None], SugaredV
 _STATEMENTS: dict[type[ast.AST], Callable[[Context, Any], Exit]] = {}
 
 # Of Python, but not of the language: what it is called, and what to write instead.
-_REFUSED: dict[type[ast.AST], tuple[str, str]] = {
+_NOT_SUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lambda: ("Lambda aren't supported", "define a function with `def` and call it by name"),
     ast.Yield: ("Yield aren't supported", "append to a list and return it"),
     ast.YieldFrom: ("YieldFrom aren't supported", "append to a list and return it"),
@@ -63,7 +63,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Match: ("match statements aren't supported", "write if/elif/else"),
 }
 if hasattr(ast, "TryStar"):
-    _REFUSED[ast.TryStar] = _REFUSED[ast.Try]
+    _NOT_SUPPORTED[ast.TryStar] = _NOT_SUPPORTED[ast.Try]
 
 
 def compiles(*kinds: type[ast.AST]) -> Callable[[Made], Made]:
@@ -78,15 +78,17 @@ def compiles(*kinds: type[ast.AST]) -> Callable[[Made], Made]:
     return register
 
 
-def refuse_node(c: Context, tree: ast.AST) -> None:
+def reject_node(c: Context, tree: ast.AST) -> None:
     """Raises NotSupportedError for a node that no function is registered for."""
     name = type(tree).__name__
-    message, instead = _REFUSED.get(type(tree), (f"{name} aren't supported", "write it without"))
-    refuse(c.source, Keyword(tree), message, instead)
+    message, instead = _NOT_SUPPORTED.get(
+        type(tree), (f"{name} aren't supported", "write it without")
+    )
+    not_supported(c.source, Keyword(tree), message, instead)
 
 
 class Keyword(ast.AST):
-    """The first word of a statement: where carets stand when all of it is refused."""
+    """The first word of a statement: the carets are under it when the whole statement is not supported."""
 
     def __init__(self, tree: ast.AST) -> None:
         super().__init__()
@@ -113,7 +115,7 @@ def expression(c: Context, tree: ast.expr, hint: Type | None = None) -> SugaredV
     """Compiles an expression; `hint` is the type that is wanted, for `[]`, `{}` and None."""
     made = _EXPRESSIONS.get(type(tree))
     if made is None:
-        refuse_node(c, tree)
+        reject_node(c, tree)
         raise AssertionError
     return made(c, tree, hint)
 
@@ -127,6 +129,6 @@ def statement(c: Context, tree: ast.stmt) -> Exit:
     """Compiles a statement; says how it ends."""
     made = _STATEMENTS.get(type(tree))
     if made is None:
-        refuse_node(c, tree)
+        reject_node(c, tree)
         raise AssertionError
     return made(c, tree)

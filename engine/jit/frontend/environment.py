@@ -149,7 +149,7 @@ class Context:
                 self.builder.tree,
                 f"blocks are nested more than {MAX_BLOCKS} deep: every `elif`, early `return`, `break` "
                 "and `continue` is a block around all that follows it",
-                "Instead: write a loop over a list, or move a part into a function",
+                "Hint: write a loop over a list, or move a part into a function",
             )
         try:
             with self.builder.inside(block):
@@ -311,7 +311,7 @@ class Context:
             self.fail(
                 tree,
                 f"python value of type '{kind}' ({name}) cannot be used as a value",
-                "Instead: call it here; functions and classes cannot be stored or passed",
+                "Hint: call it here; functions and classes cannot be stored or passed",
             )
         self.fail(
             tree,
@@ -327,12 +327,12 @@ def _ways_in(given: Any) -> str:
     if can_be_constant(given):
         kind = type(given).__name__
         return (
-            f"Instead: make it a parameter with a default (name: {kind} = {given!r}); in a module, "
+            f"Hint: make it a parameter with a default (name: {kind} = {given!r}); in a module, "
             "an attribute that is Final"
         )
     if isinstance(given, (list, tuple, dict)):
-        return "Instead: pass it as an argument with a type such as List[int]"
-    return "Instead: compute it outside, and pass tensors, numbers, texts or lists of them"
+        return "Hint: pass it as an argument with a type such as List[int]"
+    return "Hint: compute it outside, and pass tensors, numbers, strings or lists of them"
 
 
 def type_word(found: SugaredValue) -> str:

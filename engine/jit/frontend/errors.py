@@ -1,4 +1,4 @@
-"""What the compiler says when it refuses a program: the reason, the place with a caret, a way out."""
+"""Errors of the front end: the reason, the source with carets, a hint."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def fail(
     source: Source,
     tree: ast.AST,
     message: str,
-    instead: str = "",
+    hint: str = "",
     kind: type[CompileError] = CompileError,
 ) -> NoReturn:
-    """Raises `kind` with the message, the place in the program, and what to write instead."""
-    raise kind(told(source, tree, message, instead))
+    """Raises `kind` with the message, the source with carets, and the hint."""
+    raise kind(located_message(source, tree, message, hint))
 
 
-def told(source: Source, tree: ast.AST, message: str, instead: str = "") -> str:
-    """What is said: the message, the place in the program, and what to write instead."""
-    hint = f"\n{instead}" if instead else ""
-    return f"\n{message}:\n{place(source, tree)}{hint}"
+def located_message(source: Source, tree: ast.AST, message: str, hint: str = "") -> str:
+    """The text of an error: the message, the source with carets, and the hint on its own line."""
+    last = f"\n{hint}" if hint else ""
+    return f"\n{message}:\n{place(source, tree)}{last}"
 
 
-def refuse(source: Source, tree: ast.AST, message: str, instead: str) -> NoReturn:
+def not_supported(source: Source, tree: ast.AST, message: str, hint: str) -> NoReturn:
     """Raises NotSupportedError: this is Python, but not of the subset."""
-    fail(source, tree, message, f"Instead: {instead}", NotSupportedError)
+    fail(source, tree, message, f"Hint: {hint}", NotSupportedError)

@@ -6,9 +6,9 @@ import ast
 from typing import Any
 
 from engine.jit.frontend import hints
-from engine.jit.frontend.dispatch import compiles, expression, refuse_node, value
+from engine.jit.frontend.dispatch import compiles, expression, reject_node, value
 from engine.jit.frontend.environment import Context
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.refinement import as_bool, condition
 from engine.jit.frontend.sugared_values import (
     MISSING,
@@ -69,7 +69,7 @@ def _constant(c: Context, tree: ast.Constant, hint: Type | None) -> SugaredValue
     if tree.value is Ellipsis:
         return PythonValue(Ellipsis)
     if isinstance(tree.value, bytes):
-        refuse(c.source, tree, "bytes aren't supported", "use a str")
+        not_supported(c.source, tree, "bytes aren't supported", "use a str")
     return c.builder.constant(tree, tree.value)
 
 
@@ -89,17 +89,17 @@ def _name(c: Context, tree: ast.Name, hint: Type | None) -> SugaredValue:
 
 def _defined_before(lost: str) -> str:
     if "Type mismatch" in lost:
-        return "Instead: give it the same type in both branches, or use two names"
+        return "Hint: give it the same type in both branches, or use two names"
     if "branch" in lost:
-        return "Instead: give it a value before the `if`"
-    return "Instead: give it a value before the loop" if "loop" in lost else ""
+        return "Hint: give it a value before the `if`"
+    return "Hint: give it a value before the loop" if "loop" in lost else ""
 
 
 @compiles(ast.NamedExpr)
 def _named(c: Context, tree: ast.NamedExpr, hint: Type | None) -> SugaredValue:
     """`(name := value)`, in the engine's own source alone."""
     if not c.inside_engine:
-        refuse_node(c, tree)
+        reject_node(c, tree)
     found = expression(c, tree.value, hint)
     c.assign(tree, tree.target.id, found)
     return found
@@ -204,7 +204,7 @@ def _if_expression(c: Context, tree: ast.IfExp, hint: Type | None) -> SugaredVal
             tree,
             f"if-expression's true branch has type {found[0].type} but false branch has type "
             f"{found[1].type}",
-            "Instead: give both the same type, such as 0.0 for a float",
+            "Hint: give both the same type, such as 0.0 for a float",
         )
     return node.add_output(type)
 
@@ -272,7 +272,7 @@ def make_list(
                 tree,
                 "Lists must contain only a single type; expected elements of type "
                 f"{found} but found {one.type} instead",
-                "Instead: use a tuple, or make all of one type",
+                "Hint: use a tuple, or make all of one type",
             )
         found = both
     made = c.builder.prim(tree, "prim::ListConstruct", values, list_of(found))
@@ -290,7 +290,9 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> SugaredValue:
     key, item = pair
     for key_tree, value_tree in zip(tree.keys, tree.values, strict=True):
         if key_tree is None:
-            refuse(c.source, value_tree, "Dict unpacking aren't supported", "use .update(...)")
+            not_supported(
+                c.source, value_tree, "Dict unpacking aren't supported", "use .update(...)"
+            )
         one, other = value(c, key_tree, pair[0]), value(c, value_tree, pair[1])
         key = key or one.type
         both = other.type if item is None else unify(item, other.type)
@@ -299,7 +301,7 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> SugaredValue:
                 tree,
                 "Dict keys and values must each contain only a single type; found "
                 f"{one.type} and {other.type} beside {key} and {item}",
-                "Instead: give all the same type, or use a NamedTuple",
+                "Hint: give all the same type, or use a NamedTuple",
             )
         item = both if pair[1] is None else pair[1]
         inputs += [one, other]
@@ -313,9 +315,9 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> SugaredValue:
 
 def check_key(c: Context, tree: ast.AST, key: Type) -> None:
     """Refuses keys that no dictionary has."""
-    reason, _, instead = wrong_key(key).partition(". Instead: ")
+    reason, _, instead = wrong_key(key).partition(". Hint: ")
     if reason:
-        c.fail(tree, reason, f"Instead: {instead}")
+        c.fail(tree, reason, f"Hint: {instead}")
 
 
 # ---- texts
@@ -336,7 +338,7 @@ def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> SugaredValu
         plain = (-1, ord("s"), ord("r")) if c.inside_engine else (-1, ord("s"))
         spec = _format_spec(part.format_spec)
         if part.conversion not in plain or spec is None:
-            refuse(
+            not_supported(
                 c.source,
                 part.value,
                 "f-strings with a conversion or a computed format aren't supported",

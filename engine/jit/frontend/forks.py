@@ -6,11 +6,11 @@ import ast
 
 from engine._native import lib
 from engine.jit.c_results import c_integer
-from engine.jit.frontend.builtins import rule
 from engine.jit.frontend.calls import call
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
+from engine.jit.frontend.rules import rule
 from engine.jit.frontend.sugared_values import SugaredValue
 from engine.jit.runtime import futures
 from engine.jit.types.annotations import GENERICS
@@ -42,7 +42,7 @@ def _before(c: Context, tree: ast.expr) -> ast.expr:
 @rule(futures.fork)
 def _fork(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if not tree.args or isinstance(tree.args[0], ast.Starred):
-        refuse(
+        not_supported(
             c.source, tree, "fork of nothing isn't supported", "jit.fork(function, arguments...)"
         )
     callee = expression(c, tree.args[0])
@@ -62,5 +62,5 @@ def _fork(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 @rule(futures.wait)
 def _wait(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if len(tree.args) != 1 or tree.keywords:
-        refuse(c.source, tree, "wait of several futures isn't supported", "wait for each")
+        not_supported(c.source, tree, "wait of several futures isn't supported", "wait for each")
     return c.builder.call(tree, "aten::wait", [value(c, tree.args[0])])

@@ -16,7 +16,7 @@ from engine.jit.frontend.builder import Builder
 from engine.jit.frontend.compiled_function import CompiledFunction
 from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
-from engine.jit.frontend.errors import CompileError, place, refuse
+from engine.jit.frontend.errors import CompileError, not_supported, place
 from engine.jit.frontend.exit_transforms import Step, leaves, run
 from engine.jit.frontend.grad_modes import modes_of, within
 from engine.jit.frontend.materialise import native_function
@@ -144,7 +144,7 @@ def build(
     key = (fn, owner.name if owner else None, tuple(one.of for one in parameters))
     tree = source.function
     if key in _compiling.functions:
-        refuse(
+        not_supported(
             source,
             Keyword(tree),
             f"function '{name}' is called recursively. Recursive calls are not supported",
@@ -235,7 +235,7 @@ def _return_nothing(c: Context, tree: ast.FunctionDef) -> Step:
             c.fail(
                 tree,
                 "Function was not annotated as having type None, but does not return along all paths",
-                "Instead: end with a `return` or a `raise`",
+                "Hint: end with a `return` or a `raise`",
             )
         c.returns = c.returns or NONE
         return Exit("exits", [c.builder.constant(tree.body[-1], None)])

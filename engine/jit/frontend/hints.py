@@ -28,21 +28,21 @@ class ArgumentHints:
             if one.id in self.empty:
                 return _of_empty(args)
             if one.type.kind == "Optional":
-                return "Instead: ask first whether it is None: if x is not None: ..."
+                return "Hint: check for None first: if x is not None: ..."
             if one.type.kind == "Enum":
-                return "Instead: take what the member stands for: .value"
+                return "Hint: use .value"
             if one.type.kind == "class" and len(args) > 1:
-                return "Instead: write the object first; operators ask the class of what is on the left"
+                return "Hint: write the object first; operators are methods of the left operand"
             if one.type == ANY or one.type.kind == "Union":
-                return "Instead: ask first which type it is: if isinstance(x, int): ..."
+                return "Hint: check the type first: if isinstance(x, int): ..."
         types = {one.type for one in args}
         if STR in types and types & _NUMBERS:
-            return 'Instead: make one text of both: str(x), or f"{x}"'
+            return 'Hint: convert to str: str(x), or f"{x}"'
         for one in args:
             if one.id in self.unannotated and one.type == TENSOR:
                 name = self.unannotated[one.id]
                 return (
-                    f"Instead: annotate the parameter when it is no Tensor: {name}: int, "
+                    f"Hint: annotate the parameter when it is no Tensor: {name}: int, "
                     f"{name}: str, {name}: List[int]"
                 )
         return ""
@@ -52,34 +52,34 @@ def _of_empty(args: Sequence[SimpleValue]) -> str:
     held = args[-1].type
     if args[0].type.kind == "Dict":
         key = args[1].type if len(args) > 2 else STR
-        return f"Instead: say what it holds where it is made: d: Dict[{key}, {held}] = {{}}"
-    return f"Instead: say what it holds where it is made: xs: List[{held}] = []"
+        return f"Hint: annotate it: d: Dict[{key}, {held}] = {{}}"
+    return f"Hint: annotate it: xs: List[{held}] = []"
 
 
 def of_assignment(name: str, had: Type, given: Type) -> str:
     """For a name that gets a value of another type than it has."""
     if had == NONE:
-        return f"Instead: annotate the first assignment: {name}: Optional[{given}] = None"
+        return f"Hint: annotate the first assignment: {name}: Optional[{given}] = None"
     if had == INT and given == FLOAT:
-        return f"Instead: begin with a float, such as {name} = 0.0, or write int(...) here"
-    return f"Instead: use another name, or annotate the first assignment ({name}: Optional[...])"
+        return f"Hint: begin with a float, such as {name} = 0.0, or write int(...) here"
+    return f"Hint: use another name, or annotate the first assignment ({name}: Optional[...])"
 
 
 def of_optional(tree: ast.AST) -> str:
     """For what may be None, `tree` being how the program reads it."""
     if isinstance(tree, ast.Attribute):  # others may write to it between the question and the use
         name = f"{tree.attr} = {ast.unparse(tree)}"
-        return f"Instead: name it first, then ask: {name}; if {tree.attr} is not None: ..."
-    return "Instead: ask first whether it is None"
+        return f"Hint: assign it to a name and check that: {name}; if {tree.attr} is not None: ..."
+    return "Hint: check for None first"
 
 
 def of_result(declared: Type, given: Type) -> str:
     """For a result of another type than is declared."""
     if declared == INT and given == FLOAT:
-        return "Instead: write int(...), or // to divide, or declare float"
+        return "Hint: write int(...), or // to divide, or declare float"
     if given.kind == "Optional":
-        return "Instead: return it where it is not None, or declare Optional"
-    return f"Instead: declare -> {given}, or convert the value"
+        return "Hint: return it after a check for None, or declare Optional"
+    return f"Hint: declare -> {given}, or convert the value"
 
 
 def close(name: str, known: Iterable[str]) -> str:
@@ -88,4 +88,4 @@ def close(name: str, known: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, public, 3, 0.6)
     if not found and len(name) < 4:
         found = [one for one in public if one and (one in name or name in one)][:3]
-    return f"Instead, perhaps: {', '.join(found)}" if found else ""
+    return f"Hint: did you mean {' or '.join(found)}?" if found else ""

@@ -10,7 +10,7 @@ from typing import Any
 from engine.jit.frontend import hints
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.sugared_values import (
     MISSING,
     ModuleValue,
@@ -61,7 +61,7 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> SugaredVal
         return _of_table(c, tree, owner.object)
     if isinstance(owner, PythonValue) and isinstance(owner.object, EnumMeta):
         name = owner.object.__name__
-        refuse(
+        not_supported(
             c.source,
             tree,
             f"{name}[...], a member by its name, isn't supported",
@@ -126,7 +126,7 @@ def static_int(c: Context, tree: ast.expr) -> int:
     raise c.fail(
         tree,
         "tuple index must be a compile time constant",
-        "Instead: use a number here, or a List, whose elements have one type",
+        "Hint: use a number here, or a List, whose elements have one type",
     )
 
 
@@ -226,7 +226,7 @@ def tensor_place(c: Context, tree: ast.Subscript, found: SimpleValue) -> Indexed
             found = builder.call(tree, "aten::unsqueeze", [found, builder.constant(tree, dim)])
         elif index.type == TENSOR or (index.type.kind == "List" and not behind):
             if behind:
-                refuse(
+                not_supported(
                     c.source,
                     tree,
                     "Ellipses followed by tensor indexing is currently not supported",
@@ -234,9 +234,7 @@ def tensor_place(c: Context, tree: ast.Subscript, found: SimpleValue) -> Indexed
                 )
             indices[dim] = _as_index(c, part, index)
         elif index.type == optional(TENSOR):
-            raise c.fail(
-                part, "an index of type Optional[Tensor]", "Instead: ask whether it is None"
-            )
+            raise c.fail(part, "an index of type Optional[Tensor]", "Hint: check for None first")
         else:
             raise c.fail(
                 tree,
@@ -280,7 +278,7 @@ def assign_item(c: Context, tree: ast.Subscript, given: SimpleValue) -> None:
             tensor_place(c, tree, found).write(c, tree, given)
         case "List":
             if isinstance(tree.slice, ast.Slice):
-                refuse(
+                not_supported(
                     c.source,
                     tree,
                     "slice assignments of lists aren't supported",
@@ -305,6 +303,6 @@ def delete_item(c: Context, tree: ast.Subscript) -> None:
         raise c.fail(
             tree,
             f"del of a part of a value of type {found.type} is not supported",
-            "Instead: keep what stays: xs = xs[:a] + xs[b:]" if found.type.kind == "List" else "",
+            "Hint: keep what stays: xs = xs[:a] + xs[b:]" if found.type.kind == "List" else "",
         )
     c.builder.call(tree, "aten::Delete", [found, value(c, tree.slice)])

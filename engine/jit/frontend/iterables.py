@@ -70,12 +70,12 @@ def walk(c: Context, tree: ast.expr, found: SugaredValue) -> Iterable:
         one = c.builder.call(tree, "aten::keys", [one])
     if one.type.kind not in ("List", "str", "Tensor"):
         hint = (
-            "Instead: go through range(n)"
+            "Hint: loop over range(n)"
             if one.type == INT
             else c.builder.argument_hints.of_call([one])
         )
         if one.type.kind == "class":
-            hint = "Instead: go through range(len(x)), and take x[i]"
+            hint = "Hint: loop over range(len(x)) and use x[i]"
         raise c.fail(tree, f"'{one.type}' object is not iterable", hint)
     length = c.builder.call(tree, "aten::len", [one])
 
@@ -135,7 +135,7 @@ def _walk_together(
         raise c.fail(
             tree,
             "zip and enumerate go through tuples and modules, or through lists, but not both at once",
-            "Instead: make a list of the tuple",
+            "Hint: make a list of the tuple",
         )
     if counts:
         return Iterable(min(counts), None, together)

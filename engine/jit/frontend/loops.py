@@ -21,7 +21,7 @@ from engine.jit.frontend.environment import (
     Refinements,
     Variable,
 )
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.exit_transforms import Step, exit_return, leaves, run
 from engine.jit.frontend.expressions import check_key, make_list
 from engine.jit.frontend.iterables import Iterable, walk
@@ -175,7 +175,7 @@ def _continue_step(c: Context, tree: ast.AST, body: Body) -> Step:
 @compiles(ast.While)
 def _while(c: Context, tree: ast.While) -> Exit:
     if tree.orelse:
-        _refuse_else(c, tree, "while")
+        _reject_else(c, tree, "while")
     before = condition(c, tree.test)
     if before.static is False:
         return FALLS
@@ -210,19 +210,19 @@ def _there_in(c: Context, test: ast.expr) -> Refinements:
     return found
 
 
-def _refuse_else(c: Context, tree: ast.For | ast.While, word: str) -> None:
-    refuse(
+def _reject_else(c: Context, tree: ast.For | ast.While, word: str) -> None:
+    not_supported(
         c.source,
         Keyword(tree),
         f"else branches of {word} loops aren't supported",
-        "set a flag before `break` and ask for it behind the loop",
+        "set a flag before `break` and test it after the loop",
     )
 
 
 @compiles(ast.For)
 def _for(c: Context, tree: ast.For) -> Exit:
     if tree.orelse:
-        _refuse_else(c, tree, "for")
+        _reject_else(c, tree, "for")
     how = walk(c, tree.iter, expression(c, tree.iter))
     if how.count is not None:
         return _unrolled(c, tree, how, how.count)
@@ -241,7 +241,7 @@ def _unrolled(c: Context, tree: ast.For, how: Iterable, count: int) -> Exit:
     """The body once for each element."""
     for one in _own_statements(tree.body):
         if isinstance(one, (ast.Break, ast.Continue)):
-            refuse(
+            not_supported(
                 c.source,
                 one,
                 "Because we emit iteration over modulelists or tuples as unrolled loops, we do not "
@@ -303,7 +303,9 @@ def _go_through(
         return
     generator = generators[0]
     if generator.is_async:
-        refuse(c.source, generator.iter, "async comprehensions aren't supported", "a plain `for`")
+        not_supported(
+            c.source, generator.iter, "async comprehensions aren't supported", "a plain `for`"
+        )
     how = walk(c, generator.iter, expression(c, generator.iter))
     builder = c.builder
 

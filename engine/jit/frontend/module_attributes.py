@@ -96,7 +96,7 @@ def infer(value: Any) -> Type:
         return dict_of(_common(list(value), "dict"), _common(list(value.values()), "dict"))
     name = type(value).__name__
     raise NoType(
-        f"objects of the class {name} have no type in compiled code. Instead: compile the class, by "
+        f"objects of the class {name} have no type in compiled code. Hint: compile the class, by "
         f"@jit.script before `class {name}`"
     )
 

@@ -20,7 +20,7 @@ from engine._native.errors import raise_last
 from engine.jit import decorators
 from engine.jit.frontend import operators
 from engine.jit.frontend.arguments import Arguments, match
-from engine.jit.frontend.calls import RULES, call_compiled, call_ignored
+from engine.jit.frontend.calls import call_compiled, call_ignored
 from engine.jit.frontend.dispatch import expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError
@@ -29,6 +29,7 @@ from engine.jit.frontend.indexing import static_slice
 from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
 from engine.jit.frontend.polyfills import substitute
+from engine.jit.frontend.rules import rule
 from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.specialise import bind_open, known_constants
@@ -155,7 +156,7 @@ class ModuleClass:
         raise c.fail(
             tree,
             f"Module '{type(self.module).__name__}' has no attribute '{name}'",
-            "Instead: set it in __init__, so that it has a type",
+            "Hint: set it in __init__, so that it has a type",
         )
 
     def _get(
@@ -186,7 +187,7 @@ class ModuleClass:
             c.fail(
                 tree,
                 f"Tried to set {tree.attr}, which is {word} of module {type(self.module).__name__}",
-                "Instead: set it in __init__ to a value of the type that it will hold",
+                "Hint: set it in __init__ to a value of the type that it will hold",
             )
             return
         if not is_subtype(given.type, type_there):
@@ -224,7 +225,7 @@ class ModuleClass:
         raise c.fail(
             tree,
             f"the modules of {type(self.module).__name__} are indexed by constants that are there",
-            "Instead: loop over them: for i, module in enumerate(self.modules)",
+            "Hint: loop over them: for i, module in enumerate(self.modules)",
         )
 
     def _table_names(self) -> frozenset[str]:
@@ -480,6 +481,7 @@ def _compile_exported(compiled: CompiledModule, outermost: bool) -> None:
             compiled.made.method(None, None, substitute(fn, compiled.module), name)
 
 
+@rule(weight_and_bias)
 def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     """The engine's short cut to `module.weight, module.bias`."""
     owner = expression(c, tree.args[0])
@@ -487,6 +489,3 @@ def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> SugaredVa
     return SugaredTupleValue(
         [owner.made.attribute(c, tree, owner, name) for name in ("weight", "bias")]
     )
-
-
-RULES[weight_and_bias] = _weight_and_bias

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context, Refinements
+from engine.jit.frontend.rules import ConditionRule, rule_of
 from engine.jit.frontend.sugared_values import (
     MISSING,
     ModuleValue,
@@ -29,9 +31,6 @@ from engine.jit.types.jit_type import (
     members,
     union,
 )
-
-# Calls that are conditions (isinstance, hasattr, ...): calls.py adds them.
-CALLS: dict[Any, Callable[[Context, ast.Call], CondValue]] = {}
 
 _COMPARISONS = {
     ast.Lt: "aten::lt",
@@ -73,7 +72,7 @@ def as_bool(c: Context, tree: ast.AST, found: SimpleValue) -> SimpleValue:
     raise c.fail(
         tree,
         f"Could not cast value of type {found.type} to bool",
-        f"Instead: ask what is meant, such as {way}",
+        f"Hint: compare explicitly, e.g. {way}",
     )
 
 
@@ -99,13 +98,22 @@ def condition(c: Context, tree: ast.expr) -> CondValue:
 
 
 def _called(c: Context, tree: ast.Call) -> CondValue | None:
-    """Conditions that are calls of words of the language."""
-    if not isinstance(tree.func, (ast.Name, ast.Attribute)):
-        return None
-    name = tree.func.id if isinstance(tree.func, ast.Name) else tree.func.attr
-    if name not in CALLS or c.frame.find(name) is not None:
-        return None
-    return CALLS[name](c, tree)
+    """A call with a ConditionRule, by the object that is called; None for any other call."""
+    rule = rule_of(_named_object(c, tree.func))
+    return rule.condition(c, tree) if isinstance(rule, ConditionRule) else None
+
+
+def _named_object(c: Context, tree: ast.expr) -> Any:
+    """The Python object that a dotted name stands for; MISSING for values of the graph."""
+    if isinstance(tree, ast.Attribute):
+        owner = _named_object(c, tree.value)
+        return getattr(owner, tree.attr, MISSING) if isinstance(owner, ModuleType) else MISSING
+    if not isinstance(tree, ast.Name):
+        return MISSING
+    variable = c.frame.find(tree.id)
+    if variable is None:
+        return c.resolve(tree.id)
+    return variable.value.object if isinstance(variable.value, PythonValue) else MISSING
 
 
 def _negated(c: Context, tree: ast.UnaryOp) -> CondValue:

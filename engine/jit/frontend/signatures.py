@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.jit.frontend import operators
-from engine.jit.frontend.errors import CompileError, fail, refuse
+from engine.jit.frontend.errors import CompileError, fail, not_supported
 from engine.jit.frontend.parsing import parse
 from engine.jit.frontend.source import Source
 from engine.jit.frontend.sugared_values import MISSING
@@ -115,8 +115,8 @@ def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.e
     except NameError as error:
         fail(source, tree, f"Unknown type name '{error.name}'")
     except (TypeError, AttributeError) as error:
-        message, _, instead = str(error).partition(" Instead: ")
-        fail(source, tree, message.rstrip("."), f"Instead: {instead}" if instead else "")
+        message, _, instead = str(error).partition(" Hint: ")
+        fail(source, tree, message.rstrip("."), f"Hint: {instead}" if instead else "")
 
 
 # ---- signatures
@@ -130,7 +130,7 @@ def signature(
     args = tree.args
     for starred in (args.vararg, args.kwarg):
         if starred is not None:
-            refuse(
+            not_supported(
                 source,
                 starred,
                 "Compiled functions can't take variable number of arguments or use keyword-only "
@@ -190,7 +190,7 @@ def _check_default(source: Source, tree: ast.arg, type: Type, default: Any) -> N
             tree,
             "Mutable default parameters are not supported because Python binds them to the function "
             f"and they persist across function calls; '{tree.arg}' has one",
-            "Instead: let the default be None, and make a new one in the function",
+            "Hint: use None as the default, and create the value in the function",
         )
     fitting = _DEFAULTS.get(type.text)
     if fitting is not None and not isinstance(default, (*fitting, Tensor)):

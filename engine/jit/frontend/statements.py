@@ -10,7 +10,7 @@ from engine.jit.frontend.attributes import attribute_of
 from engine.jit.frontend.calls import exception_of
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import FALLS, THROWS, Context, Exit
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.exit_transforms import decided, exit_return
 from engine.jit.frontend.expressions import METHODS, binary
 from engine.jit.frontend.indexing import assign_item, delete_item, tensor_place
@@ -94,7 +94,7 @@ def _annotated(c: Context, tree: ast.AnnAssign) -> Exit:
         return FALLS
     declared = c.annotation(tree.annotation)
     if tree.value is None:
-        refuse(
+        not_supported(
             c.source, tree, "annotations without a value aren't supported", "assign a value here"
         )
     found = value(c, tree.value, declared)
@@ -145,7 +145,9 @@ def assign_target(
     elif isinstance(target, ast.Attribute):
         _set_attribute(c, target, c.as_value(target, found), declared)
     else:
-        refuse(c.source, target, "Starred aren't supported", "name every element: a, b, c = x")
+        not_supported(
+            c.source, target, "Starred aren't supported", "name every element: a, b, c = x"
+        )
 
 
 def _unpack(c: Context, target: ast.Tuple | ast.List, found: SugaredValue) -> None:
@@ -167,7 +169,7 @@ def _unpack_starred(
     if known is None:
         one = c.as_value(target, found)
         if one.type.kind != "Tuple":
-            refuse(
+            not_supported(
                 c.source,
                 rest,
                 f"Starred aren't supported for a value of type {one.type}, whose length is not known",
@@ -317,7 +319,9 @@ def _delete(c: Context, tree: ast.Delete) -> Exit:
             c.frame.names.pop(target.id, None)
             c.frame.lost[target.id] = f"undefined value {target.id}"
         else:
-            refuse(c.source, target, "del of attributes aren't supported", "assign another value")
+            not_supported(
+                c.source, target, "del of attributes aren't supported", "assign another value"
+            )
     return FALLS
 
 
@@ -359,7 +363,7 @@ def check_return(c: Context, tree: ast.AST, found: SimpleValue) -> None:
             tree,
             f"Previous return statement returned a value of type {c.returns} but this return "
             f"statement returns a value of type {found.type}",
-            "Instead: return the same type on all paths",
+            "Hint: return the same type on all paths",
         )
     c.returns = both
 
@@ -367,7 +371,7 @@ def check_return(c: Context, tree: ast.AST, found: SimpleValue) -> None:
 @compiles(ast.Raise)
 def _raise(c: Context, tree: ast.Raise) -> Exit:
     if tree.exc is None:
-        refuse(
+        not_supported(
             c.source,
             tree,
             "raise without an exception aren't supported",

@@ -12,7 +12,7 @@ from engine.autograd import grad_mode
 from engine.jit.frontend.classes import known_class
 from engine.jit.frontend.dispatch import expression, value
 from engine.jit.frontend.environment import FALLS, Context, Exit
-from engine.jit.frontend.errors import refuse
+from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.exit_transforms import Step, flattens
 from engine.jit.frontend.grad_modes import MODES, Leave, leaving, switched
 from engine.jit.frontend.statements import assign_target
@@ -45,7 +45,7 @@ def _entered(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
     if callee is None or (isinstance(kind, type) and known_class(kind) is not None):
         return _entered_object(c, tree)
     if not isinstance(tree, ast.Call) or kind not in MODES:
-        refuse(
+        not_supported(
             c.source,
             tree,
             "with statements of other things than engine.no_grad(), enable_grad(), "
@@ -68,7 +68,7 @@ def _entered_object(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
     owner = value(c, tree)
     given = operated(c, tree, owner, "__enter__")
     if given is None:
-        raise c.fail(tree, f"a value of type {owner.type} is no context for `with`")
+        raise c.fail(tree, f"a value of type {owner.type} does not define __enter__ and __exit__")
 
     def leave(at: ast.AST) -> None:
         nothing = c.builder.constant(at, None)

@@ -470,7 +470,7 @@ def value_id(one: Any) -> int:
     if isinstance(one, Value):
         return one._id
     instead = ", whose Value is its output()" if isinstance(one, Node) else ""
-    raise TypeError(f"graph: a Value is asked for, not a {type(one).__name__}{instead}")
+    raise TypeError(f"graph: expected a Value, got a {type(one).__name__}{instead}")
 
 
 class Node(_Part):

@@ -44,7 +44,7 @@ class Future(Generic[T]):
         if self._error is not None:
             raise self._error
         if not self._done:
-            raise RuntimeError("Future: nothing was set, and nobody runs what would set it")
+            raise RuntimeError("Future: no result was set; wait() would block forever")
         value: T = self._value
         return value
 
@@ -62,7 +62,7 @@ class Future(Generic[T]):
 
     def _end(self, result: Any, error: BaseException | None) -> None:
         if self._done:
-            raise RuntimeError("Future: it is done already; a result is set once")
+            raise RuntimeError("Future: can only be marked completed once")
         self._value, self._error, self._done = result, error, True
         for one in self._callbacks:
             one(self)

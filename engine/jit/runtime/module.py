@@ -264,7 +264,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
 
     def _items(self) -> dict[str, Any]:
         if self.original_name not in _CONTAINERS:
-            raise TypeError(f"{self.original_name} holds no modules to go through")
+            raise TypeError(f"{self.original_name} is not iterable")
         return self._modules
 
     def __len__(self) -> int:

@@ -78,7 +78,7 @@ def from_object(given: Any) -> Type:
         return dict_of(key, from_object(args[1]))
     if origin is tuple:
         if Ellipsis in args:
-            raise UnknownType("Tuple[T, ...] has no fixed length. Instead: write List[T]")
+            raise UnknownType("Tuple[T, ...] has no fixed length. Hint: write List[T]")
         return tuple_of(*[from_object(one) for one in args if one != ()])
     if origin in (typing.Union, UnionType):
         return _union(args)
@@ -87,7 +87,7 @@ def from_object(given: Any) -> Type:
     if given in (list, dict, tuple, typing.List, typing.Dict, typing.Tuple):  # noqa: UP006
         name = getattr(given, "__name__", str(given))
         raise UnknownType(
-            f"{name} needs the types of what it holds. Instead: write List[int], Dict[str, int], "
+            f"{name} needs the types of what it holds. Hint: write List[int], Dict[str, int], "
             "Tuple[int, str]"
         )
     name = getattr(given, "__name__", given)

@@ -51,13 +51,13 @@ def enum_of(kind: EnumMeta) -> ScriptEnum:
 def _made(kind: EnumMeta) -> ScriptEnum:
     listed: list[Any] = list(kind)
     if not listed:
-        raise UnknownType(f"Enum '{kind.__name__}' has no members. Instead: give it some")
+        raise UnknownType(f"Enum '{kind.__name__}' has no members. Hint: give it some")
     types = {type(one.value) for one in listed}
     if len(types) > 1 or not types <= set(_VALUES):
         words = ", ".join(sorted(one.__name__ for one in types))
         raise UnknownType(
-            f"Enum '{kind.__name__}' has values of the types {words}. Instead: give all members "
-            "ints, all floats, or all texts"
+            f"Enum '{kind.__name__}' has values of the types {words}. Hint: give all members "
+            "ints, all floats, or all strings"
         )
     name = free_name(class_name(kind))
     names = [ffi.new("char[]", one.name.encode()) for one in listed]

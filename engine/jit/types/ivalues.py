@@ -69,7 +69,7 @@ class BoxedArgs:
             self._object(slot, value)
         elif isinstance(value, int):
             if not -_INT64 <= value < _INT64:
-                raise OverflowError(f"{value} does not fit into the 64 bits of a scripted int")
+                raise OverflowError(f"{value} does not fit in an int64")
             slot.tag, slot.i = INT, value
         elif isinstance(value, str):
             text = value.encode()

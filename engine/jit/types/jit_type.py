@@ -194,11 +194,11 @@ def wrong_key(key: Type) -> str:
         return ""
     instead = {
         "Enum": "take .name or .value of the member",
-        "Tuple": 'make a text of it: f"{a},{b}"',
+        "Tuple": 'convert it to a string: f"{a},{b}"',
     }
     return (
         f"keys of a Dict are str, int, float, bool, complex or Tensor, not {key}. "
-        f"Instead: {instead.get(key.kind, 'take a number or a text that names it')}"
+        f"Hint: {instead.get(key.kind, 'use a number or a string that names it')}"
     )
 
 

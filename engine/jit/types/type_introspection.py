@@ -114,7 +114,7 @@ class Type(str):
     def getElementType(self) -> Type:
         """Of a list, optional or future. Raises: RuntimeError for any other."""
         if self.kind() not in ("ListType", "OptionalType", "FutureType"):
-            raise RuntimeError(f"getElementType: {self} has no one type of elements")
+            raise RuntimeError(f"getElementType: {self} has no single element type")
         return self.containedTypes()[0]
 
     def elements(self) -> list[Type]:

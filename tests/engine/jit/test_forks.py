@@ -13,7 +13,7 @@ import engine
 from engine import jit
 from engine.inspect import record
 from engine.inspect.events import kind_of
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 from tests.engine.jit.programs import forks
 
 
@@ -127,7 +127,7 @@ def test_it_runs_as_a_frame_of_its_own(tmp_path):
     with record(tmp_path / "forks.uht", lines=False):
         result = scripted(example())
     assert result.tolist() == forks.one(example()).tolist()
-    trace = Trace.open(tmp_path / "forks.uht")
+    trace = TraceReader.open(tmp_path / "forks.uht")
     told = [(kind_of(int(event["kind"])).name, event) for event in trace.events]
     frames = {int(event["a"]) for name, event in told if name == "JIT_FRAME"}
     assert len(frames) == 2
@@ -158,7 +158,7 @@ def test_a_future_is_set_once_and_tells_who_asked():
     assert not doubled.done()
     future.set_result(4)
     assert (seen, doubled.wait()) == ([4], 8)
-    with pytest.raises(RuntimeError, match="done already"):
+    with pytest.raises(RuntimeError, match="can only be marked completed once"):
         future.set_result(5)
 
 

@@ -222,6 +222,6 @@ def test_a_schema_tells_its_arguments():
 )
 def test_a_node_is_no_value(graph, put):
     before = str(graph)
-    with pytest.raises(TypeError, match=r"not a Node, whose Value is its output\(\)"):
+    with pytest.raises(TypeError, match=r"got a Node, whose Value is its output\(\)"):
         put(graph, graph.findNode("aten::mul"))
     assert str(graph) == before

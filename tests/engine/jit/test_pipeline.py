@@ -19,7 +19,7 @@ from engine import nn
 from engine._native import lib
 from engine.inspect.events import kind_of
 from engine.inspect.recorder import record
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 from engine.jit import Graph, Value
 from engine.jit.c_results import c_integer
 from engine.jit.custom_passes import passes, pipeline, run_pass
@@ -372,7 +372,7 @@ def test_passes_graphs_and_launches_are_recorded(tmp_path: Path) -> None:
             traced(engine.ones(3))
         for _ in range(5):
             traced(x).sum().backward()
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     events = [(kind_of(int(e["kind"])).name, e) for e in trace.events]
 
     begun = [trace.string(int(e["d"])) for name, e in events if name == "PASS_BEGIN"]

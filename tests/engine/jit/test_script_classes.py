@@ -12,7 +12,7 @@ from engine import Tensor, jit, nn
 from engine._native import lib
 from engine.inspect.events import kind_of
 from engine.inspect.recorder import record
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 from engine.jit.ir.graph import Graph
 from tests.engine.jit.programs import classes
 from tests.engine.jit.programs.classes import Color, Pair, Stack, Word
@@ -366,7 +366,7 @@ def test_recorded_programs_show_them(tmp_path):
     with record(tmp_path / "t.uht", lines=False):
         jit.script(classes.stacks)(X)
         jit.script(classes.members)(Color.RED)
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     told = {"GRAPH": "", "JIT_STEP": "", "JIT_FRAME": ""}
     for event in trace.events:
         name = kind_of(int(event["kind"])).name

@@ -34,7 +34,7 @@ def test_not_supported(fn, begins, text, hint):
     assert message.strip().startswith(begins), message
     assert under_carets(message) == text, message
     assert hint in message, message
-    assert "Instead: " in message
+    assert "Hint: " in message
     lines, first = inspect.getsourcelines(fn)
     assert first <= line_number(message) < first + len(lines)
 

@@ -83,3 +83,19 @@ def test_hash():
         return hash(n), hash(s) == hash(s + "")
 
     assert hashes(5, "a") == (5, True)
+
+
+def test_a_rule_belongs_to_the_object_that_is_called():
+    """Not to its name: an alias of isinstance narrows, and a function named like a word is a function."""
+    is_a = isinstance
+
+    def is_scripting() -> bool:
+        return False
+
+    def fn(x: int | str) -> int:
+        if is_a(x, int):
+            return x + 1
+        return 1 if is_scripting() else 2
+
+    scripted = jit.script(fn)
+    assert (scripted(4), scripted("a")) == (5, 2)

@@ -2,55 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Optional
 
-import engine
 from engine._generated import ops
 from engine.nn.functional import attention as functional
 from engine.nn.modules import attention, transformer
 from engine.tensor import Tensor
 
 # ruff: noqa: UP045  (as annotations of the language are usually written)
-
-
-def _projected(
-    inputs: tuple[Tensor, Tensor, Tensor], packed: Any, separate: Any, bias: Any
-) -> list[Tensor]:
-    query, key, value = inputs
-    if separate is None:
-        if packed is None:
-            raise AssertionError(
-                "multi_head_attention_forward: use_separate_proj_weight is False but "
-                "in_proj_weight is None"
-            )
-        if query is key and key is value:  # one product in place of three
-            return ops.linear(query, packed, bias).chunk(3, -1)
-        to_q, to_k, to_v = packed.chunk(3)
-    else:
-        to_q, to_k, to_v = separate
-        _check_weight(to_q, query, query, "q")
-        _check_weight(to_k, query, key, "k")
-        _check_weight(to_v, query, value, "v")
-    if bias is None:
-        return [ops.linear(query, to_q), ops.linear(key, to_k), ops.linear(value, to_v)]
-    q, k, v = bias.chunk(3)
-    return [ops.linear(query, to_q, q), ops.linear(key, to_k, k), ops.linear(value, to_v, v)]
-
-
-def _check_weight(weight: Optional[Tensor], query: Tensor, x: Tensor, name: str) -> None:
-    if weight is None:
-        raise AssertionError(
-            "multi_head_attention_forward: use_separate_proj_weight is True but "
-            f"{name}_proj_weight is None"
-        )
-    wanted = [query.size(-1), x.size(-1)]
-    if list(weight.shape) != wanted:
-        raise AssertionError(
-            f"multi_head_attention_forward: expecting {name}_proj_weight of {wanted}, got "
-            f"{weight.shape}"
-        )
 
 
 def _wider(mask: Any) -> Any:
@@ -117,16 +77,6 @@ def _attention_forward(
     return (output.transpose(0, 1) if turned else output), weights
 
 
-def _is_causal(mask: Optional[Tensor], given: Optional[bool], length: int) -> bool:
-    if given is not None:
-        return given
-    if mask is None:
-        return False
-    full = engine.full([length, length], -math.inf, dtype=mask.dtype, device=mask.device)
-    causal = engine.triu(full, diagonal=1)
-    return mask.shape == causal.shape and bool((mask == causal).all())
-
-
 def _encoder_forward(
     self: Any,
     src: Tensor,
@@ -169,11 +119,9 @@ def _decoder_forward(
 
 
 SUBSTITUTES: dict[Any, Callable[..., Any]] = {
-    functional._projected: _projected,
     functional._wider: _wider,
     functional._mask_of_heads: _mask_of_heads,
     attention.MultiheadAttention.forward: _attention_forward,
-    transformer._is_causal: _is_causal,
     transformer.TransformerEncoder.forward: _encoder_forward,
     transformer.TransformerDecoder.forward: _decoder_forward,
 }

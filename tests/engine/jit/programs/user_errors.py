@@ -368,7 +368,7 @@ MISTAKES = [
     ),
     (calls_method_of_none, "'NoneType' object has no attribute or method 'sum'", ""),
     (recursive, "called recursively", "loop"),
-    (prints_with_end, "print takes no keywords", "one text"),
+    (prints_with_end, "print takes no keywords", "one string"),
     (power_of_ints, "annotated as having type int but is actually of type float", "int("),
     (divides_ints, "annotated as having type int but is actually of type float", "//"),
     (unpack_wrong, "need 3 values to unpack but found only 2", ""),

@@ -1,0 +1,81 @@
+"""The rules of the front end: how a call is compiled, by the object that is called.
+
+`RULES` is the one table. A rule is one of
+  * a function `(context, call, hint) -> SugaredValue`;
+  * a `ConditionRule`, of a call that narrows types (`isinstance`) or is known while compiling (`hasattr`);
+  * a `Polyfill`, the source that is compiled in place of the called function's own.
+An object without a rule is an operator of the engine, or it is compiled from its source.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from engine.jit.frontend.environment import Context
+    from engine.jit.frontend.refinement import CondValue
+    from engine.jit.frontend.sugared_values import SugaredValue
+    from engine.jit.types.jit_type import Type
+
+CallRule = Callable[["Context", ast.Call, "Type | None"], "SugaredValue"]
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class ConditionRule:
+    """A call that is a condition: `condition` compiles it, and says what its truth refines."""
+
+    condition: Callable[[Context, ast.Call], CondValue]
+
+    def __call__(self, c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
+        """Compiles the call where its value is needed."""
+        return self.condition(c, tree).as_value(c)
+
+
+@dataclass(frozen=True)
+class Polyfill:
+    """The function that is compiled in place of one whose own source cannot be."""
+
+    source: Callable[..., Any]
+
+
+RULES: dict[Any, CallRule | ConditionRule | Polyfill] = {}
+
+
+def rule(*objects: Any) -> Callable[[Rule], Rule]:
+    """Registers how a call of these Python objects is compiled."""
+
+    def register(function: Rule) -> Rule:
+        for key in objects:
+            RULES[key] = function
+        return function
+
+    return register
+
+
+def condition_rule(*objects: Any) -> Callable[[Rule], Rule]:
+    """Registers how a call of these Python objects is compiled as a condition."""
+
+    def register(function: Rule) -> Rule:
+        for key in objects:
+            RULES[key] = ConditionRule(function)
+        return function
+
+    return register
+
+
+def rule_of(callee: Any) -> CallRule | ConditionRule | Polyfill | None:
+    """The rule of an object that is called; None for one without, such as every unhashable object."""
+    try:
+        return RULES.get(callee)
+    except TypeError:  # not hashable
+        return None
+
+
+def polyfill_of(fn: Any) -> Any:
+    """The function to compile for a call of `fn`: most often `fn` itself."""
+    found = RULES.get(fn)
+    return found.source if isinstance(found, Polyfill) else fn
