@@ -7,6 +7,7 @@ that the explorer shows each step with the rule's own source.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, overload
 
@@ -119,8 +120,6 @@ def run_pass(graph: Graph, name: str) -> int:
 
 def pipeline() -> list[dict[str, Any]]:
     """The phases in order: name, doc, passes; first the general ones, then those for known inputs."""
-    import json
-
     found: list[dict[str, Any]] = json.loads(c_string(lib.uh_pipeline()))
     for phase in found:
         row = [one for name in phase["passes"] for one in (name, *_behind(name))]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from functools import cache
 
 import pytest
 
-from tests.architecture.sources import Use, imports, module_of, told, under
+from tests.architecture.sources import Use, imports, module_of, name_of, text_of, told, under
 
 # engine: _native < { dtypes, tensor, creation, ... } < autograd < nn < { jit, optim }; jit.script and
 # jit.trace take modules and give modules
@@ -162,3 +163,51 @@ def test_tui_layers() -> None:
 def test_pictures_are_drawn_without_textual(folder: str) -> None:
     found = [use for use in uses(folder) if top(use.target) in ("textual", "rich")]
     assert not found, offences(found, "drawing is pure: `underhood show` runs without Textual")
+
+
+# engine.jit: packages and modules directly below it, each importing only those before it
+JIT = [
+    "c_results",
+    "decorators",
+    "nesting",
+    "types",
+    "ir",
+    "python_print",
+    "runtime",
+    "serialization",
+    "settings",
+    "frontend",
+    "scripting",
+    "script_methods",
+    "tracer",
+    "compilation_unit",
+    "custom_passes",
+]
+
+
+def jit_rank(module: str) -> int:
+    return JIT.index(module.split(".")[2])
+
+
+def test_engine_jit_has_no_import_cycle() -> None:
+    """Its packages import only lower ones, and no import hides in a function."""
+    violations = [
+        use
+        for use in uses("engine/jit")
+        if owner(use).count(".") > 1
+        and use.target.startswith("engine.jit.")
+        and jit_rank(use.target) > jit_rank(owner(use))
+    ]
+    assert not violations, offences(violations, " < ".join(JIT))
+
+
+def test_engine_jit_imports_at_the_top_of_files() -> None:
+    violations = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in under("engine/jit", ".py")
+        for function in ast.walk(ast.parse(text_of(path)))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert not violations, told(violations)
