@@ -59,8 +59,9 @@ class Child:
         mode: str,
         words: list[str],
         python: Sequence[str] = (sys.executable,),
+        seconds: float = SECONDS,
     ) -> None:
-        self.python = python
+        self.python, self.seconds = python, seconds
         self.library, self.seed, self.mode, self.words = library, seed, mode, words
         self.left = numbers
         self.progress = tempfile.NamedTemporaryFile()  # noqa: SIM115  (open as long as this)
@@ -161,8 +162,8 @@ class Child:
             if self._running() != number:
                 number, since, cpu = self._running(), time.monotonic(), self._cpu()
             used = self._cpu() - cpu
-            if used > SECONDS or time.monotonic() - since > 4 * SECONDS:
-                return f"takes longer than {SECONDS:.0f} s"
+            if used > self.seconds or time.monotonic() - since > 4 * self.seconds:
+                return f"takes longer than {self.seconds:g} s"
         return ""
 
     def _cpu(self) -> float:
@@ -182,6 +183,7 @@ def search(
     words: list[str],
     say: Any,
     python: Sequence[str] = (sys.executable,),
+    seconds: float = SECONDS,
 ) -> tuple[collections.Counter[str], list[Finding]]:
     """Runs the calls; returns counts and findings."""
     counts: collections.Counter[str] = collections.Counter()
@@ -199,7 +201,7 @@ def search(
         say(finding)
 
     numbers = range(start, start + count)
-    ours = Child("engine", seed, numbers, "full" if torch else "look", words, python)
+    ours = Child("engine", seed, numbers, "full" if torch else "look", words, python, seconds)
     if not torch:
         for number, outcome in ours.outcomes():
             if outcome is None:
@@ -277,6 +279,7 @@ def main() -> int:
     parser.add_argument(
         "--python", default=sys.executable, help="the command that runs the engine's calls"
     )
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long one call may take")
     options = parser.parse_args()
     if options.show is not None:
         show(options.seed, options.show, options.torch, options.op)
@@ -296,6 +299,7 @@ def main() -> int:
         options.op,
         say,
         shlex.split(options.python),
+        options.seconds,
     )
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:

@@ -179,7 +179,7 @@ Layout narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
 }
 
 void check_pieces(int64_t count, int64_t size, std::string_view op) {
-  constexpr int64_t kMaxPieces = 1 << 24, kMaxEmptyPieces = 1 << 20;
+  constexpr int64_t kMaxPieces = 1 << 22, kMaxEmptyPieces = 1 << 20;
   check(count <= kMaxPieces && count - size <= kMaxEmptyPieces, op, ": ", count,
         " pieces of a dimension of size ", size, " are too many");
 }
