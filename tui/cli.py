@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from tui.output import Parser, complain, write
@@ -141,7 +140,7 @@ def make_parser() -> argparse.ArgumentParser:
 
     show_ = command("show", show, "print one view of a recording as text or JSON")
     show_.add_argument("trace", nargs="?", help="a .uht file (by default the newest recording)")
-    show_.add_argument("--view", choices=VIEWS, default="memory", help="default: memory")
+    show_.add_argument("--view", choices=VIEWS, default="", help="default: the first view")
     show_.add_argument("--at", default="end", metavar="N", help="event number, `end` or `line:12`")
     show_.add_argument(
         "--select",
@@ -337,22 +336,20 @@ def show(options: argparse.Namespace) -> int:
 def export(options: argparse.Namespace) -> int:
     """`underhood export`."""
     from engine.inspect.trace import TraceError
-    from tui.export import ExportError, write_events, write_graph, write_view
+    from tui.export import ExportError, first_graph_view, write_events, write_graph, write_view
     from tui.navigator import open_navigator
-    from tui.views.autograd import actions as graphs
+    from tui.show import set_options
 
     path = Path(options.output)
     try:
         nav = open_navigator(
-            chosen_trace(options.trace),
-            options.at,
-            options.view or graphs.VIEW,
-            select=options.select,
+            chosen_trace(options.trace), options.at, options.view, select=options.select
         )
-        if options.fold and options.fold not in graphs.FOLDS:
-            raise ExportError(graphs.next_fold(nav, options.fold))
-        graphs.next_fold(nav, options.fold or "nothing")
-        nav.look = replace(nav.look, form=options.form)
+        if not options.view:
+            nav.show_view(first_graph_view())
+        if nav.has_option("fold"):
+            options.fold = options.fold or "nothing"
+        set_options(nav, options)
         if options.view:
             write(write_view(nav, path, options.width, options.height))
         else:

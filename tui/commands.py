@@ -20,7 +20,7 @@ def reachable(screen: Screen) -> Iterator[tuple[DOMNode, Key]]:
     """(where it is done, the row) for every action that this screen offers."""
     for node in [screen, *screen.query("*")]:
         for group in getattr(node, "KEYS", ()):
-            for key in group:
+            for key in group.rows:
                 yield node, key
 
 

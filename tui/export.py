@@ -10,19 +10,27 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.exports.dot import NoGraph, graph_dot
+from tui.render.dot import NoGraph
+from tui.views import View, views
 
 if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 DOT = (".dot", ".gv")
 RENDERED = (".svg", ".png", ".pdf")
-GRAPHS = ("autograd", "jit")
-"""The views whose graph can be written."""
 
 
 class ExportError(Exception):
     """A file that cannot be written, with the reason in one sentence."""
+
+
+def first_graph_view() -> str:
+    """The view whose graph is written where none is named."""
+    return next(each.name for each in views().values() if each.draws_graph)
+
+
+def _graph_view(nav: Navigator) -> View:
+    return nav.shown if nav.shown.draws_graph else views()[first_graph_view()]
 
 
 def write_graph(nav: Navigator, path: Path) -> str:
@@ -32,7 +40,7 @@ def write_graph(nav: Navigator, path: Path) -> str:
         known = ", ".join((*DOT, *RENDERED))
         raise ExportError(f"{path.name}: what format is {suffix or 'no suffix'}? There are {known}")
     try:
-        text = graph_dot(nav)
+        text = _graph_view(nav).graph_dot(nav)
     except NoGraph as error:
         raise ExportError(str(error)) from None
     if suffix in DOT:
@@ -60,8 +68,9 @@ def write_view(nav: Navigator, path: Path, width: int, height: int) -> str:
     from tui.show import as_json
 
     if path.suffix.lower() in (*DOT, ".png", ".pdf"):
-        if nav.view not in GRAPHS:
-            raise ExportError(f"{nav.view} is no graph; {' and '.join(GRAPHS)} are")
+        if not nav.shown.draws_graph:
+            names = [each.name for each in views().values() if each.draws_graph]
+            raise ExportError(f"{nav.view} is not a graph view; choose from {', '.join(names)}")
         return write_graph(nav, path)
     picture = nav.picture(nav.view, width, height, UNICODE)
     formats: dict[str, Callable[[], str]] = {

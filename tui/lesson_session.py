@@ -121,7 +121,7 @@ class LessonSession:
 
         look = self.step.look
         try:
-            nav = open_navigator(result.trace_path, view=look.view if look else "memory")
+            nav = open_navigator(result.trace_path, view=look.view if look else "")
         except TraceError as error:
             raise ValueError(str(error)) from None
         if look is not None:

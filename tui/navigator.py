@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.inspect.history import History
-from engine.inspect.models import project
 from engine.inspect.selection import Selection
 from engine.inspect.trace import TraceReader
 from tui.location_spec import find_moment
 from tui.render import Glyphs, Picture, Target
-from tui.views import DrawContext, ViewOptions, is_slow, view, views
+from tui.views import Action, DrawContext, View, opening, view, view_with_role, views
 
 # The parts of a selection that name data, and a place in the program. A node is let go by either.
 THING = ("tensor", "storage", "byte", "index", "name", "node")
@@ -42,12 +41,12 @@ class Navigator:
         self.history = history
         self.selection = Selection()
         self.grain = "line" if len(history.tables.lines) else "op"
-        self.look = ViewOptions()
-        self.view = view or "memory"
+        self.options: dict[str, Any] = {}
+        self.view = view or view_with_role("first").name
         self.needle = ""
         self.moment = -1
         self._before = ""  # the grain before a view that has one of its own
-        self._suit_grain(self.view)
+        self._suit_grain(self.shown)
         self._past: list[JumpEntry] = []
         self.go(at or "end")
         self._past.clear()
@@ -57,20 +56,75 @@ class Navigator:
         """The last moment there is (-1 in an empty trace)."""
         return int(self.history.end) - 1
 
+    # The view that is shown
+
+    @property
+    def shown(self) -> View:
+        """The view that is shown."""
+        return view(self.view)
+
+    def options_of(self, name: str) -> Any:
+        """The options of the view `name`: those that were chosen, or its defaults."""
+        return self.options.get(name) or view(name).Options()
+
+    def has_option(self, option: str) -> bool:
+        """Whether the view that is shown has this option of `underhood show`."""
+        return any(action.option == option for action in self.shown.actions)
+
+    def set_option(self, option: str, value: str) -> str:
+        """Set an option of the view that is shown, as `underhood show --OPTION VALUE` does; a sentence if
+        that is not possible."""
+        for action in self.shown.actions:
+            if action.option == option:
+                before = self.options_of(self.view)
+                sentence = self._act(self.shown, action, value)
+                return "" if self.options_of(self.view) != before else sentence
+        return f"the view {self.view} has no option {option}"
+
+    def press(self, keys: str) -> str:
+        """Do what these keys mean in the view that is shown, else in a view that they lead into."""
+        declared = [
+            (each, action)
+            for each in (self.shown, *views().values())
+            for action in each.actions
+            if action.keys == keys
+        ]
+        for each, action in declared:
+            if each is self.shown or action.leads_in:
+                return self._act(each, action)
+        return f"this is a key of: {', '.join(each.title for each, _ in declared)}"
+
+    def command(self, word: str, argument: str = "") -> str:
+        """Do the action of that name, or of that label, of the view that is shown or of another."""
+        for each in (self.shown, *views().values()):
+            for action in each.actions:
+                if word in (action.name, action.label):
+                    return self._act(each, action, argument)
+        return self.show_view(word)
+
+    def _act(self, owner: View, action: Action, argument: str = "") -> str:
+        method = getattr(owner, action.name)
+        sentence: str = method(self, argument) if argument else method(self)
+        if action.leads_in:
+            self.show_view(owner.name)
+        return sentence
+
     # Drawing
 
     def model(self, name: str) -> Any:
         """What the view `name` shows now."""
-        return project(name, self.history, self.moment, self.selection)
+        return view(name).project(self.history, self.moment, self.selection)
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
         """The view `name`, drawn for so much room."""
-        context = DrawContext(width, height, glyphs, self.selection, self.grain, self.look)
+        options = self.options_of(name)
+        context = DrawContext(width, height, glyphs, self.selection, self.grain, options)
         return view(name).draw(self.model(name), context)
 
     def is_slow(self, name: str) -> bool:
         """Whether the first picture of the view `name` here is better made in a thread."""
-        return self.moment >= 0 and is_slow(name, self.history, self.moment, self.look)
+        options = self.options_of(name)
+        return self.moment >= 0 and view(name).is_slow(self.history, self.moment, options)
 
     def line(self) -> Any | None:
         """The user's line at this moment."""
@@ -241,35 +295,26 @@ class Navigator:
     def show_view(self, name: str) -> str:
         """Look through another view."""
         if name not in views():
-            return f"there is no view {name!r}; there are {', '.join(views())}"
+            return f"unknown view {name!r}; choose from {', '.join(views())}"
         if name != self.view:
-            self._suit_grain(name)
+            self._suit_grain(view(name))
         self.view = name
         return ""
 
-    def _suit_grain(self, name: str) -> None:
+    def _suit_grain(self, coming: View) -> None:
         """A view that goes along something of its own (an instruction, a rewrite) steps by that, until
-        another grain is chosen or another view is looked through."""
-        own = getattr(view(name), "GRAIN", "")
-        if self._before and self.grain == getattr(view(self.view), "GRAIN", ""):
+        another grain is chosen or another view is shown."""
+        if self._before and self.grain == self.shown.grain:
             self.grain = self._before
         self._before = ""
-        if own in self.grains() and own != self.grain:
-            self._before, self.grain = self.grain, own
+        if coming.grain in self.grains() and coming.grain != self.grain:
+            self._before, self.grain = self.grain, coming.grain
 
     def follow(self, target: Target) -> str:
         """Go into what the cursor is on: an event or call by going there, a line by going to when
         it runs, a name or tensor by looking at its cells."""
         self.remember()
         self.select(target)
-        if target.kind in ("node", "edge", "group"):
-            from tui.views.autograd import actions as graphs
-
-            return graphs.follow(self, target)
-        if target.kind == "value":
-            from tui.views.jit import actions as jit
-
-            return jit.follow(self, target.value)
         if target.event >= 0:
             self.move(target.event)
             return ""
@@ -281,16 +326,15 @@ class Navigator:
                 return f"call {target.call} is not in this trace"
             self.move(call.since)
             return ""
-        inner = {
-            "name": "object",
-            "object": "storage",
-            "tensor": "strides",
-            "storage": "storage",
-            "byte": "storage",
-        }
-        if self.view == inner.get(target.kind):
-            return self.show_view("values" if target.kind == "byte" else "strides")
-        return self.show_view(inner.get(target.kind, self.view))
+        return self.open(target)
+
+    def open(self, target: Target) -> str:
+        """Show the target in the first view that opens things of its kind."""
+        for each in opening(target.kind):
+            sentence = each.follow(self, target)
+            if sentence is not None:
+                return sentence
+        return ""
 
     # Searching
 
@@ -299,12 +343,9 @@ class Navigator:
         self.needle = text or self.needle
         if not self.needle:
             return "nothing to look for; type / and a text"
-        if self.view == "jit":
-            from tui.views.jit import actions as jit
-
-            said = jit.search(self, self.needle, direction)
-            if said is not None:
-                return said
+        sentence = self.shown.search(self, self.needle, direction)
+        if sentence is not None:
+            return sentence
         found = self.history.find(self.needle, self.moment, direction)
         if found is None:
             way = "after" if direction > 0 else "before"

@@ -18,19 +18,26 @@ def print_view(path: Path, options: argparse.Namespace) -> int:
     """Print the view that the options ask for; 1 if the trace or the place is not there."""
     from engine.inspect.trace import TraceError
     from tui.navigator import open_navigator
-    from tui.views import ViewOptions
 
     try:
         nav = open_navigator(path, at=options.at, view=options.view, select=options.select)
+        set_options(nav, options)
     except (TraceError, ValueError) as error:
         complain(f"underhood show: {error}")
         return 1
-    nav.look = ViewOptions(options.form, options.fold)
     warning = nav.history.trace.warning
     if warning:
         complain(f"underhood show: {warning}")
     write(as_json(nav, path) if options.json else as_text(nav, options))
     return 0
+
+
+def set_options(nav: Navigator, options: argparse.Namespace) -> None:
+    """Draw as the command line says; ValueError for what the view does not have."""
+    for name in ("form", "fold"):
+        value = getattr(options, name)
+        if value and (problem := nav.set_option(name, value)):
+            raise ValueError(problem)
 
 
 def as_json(nav: Navigator, path: Path) -> str:
@@ -55,14 +62,13 @@ def as_json(nav: Navigator, path: Path) -> str:
 def as_text(nav: Navigator, options: argparse.Namespace) -> str:
     """The picture, under one line that says where it is from."""
     from tui.render import SETS
-    from tui.views import view
 
     width = options.width or shutil.get_terminal_size((100, 40)).columns
     plain = options.ascii or not encodes(sys.stdout, "┼▸")
     glyphs = SETS["ascii" if plain else "unicode"]
     line = nav.line()
     where = f", line {line.line} of {Path(line.path).name}" if line else ""
-    head = f"{view(nav.view).TITLE} at event {nav.moment} of {nav.last}{where}: {nav.sentence()}"
+    head = f"{nav.shown.title} at event {nav.moment} of {nav.last}{where}: {nav.sentence()}"
     return f"{head}\n\n{nav.picture(nav.view, width, options.height, glyphs).text()}"
 
 

@@ -11,7 +11,8 @@ from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.models.test_autograd import diamond
 from tests.inspect.trace_builder import T
 from tui.render import SETS, Picture
-from tui.views import DrawContext, ViewOptions, view
+from tui.views import DrawContext, view
+from tui.views.autograd.scene import AutogradOptions
 
 FORMS = ("boxes", "rows", "list")
 SIZES = ((60, 18), (80, 19), (83, 34), (118, 34), (200, 60))
@@ -23,11 +24,13 @@ def drawn(
     width: int = 100,
     height: int = 34,
     glyphs: str = "unicode",
-    look: ViewOptions | None = None,
+    options: AutogradOptions | None = None,
     **chosen: int,
 ) -> Picture:
     selection = Selection(**chosen)
-    context = DrawContext(width, height, SETS[glyphs], selection, "node", look or ViewOptions())
+    context = DrawContext(
+        width, height, SETS[glyphs], selection, "node", options or AutogradOptions()
+    )
     return view("autograd").draw(project("autograd", history, moment, selection), context)
 
 

@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 
 from tests.tui.program import program, saved
 from tests.tui.waiting import exploring, loaded, screen_text, until, until_shown
+from tui import keys
 from tui.app import Underhood
-from tui.keys import GROUPS
 from tui.screens.explore import ExploreScreen
 from tui.screens.playground import PlaygroundScreen
 from tui.screens.viewer import Viewer
@@ -67,8 +67,8 @@ async def test_every_view_by_its_digit_at_80x24(tmp_path: Path) -> None:
         from tui.views import views
 
         for view in views().values():
-            await pilot.press(view.KEY)
-            assert viewer(pilot).nav.view == view.NAME
+            await pilot.press(view.key)
+            assert viewer(pilot).nav.view == view.name
             canvas = viewer(pilot).main
             drawn = screen_text(pilot.app)
             shown = next(
@@ -101,7 +101,7 @@ async def test_go_to_search_and_command_ask_at_the_bottom(tmp_path: Path) -> Non
         await pilot.press("colon", *"strides", "enter")
         assert nav.view == "strides"
         await pilot.press("colon", *"nonsense", "enter")
-        assert "there is no view 'nonsense'" in screen_text(pilot.app)
+        assert "unknown view 'nonsense'" in screen_text(pilot.app)
         await pilot.press("g", "9", "escape")
         assert "fill_" in nav.sentence()
 
@@ -111,9 +111,9 @@ async def test_help_explains_the_view_and_the_keys(tmp_path: Path) -> None:
 
     async with exploring(saved(tmp_path), (100, 40), view="values") as pilot:
         await pilot.press("question_mark")
-        await until_shown(pilot, view("values").TITLE + ":")
+        await until_shown(pilot, view("values").title + ":")
         sheet = pilot.app.screen.query_one(Canvas).picture.text()
-        for sentence in view("values").HELP.values():
+        for sentence in view("values").help.values():
             assert sentence.split()[0] in sheet
         assert "who wrote" not in sheet
         assert "last wrote the selected cell" in sheet.replace("\n", " ")
@@ -207,25 +207,25 @@ async def test_every_action_of_the_key_table_exists(tmp_path: Path) -> None:
     from tui.screens.lesson import LessonScreen
     from tui.screens.lessons import LessonsScreen
     from tui.screens.playground import PlaygroundScreen
+    from tui.views import key_groups
 
     owners = {
-        "Anywhere": Underhood,
-        "Explore": Viewer,
-        "JIT": Viewer,
-        "Screen": ExploreScreen,
-        "Views": Viewer,
-        "Cursor": Canvas,
-        "Home": HomeScreen,
-        "Lessons": LessonsScreen,
-        "Lesson": LessonScreen,
-        "Playground": PlaygroundScreen,
+        keys.ANYWHERE: Underhood,
+        keys.EXPLORE: Viewer,
+        keys.SCREEN: ExploreScreen,
+        keys.CURSOR: Canvas,
+        keys.HOME: HomeScreen,
+        keys.LESSONS: LessonsScreen,
+        keys.LESSON: LessonScreen,
+        keys.PLAYGROUND: PlaygroundScreen,
+        **dict.fromkeys(key_groups(), Viewer),
     }
-    for group, keys in GROUPS.items():
-        for key in keys:
+    for group, usual in owners.items():
+        for key in group.rows:
             where, _, action = key.action.partition("(")[0].rpartition(".")
-            owner = {"app": Underhood, "screen": ExploreScreen}.get(where, owners[group])
-            assert hasattr(owner, f"action_{action}"), f"{group}: {key.action}"
-            assert key.description.endswith("."), f"{group}: {key.action} has no sentence"
+            owner = {"app": Underhood, "screen": ExploreScreen}.get(where, usual)
+            assert hasattr(owner, f"action_{action}"), f"{group.title}: {key.action}"
+            assert key.description.endswith("."), f"{group.title}: {key.action} has no sentence"
 
 
 async def test_the_palette_offers_every_key_that_works_here(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ async def test_the_palette_offers_every_key_that_works_here(tmp_path: Path) -> N
     from tui.keys import EXPLORE
 
     async with exploring(saved(tmp_path)) as pilot:
-        assert {key for _, key in reachable(pilot.app.screen)} >= set(EXPLORE)
+        assert {key for _, key in reachable(pilot.app.screen)} >= set(EXPLORE.rows)
         await pilot.press("ctrl+p", *"coarser", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ExploreScreen))
 

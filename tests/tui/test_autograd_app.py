@@ -79,10 +79,10 @@ async def test_forms_foldings_and_details_have_keys(recording) -> None:
         seen = set()
         for _ in range(4):
             await pilot.press("t")
-            seen.add(nav.look.form)
+            seen.add(nav.options_of("autograd").form)
         assert seen == {"", "boxes", "rows", "list"}
         await pilot.press("f")
-        assert nav.look.fold == "nothing"
+        assert nav.options_of("autograd").fold == "nothing"
         await pilot.press("d")
         await pilot.pause()
         assert isinstance(pilot.app.screen, TextModal)

@@ -60,7 +60,7 @@ async def test_an_error_in_that_thread_is_not_lost(
 
     async def look() -> None:
         async with exploring(path, view="memory") as pilot:
-            monkeypatch.setattr("tui.views.jit._title", breaks)
+            monkeypatch.setattr("tui.views.jit.drawing._title", breaks)
             await pilot.press("J")
             await until(pilot, lambda: pilot.app._exception is not None)
 
@@ -73,7 +73,7 @@ async def test_what_a_thread_did_in_vain_is_not_tried_again(
 ) -> None:
     path = Path(recorded.__wrapped__(LOOP).trace.path)
     gate.set()
-    monkeypatch.setattr("tui.views.memory.takes_long", lambda *_: True, raising=False)
+    monkeypatch.setattr("tui.views.memory.MemoryView.is_slow", lambda *_: True)
     async with exploring(path, view="source") as pilot:
         await pilot.press("3")
         await until_shown(pilot, "PyObject")

@@ -90,7 +90,7 @@ def test_the_events_as_a_table_have_a_row_each(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"what format is \.doc"):
         write_view(compiled(), tmp_path / "v.doc", 80, 24)
-    with pytest.raises(ExportError, match="memory is no graph; autograd and jit are"):
+    with pytest.raises(ExportError, match="memory is not a graph view; choose from autograd, jit"):
         write_view(compiled("memory"), tmp_path / "v.dot", 80, 24)
     with pytest.raises(ExportError, match=r"what format is no suffix\? There are \.json, \.csv"):
         write_events(compiled(), tmp_path / "events")
@@ -107,4 +107,4 @@ def test_the_command_writes_by_view_and_suffix(
         assert main(["export", trace, *given]) == 0
         assert f"written: {given[-1]}" in capsys.readouterr().out
     assert main(["export", trace, "--view", "memory", "-o", f"{tmp_path}/m.gv"]) == 1
-    assert "is no graph" in capsys.readouterr().err
+    assert "is not a graph view" in capsys.readouterr().err

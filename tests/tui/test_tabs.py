@@ -14,10 +14,10 @@ def test_every_key_and_the_whole_title_of_the_view_that_is_shown(name: str, widt
     words = tab_words(name, width)
     assert sum(len(word.text) for word in words) <= width
     keys = [word.text.split()[0] for word in words[1:]]
-    assert keys == [view.KEY for view in views().values()]
+    assert keys == [view.key for view in views().values()]
     assert [word.action for word in words[1:]] == [f"view('{key}')" for key in keys]
     here = [word.text for word in words if word.style == "here"]
-    assert here == [f" {views()[name].KEY} {views()[name].TITLE} "]
+    assert here == [f" {views()[name].key} {views()[name].title} "]
 
 
 def test_what_is_written_out_stands_side_by_side() -> None:

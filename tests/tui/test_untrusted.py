@@ -180,7 +180,7 @@ class Dotted:
 
 
 def test_a_name_in_dot_cannot_end_its_string() -> None:
-    from tui.exports.dot import dot_text
+    from tui.views.autograd.dot import dot_text
 
     item = SimpleNamespace(members=(0, 1), label=Dotted.EVIL, times=2)
     box = SimpleNamespace(id=1)
@@ -254,4 +254,4 @@ async def test_home_shows_no_control_character(
 
 
 def test_every_view_is_tried() -> None:
-    assert all(view(name).TITLE for name in VIEWS)
+    assert all(view(name).title for name in VIEWS)

@@ -23,7 +23,8 @@ from tests.tui.test_json_twin import in_text, numbers_in
 from tui.navigator import Navigator
 from tui.render import SETS, UNICODE
 from tui.render.theme import STYLES
-from tui.views import DrawContext, ViewOptions, help_of, view
+from tui.views import DrawContext, help_of, view
+from tui.views.autograd.scene import AutogradOptions
 
 
 def test_every_state_has_its_own_sign():
@@ -141,7 +142,7 @@ def test_pictures_fit_and_explain_themselves(form, glyphs):
     ):
         for width, height in SIZES:
             for moment in moments[:: 1 if width == 83 else 5]:
-                picture = drawn(history, moment, width, height, glyphs, ViewOptions(form))
+                picture = drawn(history, moment, width, height, glyphs, AutogradOptions(form))
                 assert picture.height == max(height, 10)
                 for y in range(picture.height):
                     line = picture.line(y)
@@ -161,7 +162,9 @@ def test_every_number_drawn_is_in_the_model(form):
             model = project("autograd", history, moment, Selection(node=node))
             said = numbers_in(to_json(model)) | {len(model.parts), 1}
             said |= {row.place + 1 for row in model.nodes}
-            context = DrawContext(100, 34, UNICODE, Selection(node=node), "node", ViewOptions(form))
+            context = DrawContext(
+                100, 34, UNICODE, Selection(node=node), "node", AutogradOptions(form)
+            )
             shown = in_text(view("autograd").draw(model, context).text())
             assert not shown - said, f"event {moment}: no field holds {shown - said}"
 
@@ -174,7 +177,7 @@ def test_nothing_moves_while_the_graph_grows_runs_and_is_freed(form):
     history = b.history()
     seen: dict[str, set[tuple[int, int]]] = {}
     for moment in range(n["built"] - 60, history.end):
-        picture = drawn(history, moment, 100, 34, look=ViewOptions(form), node=n["leaf"])
+        picture = drawn(history, moment, 100, 34, options=AutogradOptions(form), node=n["leaf"])
         for y, line in enumerate(picture.text().splitlines()[3:]):
             for name in ("Mul", "Exp", "Add", "AccumulateGrad x", "▪2"):
                 at = line[:57].find(name)
@@ -188,7 +191,7 @@ def test_the_same_moment_is_the_same_picture():
     history, built = deep()
     for form in FORMS:
         one, two = (
-            drawn(history, built, look=ViewOptions(form)).text(styles=True) for _ in range(2)
+            drawn(history, built, options=AutogradOptions(form)).text(styles=True) for _ in range(2)
         )
         assert one == two
 

@@ -18,9 +18,12 @@ from tests.tui.autograd_scenes import (
     network,
     trained,
 )
+from tui.actions.queries import details
 from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE
-from tui.views import DrawContext, ViewOptions, view
+from tui.views import DrawContext, view
+from tui.views.autograd import FOLDS
+from tui.views.autograd.scene import AutogradOptions
 
 
 def test_repeated_blocks_are_one_until_they_are_opened():
@@ -32,11 +35,9 @@ def test_repeated_blocks_are_one_until_they_are_opened():
     inside = next(fact for fact in group if fact.name == "ReluBackward0")
     nav.select(_node(inside.id))
     assert "55 nodes, 55 made" in nav.picture("autograd", 83, 34, UNICODE).text()
-    from tui.views.autograd import actions as graphs
-
-    assert graphs.open_or_close(nav).startswith("opened")
+    assert nav.press("u").startswith("expanded")
     assert "×11" not in nav.picture("autograd", 83, 34, UNICODE).text()
-    assert graphs.open_or_close(nav).startswith("closed")
+    assert nav.press("u").startswith("collapsed")
     assert "×11" in nav.picture("autograd", 83, 34, UNICODE).text()
 
 
@@ -47,14 +48,12 @@ def _node(node: int):
 
 
 def test_folding_goes_round_and_counts_what_has_run():
-    from tui.views.autograd import actions as graphs
-
     history, _ = deep()
     nav = Navigator(history, view="autograd")
-    said = [graphs.next_fold(nav) for _ in graphs.FOLDS]
-    assert len(set(said)) == len(graphs.FOLDS)
-    assert "no form is called" in graphs.next_form(nav, "spiral")
-    nav.look = ViewOptions("rows", "lines")
+    said = [nav.press("f") for _ in FOLDS]
+    assert len(set(said)) == len(FOLDS)
+    assert "unknown form" in nav.command("form", "spiral")
+    nav.options["autograd"] = AutogradOptions("rows", "lines")
     text = nav.picture("autograd", 83, 34, UNICODE).text()
     assert re.search(r"✓60/60 line 3: ", text), "all nodes of line 3 are one"
 
@@ -80,7 +79,7 @@ def test_the_keys_reach_every_node(form):
     """Down to the leaves and up again, along what the picture's guide says."""
     history, built = deep()
     nav = Navigator(history, at=str(built), view="autograd")
-    nav.look = ViewOptions(form, "nothing")
+    nav.options["autograd"] = AutogradOptions(form, "nothing")
     reached = set()
     for key in ("home", *["down"] * 80, *["up"] * 80, "end", "pageup", "pagedown", "home"):
         guide = nav.picture("autograd", 83, 20, UNICODE).guide
@@ -99,7 +98,12 @@ def test_the_node_in_focus_is_always_on_the_picture(form):
     for fact in part.nodes[::4]:
         for width, height in ((66, 12), (83, 20)):
             picture = drawn(
-                history, built, width, height, look=ViewOptions(form, "nothing"), node=fact.id
+                history,
+                built,
+                width,
+                height,
+                options=AutogradOptions(form, "nothing"),
+                node=fact.id,
             )
             here = picture.guide.here
             found = [y for y in range(height) for _, _, t in picture.targets(y) if t == here]
@@ -117,7 +121,7 @@ def test_enter_follows_an_edge_and_backspace_returns():
     nav.back()
     assert nav.selection.node == n["n_y"]
     leaf = _node(n["leaf"])
-    assert "ends here" in nav.follow(leaf)
+    assert "end of path" in nav.follow(leaf)
 
 
 def test_a_step_lets_a_selected_node_go_and_nodes_are_a_grain():
@@ -148,8 +152,8 @@ def test_a_large_graph_is_only_looked_at_where_it_is_drawn(form):
     history = b.history()
     for moment in (built, moment_of(history, "NODE_ENTER", 900), history.end - 1):
         model = project("autograd", history, moment, Selection())
-        look = ViewOptions(form, "nothing")
-        view("autograd").draw(model, DrawContext(120, 40, UNICODE, Selection(), "", look)).text()
+        options = AutogradOptions(form, "nothing")
+        view("autograd").draw(model, DrawContext(120, 40, UNICODE, Selection(), "", options)).text()
         assert len(model.nodes) == 2001
         assert len(model.nodes._made) < 120
 
@@ -173,8 +177,8 @@ def test_the_graph_as_dot(tmp_path):
 def test_ascii_and_unicode_draw_the_same_cells():
     history, built = deep()
     for form in FORMS:
-        plain = drawn(history, built, glyphs="ascii", look=ViewOptions(form))
-        signs = drawn(history, built, look=ViewOptions(form))
+        plain = drawn(history, built, glyphs="ascii", options=AutogradOptions(form))
+        signs = drawn(history, built, options=AutogradOptions(form))
         for y in range(plain.height):
             one, two = plain.line(y), signs.line(y)
             assert sum(s.width for s in one) == sum(s.width for s in two)
@@ -195,20 +199,18 @@ def test_a_legend_stands_where_there_is_room_for_it():
     history, n = trained()
     enter = moment_of(history, "NODE_ENTER", n["n_b"])
     assert "○ waits" in drawn(history, enter, 100, 40).text()
-    assert "○ waits" not in drawn(history, enter, 100, 22, look=ViewOptions("boxes")).text()
+    assert "○ waits" not in drawn(history, enter, 100, 22, options=AutogradOptions("boxes")).text()
     assert "○ waits" not in drawn(history, n["built"], 100, 40).text(), "no pass, no states"
 
 
 def test_what_does_not_fit_in_the_pane_is_counted_and_told_on_a_sheet():
-    from tui.views.autograd.actions import details
-
     history, n = trained()
     enter = moment_of(history, "NODE_ENTER", n["n_a"])
     small = drawn(history, enter, 80, 14).text()
     found = re.search(r"… (\d+) more lines", small)
     assert found
     nav = Navigator(history, at=str(enter), view="autograd")
-    whole = details(nav, UNICODE, 80).text()
+    whole = details(nav, UNICODE).body(80).text()
     assert "gradients come from" in whole
     assert "gradients come from" not in small
 
@@ -263,7 +265,7 @@ def test_the_command_line_draws_and_exports_graphs(tmp_path, capsys):
     assert main(["export", trace, "-o", str(tmp_path / "d.gv"), "--at", str(n["built"])]) == 0
     assert "AccumulateGrad x" in (tmp_path / "d.gv").read_text()
     assert main(["export", trace, "-o", str(tmp_path / "d.gv"), "--fold", "spiral"]) == 1
-    assert "nothing is folded by 'spiral'" in capsys.readouterr().err
+    assert "unknown fold 'spiral'" in capsys.readouterr().err
     shown = ["show", trace, "--view", "autograd", "--form", "list", "--select", f"node={n['n_a']}"]
     assert main([*shown, "--width", "100", "--height", "20"]) == 0
     text = capsys.readouterr().out

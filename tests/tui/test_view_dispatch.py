@@ -11,7 +11,7 @@ from tests.inspect.models.calls import ADD, added
 from tests.inspect.trace_builder import T, TraceBuilder
 from tui.render import ASCII, UNICODE, Picture
 from tui.views import DrawContext
-from tui.views.dispatch import SIDE, draw
+from tui.views.dispatch import SIDE, DispatchView
 
 ENTRY = f"- schema: {ADD}\n  pointwise: arithmetic\n  expr: self + alpha * other"
 STUB = f'''Op<Tensor(const Operand&, const Operand&, const Scalar&)> add_op("{ADD}");
@@ -37,7 +37,7 @@ def one_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
 def picture(b: TraceBuilder, width: int = 80, glyphs=UNICODE, at: int = -1, **chosen) -> Picture:
     history, selection = b.history(), Selection(**chosen)
     model = project(history, history.end - 1 if at < 0 else at, selection)
-    return draw(model, DrawContext(width, 24, glyphs, selection))
+    return DispatchView().draw(model, DrawContext(width, 24, glyphs, selection))
 
 
 @pytest.mark.parametrize("width", [80, 120])

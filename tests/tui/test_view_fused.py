@@ -13,9 +13,8 @@ from tests.inspect.trace_builder import TraceBuilder
 from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE, Target
 from tui.render.theme import STYLES
-from tui.views import ViewOptions, help_of
-from tui.views.fused import PANES
-from tui.views.jit import actions as jit
+from tui.views import help_of
+from tui.views.fused import PANES, FusedOptions
 
 SIZES = ((80, 18), (80, 24), (118, 34), (160, 50))
 
@@ -38,7 +37,7 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
             nav = navigator_at(program, moment)
             loop = nav.model("fused").loop
             for at, pane in enumerate(PANES):
-                nav.look = ViewOptions(pane=pane)
+                nav.options["fused"] = FusedOptions(pane=pane)
                 chosen = loop[len(loop) // 2].value if loop and at % 2 else 0
                 nav.selection = replace(nav.selection, value=chosen)
                 for width, height in SIZES:
@@ -74,7 +73,7 @@ def test_what_is_selected_shows_without_colour():
 
 def test_enter_on_the_group_leads_into_its_kernel_and_backspace_returns():
     nav = Navigator(recorded(FUSES), view="jit")
-    assert "fusion" in jit.go(nav, "fused")
+    assert "fusion" in nav.press("F")
     start = nav.moment
     row = next(r for r in nav.model("jit").rows if " = prim::FusionGroup" in r.text)
     said = nav.follow(Target("value", value=row.number))
@@ -110,27 +109,27 @@ def test_enter_in_the_kernel_leads_to_the_jit_view_or_to_a_launch():
 def test_launches_and_groups_one_after_the_other():
     nav = navigator_at(FUSES, launches(FUSES)[0])
     for moment in launches(FUSES)[1:]:
-        assert jit.go(nav, "pass") == ""
+        assert nav.press("full_stop") == ""
         assert nav.moment == moment
         assert nav.view == "fused"
-    assert jit.go(nav, "pass") == "no later launch"
-    jit.go(nav, "pass", -1)
+    assert nav.press("full_stop") == "no later launch"
+    nav.press("comma")
     assert nav.moment == launches(FUSES)[-2]
     nav.move(launches(FUSES)[0])
     groups = nav.model("fused").groups
-    assert groups[1].name in jit.go(nav, "function")
+    assert groups[1].name in nav.press("m")
     assert nav.moment == groups[1].at
-    jit.go(nav, "function", -1)
-    assert "no earlier group" in jit.go(nav, "function", -1)
+    nav.press("M")
+    assert "no earlier group" in nav.press("M")
 
 
 def test_t_goes_round_the_panes():
     nav = navigator_at(FUSES, launches(FUSES)[0])
-    seen = [jit.change(nav, "form").rpartition(" ")[2] for _ in PANES]
+    seen = [nav.press("t").rpartition(" ")[2] for _ in PANES]
     assert set(seen) == set(PANES)
-    assert "is called 'x'" in jit.next_pane(nav, "x")
-    nav.show_view("jit")  # a pane that this view does not have is let go
-    assert "beside the graph" in jit.change(nav, "form")
+    assert "unknown pane 'x'" in nav.command("pane", "x")
+    nav.show_view("jit")  # with a choice of its own
+    assert "next to the graph" in nav.press("t")
 
 
 def odd(text: bytes) -> Navigator:

@@ -9,7 +9,6 @@ from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE, Target
 from tui.render.theme import STYLES
 from tui.views import help_of
-from tui.views.jit import actions as jit
 
 BAILS = """
 import engine
@@ -57,31 +56,31 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
 
 def test_running_on_stops_where_it_says_and_goes_back_the_same_way():
     nav = navigator_of(BAILS)
-    ops = {"call": ("OP", "CALL", "FUSED", "SCALAR"), "branch": ("JUMP", "JUMP_IF_FALSE", "LOOP")}
-    for what, wanted in ops.items():
+    ops = {"cx": ("OP", "CALL", "FUSED", "SCALAR"), "bv": ("JUMP", "JUMP_IF_FALSE", "LOOP")}
+    for (forwards, backwards), wanted in ops.items():
         nav.move(0)
         seen = []
         for _ in range(6):
-            assert jit.go(nav, what) == ""
+            assert nav.press(forwards) == ""
             row = next(r for r in nav.model("interpreter").instructions if r.here)
             assert row.op in wanted
             seen.append(nav.moment)
         for moment in seen[-2::-1]:
-            jit.go(nav, what, -1)
+            nav.press(backwards)
             assert nav.moment == moment
-        assert "no earlier" in jit.go(nav, what, -1)
+        assert "no earlier" in nav.press(backwards)
     assert nav.view == "interpreter"
 
 
 def test_running_on_finds_the_guard_that_does_not_hold_and_the_bail_out():
     nav = navigator_of(BAILS)
-    assert jit.go(nav, "bail") == ""
+    assert nav.press("right_parenthesis") == ""
     first = nav.moment
     assert any(not note.good for note in nav.model("interpreter").notes)
-    while jit.go(nav, "bail") == "":
+    while nav.press("right_parenthesis") == "":
         pass
     assert nav.moment > first
-    assert "no later bail-out" in jit.go(nav, "bail")
+    assert "no later bail-out" in nav.press("right_parenthesis")
 
 
 def test_registers_of_a_long_frame_are_those_of_a_replay():
@@ -114,7 +113,7 @@ def test_a_list_is_told_as_it_was_when_it_was_last_loaded():
 
 def test_the_source_shows_the_line_that_runs():
     nav = navigator_of(BAILS)
-    jit.go(nav, "call")
+    nav.press("c")
     model = nav.model("interpreter")
     here = [line for line in model.source if line.here]
     assert [line.line for line in here] == [model.place.line]
@@ -139,7 +138,7 @@ def test_a_step_is_an_instruction_here_until_another_grain_is_chosen():
     assert nav.grain == "line"
     nav.show_view("interpreter")
     assert nav.grain == "instruction"
-    jit.go(nav, "call")
+    nav.press("c")
     pc = nav.model("interpreter").pc
     nav.step(1)
     assert nav.model("interpreter").pc != pc

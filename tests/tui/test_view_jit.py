@@ -13,19 +13,20 @@ from tui.actions.queries import who_owns, who_wrote
 from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE, Picture, Target
 from tui.render.theme import STYLES
-from tui.views import DrawContext, ViewOptions, help_of
-from tui.views.jit import actions as jit
+from tui.views import DrawContext, help_of
+from tui.views.jit import GHOSTS, JITOptions, queries
 from tui.views.jit.boxes import Drawing
 from tui.views.jit.panes import PANES
 from tui.views.jit.rows import Region, window
 
+PHASE_KEYS = dict(zip(queries.PHASES, "SABLFOCR", strict=True))
 SIZES = ((80, 20), (80, 24), (118, 34), (160, 50))
 
 
-def navigator_at(program: str, moment: int, **look: object) -> Navigator:
+def navigator_at(program: str, moment: int, **options: object) -> Navigator:
     nav = Navigator(recorded(program), view="jit")
     nav.move(moment)
-    nav.look = ViewOptions(**look)  # type: ignore[arg-type]
+    nav.options["jit"] = JITOptions(**options)  # type: ignore[arg-type]
     return nav
 
 
@@ -112,7 +113,7 @@ def test_lanes_lead_from_a_node_to_those_that_read_its_values():
 
 def boxes(nav: Navigator) -> dict[int, tuple[int, int]]:
     """Where the box of each node is that is drawn now."""
-    context = DrawContext(118, 34, UNICODE, nav.selection, look=nav.look)
+    context = DrawContext(118, 34, UNICODE, nav.selection, options=nav.options_of("jit"))
     drawing = Drawing(nav.model("jit"), context, Region(0, 86, 1, 28))
     laid = drawing.placed.layout
     return {row.node: (laid.left[at], laid.top[at]) for at, row in drawing.rows.items()}
@@ -158,7 +159,7 @@ def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
 
 def test_boxes_show_what_a_pass_did_and_what_is_selected_without_colour():
     nav = peephole()
-    nav.look = ViewOptions(pane="drawn")
+    nav.options["jit"] = JITOptions(pane="drawn")
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     plain = picture(nav, 118, 40).text()
     assert "[ -%" in plain or "│ -%" in plain
@@ -224,40 +225,40 @@ def test_what_the_compiler_refused_is_shown_with_its_line_and_caret():
     assert between.model("jit").refused == ()
     later = navigator_at(REFUSES, history.end - 1)
     assert "The compiler refused what came next." in picture(later, 118, 34).text()
-    assert "<--- HERE" in jit.page(later)
+    assert "<--- HERE" in queries.page(later)
 
 
 def test_t_goes_round_all_panes_and_f_and_u_toggle():
     nav = peephole()
-    seen = [jit.change(nav, "form").rpartition(" ")[2] for _ in PANES]
+    seen = [nav.press("t").rpartition(" ")[2] for _ in PANES]
     assert set(seen) == set(PANES)
-    assert "is called 'x'" in jit.next_pane(nav, "x")
+    assert "unknown pane 'x'" in nav.command("pane", "x")
     passes = picture(replace_pane(nav, "passes"), 80, 24).text()
     assert "idle hidden" in passes
-    assert "are listed" in jit.change(nav, "fold")
+    assert "are listed" in nav.press("f")
     assert "idle hidden" not in picture(nav, 80, 24).text()
-    said = {jit.change(nav, "open") for _ in jit.GHOSTS}
-    assert said == set(jit.GHOSTS.values())
+    said = {nav.press("u") for _ in GHOSTS}
+    assert said == set(GHOSTS.values())
 
 
 def replace_pane(nav: Navigator, pane: str) -> Navigator:
-    nav.look = replace(nav.look, pane=pane)
+    nav.options["jit"] = replace(nav.options_of("jit"), pane=pane)
     return nav
 
 
-def test_the_other_views_keep_their_own_meaning_of_these_keys():
+def test_a_view_without_panes_says_whose_key_t_is():
     nav = peephole()
     nav.show_view("memory")
-    assert jit.change(nav, "form").startswith("graphs are drawn")
-    assert nav.look.pane == ""
+    assert nav.press("t") == "this is a key of: Autograd, JIT, Fused"
+    assert nav.options == {"jit": JITOptions()}
 
 
 def test_key_phases_are_one_key_away_and_backspace_returns():
     nav = peephole()
     start = nav.moment
     reached = {}
-    for name in jit.PHASES:
-        said = jit.go(nav, name)
+    for name, key in PHASE_KEYS.items():
+        said = nav.press(key)
         reached[name] = (nav.moment, said)
         nav.back()
         assert nav.moment == start
@@ -269,24 +270,24 @@ def test_key_phases_are_one_key_away_and_backspace_returns():
     assert "fusion" in reached["fused"][1]
     assert reached["fused"][0] > start
     nav.move(nav.last)
-    assert "fusion" in jit.go(nav, "fused")
+    assert "fusion" in nav.press("F")
 
 
 def test_the_next_changing_pass_and_back_and_the_next_graph():
     nav = peephole()
     history, start = nav.history, nav.moment
-    jit.go(nav, "pass")
+    nav.press("full_stop")
     model = nav.model("jit")
     here = next(row for row in model.passes if row.state == "here")
     assert nav.moment > start
     assert here.changes > 0
-    jit.go(nav, "pass", -1)
+    nav.press("comma")
     assert nav.moment == start
     first, second = graphs(history)[:2]
-    assert f"graph {second}" in jit.go(nav, "function")
+    assert f"graph {second}" in nav.press("m")
     assert nav.model("jit").graph == second
-    assert f"graph {first}" in jit.go(nav, "function", -1)
-    while "no earlier graph" not in jit.go(nav, "function", -1):
+    assert f"graph {first}" in nav.press("M")
+    while "no earlier graph" not in nav.press("M"):
         assert nav.moment < start
 
 
@@ -313,7 +314,7 @@ def test_the_page_tells_all_about_what_is_selected():
     nav = peephole()
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     nav.selection = replace(nav.selection, value=row.number)
-    page = jit.page(nav)
+    page = queries.page(nav)
     for words in (
         "It vanished in pass peephole",
         "Passes that had to do with it",
@@ -322,7 +323,7 @@ def test_the_page_tells_all_about_what_is_selected():
         assert words in page
     nav.selection = replace(nav.selection, value=0)
     nav.move(0)
-    assert "Select a line" in jit.page(nav)
+    assert "Select a line" in queries.page(nav)
 
 
 def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next_pass():
@@ -332,7 +333,7 @@ def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next
     live = next(r for r in nav.model("jit").rows if "aten::relu" in r.text and r.change not in GONE)
     nav.select(next(target for target in targets if target.value == live.number))
     assert nav.selection.value == live.number
-    jit.go(nav, "pass")
+    nav.press("full_stop")
     lit = [row.text for row in nav.model("jit").rows if row.highlighted and row.change not in GONE]
     assert nav.selection.value == live.number
     assert any("aten::relu" in text for text in lit)
@@ -344,19 +345,19 @@ def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns()
     nav.go(str(run_of(nav.history, "dce", graphs(nav.history)[0]).until))
     start, model = nav.moment, nav.model("jit")
     gone = next(row for row in model.rows if row.change == "gone" and "aten::t(" in row.text)
-    assert "it vanished here: x.t().t() -> x" in nav.follow(Target("value", value=gone.number))
+    assert "removed here: x.t().t() -> x" in nav.follow(Target("value", value=gone.number))
     assert nav.model("jit").position == "in peephole, rewrite 1 of 1"
     nav.back()
     assert nav.moment == start
     made = next(row for row in model.rows if row.change == "" and "aten::mul(" in row.text)
-    assert "it was made here" in nav.follow(Target("value", value=made.number))
+    assert "created here" in nav.follow(Target("value", value=made.number))
     assert nav.moment < start
 
 
 def test_the_graph_alone_has_all_the_room():
     nav = peephole()
     beside = picture(nav, 80, 24).text()
-    assert "nothing" in jit.next_pane(nav, "nothing")
+    assert "nothing" in nav.command("pane", "nothing")
     alone = picture(nav, 80, 24).text()
     assert "passes" not in alone
     assert alone.count("aten::") > beside.count("aten::")
@@ -364,8 +365,8 @@ def test_the_graph_alone_has_all_the_room():
 
 def test_a_phase_that_is_no_graph_brings_its_pane():
     nav = peephole()
-    for key, words in (("tree", "FunctionDef"), ("code", "\n code"), ("source", "def looped")):
-        jit.go(nav, key)
+    for key, words in (("A", "FunctionDef"), ("C", "\n code"), ("S", "def looped")):
+        nav.press(key)
         assert words in picture(nav, 80, 24).text()
 
 

@@ -10,14 +10,14 @@ from tests.inspect.models.calls import added, convolved, multiplied
 from tests.inspect.trace_builder import T, TraceBuilder
 from tui.render import ASCII, UNICODE, Picture
 from tui.views import DrawContext
-from tui.views.microscope import draw
+from tui.views.microscope import MicroscopeView
 
 
 def picture(
     b: TraceBuilder, width: int = 80, glyphs=UNICODE, height: int = 24, **chosen
 ) -> Picture:
     history, selection = b.history(), Selection(**chosen)
-    return draw(
+    return MicroscopeView().draw(
         project(history, history.end - 1, selection), DrawContext(width, height, glyphs, selection)
     )
 

@@ -11,7 +11,7 @@ from tests.inspect.trace_builder import TraceBuilder
 from tests.tui import view_cases
 from tui.render import ASCII, Picture
 from tui.views import DrawContext
-from tui.views.storage import draw
+from tui.views.storage import StorageView
 
 EXPECTED = """\
  storage 1  24 bytes at 0x50000000  cpu  version 2  6 cells of float32
@@ -34,19 +34,19 @@ EXPECTED = """\
 
 def drawn(builder: TraceBuilder, selection: Selection, width: int = 80) -> Picture:
     made = builder.history()
-    return draw(project(made, made.end - 1, selection), DrawContext(width, 24))
+    return StorageView().draw(project(made, made.end - 1, selection), DrawContext(width, 24))
 
 
 def test_what_a_person_sees() -> None:
     made, tensors = history()
     model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
-    assert draw(model, DrawContext(80, 24)).text().rstrip() == EXPECTED.rstrip()
+    assert StorageView().draw(model, DrawContext(80, 24)).text().rstrip() == EXPECTED.rstrip()
 
 
 def test_the_selected_cell_and_tensor_show_without_colour() -> None:
     made, tensors = history()
     model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
-    text = draw(model, DrawContext(80, 24, ASCII)).text()
+    text = StorageView().draw(model, DrawContext(80, 24, ASCII)).text()
     assert "#  40.w#" in text
     assert "]             y" in text
 
@@ -54,7 +54,7 @@ def test_the_selected_cell_and_tensor_show_without_colour() -> None:
 def test_every_cell_of_a_lane_leads_to_its_byte_and_index() -> None:
     made, tensors = history()
     model = project(made, made.end - 1, Selection(tensor=tensors["y"]))
-    picture = draw(model, DrawContext(80, 24))
+    picture = StorageView().draw(model, DrawContext(80, 24))
     targets = {
         t for y in range(picture.height) for _, _, t in picture.targets(y) if t.kind == "byte"
     }

@@ -12,7 +12,7 @@ from tests.inspect.models.small import history
 from tests.inspect.trace_builder import TraceBuilder
 from tests.tui import view_cases
 from tui.views import DrawContext
-from tui.views.values import draw
+from tui.views.values import ValuesView
 
 EXPECTED = """\
  y  float32 3×2  6 numbers, all known
@@ -29,13 +29,13 @@ EXPECTED = """\
 
 def text_of(builder: TraceBuilder, selection: Selection, width: int = 80) -> str:
     made = builder.history()
-    return draw(project(made, made.end - 1, selection), DrawContext(width, 24)).text()
+    return ValuesView().draw(project(made, made.end - 1, selection), DrawContext(width, 24)).text()
 
 
 def test_what_a_person_sees() -> None:
     made, tensors = history()
     model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
-    assert draw(model, DrawContext(80, 24)).text() == EXPECTED.rstrip()
+    assert ValuesView().draw(model, DrawContext(80, 24)).text() == EXPECTED.rstrip()
 
 
 def test_nan_infinity_and_outliers_have_their_signs() -> None:
@@ -74,7 +74,7 @@ def test_a_selected_row_far_down_is_drawn_at_the_top() -> None:
     tensor = builder.tensor((1_000_000, 2), name="x")
     made = builder.history()
     model = project(made, made.end - 1, Selection(tensor=tensor, index=(777_777, 1)))
-    picture = draw(model, DrawContext(80, 24))
+    picture = ValuesView().draw(model, DrawContext(80, 24))
     top = ["".join(span.text for span in picture.line(y)) for y in range(20)]
     assert any(line.strip().startswith("777777") and "[ ?" in line for line in top)
     assert picture.height > 1_000_000

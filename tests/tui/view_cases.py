@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from engine.inspect.selection import Selection
 from tests.inspect.trace_builder import TraceBuilder
 from tui.render import ASCII, UNICODE, Picture
 from tui.render.theme import THEMES, definition
-from tui.views import DrawContext
+from tui.views import DrawContext, views
 
 SIZES = ((80, 24), (80, 20), (120, 40), (200, 60))
 
@@ -62,16 +61,13 @@ def everything() -> tuple[History, dict[str, Selection]]:
 
 def pictures(view: str, ascii: bool = False) -> Iterator[tuple[str, DrawContext, Picture]]:
     """Every case drawn at every size."""
-    module, models = (
-        import_module(f"tui.views.{view}"),
-        import_module(f"engine.inspect.models.{view}"),
-    )
+    shown = views()[view]
     history, selections = everything()
     for name, selection in selections.items():
-        model = models.project(history, history.end - 1, selection)
+        model = shown.project(history, history.end - 1, selection)
         for width, height in SIZES:
             context = DrawContext(width, height, ASCII if ascii else UNICODE, selection)
-            yield name, context, module.draw(model, context)
+            yield name, context, shown.draw(model, context)
 
 
 def check_fits_and_is_styled(view: str) -> None:
@@ -94,8 +90,7 @@ def check_ascii_is_ascii(view: str) -> None:
 
 def check_every_sign_is_explained(view: str) -> None:
     """Whatever is not a letter, a digit or common punctuation has a sentence in HELP."""
-    module = import_module(f"tui.views.{view}")
-    explained = set("".join(module.HELP)) | set(" .,:;()=-'")
+    explained = set("".join(views()[view].help)) | set(" .,:;()=-'")
     frame = set("╭╮╰╯│─┬┴┼")  # the thin frame of a cell
     for name, _, picture in pictures(view):
         for y in range(min(picture.height, 60)):

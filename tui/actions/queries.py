@@ -14,14 +14,15 @@ from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.layout import Extent
 from engine.inspect.models._wording import writer
 from tui.navigator import Navigator
-from tui.views.jit import actions as jit
+from tui.render import Glyphs, Target
+from tui.views import Page, views
 
 
 def who_wrote(nav: Navigator) -> str:
     """To the last write of the selected cell or tensor; again: to the one before that. Of a Value of the
     JIT: to what made it; again: to what that was made from."""
-    if jit.is_asked(nav):
-        return jit.who_made(nav)
+    if (sentence := nav.shown.who_wrote(nav)) is not None:
+        return sentence
     history = nav.history
     storage, place = pointed_at(nav)
     if not storage:
@@ -57,8 +58,8 @@ def pointed_at(nav: Navigator) -> tuple[int, Extent | None]:
 def who_owns(nav: Navigator) -> str:
     """To the object view, where every holder is named; the sum is the answer. Of a Value of the JIT: who
     reads it."""
-    if jit.is_asked(nav):
-        return jit.who_reads(nav)
+    if (sentence := nav.shown.who_owns(nav)) is not None:
+        return sentence
     history, chosen, moment = nav.history, nav.selection, nav.moment
     if not chosen.tensor and not chosen.storage:
         return "select a name, a tensor or a storage first"
@@ -74,7 +75,7 @@ def who_owns(nav: Navigator) -> str:
     else:
         return f"tensor {chosen.tensor} does not exist at event {moment:,}"
     nav.remember()
-    nav.show_view("object")
+    nav.open(Target("owners"))
     if not owners.holders:
         return f"{what}: no holder is known"
     also = f"; its TensorImpl also by {_named(others)}" if others else ""
@@ -85,11 +86,21 @@ def _named(holders: Sequence[Holder]) -> str:
     return " + ".join(f"{holder.name or holder.kind} {holder.count}" for holder in holders)
 
 
+def details(nav: Navigator, glyphs: Glyphs) -> Page | None:
+    """Everything about what is in focus in the view that is shown, else in the first that has details."""
+    for each in (nav.shown, *views().values()):
+        if (page := each.details(nav, glyphs)) is not None:
+            return page
+    return None
+
+
 def why(nav: Navigator) -> str:
     """Why what is selected (or everything that is stale) is as it is, as the Markdown of a page."""
     history, moment, chosen = nav.history, nav.moment, nav.selection
     if moment < 0:
         return "nothing was recorded"
+    if (page := nav.shown.why(nav)) is not None:
+        return page
     parts: list[str] = []
     tensor = chosen.tensor if history.tensor(chosen.tensor, moment) is not None else 0
     nodes = [chosen.node] if chosen.node else []

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
 
-from tui.keys import ANYWHERE, Key, shown
+from tui.keys import ANYWHERE, KeyGroup, shown
 from tui.widgets.bar import Bar, Word
 
 
@@ -22,7 +22,7 @@ class TooSmall(Bar):
 class BaseScreen(Screen[None]):
     """A screen with a key bar. Subclasses give `body()` and list their keys in `KEYS`."""
 
-    KEYS: ClassVar[tuple[tuple[Key, ...], ...]] = ()
+    KEYS: ClassVar[tuple[KeyGroup, ...]] = ()
     AUTO_FOCUS = ""
 
     def compose(self) -> ComposeResult:
@@ -55,13 +55,13 @@ class BaseScreen(Screen[None]):
 
 
 def key_words(
-    groups: tuple[tuple[Key, ...], ...], ascii: bool = False, *, typing: bool = False
+    groups: tuple[KeyGroup, ...], ascii: bool = False, *, typing: bool = False
 ) -> list[Word]:
     """The key bar: the rows marked for it, each clickable. Help comes first, so that it is there
     however narrow the bar; where letters are typed as text it is reached by its other key."""
     words = [Word(" ")]
     for group in (ANYWHERE, *groups):
-        for key in group:
+        for key in group.rows:
             if key.bar:
                 keys = shown(key.keys, ascii).split(" ")
                 words.append(Word(keys[-1 if typing else 0], "name", key.action))

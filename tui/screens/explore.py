@@ -18,7 +18,7 @@ from tui import paths
 from tui.keys import SCREEN, bindings
 from tui.screens.base import BaseScreen
 from tui.screens.follow import follow
-from tui.screens.viewer import SIDE, Viewer, viewer_bar
+from tui.screens.viewer import Viewer, viewer_bar
 from tui.widgets.bar import Bar, Word
 
 if TYPE_CHECKING:
@@ -83,9 +83,10 @@ class ExploreScreen(BaseScreen):
     def _opened(self, trace: Path) -> Navigator:
         """The trace, with what is shown first drawn once, so that handing it over takes no time."""
         from tui.navigator import open_navigator
+        from tui.views import view_with_role
 
         nav = open_navigator(trace, self.at, self.first_view)
-        warm(nav, (nav.view, SIDE))
+        warm(nav, (nav.view, view_with_role("side").name))
         return nav
 
     def _record(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.keys import ANYWHERE, CURSOR, Key, shown
+from tui.keys import ANYWHERE, CURSOR, KeyGroup, shown
 from tui.render import Picture, Span, cells, fit
 from tui.screens.text_modal import TextModal
 from tui.widgets.markdown import pieces, wrap
@@ -27,23 +27,21 @@ def help_modal(screen: Screen) -> TextModal:
 
 def key_tables(screen: Screen, ascii: bool) -> list[Table]:
     """The keys of everything on the screen, group by group."""
-    groups: list[tuple[Key, ...]] = []
+    groups: list[KeyGroup] = []
     for node in [screen, *screen.query("*")]:
         for group in getattr(node, "KEYS", ()):
             if group not in groups:
                 groups.append(group)
-    groups += [CURSOR, ANYWHERE]
+    for group in (CURSOR, ANYWHERE):
+        if group not in groups:
+            groups.append(group)
     return [
-        (heading(group), [(shown(key.keys, ascii), key.description) for key in group if key.keys])
+        (
+            f"Keys: {group.title}",
+            [(shown(key.keys, ascii), key.description) for key in group.rows if key.keys],
+        )
         for group in groups
     ]
-
-
-def heading(group: tuple[Key, ...]) -> str:
-    """What the table of keys calls this group."""
-    from tui.keys import GROUPS
-
-    return "Keys: " + next(name for name, rows in GROUPS.items() if rows is group)
 
 
 def draw_tables(tables: Iterable[Table], width: int) -> Picture:

@@ -19,7 +19,7 @@ from textual.containers import Horizontal
 from textual.events import Key
 from textual.widgets import Input
 
-from tui.keys import CURSOR, LESSON, bindings
+from tui.keys import CURSOR, LESSON, KeyGroup, bindings
 from tui.render import UNICODE, Glyphs, Picture, Span
 from tui.screens.base import BaseScreen, key_words
 from tui.screens.text_modal import TextModal
@@ -43,7 +43,12 @@ SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes
 class Prose(Canvas, inherit_bindings=False):
     """The text of a step, where `h` is not left but a hint."""
 
-    BINDINGS = bindings(tuple(replace(key, keys=key.keys.removesuffix(",h")) for key in CURSOR))
+    BINDINGS = bindings(
+        KeyGroup(
+            CURSOR.title,
+            tuple(replace(key, keys=key.keys.removesuffix(",h")) for key in CURSOR.rows),
+        )
+    )
 
 
 class LessonScreen(BaseScreen):

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
+from textual.binding import BindingsMap
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.timer import Timer
 
-from tui.keys import COMPILER, EXPLORE, SCREEN, VIEW_KEYS, bindings
-from tui.render import Target, clean
+from tui.keys import EXPLORE, SCREEN, KeyGroup, bindings
+from tui.render import Picture, Target, clean
 from tui.screens.base import key_words
 from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
@@ -28,15 +29,13 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 PLAY_SECONDS = 0.25
-SIDE = "source"  # what stands on the left where there is room
 TWO_FROM = 110  # columns; every view is made to fit 80
 
 
 class Viewer(Vertical):
     """One or two views of a navigator, the line that says what happened, the strip of time."""
 
-    KEYS = (EXPLORE, VIEW_KEYS, COMPILER)
-    BINDINGS = bindings(EXPLORE, VIEW_KEYS, COMPILER)
+    BINDINGS = bindings(EXPLORE)
 
     def __init__(self, changed: Callable[[], None] | None = None, *, side: bool = True) -> None:
         """`changed` is called when the moment, the selection or the view is another one. (A message
@@ -53,6 +52,31 @@ class Viewer(Vertical):
         self._ahead = False  # whether a thread makes what a picture needs
         self._at_once = False  # whether none is asked
         self._waiting = ""  # what is said while there is no navigator
+        self._views_bound = False
+
+    @property
+    def KEYS(self) -> tuple[KeyGroup, ...]:
+        """The keys that work now: those of the views come with the first recording."""
+        if self.nav is None:
+            return (EXPLORE,)
+        from tui.views import key_groups
+
+        return (EXPLORE, *key_groups(self.nav.view))
+
+    def _bind_views(self) -> None:
+        """Bind the keys that views declare. (The class cannot: the first frame is drawn without them.)"""
+        from tui.views import key_groups
+
+        rows = {row.action: row for group in key_groups() for row in group.rows}
+        bound = BindingsMap(bindings(KeyGroup("Views", tuple(rows.values()))))
+        self._bindings = BindingsMap.merge([self._bindings, bound])
+        self._views_bound = True
+
+    @property
+    def _side_name(self) -> str:
+        from tui.views import view_with_role
+
+        return view_with_role("side").name
 
     def compose(self) -> ComposeResult:
         yield Bar(id="tabs")
@@ -66,6 +90,8 @@ class Viewer(Vertical):
 
     def set_navigator(self, nav: Navigator | None) -> None:
         """Look at this from now on."""
+        if nav is not None and not self._views_bound:
+            self._bind_views()
         self.nav = nav
         self._levels = (0, 0, [])
         self._drawn.clear()
@@ -87,7 +113,7 @@ class Viewer(Vertical):
         """The view that has the focus."""
         if self.nav is None:
             return ""
-        return SIDE if self.query_one("#side").has_focus else self.nav.view
+        return self._side_name if self.query_one("#side").has_focus else self.nav.view
 
     def show(self, said: str = "") -> None:
         """Draw everything anew from the navigator; `said` is what the last key led to."""
@@ -105,7 +131,7 @@ class Viewer(Vertical):
         rooms = self._rooms_to_be() if two and not before else (None, None)
         self._show_in(self.main, nav.view, rooms[0])
         if two:
-            self._show_in(self.query_one("#side", Canvas), SIDE, rooms[1])
+            self._show_in(self.query_one("#side", Canvas), self._side_name, rooms[1])
         self._show_tabs()
         said = self._still_said(said)
         self.query_one("#said", Bar).say(
@@ -125,11 +151,9 @@ class Viewer(Vertical):
 
     def _arrange(self) -> bool:
         """Make room for one or two views; whether there are two."""
-        from tui.views import is_whole
-
-        width = self.size.width
-        name = self.nav.view if self.side and self.nav is not None and width >= TWO_FROM else SIDE
-        two = name != SIDE and not is_whole(name)
+        width, nav = self.size.width, self.nav
+        two = self.side and nav is not None and width >= TWO_FROM
+        two = two and nav is not None and not nav.shown.fills_screen and nav.view != self._side_name
         if two:
             self.query_one("#side").styles.width = max(TWO_FROM - 83, min(60, width - 83))
         self.set_class(two, "two")
@@ -151,7 +175,7 @@ class Viewer(Vertical):
         nav, room = self.nav, room or canvas.room()
         if nav is None or room.width <= 0 or room.height <= 0:
             return
-        state = (name, nav.moment, nav.last, nav.selection, nav.grain, nav.look, room)
+        state = (name, nav.moment, nav.last, nav.selection, nav.grain, nav.options_of(name), room)
         if self._drawn.get(canvas.id or "") == state:
             return
         if not self._at_once and nav.is_slow(name):
@@ -161,7 +185,7 @@ class Viewer(Vertical):
         self._drawn[canvas.id or ""] = state
         picture = nav.picture(name, room.width, room.height, self.app.glyphs)  # type: ignore[attr-defined]
         if fresh:  # setting a title paints the whole widget again, the same one too
-            canvas.border_title = f"{view(name).KEY} {view(name).TITLE}"
+            canvas.border_title = f"{view(name).key} {view(name).title}"
             canvas.cursor = None
             canvas.scroll_to(0, 0, animate=False, force=True)
         pointing = canvas is self._pointing
@@ -298,34 +322,20 @@ class Viewer(Vertical):
             said = f"line {cursor.target.line} is about to run"
         self.show(said)
 
-    def action_graph(self, change: str) -> None:
-        """Draw graphs in another form, fold other things, open or close what is pointed at."""
-        if self.nav is not None:
-            from tui.views.jit import actions as jit
-
-            self.show(jit.change(self.nav, change))
-
-    def action_jit(self, where: str, direction: int = 1) -> None:
-        """To a key phase of the compiler, the next changing pass or the next graph; in its view."""
-        if self.nav is None or self.nav.moment < 0:
-            return
-        from tui.views.jit import actions as jit
-
-        self.show(jit.go(self.nav, where, direction))
+    def action_view_key(self, keys: str) -> None:
+        """Do what these keys mean in the view that is shown, or in one that they lead into."""
+        if self.nav is not None and self.nav.moment >= 0:
+            self.show(self.nav.press(keys))
 
     def action_details(self) -> None:
-        """All that the autograd view's pane has to say, however little room it has there."""
+        """Everything about what is in focus, however little room it has in the view."""
         if self.nav is None or self.nav.moment < 0:
             return
-        from tui.screens.text_modal import TextModal
-        from tui.views.autograd.actions import details
-        from tui.views.jit import actions as jit
+        from tui.actions.queries import details
 
-        if self.nav.view == jit.VIEW:
-            self._show_page("JIT", jit.page(self.nav))
-            return
-        nav, glyphs = self.nav, self.app.glyphs  # type: ignore[attr-defined]
-        self.app.push_screen(TextModal("Node", lambda width: details(nav, glyphs, width)))
+        page = details(self.nav, self.app.glyphs)  # type: ignore[attr-defined]
+        if page is not None:
+            self._show_page(page.title, page.body)
 
     def action_back(self) -> None:
         if self.nav is not None:
@@ -334,7 +344,7 @@ class Viewer(Vertical):
     def action_view(self, key: str) -> None:
         from tui.views import views
 
-        name = next((v.NAME for v in views().values() if key == v.KEY), "")
+        name = next((each.name for each in views().values() if key == each.key), "")
         if self.nav is not None and name:
             self.nav.show_view(name)
             self.show()
@@ -349,7 +359,7 @@ class Viewer(Vertical):
     def action_zoom(self) -> None:
         """Only the focused view, or everything again."""
         if self._focused().id == "side" and self.nav is not None:
-            self.nav.show_view(SIDE)
+            self.nav.show_view(self._side_name)
         self.toggle_class("zoomed")
         self.main.focus()
         self.call_after_refresh(self.show)
@@ -407,15 +417,14 @@ class Viewer(Vertical):
         if self.nav is None:
             return
         from tui.actions.queries import why
-        from tui.views.jit import actions as jit
 
-        compiler = self.nav.view == jit.VIEW and self.nav.selection.value
-        self._show_page("Why?", jit.page(self.nav) if compiler else why(self.nav))
+        self._show_page("Why?", why(self.nav))
 
-    def _show_page(self, title: str, text: str) -> None:
+    def _show_page(self, title: str, body: str | Callable[[int], Picture]) -> None:
         from tui.screens.text_modal import TextModal
 
-        self.app.push_screen(TextModal(title, lambda width: prose(text, width)))
+        draw = body if callable(body) else lambda width: prose(body, width)
+        self.app.push_screen(TextModal(title, draw))
 
     def action_export(self) -> None:
         """Write the screen as SVG to the current folder."""
@@ -442,9 +451,6 @@ class Viewer(Vertical):
         """Do what was typed after `:`."""
         if not text or self.nav is None:
             return
-        from tui.views.autograd import actions as graphs
-        from tui.views.jit import actions as jit
-
         word, _, rest = text.strip().partition(" ")
         nav = self.nav
         done = {
@@ -453,9 +459,6 @@ class Viewer(Vertical):
             "grain": lambda: nav.set_grain(rest),
             "find": lambda: nav.search(rest),
             "view": lambda: nav.show_view(rest),
-            "form": lambda: graphs.next_form(nav, rest),
-            "pane": lambda: jit.next_pane(nav, rest),
-            "fold": lambda: graphs.next_fold(nav, rest),
         }
         if word in done:
             self.show(done[word]())
@@ -466,7 +469,7 @@ class Viewer(Vertical):
         elif word[0].isdigit() or word.startswith("line:"):
             self.show(nav.go(word))
         else:
-            self.show(nav.show_view(word))
+            self.show(nav.command(word, rest))
 
     def _focused(self) -> Canvas:
         side = self.query_one("#side", Canvas)
@@ -481,7 +484,7 @@ class Viewer(Vertical):
         from tui.views import help_of, view
 
         signs = help_of(self.view, self.app.glyphs)  # type: ignore[attr-defined]
-        yield f"{view(self.view).TITLE}: what is on the screen", list(signs.items())
+        yield f"{view(self.view).title}: what is on the screen", list(signs.items())
 
 
 def viewer_bar(ascii: bool) -> list[Word]:

@@ -1,92 +1,107 @@
-"""The views: one module per picture, found by looking into this folder.
+"""The views: one class per picture, found by looking into this folder.
 
-A view is a module with NAME (as in `underhood show --view NAME`), KEY (the digit that opens it), TITLE,
-HELP (every sign and column of its own -> one sentence) and `draw(model, context) -> Picture`, a pure function.
-Adding a view is adding a file here and one of the same name in `engine.inspect.models`.
+Adding a view is adding a module here with one subclass of `View`; its keys, its help, its place among the
+tabs, its actions in the palette and its row in `underhood show` follow from the class. (A model that lessons
+or other tools want to read goes into `engine.inspect.models`; a view with a model of its own overrides `project`.)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Protocol
 
-from engine.inspect.selection import Selection
-from tui.render import UNICODE, Glyphs, Picture
+from tui.keys import Key, KeyGroup
+from tui.render import UNICODE, Glyphs
 from tui.render.glyphs import translated
+from tui.views._view import Action, DrawContext, Page, View, ViewOptions, action
+
+__all__ = [
+    "Action",
+    "DrawContext",
+    "Page",
+    "View",
+    "ViewOptions",
+    "action",
+    "help_of",
+    "key_groups",
+    "opening",
+    "view",
+    "view_with_role",
+    "views",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class ViewOptions:
-    """How the reader wants graphs to be drawn; "" leaves it to the view."""
-
-    form: str = ""
-    fold: str = ""
-    opened: frozenset[tuple[int, int]] = frozenset()  # groups that are drawn one by one
-    pane: str = ""  # what stands beside the graph in the JIT view
-    idle: bool = False  # whether passes that changed nothing are listed
-    ghosts: str = ""  # which lines that are gone keep their place: "" all, pass, none
-
-
-@dataclass(frozen=True, slots=True)
-class DrawContext:
-    """What a drawing may depend on besides its model: the room, the signs, the selection, how far one
-    step goes, and how graphs are looked at."""
-
-    width: int = 80
-    height: int = 24
-    glyphs: Glyphs = UNICODE
-    selection: Selection = field(default_factory=Selection)
-    grain: str = ""
-    look: ViewOptions = field(default_factory=ViewOptions)
-
-
-class View(Protocol):
-    """What a module of this folder has to offer."""
-
-    NAME: str
-    KEY: str
-    TITLE: str
-    HELP: dict[str, str]
-
-    def draw(self, model: Any, context: DrawContext) -> Picture: ...
-
-
-def _place_on_keyboard(view: View) -> tuple[bool, bool, str]:
-    return view.KEY.isalpha(), view.KEY == "0", view.KEY
+def _keyboard_order(view: View) -> tuple[bool, bool, str]:
+    return view.key.isalpha(), view.key == "0", view.key
 
 
 @lru_cache(maxsize=1)
 def views() -> dict[str, View]:
     """Every view by name, in the order of their keys."""
-    modules = (
-        import_module(f"{__name__}.{module.name}")
-        for module in iter_modules(__path__)
-        if not module.name.startswith("_")
-    )
-    found = sorted(modules, key=_place_on_keyboard)
-    return {view.NAME: view for view in found}
+    loaded = []
+    for entry in iter_modules(__path__):
+        if entry.name.startswith("_"):
+            continue
+        module = import_module(f"{__name__}.{entry.name}")
+        classes = [
+            member
+            for member in vars(module).values()
+            if isinstance(member, type)
+            and issubclass(member, View)
+            and member.__module__ == module.__name__
+        ]
+        if [each.name for each in classes] != [entry.name]:
+            raise TypeError(f"{module.__name__} needs exactly one View, named {entry.name!r}")
+        loaded.append(classes[0]())
+    return {each.name: each for each in sorted(loaded, key=_keyboard_order)}
 
 
 def view(name: str) -> View:
     """The view of that name, or KeyError that lists the names there are."""
     known = views()
     if name not in known:
-        raise KeyError(f"there is no view named {name!r}; the views are {', '.join(known)}")
+        raise KeyError(f"unknown view {name!r}; choose from {', '.join(known)}")
     return known[name]
 
 
-def is_whole(name: str) -> bool:
-    """Whether a view brings its own source and has the whole screen."""
-    return bool(getattr(view(name), "WHOLE", False))
+def view_with_role(role: str) -> View:
+    """The view with this role: "first" or "side"."""
+    return next(each for each in views().values() if each.role == role)
 
 
-def is_slow(name: str, history: Any, moment: int, look: ViewOptions) -> bool:
-    """Whether the first picture of this moment has so much to go through that a thread should."""
-    asked = getattr(view(name), "is_slow", None)
-    return asked is not None and bool(asked(history, moment, look))
+def opening(kind: str) -> list[View]:
+    """The views in which Enter shows a target of this kind, the first choice first."""
+    able = [each for each in views().values() if kind in each.opens]
+    return sorted(able, key=lambda each: each.opens[kind])
+
+
+def key_groups(shown: str = "") -> tuple[KeyGroup, ...]:
+    """The keys that the views declare: for the tabs, of the view that is shown, and of others that work
+    from there. Without `shown`, those of all views."""
+    tabs = KeyGroup(
+        "Views",
+        tuple(
+            Key(
+                f"view('{each.key}')",
+                each.key,
+                f"view {each.title}",
+                f"Show the view {each.title}.",
+            )
+            for each in views().values()
+        ),
+    )
+    own = {each.keys for each in views()[shown].actions} if shown else set()
+    groups = [tabs]
+    for each in sorted(views().values(), key=lambda each: each.name != shown):
+        rows = [
+            row.row
+            for row in each.actions
+            if not shown or each.name == shown or (row.leads_in and row.keys not in own)
+        ]
+        if rows:
+            groups.append(KeyGroup(f"{each.title} view", tuple(rows)))
+    return tuple(groups)
 
 
 COMMON = {
@@ -95,25 +110,25 @@ COMMON = {
     "▸": "Points at.",
     "▌": "This line belongs to what is selected.",
     "×": "Between the sizes of a shape; a tensor without dimensions is ().",
-    "·": "Between two facts.",
-    "…": "Too long for its place: something is cut off here.",
+    "·": "Separator.",
+    "…": "Truncated.",
 }
-"""What these signs mean in every view that does not say otherwise in its own HELP."""
+"""What these symbols mean in every view that does not define them in its own help."""
 
 
 def help_of(name: str, glyphs: Glyphs = UNICODE) -> dict[str, str]:
-    """What every sign and column of a view means, in the signs that are on the screen."""
-    own = view(name).HELP
-    taken = "".join(sign for sign in own if not sign.isascii())
+    """What every symbol and heading of a view means, in the glyphs that are on the screen."""
+    own = dict(view(name).help)
+    defined = "".join(symbol for symbol in own if not symbol.isascii())
     shared = {
-        "".join(c for c in signs if c not in taken): description
-        for signs, description in COMMON.items()
+        "".join(c for c in symbols if c not in defined): sentence
+        for symbols, sentence in COMMON.items()
     }
-    said: dict[str, str] = {}
-    for sign, sentence in (own | shared).items():
-        # several signs of one set can be one sign of another (all corners are + in ASCII)
-        shown = sign if sign.isascii() else "".join(dict.fromkeys(translated(sign, glyphs)))
-        words = translated(sentence, glyphs)
-        said[shown] = f"{said[shown]} Or: {words}" if shown in said else words
-    said.pop("", None)
-    return said
+    table: dict[str, str] = {}
+    for symbol, sentence in (own | shared).items():
+        # several symbols of one set can be one symbol of another (all corners are + in ASCII)
+        drawn = symbol if symbol.isascii() else "".join(dict.fromkeys(translated(symbol, glyphs)))
+        sentence = translated(sentence, glyphs)
+        table[drawn] = f"{table[drawn]} Or: {sentence}" if drawn in table else sentence
+    table.pop("", None)
+    return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.inspect.models._grid import Grid
 from engine.inspect.models._wording import shape_text
 from tui.render import Glyphs, Line, Span, Target, cells, fit
-from tui.views import DrawContext
+from tui.views._view import DrawContext
 
 LABEL = 9  # cells left of the table, for the row's index
 

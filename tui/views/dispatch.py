@@ -15,12 +15,9 @@ from engine.inspect.models.dispatch import (
     TensorRow,
 )
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
-from tui.views import DrawContext
 from tui.views._cells import facts, numbers_text, padded, wrapped
+from tui.views._view import DrawContext, View
 
-NAME = "dispatch"
-KEY = "8"
-TITLE = "Dispatch"
 HELP = {
     "keys": "A dispatch key is a bit: the tensor needs this sort of work. Each tensor has a set of them.",
     "◆": "This argument (or the union) has the key of this row.",
@@ -61,24 +58,32 @@ COLUMNS = 6  # arguments that have a column of their own
 SIDE = 100  # columns from which the entry and what it became stand side by side
 
 
-def draw(model: DispatchModel, context: DrawContext) -> Picture:
-    """From above: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
-    width = context.width
-    if not model.call:
-        return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
-    lines: list[Line] = [_head(model, context)]
-    lines += wrapped(model.schema, width - 2, "dim", 1)
-    lines += [(), *_arguments(model, context), ()]
-    lines += [*_keys(model, context), ()]
-    lines += [*_results(model, context), ()]
-    for plan in model.plans:
-        lines += [*_plan(plan, context), ()]
-    if len(model.tree) > 1:
-        lines += [*_calls("inside", model.tree, context), ()]
-    if len(model.neighbours) > 1:
-        lines += [*_calls(f"line {model.line}", model.neighbours, context), ()]
-    lines += _origin(model, context)
-    return Picture.of([_clipped(line, context) for line in lines], width)
+class DispatchView(View):
+    """A call through the dispatcher."""
+
+    name = "dispatch"
+    key = "8"
+    title = "Dispatch"
+    help = HELP
+
+    def draw(self, model: DispatchModel, context: DrawContext) -> Picture:
+        """From above: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
+        width = context.width
+        if not model.call:
+            return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
+        lines: list[Line] = [_head(model, context)]
+        lines += wrapped(model.schema, width - 2, "dim", 1)
+        lines += [(), *_arguments(model, context), ()]
+        lines += [*_keys(model, context), ()]
+        lines += [*_results(model, context), ()]
+        for plan in model.plans:
+            lines += [*_plan(plan, context), ()]
+        if len(model.tree) > 1:
+            lines += [*_calls("inside", model.tree, context), ()]
+        if len(model.neighbours) > 1:
+            lines += [*_calls(f"line {model.line}", model.neighbours, context), ()]
+        lines += _origin(model, context)
+        return Picture.of([_clipped(line, context) for line in lines], width)
 
 
 def _clipped(line: Line, context: DrawContext) -> Line:

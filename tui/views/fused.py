@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.fused import FusedModel, LaunchRow, LineRow
@@ -11,15 +12,16 @@ from engine.inspect.models.jit.fused_tree import ExpressionRow, LoopRow
 from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
-from tui.views import DrawContext, ViewOptions
+from tui.views._view import DrawContext, ViewOptions, action
+from tui.views.jit.ir_view import IRView
 from tui.views.jit.navigation import guide_of
 from tui.views.jit.panes import source_pane, time_text
+from tui.views.jit.queries import node_of
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence, wrap
 
-NAME = "fused"
-KEY = "K"
-TITLE = "Fused"
-WHOLE = True  # it brings its own source
+if TYPE_CHECKING:
+    from tui.navigator import Navigator
+
 HELP = {
     "tree": "Each output as an expression: a step, below it what it is made from. A single operand "
     "stands right below, several are branches. Numbers before steps are those of the tile loop.",
@@ -56,44 +58,120 @@ PANES = ("tree", "graph", "source", "groups")
 """What stands beside the tile loop where there is little room, chosen with `t`."""
 
 
-def is_slow(history: Any, moment: int, look: ViewOptions) -> bool:
-    """Whether the first picture is better made in a thread: it asks where Values come from."""
-    return links_take_long(history)
+@dataclass(frozen=True, slots=True)
+class FusedOptions(ViewOptions):
+    """What is next to the tile loop where there is little room."""
+
+    pane: str = PANES[0]
 
 
-def draw(model: FusedModel, context: DrawContext) -> Picture:
-    """Exactly as high as there is room; each list a window round what matters in it."""
-    width, height = max(40, context.width), max(12, context.height)
-    grid = Grid(width, height, context.glyphs)
-    if model.why:
-        for y, line in enumerate(wrap(model.why, width - 4), 1):
-            if y < height:
-                grid.put(2, y, line, "dim")
-        return grid.picture()
-    _title(grid, model, context)
-    top = 1 + _plan(grid, model, context, 1)
-    about = _about(model, width)
-    story = max(1, min(len(about), height // 6, 4))
-    runs = min(len(model.launches) + 1, max(3, height // 6))
-    bottom = height - story - runs - 2
-    pane = context.look.pane if context.look.pane in PANES else "tree"
-    if width >= _WIDE:
-        _wide(grid, model, context, pane, top, bottom)
-    else:
-        half = width * 2 // 5 if pane == "tree" else width // 2
-        _pane(pane)(grid, Region(0, half, top, bottom), model, context)
-        grid.down(half, top, bottom)
-        loop_pane(grid, Region(half + 1, width, top, bottom), model, context)
-    grid.across(0, width - 1, bottom)
-    launch_pane(grid, Region(0, width, bottom + 1, bottom + 1 + runs), model, context)
-    grid.across(0, width - 1, bottom + 1 + runs)
-    for y, (text, style) in enumerate(about[:story], height - story):
-        grid.put(1, y, translated(text, context.glyphs), style)
-    made = grid.picture()
-    steps = [row.value for row in model.loop if row.kind == "step" and row.value]
-    lists = (steps, [row.number for row in model.lines], [row.number for row in model.source])
-    made.guide = guide_of(model.selected, lists, bottom - top)
-    return made
+class FusedView(IRView):
+    """A fused kernel: trees, tile loop and launches."""
+
+    name = "fused"
+    key = "K"
+    title = "Fused"
+    help = HELP
+    fills_screen = True
+    opens: ClassVar = {"value": 0}
+    Options = FusedOptions
+
+    def draw(self, model: FusedModel, context: DrawContext) -> Picture:
+        """Exactly as high as there is room; each list a window round what matters in it."""
+        context = self.with_options(context)
+        width, height = max(40, context.width), max(12, context.height)
+        grid = Grid(width, height, context.glyphs)
+        if model.why:
+            for y, line in enumerate(wrap(model.why, width - 4), 1):
+                if y < height:
+                    grid.put(2, y, line, "dim")
+            return grid.picture()
+        _title(grid, model, context)
+        top = 1 + _plan(grid, model, context, 1)
+        about = _about(model, width)
+        story = max(1, min(len(about), height // 6, 4))
+        runs = min(len(model.launches) + 1, max(3, height // 6))
+        bottom = height - story - runs - 2
+        pane = context.options.pane
+        if width >= _WIDE:
+            _wide(grid, model, context, pane, top, bottom)
+        else:
+            half = width * 2 // 5 if pane == "tree" else width // 2
+            _pane(pane)(grid, Region(0, half, top, bottom), model, context)
+            grid.down(half, top, bottom)
+            loop_pane(grid, Region(half + 1, width, top, bottom), model, context)
+        grid.across(0, width - 1, bottom)
+        launch_pane(grid, Region(0, width, bottom + 1, bottom + 1 + runs), model, context)
+        grid.across(0, width - 1, bottom + 1 + runs)
+        for y, (text, style) in enumerate(about[:story], height - story):
+            grid.put(1, y, translated(text, context.glyphs), style)
+        made = grid.picture()
+        steps = [row.value for row in model.loop if row.kind == "step" and row.value]
+        lists = (steps, [row.number for row in model.lines], [row.number for row in model.source])
+        made.guide = guide_of(model.selected, lists, bottom - top)
+        return made
+
+    def is_slow(self, history: Any, moment: int, options: FusedOptions) -> bool:
+        return links_take_long(history)  # it asks where Values come from
+
+    @action("t", "pane", "Show something else next to the tile loop.", option="form")
+    def pane(self, nav: Navigator, name: str = "") -> str:
+        """Another thing next to the tile loop, or the one of that name."""
+        if name and name not in PANES:
+            return f"unknown pane {name!r}; choose from {', '.join(PANES)}"
+        pane = name or PANES[(PANES.index(nav.options_of(self.name).pane) + 1) % len(PANES)]
+        self.change(nav, pane=pane)
+        return f"next to the tile loop: {pane}"
+
+    @action("full_stop", "next launch", "To the next launch of a kernel.")
+    def next_launch(self, nav: Navigator) -> str:
+        return self._to_launch(nav, 1)
+
+    @action("comma", "previous launch", "To the previous launch of a kernel.")
+    def previous_launch(self, nav: Navigator) -> str:
+        return self._to_launch(nav, -1)
+
+    @action("m", "next group", "To the first launch of the next group.")
+    def next_group(self, nav: Navigator) -> str:
+        return self._to_group(nav, 1)
+
+    @action("M", "previous group", "To the first launch of the previous group.")
+    def previous_group(self, nav: Navigator) -> str:
+        return self._to_group(nav, -1)
+
+    def _to_launch(self, nav: Navigator, direction: int) -> str:
+        moments = [int(moment) for moment in nav.history.jit.tables.launches.since]
+        ahead = [moment for moment in moments if (moment - nav.moment) * direction > 0]
+        if not ahead:
+            return f"no {'later' if direction > 0 else 'earlier'} launch"
+        nav.move(ahead[0] if direction > 0 else ahead[-1])
+        return ""
+
+    def _to_group(self, nav: Navigator, direction: int) -> str:
+        groups = nav.model(self.name).groups
+        at = next((at for at, group in enumerate(groups) if group.current), -1) + direction
+        if not 0 <= at < len(groups):
+            return f"no {'later' if direction > 0 else 'earlier'} group"
+        nav.remember()
+        nav.move(groups[at].at)
+        return f"{groups[at].name}; Backspace returns"
+
+    def follow(self, nav: Navigator, target: Target) -> str | None:
+        """From a FusionGroup to its kernel: its last launch up to this moment, else its first."""
+        jit = nav.history.jit
+        node = node_of(nav, target.value)
+        if nav.view == self.name or not jit.links.kind_of.get(node, "").startswith(
+            "prim::FusionGroup"
+        ):
+            return None
+        kernel = jit.fused.of_node(node)
+        launches = jit.fused.launches(kernel) if kernel else ()
+        if not launches:
+            return None
+        past = [launch.moment for launch in launches if launch.moment <= nav.moment]
+        nav.move(past[-1] if past else launches[0].moment)
+        nav.show_view(self.name)
+        return f"the kernel of this group, event {nav.moment:,}; Backspace returns"
 
 
 def _wide(

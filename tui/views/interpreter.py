@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from engine.inspect.models.interpreter import (
     InstructionRow,
@@ -14,14 +15,13 @@ from tui.render import Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
 from tui.render.highlight import python
-from tui.views import DrawContext
+from tui.views._view import DrawContext, action
+from tui.views.jit.ir_view import IRView
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
-NAME = "interpreter"
-KEY = "I"
-TITLE = "Interpreter"
-GRAIN = "instruction"  # what a step is here, until another is chosen
-WHOLE = True  # it brings the source of the function that runs
+if TYPE_CHECKING:
+    from tui.navigator import Navigator
+
 HELP = {
     "instructions": "The code that runs: number, what it does, how often it ran, its line of the source.",
     "▴": "So many rows more above.",
@@ -56,36 +56,106 @@ HELP = {
 _BESIDE = 100  # from this width registers and stack stand beside the instructions, else below
 
 
-def draw(model: InterpreterModel, context: DrawContext) -> Picture:
-    """A window of the instructions round the program counter, exactly as high as there is room."""
-    width, height = max(40, context.width), max(10, context.height)
-    grid = Grid(width, height, context.glyphs)
-    if not model.frame:
-        grid.put(2, 1, model.why, "dim")
+class InterpreterView(IRView):
+    """Instructions, registers, stack and frames."""
+
+    name = "interpreter"
+    key = "I"
+    title = "Interpreter"
+    help = HELP
+    grain = "instruction"
+    fills_screen = True
+
+    def draw(self, model: InterpreterModel, context: DrawContext) -> Picture:
+        """A window of the instructions round the program counter, exactly as high as there is room."""
+        width, height = max(40, context.width), max(10, context.height)
+        grid = Grid(width, height, context.glyphs)
+        if not model.frame:
+            grid.put(2, 1, model.why, "dim")
+            return grid.picture()
+        _title(grid, model, context)
+        if width >= _BESIDE:
+            one, two = width * 31 // 100, width * 66 // 100
+            _source(grid, model, context, Region(0, one, 2, height))
+            grid.down(one, 2, height - 1)
+            grid.down(two, 2, height - 1)
+            _instructions(grid, model, context, Region(one + 1, two, 2, height))
+            left = two + 2
+            y = _slots(grid, model, context, "registers", model.registers, left, width, 2, height)
+            y = _slots(grid, model, context, "stack", model.stack, left, width, y + 1, height)
+            y = _frames(grid, model, context, left, width, y + 1, height)
+            _notes(grid, model, context, left, width, y + 1, height)
+            return grid.picture()
+        below = max(5, height * 2 // 5)
+        line = height - below
+        _instructions(grid, model, context, Region(0, width, 2, line))
+        grid.across(0, width - 1, line)
+        half = width // 2
+        _slots(
+            grid, model, context, "registers", model.registers, 1, half - 1, line + 1, height, True
+        )
+        y = _slots(grid, model, context, "stack", model.stack, half, width, line + 1, height)
+        y = _frames(grid, model, context, half, width, y, height)
+        _notes(grid, model, context, half, width, y, height)
         return grid.picture()
-    _title(grid, model, context)
-    if width >= _BESIDE:
-        one, two = width * 31 // 100, width * 66 // 100
-        _source(grid, model, context, Region(0, one, 2, height))
-        grid.down(one, 2, height - 1)
-        grid.down(two, 2, height - 1)
-        _instructions(grid, model, context, Region(one + 1, two, 2, height))
-        left = two + 2
-        y = _slots(grid, model, context, "registers", model.registers, left, width, 2, height)
-        y = _slots(grid, model, context, "stack", model.stack, left, width, y + 1, height)
-        y = _frames(grid, model, context, left, width, y + 1, height)
-        _notes(grid, model, context, left, width, y + 1, height)
-        return grid.picture()
-    below = max(5, height * 2 // 5)
-    line = height - below
-    _instructions(grid, model, context, Region(0, width, 2, line))
-    grid.across(0, width - 1, line)
-    half = width // 2
-    _slots(grid, model, context, "registers", model.registers, 1, half - 1, line + 1, height, True)
-    y = _slots(grid, model, context, "stack", model.stack, half, width, line + 1, height)
-    y = _frames(grid, model, context, half, width, y, height)
-    _notes(grid, model, context, half, width, y, height)
-    return grid.picture()
+
+    def has_value(self, nav: Navigator) -> bool:
+        """Whether queries are about a Value: here tensors are selected, too."""
+        return bool(nav.selection.value) and not nav.selection.tensor
+
+    @action(
+        "c",
+        "run to call",
+        "Run to the next call: an operator, a kernel, a function.",
+        leads_in=True,
+    )
+    def run_to_call(self, nav: Navigator) -> str:
+        return _run_to(nav, "call", 1)
+
+    @action("x", "previous call", "Back to the previous call.", leads_in=True)
+    def previous_call(self, nav: Navigator) -> str:
+        return _run_to(nav, "call", -1)
+
+    @action("b", "run to branch", "Run to the next branch, jump or loop iteration.", leads_in=True)
+    def run_to_branch(self, nav: Navigator) -> str:
+        return _run_to(nav, "branch", 1)
+
+    @action("v", "previous branch", "Back to the previous branch.", leads_in=True)
+    def previous_branch(self, nav: Navigator) -> str:
+        return _run_to(nav, "branch", -1)
+
+    @action(
+        "right_parenthesis",
+        "run to bail-out",
+        "Run to the next bail-out or failed guard.",
+        leads_in=True,
+    )
+    def run_to_bail_out(self, nav: Navigator) -> str:
+        return _run_to(nav, "bail-out", 1)
+
+    @action(
+        "left_parenthesis", "previous bail-out", "Back to the previous bail-out.", leads_in=True
+    )
+    def previous_bail_out(self, nav: Navigator) -> str:
+        return _run_to(nav, "bail-out", -1)
+
+
+_OPS = {
+    "call": ("OP", "CALL", "CALL_METHOD", "FUSED", "SCALAR"),
+    "branch": ("JUMP", "JUMP_IF_FALSE", "LOOP"),
+}
+
+
+def _run_to(nav: Navigator, stop: str, direction: int) -> str:
+    """To the next instruction of that kind that ran, or to the previous one."""
+    registers = nav.history.jit.registers
+    moments = registers.missed() if stop == "bail-out" else registers.ran(_OPS[stop])
+    at = int(moments.searchsorted(nav.moment, "right" if direction > 0 else "left"))
+    at -= direction < 0
+    if not 0 <= at < len(moments):
+        return f"no {'later' if direction > 0 else 'earlier'} {stop}"
+    nav.move(int(moments[at]))
+    return ""
 
 
 def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:

@@ -13,12 +13,9 @@ from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.memory import Gone, MemoryMap
 from tui.render import Glyphs, Picture, Span, Target, stack
 from tui.render.boxes import Grid
-from tui.views import DrawContext
 from tui.views._memory_group import Columns, Group
+from tui.views._view import DrawContext, View
 
-NAME = "memory"
-KEY = "3"
-TITLE = "Memory map"
 HELP = {
     "names": "Python names, container items, attributes and closure variables that lead to the tensor.",
     "PyObject": "The Python object: its address, and how many references Python counts to it.",
@@ -36,19 +33,28 @@ HELP = {
 }
 
 
-def draw(model: MemoryMap, context: DrawContext) -> Picture:
-    """The whole map; each storage's part is drawn when it is first looked at."""
-    columns = Columns.within(context.width)
-    parts = [_head(model, columns, context.glyphs)]
-    parts += [Group(storage, columns, context.glyphs).picture() for storage in model.storages]
-    if not model.storages:
-        parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
-    if model.hidden:
-        more = f"  {pluralise(model.hidden, 'more tensor')} not drawn: select one to see it"
-        parts.append(Picture.of([[Span(more, "warn")]]))
-    if model.gone:
-        parts.append(_gone(model.gone, columns, context.glyphs))
-    return stack(parts)
+class MemoryView(View):
+    """From names to bytes, in five columns."""
+
+    name = "memory"
+    key = "3"
+    title = "Memory map"
+    help = HELP
+    role = "first"
+
+    def draw(self, model: MemoryMap, context: DrawContext) -> Picture:
+        """The whole map; each storage's part is drawn when it is first looked at."""
+        columns = Columns.within(context.width)
+        parts = [_head(model, columns, context.glyphs)]
+        parts += [Group(storage, columns, context.glyphs).picture() for storage in model.storages]
+        if not model.storages:
+            parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
+        if model.hidden:
+            more = f"  {pluralise(model.hidden, 'more tensor')} not drawn: select one to see it"
+            parts.append(Picture.of([[Span(more, "warn")]]))
+        if model.gone:
+            parts.append(_gone(model.gone, columns, context.glyphs))
+        return stack(parts)
 
 
 def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:

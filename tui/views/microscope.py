@@ -9,13 +9,10 @@ from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.microscope import MicroscopeModel, TableRow, cell_name
 from engine.inspect.selection import Selection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
-from tui.views import DrawContext
 from tui.views._cells import facts, numbers_text, padded, wrapped
 from tui.views._table import slice_lines, table_width, window
+from tui.views._view import DrawContext, View
 
-NAME = "microscope"
-KEY = "9"
-TITLE = "Microscope"
 HELP = {
     "out": "The result of the call. Move over its cells to see what each is made of.",
     "[ ]": "Around the cell of the result, and around every input cell that feeds it.",
@@ -42,25 +39,33 @@ MOST_ROWS = 12
 _GAP = 3  # cells between two tables
 
 
-def draw(model: MicroscopeModel, context: DrawContext) -> Picture:
-    """The formula, then the tables side by side, then every feeding cell with its address."""
-    width, glyphs = context.width, context.glyphs
-    if not model.call:
-        return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
-    lines: list[Line] = [_head(model, context), ()]
-    lines += _formula(model, context)
-    if model.why:
-        lines += [*wrapped(model.why, width - 2, "warn", 1), ()]
-    if model.picked is not None:
-        lines += [_picked(model, context), ()]
-    if model.out is not None:
-        lines += slice_lines(model.out.tensor, model.out.storage, model.out.grid, context)
-    tables = ([model.out] if model.out is not None else []) + list(model.inputs)
-    lines += _side_by_side([_table(model, table, context) for table in tables], width)
-    lines += _feeds(model, context)
-    if model.arguments:
-        lines += [_constants(model, width, glyphs.ellipsis)]
-    return Picture.of([_clipped(line, width, glyphs.ellipsis) for line in lines], width)
+class MicroscopeView(View):
+    """One cell of a result and what it is computed from."""
+
+    name = "microscope"
+    key = "9"
+    title = "Microscope"
+    help = HELP
+
+    def draw(self, model: MicroscopeModel, context: DrawContext) -> Picture:
+        """The formula, then the tables side by side, then every feeding cell with its address."""
+        width, glyphs = context.width, context.glyphs
+        if not model.call:
+            return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
+        lines: list[Line] = [_head(model, context), ()]
+        lines += _formula(model, context)
+        if model.why:
+            lines += [*wrapped(model.why, width - 2, "warn", 1), ()]
+        if model.picked is not None:
+            lines += [_picked(model, context), ()]
+        if model.out is not None:
+            lines += slice_lines(model.out.tensor, model.out.storage, model.out.grid, context)
+        tables = ([model.out] if model.out is not None else []) + list(model.inputs)
+        lines += _side_by_side([_table(model, table, context) for table in tables], width)
+        lines += _feeds(model, context)
+        if model.arguments:
+            lines += [_constants(model, width, glyphs.ellipsis)]
+        return Picture.of([_clipped(line, width, glyphs.ellipsis) for line in lines], width)
 
 
 def _head(model: MicroscopeModel, context: DrawContext) -> Line:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.inspect.models.object import Count, HolderRow, ObjectModel
 from tui.render import Picture, Span, Target, fit
 from tui.render.boxes import Grid
-from tui.views import DrawContext
+from tui.views._view import DrawContext, View
 
-NAME = "object"
-KEY = "6"
-TITLE = "Object"
 HELP = {
     "address": "Where the word lies in the memory of the recorded process.",
     "bytes": "The word's eight bytes as they lie there, lowest address first (little endian).",
@@ -30,24 +29,33 @@ _WIDTH = 80
 _BESIDE = 78  # from this width the counts stand side by side
 
 
-def draw(model: ObjectModel, context: DrawContext) -> Picture:
-    """Words of memory above, counts below."""
-    if not model.tensor:
-        return Picture.of([[Span(f" {model.why}", "dim")]])
-    width = max(_WIDTH, context.width)
-    tables = [_table(count, model, context) for count in model.counts]
-    beside = context.width >= _BESIDE
-    words = len(model.words) + 2 if model.words else 1
-    lines = max(map(len, tables)) if beside else sum(map(len, tables)) + len(tables)
-    grid = Grid(width, 3 + words + lines, context.glyphs)
-    _title(grid, model, context)
-    _words(grid, model, context)
-    x, y = 1, 3 + words
-    for table in tables:
-        for number, line in enumerate(table):
-            grid.spans(x, y + number, line, width // len(tables) - 2 if beside else width - x)
-        x, y = (x + width // len(tables), y) if beside else (x, y + len(table) + 1)
-    return grid.picture()
+class ObjectView(View):
+    """The Python object of a tensor, and its holders."""
+
+    name = "object"
+    key = "6"
+    title = "Object"
+    help = HELP
+    opens: ClassVar = {"name": 0, "owners": 0}
+
+    def draw(self, model: ObjectModel, context: DrawContext) -> Picture:
+        """Words of memory above, counts below."""
+        if not model.tensor:
+            return Picture.of([[Span(f" {model.why}", "dim")]])
+        width = max(_WIDTH, context.width)
+        tables = [_table(count, model, context) for count in model.counts]
+        beside = context.width >= _BESIDE
+        words = len(model.words) + 2 if model.words else 1
+        lines = max(map(len, tables)) if beside else sum(map(len, tables)) + len(tables)
+        grid = Grid(width, 3 + words + lines, context.glyphs)
+        _title(grid, model, context)
+        _words(grid, model, context)
+        x, y = 1, 3 + words
+        for table in tables:
+            for number, line in enumerate(table):
+                grid.spans(x, y + number, line, width // len(tables) - 2 if beside else width - x)
+            x, y = (x + width // len(tables), y) if beside else (x, y + len(table) + 1)
+        return grid.picture()
 
 
 def _title(grid: Grid, model: ObjectModel, context: DrawContext) -> None:

@@ -8,11 +8,8 @@ from engine.inspect.models.source import BoundName, SourceLine, SourceModel
 from tui.render import Picture, Span, Target, fit, line_width
 from tui.render.boxes import Grid
 from tui.render.highlight import python
-from tui.views import DrawContext
+from tui.views._view import DrawContext, View
 
-NAME = "source"
-KEY = "1"
-TITLE = "Source"
 HELP = {
     "▶": "The line that is about to run, or that is running when the moment is inside of it.",
     "◆": "This line made, wrote, named or looked at what is selected.",
@@ -33,23 +30,32 @@ _GUTTER = 16  # cells before the code: marks, line number, hits
 _NARROW = 60  # below this width the hits are left out
 
 
-def draw(model: SourceModel, context: DrawContext) -> Picture:
-    """A window of the code round the selected or the current line, exactly as high as there is room."""
-    width, height = max(24, context.width), max(8, context.height)
-    grid = Grid(width, height, context.glyphs)
-    _title(grid, model, context)
-    if width >= _BESIDE:
-        code = width * 3 // 5
-        grid.down(code, 1, height - 1)
-        _code(grid, model, context, code - 1, 1, height)
-        below = _names(grid, model, context, code + 2, 1, height - len(model.stack) - 2)
-        _stack(grid, model, context, code + 2, below + 1, height)
+class SourceView(View):
+    """The source at a moment."""
+
+    name = "source"
+    key = "1"
+    title = "Source"
+    help = HELP
+    role = "side"
+
+    def draw(self, model: SourceModel, context: DrawContext) -> Picture:
+        """A window of the code round the selected or the current line, exactly as high as there is room."""
+        width, height = max(24, context.width), max(8, context.height)
+        grid = Grid(width, height, context.glyphs)
+        _title(grid, model, context)
+        if width >= _BESIDE:
+            code = width * 3 // 5
+            grid.down(code, 1, height - 1)
+            _code(grid, model, context, code - 1, 1, height)
+            below = _names(grid, model, context, code + 2, 1, height - len(model.stack) - 2)
+            _stack(grid, model, context, code + 2, below + 1, height)
+            return grid.picture()
+        rows = min(len(model.names) + 1, height // 3)
+        _code(grid, model, context, width, 1, height - rows - 1)
+        grid.across(0, width - 1, height - rows - 1)
+        _names(grid, model, context, 1, height - rows, height)
         return grid.picture()
-    rows = min(len(model.names) + 1, height // 3)
-    _code(grid, model, context, width, 1, height - rows - 1)
-    grid.across(0, width - 1, height - rows - 1)
-    _names(grid, model, context, 1, height - rows, height)
-    return grid.picture()
 
 
 def _title(grid: Grid, model: SourceModel, context: DrawContext) -> None:

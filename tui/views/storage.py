@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import ClassVar
 
 from engine.inspect.models._wording import bytes_text, pluralise, shape_text
 from engine.inspect.models.storage import Cell, Lane, StorageModel, Touch
 from tui.render import Line, Picture, Span, Target, cells, cut, fit, stack
 from tui.render.glyphs import LEFT, RIGHT
 from tui.render.theme import tensor_style
-from tui.views import DrawContext
 from tui.views._cells import (
     FAR,
     GUTTER,
@@ -21,10 +21,8 @@ from tui.views._cells import (
     padded,
     per_row,
 )
+from tui.views._view import DrawContext, View
 
-NAME = "storage"
-KEY = "4"
-TITLE = "Storage"
 HELP = {
     "storage": "One stretch of memory; tensors are ways of looking at it.",
     "cells": "The storage cut into elements of the smallest element type that is laid over it.",
@@ -57,13 +55,22 @@ _ROOM = (10, 26, 14, 8, 14, 8, 99)  # the most cells that each column takes
 _RIGHT = (3, 5)  # columns of numbers
 
 
-def draw(model: StorageModel, context: DrawContext) -> Picture:
-    """Head, table of tensors, then the cells; rows are made when they are looked at."""
-    if not model.storage:
-        return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
-    lanes = _drawn(model)
-    head = [*_head(model, context), (), *_table(model, lanes, context), ()]
-    return stack([Picture.of(head, context.width), _rows(model, lanes, context)])
+class StorageView(View):
+    """The cells of a storage and the tensors over them."""
+
+    name = "storage"
+    key = "4"
+    title = "Storage"
+    help = HELP
+    opens: ClassVar = {"object": 0, "storage": 0, "byte": 0}
+
+    def draw(self, model: StorageModel, context: DrawContext) -> Picture:
+        """Head, table of tensors, then the cells; rows are made when they are looked at."""
+        if not model.storage:
+            return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
+        lanes = _drawn(model)
+        head = [*_head(model, context), (), *_table(model, lanes, context), ()]
+        return stack([Picture.of(head, context.width), _rows(model, lanes, context)])
 
 
 def _drawn(model: StorageModel) -> list[tuple[int, Lane]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from engine.inspect.models._grid import Grid, GridCell
 from engine.inspect.models._wording import shape_text
 from engine.inspect.models.strides import DerivationStep, Place, StridesModel
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, fit
-from tui.views import DrawContext
 from tui.views._cells import (
     GUTTER,
     Box,
@@ -29,10 +29,8 @@ from tui.views._table import (
     table_width,
     window,
 )
+from tui.views._view import DrawContext, View
 
-NAME = "strides"
-KEY = "5"
-TITLE = "Strides"
 HELP = {
     "size": "How many indices the dimension has.",
     "stride": "How many elements of the storage one step along the dimension goes on.",
@@ -63,26 +61,35 @@ STRIP_ROWS = 2
 _INDENT = 11  # of the formula, below `address =`
 
 
-def draw(model: StridesModel, context: DrawContext) -> Picture:
-    """Formula, table, strip of cells, then the layout in words."""
-    if not model.tensor or model.grid is None or model.layout is None:
-        return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
-    # The formula comes first: on 24 lines it must not fall below the grid it explains.
-    lines = [_head(model, context), _pattern(model, context), ()]
-    if model.grid.hole >= 0:
-        cell = f"cell {model.grid.hole // model.itemsize}"
-        words = f": no index of {model.label} leads to byte {model.grid.hole}"
-        lines += [
-            facts([(cell, "lit"), (words, "text")], context.width, context.glyphs.ellipsis),
-            (),
-        ]
-    if model.place is not None:
-        lines += [*_formula(model.place, context), ()]
-    lines += slice_lines(model.tensor, model.storage, model.grid, context)
-    lines += _table(model, model.grid, context)
-    lines += [(), *_strip(model, context), ()]
-    lines += [*_dims(model), (), *_words(model, context)]
-    return Picture.of(lines, context.width)
+class StridesView(View):
+    """From an index to an address."""
+
+    name = "strides"
+    key = "5"
+    title = "Strides"
+    help = HELP
+    opens: ClassVar = {"tensor": 0, "name": 1, "object": 1, "storage": 1}
+
+    def draw(self, model: StridesModel, context: DrawContext) -> Picture:
+        """Formula, table, strip of cells, then the layout in words."""
+        if not model.tensor or model.grid is None or model.layout is None:
+            return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
+        # The formula comes first: on 24 lines it must not fall below the grid it explains.
+        lines = [_head(model, context), _pattern(model, context), ()]
+        if model.grid.hole >= 0:
+            cell = f"cell {model.grid.hole // model.itemsize}"
+            words = f": no index of {model.label} leads to byte {model.grid.hole}"
+            lines += [
+                facts([(cell, "lit"), (words, "text")], context.width, context.glyphs.ellipsis),
+                (),
+            ]
+        if model.place is not None:
+            lines += [*_formula(model.place, context), ()]
+        lines += slice_lines(model.tensor, model.storage, model.grid, context)
+        lines += _table(model, model.grid, context)
+        lines += [(), *_strip(model, context), ()]
+        lines += [*_dims(model), (), *_words(model, context)]
+        return Picture.of(lines, context.width)
 
 
 def _head(model: StridesModel, context: DrawContext) -> Line:

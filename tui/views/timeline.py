@@ -8,11 +8,8 @@ from math import log
 from engine.inspect.models.timeline import EventRow, Life, Timeline
 from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
-from tui.views import DrawContext
+from tui.views._view import DrawContext, View
 
-NAME = "timeline"
-KEY = "2"
-TITLE = "Timeline"
 HELP = {
     "▁▂▃▄▅▆▇█": "The whole run from left to right by event number. The height says how many events "
     "the busiest line of that stretch caused; each step is a doubling, roughly.",
@@ -51,18 +48,26 @@ _STYLES = {
 _DEEPEST = 6  # calls inside calls that still move the words to the right
 
 
-def draw(model: Timeline, context: DrawContext) -> Picture:
-    """Exactly as high as there is room; the moment a little above the middle of the list."""
-    width, height = max(60, context.width), max(10, context.height)
-    grid = Grid(width, height, context.glyphs)
-    if not model.end:
-        grid.put(1, 0, "nothing has been recorded yet", "dim")
+class TimelineView(View):
+    """The whole run, and the events round this moment."""
+
+    name = "timeline"
+    key = "2"
+    title = "Timeline"
+    help = HELP
+
+    def draw(self, model: Timeline, context: DrawContext) -> Picture:
+        """Exactly as high as there is room; the moment a little above the middle of the list."""
+        width, height = max(60, context.width), max(10, context.height)
+        grid = Grid(width, height, context.glyphs)
+        if not model.end:
+            grid.put(1, 0, "nothing has been recorded yet", "dim")
+            return grid.picture()
+        _title(grid, model, context.glyphs)
+        top = _bar(grid, model, context.glyphs)
+        _steps(grid, model, context, top)
+        _list(grid, model, context.glyphs, top + 2)
         return grid.picture()
-    _title(grid, model, context.glyphs)
-    top = _bar(grid, model, context.glyphs)
-    _steps(grid, model, context, top)
-    _list(grid, model, context.glyphs, top + 2)
-    return grid.picture()
 
 
 def _title(grid: Grid, model: Timeline, glyphs: Glyphs) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import ClassVar
 
 from engine.inspect.models._grid import Grid
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.values import Statistics, ValueCell, ValuesModel
 from tui.render import Line, Picture, Span, Target, stack
-from tui.views import DrawContext
 from tui.views._cells import FAR, facts, padded
 from tui.views._table import (
     LABEL,
@@ -19,10 +19,8 @@ from tui.views._table import (
     table_width,
     window,
 )
+from tui.views._view import DrawContext, View
 
-NAME = "values"
-KEY = "7"
-TITLE = "Values"
 HELP = {
     "known": "How many of the tensor's numbers the trace holds; statistics are over these.",
     "min, max, mean, std": "Over the known finite numbers (complex: over their absolute values, "
@@ -56,25 +54,36 @@ ASCII_HELP = {
 BESIDES = 5  # cells of a column that are not the number: bracket, mark, blank, height, bracket
 
 
-def draw(model: ValuesModel, context: DrawContext) -> Picture:
-    """Statistics, then the table; rows are made when they are looked at."""
-    if not model.tensor or model.grid is None or model.statistics is None:
-        return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
-    head = _head(model, model.statistics, context)
-    grid = model.grid
-    if grid.at_row < 0:
-        empty = (Span("  no element: a size is 0", "dim"),)
-        return Picture.of([*head, (), empty], context.width)
-    width = table_width(grid) - 4 + BESIDES
-    columns = window(grid.at_column, grid.columns, (context.width - LABEL) // width)
-    head += [(), *slice_lines(model.tensor, model.storage, grid, context)]
-    head += part_shown(grid, range(grid.rows), columns, context.glyphs)
-    head.append(column_numbers(grid, columns, width, width - 2))
-    rows = Picture(context.width, grid.rows, partial(_row, model, grid, columns, width, context))
-    if grid.at_row >= FAR:
-        near = window(grid.at_row, grid.rows, 5)
-        head += [*map(rows.line, near), (Span(f" all {grid.rows:,} rows", "head"),)]
-    return stack([Picture.of(head, context.width), rows])
+class ValuesView(View):
+    """The numbers of a tensor."""
+
+    name = "values"
+    key = "7"
+    title = "Values"
+    help = HELP
+    opens: ClassVar = {"byte": 1}
+
+    def draw(self, model: ValuesModel, context: DrawContext) -> Picture:
+        """Statistics, then the table; rows are made when they are looked at."""
+        if not model.tensor or model.grid is None or model.statistics is None:
+            return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
+        head = _head(model, model.statistics, context)
+        grid = model.grid
+        if grid.at_row < 0:
+            empty = (Span("  no element: a size is 0", "dim"),)
+            return Picture.of([*head, (), empty], context.width)
+        width = table_width(grid) - 4 + BESIDES
+        columns = window(grid.at_column, grid.columns, (context.width - LABEL) // width)
+        head += [(), *slice_lines(model.tensor, model.storage, grid, context)]
+        head += part_shown(grid, range(grid.rows), columns, context.glyphs)
+        head.append(column_numbers(grid, columns, width, width - 2))
+        rows = Picture(
+            context.width, grid.rows, partial(_row, model, grid, columns, width, context)
+        )
+        if grid.at_row >= FAR:
+            near = window(grid.at_row, grid.rows, 5)
+            head += [*map(rows.line, near), (Span(f" all {grid.rows:,} rows", "head"),)]
+        return stack([Picture.of(head, context.width), rows])
 
 
 def _head(model: ValuesModel, statistics: Statistics, context: DrawContext) -> list[Line]:

@@ -1,27 +1,26 @@
 """The autograd graph: it grows while the program runs, and a backward pass goes down it, node by node.
 
-Beside it everything about one node, above it the pass and its ready queue. What is selected, else
+Next to it is everything about one node, above it the pass and its ready queue. What is selected, else
 what runs, is the node in focus: the graph is drawn round it.
 """
 
 from __future__ import annotations
 
-from engine.inspect.models._wording import bytes_text, pluralise
-from engine.inspect.models.autograd import Autograd, Part, RunBox
-from tui.render import Guide, Line, Picture, Span, Target, cells, clean, cut, line_width
-from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
-from tui.views import DrawContext
-from tui.views._cells import facts
-from tui.views.autograd.fold import NODE, Folded, holds
-from tui.views.autograd.graph import Window, item_target
-from tui.views.autograd.list import listed
-from tui.views.autograd.navigation import ways
-from tui.views.autograd.node import Pane, group_lines, node_lines
-from tui.views.autograd.scene import Scene, scene
+from typing import TYPE_CHECKING, ClassVar
 
-NAME = "autograd"
-KEY = "0"
-TITLE = "Autograd"
+from engine.inspect.models.autograd import Autograd, NodeBox, Part
+from tui.render import Glyphs, Picture, Span, Target
+from tui.render.dot import NoGraph
+from tui.views._view import DrawContext, Page, View, action
+from tui.views.autograd.dot import dot_text
+from tui.views.autograd.drawing import draw
+from tui.views.autograd.fold import NODE, Folded, holds
+from tui.views.autograd.node import node_lines
+from tui.views.autograd.scene import AutogradOptions, folded
+
+if TYPE_CHECKING:
+    from tui.navigator import Navigator
+
 HELP = {
     "node": "One backward function. Arrows lead from it to those it gives gradients to: what the graph "
     "computes flows down along them. PyTorch calls them next_functions.",
@@ -66,259 +65,146 @@ HELP = {
     "…": "Too long for its place, or more than fits.",
 }
 
-BESIDE = 66  # columns from which the pane stands beside the graph
-LEAST, MOST = 30, 50  # columns of the pane
-_EXAMPLE = ("x = engine.ones(3, requires_grad=True)", "y = (x * x).sum()", "y.backward()")
-LEGEND = 8  # rows that must be free beside the graph for a legend
-QUEUE = 6  # places of the queue that are named
+FORMS = {"": "as suits the room", "boxes": "as boxes", "rows": "as rows", "list": "as a list"}
+FOLDS = {
+    "": "blocks that repeat, where the graph is large",
+    "nothing": "nothing",
+    "repeats": "blocks that repeat",
+    "lines": "the nodes of each line",
+    "modules": "the nodes of each module",
+}
 
 
-def draw(model: Autograd, context: DrawContext) -> Picture:
-    """Two lines about the pass; the graph; everything about the node in focus."""
-    width, height = context.width, max(context.height, 10)
-    if not model.parts:
-        return Picture.of(_nothing(model), width)
-    part = _part(model)
-    head = [_pass(model, context), _queue(model, context)]
-    rows = height - len(head) - 1
-    if width >= BESIDE:
-        pane = max(LEAST, min(MOST, width * 42 // 100))
-        left = width - pane - 1
-        graph, made, seen = _graph(model, part, context, left, rows)
-        beside = _pane(model, made.folded, context, pane, rows)
-        lines = [*head, _rule(model, made, part, context, left, seen)]
-        lines += [_beside(graph, beside, y, left, context) for y in range(rows)]
-        return _guided(Picture.of(lines, width), model, made, left, rows, beside)
-    below = max(8, rows // 2)
-    graph, made, seen = _graph(model, part, context, width, rows - below)
-    beside = _pane(model, made.folded, context, width, below - 1)
-    lines = [*head, _rule(model, made, part, context, -1, seen), *graph]
-    lines += [(Span(context.glyphs.wire(LEFT | RIGHT) * width, "frame"),), *beside]
-    return _guided(Picture.of(lines, width), model, made, width, rows - below, beside)
+class AutogradView(View):
+    """The graph, the pass, the ready queue and the node in focus."""
 
+    name = "autograd"
+    key = "0"
+    title = "Autograd"
+    help = HELP
+    opens: ClassVar = {"node": 0, "edge": 0, "group": 0}
+    draws_graph = True
+    Options = AutogradOptions
 
-def _guided(
-    picture: Picture, model: Autograd, made: Scene, split: int, rows: int, pane: list[Line]
-) -> Picture:
-    """The picture, with where its keys lead."""
-    focus = made.folded.item_of.get(model.focus, -1)
-    if focus >= 0:
-        key = made.folded.items[focus].key
-        box = model.nodes.of(key[0]) if key[1] == NODE else None
-        here = item_target(made.folded, focus, box)
-        picture.guide = Guide(here, ways(model, made, focus, rows, pane), split)
-    return picture
+    def draw(self, model: Autograd, context: DrawContext) -> Picture:
+        """Draw two lines about the pass, the graph, and everything about the node in focus."""
+        return draw(model, self.with_options(context))
 
+    @action("t", "form", "Draw the graph as boxes, as rows, as a list.", option="form")
+    def form(self, nav: Navigator, name: str = "") -> str:
+        """The next form, or the one of that name."""
+        if name and name not in FORMS:
+            return f"unknown form {name!r}; choose from {', '.join(filter(None, FORMS))}"
+        form = name or _after(FORMS, nav.options_of(self.name).form)
+        self.change(nav, form=form)
+        return f"graphs are drawn {FORMS[form]}"
 
-def _nothing(model: Autograd) -> list[Line]:
-    """What is said where there is no graph."""
-    if model.made:
-        return [
-            (),
-            (Span(f"  {pluralise(model.made, 'node')} made, none is alive at this moment", "dim"),),
-        ]
-    return [
-        (),
-        (Span("  no node has been made yet", "text"),),
-        (Span("  An operator makes one when it runs on a tensor that requires grad:", "dim"),),
-        (),
-        *((Span(f"      {line}", "name"),) for line in _EXAMPLE),
-    ]
-
-
-def _part(model: Autograd) -> Part:
-    """The part that is drawn: that of the node in focus, else the newest."""
-    for part in reversed(model.parts):
-        if holds(part, model.focus):
-            return part
-    return model.parts[-1]
-
-
-# Above the graph
-
-
-def _pass(model: Autograd, context: DrawContext) -> Line:
-    run, glyphs = model.run, context.glyphs
-    if run is None:
-        about = [
-            ("no backward pass yet", "dim"),
-            (f"  {pluralise(model.living, 'node')} alive", "number"),
-        ]
-        return facts([*about, *_keeps(model)], context.width, glyphs.ellipsis)
-    cells_ = 12
-    filled = cells_ * run.done // max(1, run.total)
-    what = "backward" if run.accumulate else "grad"
-    if run.failed:
-        state = (f" failed: {run.error}" if run.error else " failed", "error")
-    elif run.active:
-        state = (f" runs {run.done}/{run.total}", "title")
-    else:
-        state = (f" done {run.done}/{run.total}", "done")
-    about = [
-        (f"{what} {run.id}", "head"),
-        ("  ", ""),
-        (glyphs.full * filled, "bar"),
-        (glyphs.empty * (cells_ - filled), "track"),
-        state,
-        (_where(run), "dim"),
-    ]
-    return facts(about, context.width, glyphs.ellipsis)
-
-
-def _where(run: RunBox) -> str:
-    where = f"  line {run.line}: {run.code}" if run.line else ""
-    if run.outer:
-        where += f"  inside pass {run.outer}"
-    kept = [
-        word
-        for flag, word in ((run.keep_graph, "retain_graph"), (run.create_graph, "create_graph"))
-        if flag
-    ]
-    return where + "".join(f"  {word}" for word in kept)
-
-
-def _keeps(model: Autograd) -> list[tuple[str, str]]:
-    """What the graph keeps alive."""
-    made = [
-        (
-            f"  keeps {pluralise(model.saved_count, 'tensor')}, {bytes_text(model.saved_bytes)}",
-            "dim",
-        )
-    ]
-    if model.stale:
-        made.append((f"  {pluralise(len(model.stale), 'node')} stale", "error"))
-    return made
-
-
-def _queue(model: Autograd, context: DrawContext) -> Line:
-    """The ready queue while a pass runs; else what the graph keeps."""
-    glyphs, run = context.glyphs, model.run
-    if run is None:
-        return ()
-    spans = [Span(" queue ", "head")]
-    if not run.active:
-        spans.append(Span("  the pass is over", "dim"))
-    elif not model.ready:
-        spans.append(Span("  empty", "dim"))
-    for place, row in enumerate(model.ready[:QUEUE], 1):
-        spans.append(Span(f" {glyphs.ready}{place} ", "ready"))
-        spans.append(Span(row.label, "ready", Target("node", node=row.node)))
-    if model.ready_count > QUEUE:
-        spans.append(Span(f" and {model.ready_count - QUEUE} more", "dim"))
-    spans += [Span(text, style) for text, style in _keeps(model)]
-    return _cut(spans, context.width, glyphs.ellipsis)
-
-
-def _rule(
-    model: Autograd, made: Scene, part: Part, context: DrawContext, at: int, seen: str
-) -> Line:
-    """The line above the graph: what is drawn and how; it has a corner where the pane begins."""
-    glyphs = context.glyphs
-    wire = glyphs.wire(LEFT | RIGHT)
-    fold = context.look.fold or ("repeats" if made.folded.grouped else "")
-    words = [made.form, pluralise(len(part.nodes), "node")]
-    words.append(f"{fold} folded" if fold and fold != "nothing" else "")
-    words.append(seen)
-    if len(model.parts) > 1:
-        words.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
-    if model.hidden:
-        words.append(f"{model.hidden} more hidden")
-    title = f" {f' {glyphs.dot} '.join(filter(None, words))} "
-    left = at if at >= 0 else context.width
-    title = cut(title, max(0, left - 2), glyphs.ellipsis)
-    line = [
-        Span(wire, "frame"),
-        Span(title, "dim"),
-        Span(wire * (left - 1 - cells(title)), "frame"),
-    ]
-    if at >= 0:
-        line += [
-            Span(glyphs.wire(LEFT | RIGHT | DOWN), "frame"),
-            Span(wire * (context.width - at - 1), "frame"),
-        ]
-    return tuple(line)
-
-
-# The graph and the pane
-
-
-def _graph(
-    model: Autograd, part: Part, context: DrawContext, width: int, rows: int
-) -> tuple[list[Line], Scene, str]:
-    """Lines of the graph, how it was drawn, and what part of it that is."""
-    made = scene(part, context.look, width, rows)
-    focus = made.folded.item_of.get(model.focus, -1)
-    if made.form == "list":
-        lines = listed(model, made, context, width, rows, focus)
-        count = len(made.folded.items)
-        seen = f"{len(lines):,} of {count:,} lines" if len(lines) < count else ""
-        return lines + [()] * (rows - len(lines)), made, seen
-    window = Window(model, made, context, width, rows, focus)
-    raster = window.drawn()
-    lines = [tuple(raster.line(y)) for y in range(rows)]
-    if made.layout is not None and made.layout.height + LEGEND <= rows and model.run is not None:
-        lines[-2:] = _legend(context, width)
-    return lines, made, window.seen()
-
-
-def _legend(context: DrawContext, width: int) -> list[Line]:
-    """What the signs mean, in two lines where there is nothing else: nobody need ask for help first."""
-    g = context.glyphs
-    states = f" {g.waits} waits  {g.ready} queue  {g.here} runs  {g.done} has run  {g.ghost} freed"
-    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} one  {g.sum} a sum"
-    return [(Span(cut(text, width, g.ellipsis), "dim"),) for text in (states, slots)]
-
-
-def _pane(model: Autograd, what: Folded, context: DrawContext, width: int, rows: int) -> list[Line]:
-    """The node in focus, and at the bottom what was let go of; what does not fit is counted."""
-    number = what.item_of.get(model.focus, -1)
-    pointed = context.selection.node and number >= 0 and what.items[number].key[1] != NODE
-    if pointed and what.items[number].key[0] == context.selection.node:
-        lines = group_lines(model, what, number, context, width)
-    else:
-        lines = node_lines(model, what, context, width)
-    gone = _let_go(model, context, width)
-    room = rows - len(gone)
-    if len(lines) > room:
-        more = len(lines) - room + 1
-        text = f"{context.glyphs.ellipsis} {more} more lines: d"
-        target = Target("details", node=model.focus)
-        lines = [*lines[: room - 1], (Span(" "), Span(text, "dim", target))]
-    return [*lines, *[()] * (room - len(lines)), *gone]
-
-
-def _let_go(model: Autograd, context: DrawContext, width: int) -> list[Line]:
-    if not model.freed:
-        return []
-    pane = Pane(model, context, width)
-    pane.head("let go", f"{model.freed_count} so far")
-    for row in model.freed[:3]:
-        size = f"  {bytes_text(row.nbytes)}" if row.nbytes else ""
-        target = Target("event", event=row.moment)
-        style = "text" if row.fresh else "dim"
-        what = row.label if row.kind == "saved" else f"{row.kind} {row.label}"
-        pane.add(Span("   "), Span(what, style, target), Span(size, "dim"))
-    return pane.lines
-
-
-def _beside(graph: list[Line], pane: list[Line], y: int, left: int, context: DrawContext) -> Line:
-    """A line of the graph, the rule between, a line of the pane."""
-    glyphs = context.glyphs
-    first = graph[y] if y < len(graph) else ()
-    gap = left - line_width(first)
-    second = pane[y] if y < len(pane) else ()
-    return (
-        *first,
-        Span(" " * max(0, gap)),
-        Span(glyphs.wire(UP | DOWN), "frame"),
-        *second,
+    @action(
+        "f",
+        "fold",
+        "Collapse: nothing, repeated blocks, the nodes of each line, of each module.",
+        option="fold",
     )
+    def fold(self, nav: Navigator, name: str = "") -> str:
+        """Fold something else; what was expanded is collapsed."""
+        if name and name not in FOLDS:
+            return f"unknown fold {name!r}; choose from {', '.join(filter(None, FOLDS))}"
+        fold = name or _after(FOLDS, nav.options_of(self.name).fold)
+        self.change(nav, fold=fold, opened=frozenset())
+        return f"collapsed: {FOLDS[fold]}"
+
+    @action("u", "expand", "Expand the group under the cursor; again to collapse.")
+    def expand(self, nav: Navigator) -> str:
+        """Expand the group in focus; collapse the group of a node that is in an expanded one."""
+        model, options = nav.model(self.name), nav.options_of(self.name)
+        part = part_of(model, model.focus)
+        if part is None:
+            return "there is no graph to expand anything in"
+        what = folded(part, options)
+        key = what.items[what.item_of[model.focus]].key
+        if key[1] != NODE:
+            return self._expand(nav, what, key)
+        for each in options.opened:
+            opened = options.opened - {each}
+            what = folded(part, AutogradOptions(options.form, options.fold, opened))
+            if what.items[what.item_of[model.focus]].key == each:
+                self.change(nav, opened=opened)
+                nav.select(Target("group", node=each[0], index=each))
+                return "collapsed; u expands it"
+        return "this is one node: nothing to expand. f folds blocks, lines or modules"
+
+    def _expand(self, nav: Navigator, what: Folded, key: tuple[int, int]) -> str:
+        """Draw the nodes of a group, and go to its newest node: where gradients come in."""
+        self.change(nav, opened=nav.options_of(self.name).opened | {key})
+        group = next((item for item in what.items if item.key == key), None)
+        inside = [what.part.nodes[place] for place in group.members] if group else []
+        newest = max((node.id for node in inside if not node.leaf), default=key[0])
+        nav.select(Target("edge", node=newest))
+        return "expanded; u collapses it"
+
+    def follow(self, nav: Navigator, target: Target) -> str:
+        """Along an edge to its end, from a node along its first edge, into a group."""
+        index = target.index or (target.node, 0)
+        if target.kind == "group":
+            part = part_of(nav.model(self.name), index[0])
+            if part is None:
+                return "this group was freed"
+            return self._expand(nav, folded(part, nav.options_of(self.name)), (index[0], index[1]))
+        end = index[1]
+        if target.kind == "node":
+            box = nav.model(self.name).nodes.of(target.node)
+            ends = self._ends(nav, box) if box else []
+            if nav.view != self.name:
+                return nav.show_view(self.name)
+            if not ends:
+                return "end of path: no successors"
+            end = ends[0]
+        nav.select(Target("edge", node=end))
+        nav.show_view(self.name)
+        return f"followed to {self._label(nav, end)}; Backspace returns"
+
+    def _ends(self, nav: Navigator, box: NodeBox) -> list[int]:
+        """Where a node's edges lead: AccumulateGrad nodes last."""
+        nodes = nav.model(self.name).nodes
+        ends = [edge.next for edge in box.fact.edges if edge.next]
+        leaves = {end for end in ends if (each := nodes.of(end)) is not None and each.fact.leaf}
+        return sorted(ends, key=lambda end: end in leaves)
+
+    def _label(self, nav: Navigator, node: int) -> str:
+        """What a node is called in a sentence."""
+        box = nav.model(self.name).nodes.of(node)
+        if box is None:
+            return f"node {node}"
+        return f"{box.fact.name} {box.fact.label}" if box.fact.leaf else box.fact.name
+
+    def details(self, nav: Navigator, glyphs: Glyphs) -> Page:
+        """Everything about the node in focus, as long as it needs to be."""
+
+        def drawn(width: int) -> Picture:
+            model, options = nav.model(self.name), nav.options_of(self.name)
+            part = part_of(model, model.focus)
+            if part is None:
+                none = Span("no node is in focus: the program has made none", "dim")
+                return Picture.of([(none,)], width)
+            context = DrawContext(width, 0, glyphs, nav.selection, options=options)
+            return Picture.of(node_lines(model, folded(part, options), context, width), width)
+
+        return Page("Node", drawn)
+
+    def graph_dot(self, nav: Navigator) -> str:
+        """The part of the graph in focus, folded as on the screen."""
+        model = nav.model(self.name)
+        part = part_of(model, model.focus) or next(iter(reversed(model.parts)), None)
+        if part is None:
+            raise NoGraph("there is no graph at this moment")
+        return dot_text(model, folded(part, nav.options_of(self.name)))
 
 
-def _cut(spans: list[Span], width: int, ellipsis: str) -> Line:
-    shown, x = [], 0
-    for span in spans:
-        text = cut(clean(span.text), width - x, ellipsis)
-        shown.append(Span(text, span.style, span.target))
-        x += cells(text)
-    return tuple(shown)
+def part_of(model: Autograd, node: int) -> Part | None:
+    """The part that a node is drawn in."""
+    return next((part for part in reversed(model.parts) if holds(part, node)), None)
+
+
+def _after(names: dict[str, str], name: str) -> str:
+    order = list(names)
+    return order[(order.index(name) + 1) % len(order)]

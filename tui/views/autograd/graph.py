@@ -12,7 +12,7 @@ from tui.render import Target, cells, cut
 from tui.render.glyphs import DOWN, UP, translated
 from tui.render.graph import Layout, Link
 from tui.render.graph.raster import Raster
-from tui.views import DrawContext
+from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded
 from tui.views.autograd.glyphs import StateGlyph, buffer_text, item_sign, wire_sign
 from tui.views.autograd.scene import STATE, Scene

@@ -9,7 +9,7 @@ from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
 from engine.inspect.models.autograd.components import parameter_path
 from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
-from tui.views import DrawContext
+from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded, holds
 from tui.views.autograd.glyphs import group_sign, node_sign, slot_sign, slot_style
 from tui.views.autograd.graph import edge_target, known_values

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from engine.inspect.models.autograd import Part
 from tui.render import cells
 from tui.render.graph import Layout, Rails, layout, rails
-from tui.views import ViewOptions
+from tui.views._view import ViewOptions
 from tui.views.autograd.fold import NODE, REPEAT, Folded, fact_of, fold
 
 FORMS = ("boxes", "rows", "list")
@@ -29,6 +29,15 @@ PORTAL = 10
 WIDEST = 32
 KEPT = 12  # things of each sort
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AutogradOptions(ViewOptions):
+    """How the graph is drawn; "" leaves it to the view."""
+
+    form: str = ""
+    fold: str = ""
+    opened: frozenset[tuple[int, int]] = frozenset()  # groups that are expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +76,15 @@ class Kept(Generic[T]):
 _folded = Kept(fold)
 
 
-def folded(part: Part, look: ViewOptions) -> Folded:
+def folded(part: Part, options: AutogradOptions) -> Folded:
     """The part folded as one wants to look at it."""
-    return _folded(part, look.fold, look.opened)
+    return _folded(part, options.fold, options.opened)
 
 
-def scene(part: Part, look: ViewOptions, width: int, height: int) -> Scene:
+def scene(part: Part, options: AutogradOptions, width: int, height: int) -> Scene:
     """The scene of a part in `width` x `height` cells: the form that was asked for, else the most
     telling one that fits, else one to scroll in."""
-    what, form = folded(part, look), look.form
+    what, form = folded(part, options), options.form
     if form == "list" or (not form and len(what.items) > LARGE):
         return _listed(what)
     if form in ("", "boxes"):

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.inspect.models import jit as models
 from engine.inspect.models.jit import JitModel
-from engine.inspect.models.jit.rejected import HERE
-from tui.render import Picture
-from tui.render.boxes import Grid
-from tui.render.picture import Guide
-from tui.views import DrawContext, ViewOptions
-from tui.views.jit.diagram import drawn_pane
-from tui.views.jit.navigation import guide_of
-from tui.views.jit.panes import ALONE, PANES, graph_pane, graph_rows, pass_pane
-from tui.views.jit.rows import Region, wrap
+from tui.render import Glyphs, Picture, Target
+from tui.views._view import DrawContext, Page, ViewOptions, action
+from tui.views.jit import queries
+from tui.views.jit.dot import jit_dot
+from tui.views.jit.drawing import draw
+from tui.views.jit.ir_view import IRView
+from tui.views.jit.panes import PANES
 
-NAME = "jit"
-KEY = "J"
-TITLE = "JIT"
-GRAIN = "rewrite"  # what a step is here, until another is chosen
-WHOLE = True  # it brings its own source: it wants the whole screen
+if TYPE_CHECKING:
+    from tui.navigator import Navigator
+
 HELP = {
     "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, "
     "this instruction.",
@@ -65,185 +62,140 @@ HELP = {
     "─": "Between two panes.",
 }
 
-PANES["drawn"] = drawn_pane
-_BESIDE = 100  # from this width three panes stand side by side
-_FOUR = 150  # and from this one four
-TALL = ("before", "drawn")  # panes that have the whole column
-_HIGH = 24  # lines from which the left column holds two panes
-_PASSES = 31  # cells for the list of passes
+GHOSTS = {
+    "": "removed lines keep their rows, as one row where they do not fit",
+    "all": "every removed line keeps its row",
+    "pass": "lines that this pass removed keep their rows",
+    "none": "removed lines are hidden",
+}
 
 
-def is_slow(history: Any, moment: int, look: ViewOptions) -> bool:
-    """Whether the first picture of this moment is better made in a thread."""
-    return models.takes_long(history, moment, "drawn" in (look.pane, look.form))
+@dataclass(frozen=True, slots=True)
+class JITOptions(ViewOptions):
+    """What is next to the graph, and which rows are listed; "" leaves it to the view."""
+
+    pane: str = ""
+    idle: bool = False  # whether passes that changed nothing are listed
+    ghosts: str = ""  # which removed lines keep their rows: "" all, pass, none
 
 
-def draw(model: JitModel, context: DrawContext) -> Picture:
-    """Windows round what matters in each pane, exactly as high as there is room."""
-    width, height = max(40, context.width), max(12, context.height)
-    grid = Grid(width, height, context.glyphs)
-    if model.why:
-        why = [(line, "dim") for line in wrap(model.why, width - 4)]
-        lines = [*why, ("", ""), *refusal(model.refused, width - 4)]
-        for y, (line, style) in enumerate(lines[: height - 1], 1):
-            grid.put(2, y, line, style, room=width - 3)
-        return grid.picture()
-    _title(grid, model, context)
-    about = _about(model, width)
-    # always as high, so that nothing moves when something is selected
-    top, bottom = 1, height - max(3, min(6, height // 6)) - 1
-    _about_lines(grid, about, bottom, context)
-    pane = chosen_pane(context, width)
-    if pane == ALONE:
-        graph_pane(grid, Region(0, width, top, bottom), model, context)
-    elif width >= _BESIDE:
-        _side_by_side(grid, model, context, pane, top, bottom)
-    else:
-        share = 2 / 5 if pane == "passes" else 1 / 2
-        upper = bottom - max(5, round((bottom - top) * share))
-        graph_pane(grid, Region(0, width, top, upper), model, context)
-        grid.across(0, width - 1, upper)
-        PANES[pane](grid, Region(0, width, upper + 1, bottom), model, context)
-    grid.across(0, width - 1, bottom)
-    made = grid.picture()
-    made.guide = _guide(model, context, bottom - top)
-    return made
+class JITView(IRView):
+    """A graph from its source to its instructions, pass by pass."""
 
+    name = "jit"
+    key = "J"
+    title = "JIT"
+    help = HELP
+    grain = "rewrite"
+    fills_screen = True
+    opens: ClassVar = {"value": 1}
+    draws_graph = True
+    Options = JITOptions
 
-def _guide(model: JitModel, context: DrawContext, room: int) -> Guide:
-    """Pages go along the graph, or along the source or the tree when something of these is selected."""
-    rows = graph_rows(model, context.look.ghosts, room)
-    chosen = next((row.number for row in rows if row.chosen), model.selected)
-    lists = (
-        [row.number for row in rows],
-        [row.number for row in model.source if row.line],
-        [row.number for row in model.tree if row.kind],
+    def draw(self, model: JitModel, context: DrawContext) -> Picture:
+        """Draw windows round what matters in each pane, exactly as high as there is room."""
+        return draw(model, self.with_options(context))
+
+    def is_slow(self, history: Any, moment: int, options: JITOptions) -> bool:
+        return models.takes_long(history, moment, options.pane == "drawn")
+
+    @action("t", "pane", "Show something else next to the graph.", option="form")
+    def pane(self, nav: Navigator, name: str = "") -> str:
+        """Another thing next to the graph, or the one of that name."""
+        names = list(PANES)
+        if name and name not in names:
+            return f"unknown pane {name!r}; choose from {', '.join(names)}"
+        current = nav.options_of(self.name).pane or "passes"
+        pane = name or names[(names.index(current) + 1) % len(names)]
+        self.change(nav, pane=pane)
+        return f"next to the graph: {pane}"
+
+    @action("f", "idle passes", "List or hide passes that changed nothing.")
+    def idle_passes(self, nav: Navigator) -> str:
+        """List passes that changed nothing, or hide them."""
+        idle = not nav.options_of(self.name).idle
+        self.change(nav, idle=idle)
+        return f"passes that changed nothing are {'listed' if idle else 'hidden'}"
+
+    @action("u", "removed lines", "Choose which removed lines keep their rows.")
+    def removed_lines(self, nav: Navigator) -> str:
+        """The next choice of removed lines that keep their rows."""
+        order = list(GHOSTS)
+        ghosts = order[(order.index(nav.options_of(self.name).ghosts) + 1) % len(order)]
+        self.change(nav, ghosts=ghosts)
+        return GHOSTS[ghosts]
+
+    @action("full_stop", "next pass", "To the next pass that changed something.", leads_in=True)
+    def next_pass(self, nav: Navigator) -> str:
+        return queries.changing_pass(nav, 1)
+
+    @action("comma", "previous pass", "To the previous pass that changed something.", leads_in=True)
+    def previous_pass(self, nav: Navigator) -> str:
+        return queries.changing_pass(nav, -1)
+
+    @action("m", "next graph", "To the next graph that was compiled.", leads_in=True)
+    def next_graph(self, nav: Navigator) -> str:
+        return queries.to_function(nav, 1)
+
+    @action("M", "previous graph", "To the previous graph that was compiled.", leads_in=True)
+    def previous_graph(self, nav: Navigator) -> str:
+        return queries.to_function(nav, -1)
+
+    @action("S", "source", "Go to where the function's source reached the compiler.", leads_in=True)
+    def to_source(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "source", "source")
+
+    @action(
+        "A", "tree", "Go to the tokens and the syntax tree (AST) of the function.", leads_in=True
     )
-    return guide_of(chosen, lists, room)
+    def to_tree(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "tree", "tree")
 
+    @action("B", "initial graph", "Go to the initial graph, before any pass.", leads_in=True)
+    def to_initial_graph(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "graph")
 
-def chosen_pane(context: DrawContext, width: int) -> str:
-    """What stands beside the graph: what was chosen, else what tells most in this room."""
-    for name in (context.look.pane, context.look.form):
-        if name in PANES and not (name == "passes" and width >= _BESIDE):
-            return name
-    return "source" if width >= _BESIDE else "passes"
+    @action("L", "inlined", "Go to the graph after calls were inlined.", leads_in=True)
+    def to_inlined(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "inlined")
 
+    @action("F", "fused", "Go to the graph after fusion.", leads_in=True)
+    def to_fused(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "fused")
 
-def _side_by_side(
-    grid: Grid, model: JitModel, context: DrawContext, pane: str, top: int, bottom: int
-) -> None:
-    width = grid.width
-    right, whole = width - _PASSES, bottom
-    if pane == "drawn" and width < _FOUR:  # boxes need room more than they need their text
-        PANES[pane](grid, Region(0, right - 1, top, bottom), model, context)
-        grid.down(right - 1, top, bottom)
-        pass_pane(grid, Region(right, width, top, bottom), model, context)
-        return
-    if pane == "rule":  # lines of our own source are long: below the others, as wide as can be
-        band = bottom - (bottom - top) * 2 // 5
-        PANES[pane](grid, Region(0, right - 1, band + 1, bottom), model, context)
-        grid.across(0, right - 1, band)
-        pass_pane(grid, Region(right, width, top, bottom), model, context)
-        grid.down(right - 1, top, bottom)
-        pane, bottom = "source", band
-    alone = context.look.pane == "source" and bottom == whole
-    columns = [["source"]] if alone else _columns(model, pane, width, bottom - top)
-    percent = 62 if pane == "drawn" else 42 if len(columns) == 1 else 54
-    left, share = 0, (right * percent // 100) // len(columns)
-    for names in columns:
-        high = (bottom - top) // len(names)
-        for at, name in enumerate(names):
-            y = top + at * high
-            end = bottom if name == names[-1] else y + high - 1
-            PANES[name](grid, Region(left, left + share - 1, y, end), model, context)
-            if end < bottom:
-                grid.across(left, left + share - 1, end)
-        left += share
-        grid.down(left - 1, top, bottom)
-    graph_pane(grid, Region(left, right - 1, top, bottom), model, context)
-    if bottom == whole:
-        grid.down(right - 1, top, bottom)
-        pass_pane(grid, Region(right, width, top, bottom), model, context)
+    @action("O", "optimised", "Go to the graph after the last pass.", leads_in=True)
+    def to_optimised(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "optimised")
 
+    @action("C", "code", "Go to the compiled instructions.", leads_in=True)
+    def to_code(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "code", "code")
 
-def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[str]]:
-    """The panes left of the graph, by column: what was chosen, and what else there is room for."""
-    stepping = model.rewrite is not None
-    beside = "rule" if stepping else "tree" if model.tree else "code"
-    other = pane if pane != "source" else beside
-    if width >= _FOUR and pane != "drawn":  # a drawing has the room of two columns
-        return [["source"], [other]]
-    return [["source", other]] if height >= _HIGH and pane not in TALL else [[pane]]
+    @action("R", "first run", "Go to the first run of these instructions.", leads_in=True)
+    def to_first_run(self, nav: Navigator) -> str:
+        return self._to_phase(nav, "run", "code")
 
+    def _to_phase(self, nav: Navigator, phase: str, pane: str = "") -> str:
+        """Go to a key phase; one that is no graph brings its pane."""
+        reached, sentence = queries.to_phase(nav, phase)
+        if reached and pane:
+            self.change(nav, pane=pane)
+        return sentence
 
-def _title(grid: Grid, model: JitModel, context: DrawContext) -> None:
-    dot = context.glyphs.dot
-    where = model.file.rpartition("/")[2] + (f":{model.line}" if model.line else "")
-    x = grid.put(1, 0, model.function, "title", room=grid.width // 3)
-    counts = [
-        (f"{sign}{count}", style)
-        for sign, count, style in (
-            ("+", model.added, "good"), ("-", model.removed, "warn"),
-            ("~", model.changed, "number"), (">", model.moved, "type"),
-        )
-        if count
-    ]  # fmt: skip
-    said = model.position
-    after = sum(len(text) + 1 for text, _ in counts) + len(said) + 2
-    aside = f" {dot} {model.how} {dot} {where}" if model.how else ""
-    x = grid.put(x, 0, aside, "dim", room=max(0, grid.width - x - after))
-    x = grid.put(max(x + 2, grid.width - after), 0, said, "head")
-    for text, style in counts:
-        x = grid.put(x + 1, 0, text, style)
+    def follow(self, nav: Navigator, target: Target) -> str:
+        """To the rewrite that removed what is selected, or, where it still exists, made it."""
+        if nav.view != self.name:
+            return nav.show_view(self.name)
+        return queries.follow(nav, target.value)
 
+    def search(self, nav: Navigator, pattern: str, direction: int) -> str | None:
+        return queries.search(nav, pattern, direction)
 
-def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
-    """(text, style) of the lines at the bottom: an error, the rewrite, and what is selected."""
-    lines: list[tuple[str, str]] = []
-    if model.refused:
-        head, *rest = model.refused
-        said = f"The compiler refused what came next. {head} {rest[0] if rest else ''}"
-        lines += [(line, "error") for line in wrap(said, width - 2)]
-        lines += refusal(tuple(rest[1:]), width - 2)
-    if model.failed:
-        lines += [(line, "error") for line in wrap(f"The pass failed: {model.failed}", width - 2)]
-    here = model.rewrite
-    if here is not None and not model.story:
-        reason = f" · {here.reason}" if here.reason else ""
-        place = f" · {model.rule.path}:{model.rule.line or here.line}" if here.file else ""
-        lines += [(line, "op") for line in wrap(f"rewrite: {here.rule}{reason}{place}", width - 2)]
-    chosen = next((row for row in model.rows if row.chosen), None)
-    if chosen is not None:
-        lines += [(line, "title") for line in wrap(chosen.text, width - 2)]
-        if chosen.before:
-            lines += [(line, "dim") for line in wrap(f"before: {chosen.before}", width - 2)]
-    lines += [(line, "text") for text in model.story for line in wrap(text, width - 2)]
-    lines += [(line, "warn") for text in model.warnings[-1:] for line in wrap(text, width - 2)]
-    return lines or [
-        ("Select a line, a node or a Value: all that it came from and became lights up.", "dim")
-    ]
+    def why(self, nav: Navigator) -> str | None:
+        return queries.page(nav) if self.has_value(nav) else None
 
+    def details(self, nav: Navigator, glyphs: Glyphs) -> Page | None:
+        return Page("JIT", queries.page(nav)) if nav.view == self.name else None
 
-def refusal(lines: tuple[str, ...], width: int) -> list[tuple[str, str]]:
-    """(text, style) of an error of the front end: the source as it is, words over several lines."""
-    made: list[tuple[str, str]] = []
-    for line in lines:
-        if line.startswith("  "):  # source: what does not fit is cut
-            made.append((line, "error" if HERE in line else "text"))
-        else:
-            style = "good" if line.startswith(("Hint", "Instead")) else "title"
-            made += [(part, style) for part in wrap(line, width)]
-    return made
-
-
-def _about_lines(
-    grid: Grid, about: list[tuple[str, str]], bottom: int, context: DrawContext
-) -> None:
-    room = grid.height - bottom - 1
-    shown = about[:room]
-    for y, (text, style) in enumerate(shown, bottom + 1):
-        grid.put(1, y, text.replace("·", context.glyphs.dot), style)
-    if len(about) > room:
-        said = f" {context.glyphs.arrow_down}{len(about) - room} "
-        grid.put(grid.width - len(said), grid.height - 1, said, "head")
+    def graph_dot(self, nav: Navigator) -> str:
+        return jit_dot(nav.model(self.name))

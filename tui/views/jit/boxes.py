@@ -16,7 +16,7 @@ from tui.render.boxes import Grid
 from tui.render.glyphs import translated
 from tui.render.graph import Layout, layout
 from tui.render.graph.raster import Raster
-from tui.views import DrawContext
+from tui.views._view import DrawContext
 from tui.views.autograd.graph import corner
 from tui.views.autograd.scene import Kept
 from tui.views.jit.panes import SIGNS, STYLES
@@ -84,7 +84,7 @@ class Drawing:
 
     def _rows(self) -> dict[int, GraphRow]:
         """By the number of its box, the row of each node that is drawn."""
-        ghosts = self.context.look.ghosts
+        ghosts = self.context.options.ghosts
         away = GONE if ghosts == "none" else () if ghosts == "all" else ("gone",)
         found: dict[int, GraphRow] = {}
         for row in self.model.rows:

@@ -13,7 +13,7 @@ from tui.render import Span, Target
 from tui.render.boxes import Grid
 from tui.render.glyphs import UP
 from tui.render.graph import rails
-from tui.views import DrawContext
+from tui.views._view import DrawContext
 from tui.views.jit.boxes import HIGH, WIDE, boxes_pane
 from tui.views.jit.panes import SIGNS, STYLES
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence
@@ -30,7 +30,7 @@ def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
     if region.width >= WIDE and region.bottom - region.top > HIGH and len(model.boxes):
         boxes_pane(grid, region, model, context)
         return
-    rows, constants = _rows(model, context.look.ghosts)
+    rows, constants = _rows(model, context.options.ghosts)
     heads, tails = _edges(rows)
     drawn = rails(len(rows), heads, tails, range(len(rows)))
     places = {row.node: at for at, row in enumerate(rows) if row.change not in GONE}

@@ -13,7 +13,7 @@ from engine.inspect.models.jit.passes import PassRow
 from tui.render import Glyphs, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.highlight import python
-from tui.views import DrawContext
+from tui.views._view import DrawContext
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
 SIGNS = {
@@ -64,7 +64,7 @@ def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folde
 
 
 def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
-    rows = graph_rows(model, context.look.ghosts, region.bottom - region.top - 1)
+    rows = graph_rows(model, context.options.ghosts, region.bottom - region.top - 1)
     if model.why_no_graph:
         sentence(grid, region, "graph", model.why_no_graph)
         return
@@ -117,7 +117,7 @@ def folded_line(grid: Grid, region: Region, row: Folded, y: int, glyphs: Glyphs)
 
 def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     """The graph as it was before, row by row beside the graph as it is."""
-    rows = graph_rows(model, context.look.ghosts, region.bottom - region.top - 1)
+    rows = graph_rows(model, context.options.ghosts, region.bottom - region.top - 1)
     if model.why_no_graph:
         sentence(grid, region, "before", model.why_no_graph)
         return
@@ -262,7 +262,7 @@ def pass_list(model: JitModel, idle: bool) -> tuple[PassRow, ...]:
 
 
 def pass_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
-    glyphs, idle = context.glyphs, context.look.idle
+    glyphs, idle = context.glyphs, context.options.idle
     rows = pass_list(model, idle)
     hidden = len(model.passes) - len(rows)
     aside = f"{hidden} idle hidden" if hidden else ""

@@ -1,28 +1,19 @@
-"""Keys of the JIT view: panes, idle passes, ghosts, key phases, changing passes, search, a page.
+"""What the JIT view answers: key phases, changing passes, graphs, provenance, search, a page.
 
-Each takes the navigator and returns one sentence for the status line. In the view of a fused kernel the keys
-of passes and graphs go along its launches and groups (`tui/views/jit/run_to.py`, with those of the interpreter).
+Each takes the navigator and returns one sentence for the status line.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._wording import pluralise
 from tui.render import Target
-from tui.views.jit import run_to as running
 
 if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 VIEW = "jit"
-GHOSTS = {
-    "": "lines that are gone keep their place, as one row where they do not fit",
-    "all": "every line that is gone keeps its place",
-    "pass": "lines that this pass removed keep their place",
-    "none": "lines that are gone are not shown",
-}
 PHASES = {
     "source": ("source", "the source"),
     "tree": ("syntax", "the tokens and the tree"),
@@ -33,82 +24,20 @@ PHASES = {
     "code": ("code", "the instructions"),
     "run": ("run", "the first run of these instructions"),
 }
-"""The key phases: the kind of the row, or the pass, after which they are reached."""
-SHOWN = {"source": "source", "tree": "tree", "code": "code", "run": "code"}
-"""What stands beside the graph then, for phases that are no graph."""
+"""The key phases: the sort of the row, or the pass, after which they are reached."""
 
 
-def change(nav: Navigator, what: str) -> str:
-    """The keys that change how graphs are drawn: in this view, or in the others."""
-    from tui.views.autograd import actions as graphs
-
-    if nav.view == running.FUSED:
-        return running.next_pane(nav) if what == "form" else "nothing to fold in this view"
-    if nav.view == VIEW:
-        return {"form": next_pane, "fold": idle_passes, "open": next_ghosts}[what](nav)
-    acts = {"form": graphs.next_form, "fold": graphs.next_fold, "open": graphs.open_or_close}
-    return acts[what](nav)
-
-
-def go(nav: Navigator, where: str, direction: int = 1) -> str:
-    """To a key phase, the next changing pass or the next graph; in this view."""
-    if where in running.STOPS:
-        return running.run_on(nav, where, direction)
-    if nav.view == running.FUSED and where in ("pass", "function"):
-        return running.along(nav, where, direction)
-    if where == "pass":
-        said = changing_pass(nav, direction)
-    elif where == "function":
-        said = to_function(nav, direction)
-    else:
-        said = to_phase(nav, where)
-    nav.show_view(VIEW)
-    return said
-
-
-def next_pane(nav: Navigator, name: str = "") -> str:
-    """Another thing beside the graph, or the one of that name."""
-    from tui.views.jit.panes import PANES
-
-    if nav.view == running.FUSED:
-        return running.next_pane(nav, name)
-    names = list(PANES)
-    if name and name not in names:
-        return f"no pane is called {name!r}; there are {', '.join(names)}"
-    now = nav.look.pane if nav.look.pane in names else "passes"
-    pane = name or names[(names.index(now) + 1) % len(names)]
-    nav.look = replace(nav.look, pane=pane)
-    return f"beside the graph: {pane}"
-
-
-def idle_passes(nav: Navigator, name: str = "") -> str:
-    """List passes that changed nothing, or hide them."""
-    nav.look = replace(nav.look, idle=not nav.look.idle)
-    shown = "are listed" if nav.look.idle else "are hidden"
-    return f"passes that changed nothing {shown}"
-
-
-def next_ghosts(nav: Navigator, name: str = "") -> str:
-    """Which of the lines that are gone keep their place."""
-    order = list(GHOSTS)
-    ghosts = order[(order.index(nav.look.ghosts) + 1) % len(order)]
-    nav.look = replace(nav.look, ghosts=ghosts)
-    return GHOSTS[ghosts]
-
-
-def to_phase(nav: Navigator, name: str) -> str:
-    """To a key phase of the function that is looked at."""
+def to_phase(nav: Navigator, name: str) -> tuple[bool, str]:
+    """To a key phase of the function that is shown; whether there is one, and a sentence."""
     sort, words = PHASES[name]
     rows = [row for row in nav.model(VIEW).passes if sort in (row.kind, row.name)]
     rows = rows or _in_other_graphs(nav, sort)
     if not rows:
-        return f"there is no such phase here: {words}"
+        return False, f"there is no such phase here: {words}"
     row = rows[-1] if sort == "pass" else rows[0]
     nav.remember()
     nav.move(row.at)
-    if name in SHOWN:
-        nav.look = replace(nav.look, pane=SHOWN[name])
-    return f"{words}; Backspace returns"
+    return True, f"{words}; Backspace returns"
 
 
 def _in_other_graphs(nav: Navigator, sort: str) -> list[Any]:
@@ -172,33 +101,27 @@ def all_functions(nav: Navigator) -> tuple[Any, ...]:
 
 
 def follow(nav: Navigator, number: int) -> str:
-    """Into the kernel of a fused group; else to the rewrite that took away what is selected, or, where
-    it is still there, made it."""
+    """To the rewrite that removed what is selected, or, where it still exists, made it."""
+    links = nav.history.jit.links
+    node = node_of(nav, number)
+    removal, creation = links.removals.get(node), links.creations.get(node)
+    if creation is None:
+        return "this is a line of your source; select a line of the graph"
+    if removal is not None and removal.moment <= nav.moment:
+        nav.move(removal.moment)
+        return f"removed here: {removal.rule}; Backspace returns"
+    nav.move(creation.moment)
+    return f"created here: {creation.rule}; Backspace returns"
+
+
+def node_of(nav: Navigator, number: int) -> int:
+    """The node that a selected number is, or whose Value it is; 0: none."""
     from engine.inspect.history.jit.source_ranges import what_is
 
-    links = nav.history.jit.links
-    sort, one, _, _ = what_is(number)
-    node = links.node_of.get(one, 0) if sort == "value" else one if sort == "node" else 0
-    if nav.view != running.FUSED and (said := running.into_kernel(nav, node)):
-        return said
-    if nav.view != VIEW:
-        return nav.show_view(VIEW)
-    end, creation = links.removals.get(node), links.creations.get(node)
-    if creation is None:
-        return "a place in the source is made by nobody; select a line of the graph"
-    if end is not None and end.moment <= nav.moment:
-        nav.move(end.moment)
-        return f"it vanished here: {end.rule}; Backspace returns"
-    nav.move(creation.moment)
-    return f"it was made here: {creation.rule}; Backspace returns"
-
-
-def is_asked(nav: Navigator) -> bool:
-    """Whether `w` and `o` ask about a Value of a graph, and not about a tensor."""
-    chosen = nav.selection
-    if nav.view == running.INTERPRETER:
-        return bool(chosen.value) and not chosen.tensor
-    return bool(chosen.value) and nav.view in (VIEW, running.FUSED)
+    kind, item, _, _ = what_is(number)
+    if kind == "node":
+        return item
+    return nav.history.jit.links.node_of.get(item, 0) if kind == "value" else 0
 
 
 def who_made(nav: Navigator) -> str:
@@ -206,11 +129,11 @@ def who_made(nav: Navigator) -> str:
     from engine.inspect.history.jit.source_ranges import what_is
 
     links = nav.history.jit.links
-    kind, value, _, _ = what_is(nav.selection.value)
-    if kind == "node":
+    sort, value, _, _ = what_is(nav.selection.value)
+    if sort == "node":
         value = next(iter(links.values_of.get(value, ())), 0)
     creation = (
-        links.creations.get(links.node_of.get(value, -1)) if kind in ("value", "node") else None
+        links.creations.get(links.node_of.get(value, -1)) if sort in ("value", "node") else None
     )
     if creation is None:
         return "select a Value or a line of the graph: a place in the source was written by you"

@@ -6,8 +6,8 @@ from engine.inspect.models.autograd import Autograd, NodeBox
 from tui.render import Line, Span, cells, cut, fit
 from tui.render.glyphs import translated
 from tui.render.graph import Rails
-from tui.views import DrawContext
 from tui.views._table import window
+from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE
 from tui.views.autograd.glyphs import NOT_YET, buffer_text, item_sign
 from tui.views.autograd.graph import belongs, item_target, tensor_name

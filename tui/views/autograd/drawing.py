@@ -1,0 +1,277 @@
+"""The autograd graph: it grows while the program runs, and a backward pass goes down it, node by node.
+
+Beside it everything about one node, above it the pass and its ready queue. What is selected, else
+what runs, is the node in focus: the graph is drawn round it.
+"""
+
+from __future__ import annotations
+
+from engine.inspect.models._wording import bytes_text, pluralise
+from engine.inspect.models.autograd import Autograd, Part, RunBox
+from tui.render import Guide, Line, Picture, Span, Target, cells, clean, cut, line_width
+from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
+from tui.views._cells import facts
+from tui.views._view import DrawContext
+from tui.views.autograd.fold import NODE, Folded, holds
+from tui.views.autograd.graph import Window, item_target
+from tui.views.autograd.graph_list import listed
+from tui.views.autograd.navigation import ways
+from tui.views.autograd.node import Pane, group_lines, node_lines
+from tui.views.autograd.scene import Scene, scene
+
+BESIDE = 66  # columns from which the pane stands beside the graph
+LEAST, MOST = 30, 50  # columns of the pane
+_EXAMPLE = ("x = engine.ones(3, requires_grad=True)", "y = (x * x).sum()", "y.backward()")
+LEGEND = 8  # rows that must be free beside the graph for a legend
+QUEUE = 6  # places of the queue that are named
+
+
+def draw(model: Autograd, context: DrawContext) -> Picture:
+    """Two lines about the pass; the graph; everything about the node in focus."""
+    width, height = context.width, max(context.height, 10)
+    if not model.parts:
+        return Picture.of(_nothing(model), width)
+    part = _part(model)
+    head = [_pass(model, context), _queue(model, context)]
+    rows = height - len(head) - 1
+    if width >= BESIDE:
+        pane = max(LEAST, min(MOST, width * 42 // 100))
+        left = width - pane - 1
+        graph, made, seen = _graph(model, part, context, left, rows)
+        beside = _pane(model, made.folded, context, pane, rows)
+        lines = [*head, _rule(model, made, part, context, left, seen)]
+        lines += [_beside(graph, beside, y, left, context) for y in range(rows)]
+        return _guided(Picture.of(lines, width), model, made, left, rows, beside)
+    below = max(8, rows // 2)
+    graph, made, seen = _graph(model, part, context, width, rows - below)
+    beside = _pane(model, made.folded, context, width, below - 1)
+    lines = [*head, _rule(model, made, part, context, -1, seen), *graph]
+    lines += [(Span(context.glyphs.wire(LEFT | RIGHT) * width, "frame"),), *beside]
+    return _guided(Picture.of(lines, width), model, made, width, rows - below, beside)
+
+
+def _guided(
+    picture: Picture, model: Autograd, made: Scene, split: int, rows: int, pane: list[Line]
+) -> Picture:
+    """The picture, with where its keys lead."""
+    focus = made.folded.item_of.get(model.focus, -1)
+    if focus >= 0:
+        key = made.folded.items[focus].key
+        box = model.nodes.of(key[0]) if key[1] == NODE else None
+        here = item_target(made.folded, focus, box)
+        picture.guide = Guide(here, ways(model, made, focus, rows, pane), split)
+    return picture
+
+
+def _nothing(model: Autograd) -> list[Line]:
+    """What is said where there is no graph."""
+    if model.made:
+        return [
+            (),
+            (Span(f"  {pluralise(model.made, 'node')} made, none is alive at this moment", "dim"),),
+        ]
+    return [
+        (),
+        (Span("  no node has been made yet", "text"),),
+        (Span("  An operator makes one when it runs on a tensor that requires grad:", "dim"),),
+        (),
+        *((Span(f"      {line}", "name"),) for line in _EXAMPLE),
+    ]
+
+
+def _part(model: Autograd) -> Part:
+    """The part that is drawn: that of the node in focus, else the newest."""
+    for part in reversed(model.parts):
+        if holds(part, model.focus):
+            return part
+    return model.parts[-1]
+
+
+# Above the graph
+
+
+def _pass(model: Autograd, context: DrawContext) -> Line:
+    run, glyphs = model.run, context.glyphs
+    if run is None:
+        about = [
+            ("no backward pass yet", "dim"),
+            (f"  {pluralise(model.living, 'node')} alive", "number"),
+        ]
+        return facts([*about, *_keeps(model)], context.width, glyphs.ellipsis)
+    cells_ = 12
+    filled = cells_ * run.done // max(1, run.total)
+    what = "backward" if run.accumulate else "grad"
+    if run.failed:
+        state = (f" failed: {run.error}" if run.error else " failed", "error")
+    elif run.active:
+        state = (f" runs {run.done}/{run.total}", "title")
+    else:
+        state = (f" done {run.done}/{run.total}", "done")
+    about = [
+        (f"{what} {run.id}", "head"),
+        ("  ", ""),
+        (glyphs.full * filled, "bar"),
+        (glyphs.empty * (cells_ - filled), "track"),
+        state,
+        (_where(run), "dim"),
+    ]
+    return facts(about, context.width, glyphs.ellipsis)
+
+
+def _where(run: RunBox) -> str:
+    where = f"  line {run.line}: {run.code}" if run.line else ""
+    if run.outer:
+        where += f"  inside pass {run.outer}"
+    kept = [
+        word
+        for flag, word in ((run.keep_graph, "retain_graph"), (run.create_graph, "create_graph"))
+        if flag
+    ]
+    return where + "".join(f"  {word}" for word in kept)
+
+
+def _keeps(model: Autograd) -> list[tuple[str, str]]:
+    """What the graph keeps alive."""
+    made = [
+        (
+            f"  keeps {pluralise(model.saved_count, 'tensor')}, {bytes_text(model.saved_bytes)}",
+            "dim",
+        )
+    ]
+    if model.stale:
+        made.append((f"  {pluralise(len(model.stale), 'node')} stale", "error"))
+    return made
+
+
+def _queue(model: Autograd, context: DrawContext) -> Line:
+    """The ready queue while a pass runs; else what the graph keeps."""
+    glyphs, run = context.glyphs, model.run
+    if run is None:
+        return ()
+    spans = [Span(" queue ", "head")]
+    if not run.active:
+        spans.append(Span("  the pass is over", "dim"))
+    elif not model.ready:
+        spans.append(Span("  empty", "dim"))
+    for place, row in enumerate(model.ready[:QUEUE], 1):
+        spans.append(Span(f" {glyphs.ready}{place} ", "ready"))
+        spans.append(Span(row.label, "ready", Target("node", node=row.node)))
+    if model.ready_count > QUEUE:
+        spans.append(Span(f" and {model.ready_count - QUEUE} more", "dim"))
+    spans += [Span(text, style) for text, style in _keeps(model)]
+    return _cut(spans, context.width, glyphs.ellipsis)
+
+
+def _rule(
+    model: Autograd, made: Scene, part: Part, context: DrawContext, at: int, seen: str
+) -> Line:
+    """The line above the graph: what is drawn and how; it has a corner where the pane begins."""
+    glyphs = context.glyphs
+    wire = glyphs.wire(LEFT | RIGHT)
+    fold = context.options.fold or ("repeats" if made.folded.grouped else "")
+    words = [made.form, pluralise(len(part.nodes), "node")]
+    words.append(f"{fold} folded" if fold and fold != "nothing" else "")
+    words.append(seen)
+    if len(model.parts) > 1:
+        words.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
+    if model.hidden:
+        words.append(f"{model.hidden} more hidden")
+    title = f" {f' {glyphs.dot} '.join(filter(None, words))} "
+    left = at if at >= 0 else context.width
+    title = cut(title, max(0, left - 2), glyphs.ellipsis)
+    line = [
+        Span(wire, "frame"),
+        Span(title, "dim"),
+        Span(wire * (left - 1 - cells(title)), "frame"),
+    ]
+    if at >= 0:
+        line += [
+            Span(glyphs.wire(LEFT | RIGHT | DOWN), "frame"),
+            Span(wire * (context.width - at - 1), "frame"),
+        ]
+    return tuple(line)
+
+
+# The graph and the pane
+
+
+def _graph(
+    model: Autograd, part: Part, context: DrawContext, width: int, rows: int
+) -> tuple[list[Line], Scene, str]:
+    """Lines of the graph, how it was drawn, and what part of it that is."""
+    made = scene(part, context.options, width, rows)
+    focus = made.folded.item_of.get(model.focus, -1)
+    if made.form == "list":
+        lines = listed(model, made, context, width, rows, focus)
+        count = len(made.folded.items)
+        seen = f"{len(lines):,} of {count:,} lines" if len(lines) < count else ""
+        return lines + [()] * (rows - len(lines)), made, seen
+    window = Window(model, made, context, width, rows, focus)
+    raster = window.drawn()
+    lines = [tuple(raster.line(y)) for y in range(rows)]
+    if made.layout is not None and made.layout.height + LEGEND <= rows and model.run is not None:
+        lines[-2:] = _legend(context, width)
+    return lines, made, window.seen()
+
+
+def _legend(context: DrawContext, width: int) -> list[Line]:
+    """What the signs mean, in two lines where there is nothing else: nobody need ask for help first."""
+    g = context.glyphs
+    states = f" {g.waits} waits  {g.ready} queue  {g.here} runs  {g.done} has run  {g.ghost} freed"
+    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} one  {g.sum} a sum"
+    return [(Span(cut(text, width, g.ellipsis), "dim"),) for text in (states, slots)]
+
+
+def _pane(model: Autograd, what: Folded, context: DrawContext, width: int, rows: int) -> list[Line]:
+    """The node in focus, and at the bottom what was let go of; what does not fit is counted."""
+    number = what.item_of.get(model.focus, -1)
+    pointed = context.selection.node and number >= 0 and what.items[number].key[1] != NODE
+    if pointed and what.items[number].key[0] == context.selection.node:
+        lines = group_lines(model, what, number, context, width)
+    else:
+        lines = node_lines(model, what, context, width)
+    gone = _let_go(model, context, width)
+    room = rows - len(gone)
+    if len(lines) > room:
+        more = len(lines) - room + 1
+        text = f"{context.glyphs.ellipsis} {more} more lines: d"
+        target = Target("details", node=model.focus)
+        lines = [*lines[: room - 1], (Span(" "), Span(text, "dim", target))]
+    return [*lines, *[()] * (room - len(lines)), *gone]
+
+
+def _let_go(model: Autograd, context: DrawContext, width: int) -> list[Line]:
+    if not model.freed:
+        return []
+    pane = Pane(model, context, width)
+    pane.head("let go", f"{model.freed_count} so far")
+    for row in model.freed[:3]:
+        size = f"  {bytes_text(row.nbytes)}" if row.nbytes else ""
+        target = Target("event", event=row.moment)
+        style = "text" if row.fresh else "dim"
+        what = row.label if row.kind == "saved" else f"{row.kind} {row.label}"
+        pane.add(Span("   "), Span(what, style, target), Span(size, "dim"))
+    return pane.lines
+
+
+def _beside(graph: list[Line], pane: list[Line], y: int, left: int, context: DrawContext) -> Line:
+    """A line of the graph, the rule between, a line of the pane."""
+    glyphs = context.glyphs
+    first = graph[y] if y < len(graph) else ()
+    gap = left - line_width(first)
+    second = pane[y] if y < len(pane) else ()
+    return (
+        *first,
+        Span(" " * max(0, gap)),
+        Span(glyphs.wire(UP | DOWN), "frame"),
+        *second,
+    )
+
+
+def _cut(spans: list[Span], width: int, ellipsis: str) -> Line:
+    shown, x = [], 0
+    for span in spans:
+        text = cut(clean(span.text), width - x, ellipsis)
+        shown.append(Span(text, span.style, span.target))
+        x += cells(text)
+    return tuple(shown)
