@@ -35,7 +35,7 @@ def _end(running: sink.RingSink, stderr: tuple[int, int] | None) -> None:
 
 
 def _identity(fd: int) -> tuple[int, int] | None:
-    """Which file a descriptor leads to; the number alone may be another file's by now."""
+    """Return which file a descriptor leads to; the number alone may be another file's by now."""
     try:
         file = os.fstat(fd)
     except OSError:

@@ -49,7 +49,7 @@ class _Segment(Protocol):
     kinds: np.ndarray
 
     def positions(self, kind: int) -> np.ndarray:
-        """Where the records of a kind are, ascending, from the first record of the segment on."""
+        """Return where the records of a kind are, ascending, from the first record of the segment on."""
 
     def of_kind(self, kind: int, field: str) -> np.ndarray | int:
         """A field of all records of a kind; a number where they are all the same."""
@@ -92,17 +92,19 @@ class _Packed:
         starts = np.flatnonzero(np.diff(sorted_kinds, prepend=sorted_kinds[0] + 1))
         bounds = [*pairwise([*starts.tolist(), len(order)])]
         self._kinds = sorted_kinds[starts].tolist()
-        places = _small(order)
+        indices = _small(order)
         self._positions = {
-            kind: places[lo:hi] for kind, (lo, hi) in zip(self._kinds, bounds, strict=True)
+            kind: indices[lo:hi] for kind, (lo, hi) in zip(self._kinds, bounds, strict=True)
         }
         self._fields: dict[tuple[int, str], np.ndarray | int] = {}
         for field in ("flags", *PAYLOAD):
             column = columns[field][order]
             low = np.minimum.reduceat(column, starts).tolist()
             high = np.maximum.reduceat(column, starts).tolist()
-            for kind, (lo, hi), least, most in zip(self._kinds, bounds, low, high, strict=True):
-                self._fields[kind, field] = _fitted(column[lo:hi], least, most)
+            for kind, (lo, hi), minimum, maximum in zip(
+                self._kinds, bounds, low, high, strict=True
+            ):
+                self._fields[kind, field] = _fitted(column[lo:hi], minimum, maximum)
 
     def positions(self, kind: int) -> np.ndarray:
         return self._positions.get(kind, _NONE)
@@ -131,8 +133,8 @@ class _Packed:
             rows = kinds == kind
             column = self._fields[kind, field]
             if not isinstance(column, int):
-                places = self._positions[kind]
-                column = column[places.searchsorted(positions[rows].astype(places.dtype))]
+                indices = self._positions[kind]
+                column = column[indices.searchsorted(positions[rows].astype(indices.dtype))]
             out[rows] = column
         return out
 
@@ -154,10 +156,10 @@ def _offsets(column: np.ndarray) -> tuple[np.ndarray, int]:
     return _small(column - np.uint64(first)), first
 
 
-def _fitted(column: np.ndarray, least: int, most: int) -> np.ndarray | int:
-    if least == most:
-        return least
-    dtype = np.promote_types(np.min_scalar_type(least), np.min_scalar_type(most))
+def _fitted(column: np.ndarray, low: int, high: int) -> np.ndarray | int:
+    if low == high:
+        return low
+    dtype = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high))
     # Numbers of both signs that need 64 bits promote to floats.
     return column.astype(dtype if dtype.kind in "ui" else np.int64)
 
@@ -334,10 +336,10 @@ class Store:
         if len(self) > PLAIN:
             self._pack_tail(PACKED)
 
-    def _pack_tail(self, least: int) -> None:
+    def _pack_tail(self, low: int) -> None:
         """Packs what there are of full segments, or all (`least` 1) that is left."""
         at = 0
-        while self._count - at >= least:
+        while self._count - at >= low:
             end = min(at + PACKED, self._count)
             self._pack(columns_of_records(self._tail[at:end]))
             at = end
@@ -351,7 +353,7 @@ class Store:
 
     @property
     def columns(self) -> Events:
-        """What there is now; it stays as it is when more comes."""
+        """Return what there is now; it stays as it is when more comes."""
         if self._columns is None:
             tail = [_Plain(self._first, self._tail[: self._count])] if self._count else []
             self._columns = Events((*self._packed, *tail), len(self))

@@ -77,7 +77,7 @@ class Extent:
         return self.start, self.start + reach + self.itemsize
 
     def byte(self, index: Sequence[int]) -> int:
-        """Where the element at `index` starts."""
+        """Return where the element at `index` starts."""
         return self.start + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
     def elements(self, lo: int, hi: int) -> Iterator[Hit]:
@@ -101,8 +101,8 @@ class Extent:
                 yield Hit(at, tuple(index), times)
                 return
             d = order[depth]
-            stride, rest = self.strides[d], reach[depth + 1]
-            lowest = max(0, -((at + rest - first) // stride))
+            stride, remaining = self.strides[d], reach[depth + 1]
+            lowest = max(0, -((at + remaining - first) // stride))
             highest = min(self.sizes[d] - 1, (hi - 1 - at) // stride)
             for i in range(lowest, highest + 1):
                 index[d] = i
@@ -114,8 +114,8 @@ class Extent:
 
     def hits(self, lo: int, hi: int) -> tuple[list[Hit], bool]:
         """The first MAX_HITS of `elements`, and whether these are all."""
-        found = list(islice(self.elements(lo, hi), MAX_HITS + 1))
-        return found[:MAX_HITS], len(found) <= MAX_HITS
+        matches = list(islice(self.elements(lo, hi), MAX_HITS + 1))
+        return matches[:MAX_HITS], len(matches) <= MAX_HITS
 
     @property
     def nested(self) -> bool:
@@ -131,15 +131,15 @@ class Extent:
     def merged(self) -> Extent:
         """The same bytes as longer and fewer runs: dimensions that leave no gap are absorbed."""
         run = self.itemsize
-        kept: list[tuple[int, int]] = []
+        merged: list[tuple[int, int]] = []
         for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
             if size == 0:
                 return Extent(self.start, (0,), (run,), run)
-            if stride <= run and not kept:
+            if stride <= run and not merged:
                 run += (size - 1) * stride
             elif size > 1:
-                kept.append((size, stride))
-        return Extent(self.start, tuple(n for n, _ in kept), tuple(s for _, s in kept), run)
+                merged.append((size, stride))
+        return Extent(self.start, tuple(n for n, _ in merged), tuple(s for _, s in merged), run)
 
     def starts(self) -> np.ndarray | None:
         """Every different element start, rising; nothing if marking them would take too long."""
@@ -154,19 +154,19 @@ class Extent:
         return at
 
     def distinct(self) -> int | None:
-        """How many different bytes the tensor touches; nothing if that was not counted."""
+        """Return how many different bytes the tensor touches; nothing if that was not counted."""
         return _distinct(self)
 
     @property
     def repeats(self) -> bool | None:
-        """Whether some byte belongs to more than one element; nothing if that was not decided."""
+        """Return whether some byte belongs to more than one element; nothing if that was not decided."""
         if self.numel == 0 or self.nested:
             return False
         distinct = self.distinct()
         return None if distinct is None else distinct < self.numel * self.itemsize
 
     def meets(self, other: Extent) -> bool | None:
-        """Whether the two have a byte in common: exactly, or nothing if that is too hard to say."""
+        """Return whether the two have a byte in common: exactly, or nothing if that is too hard to say."""
         (lo, hi), (other_lo, other_hi) = self.span, other.span
         return max(lo, other_lo) < min(hi, other_hi) and _meet(self, other)
 
@@ -181,14 +181,14 @@ def _distinct(extent: Extent) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _meet(one: Extent, other: Extent) -> bool | None:
+def _meet(first: Extent, other: Extent) -> bool | None:
     import numpy as np
 
-    low = min(one.start, other.start)
-    here, there = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (one, other))
+    low = min(first.start, other.start)
+    current, present = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (first, other))
     try:
         # NumPy's stubs know of two special limits only; any number of steps is one
-        return bool(np.shares_memory(here, there, MAX_WORK))  # type: ignore[arg-type]
+        return bool(np.shares_memory(current, present, MAX_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return None
 
@@ -210,7 +210,7 @@ class _Nowhere:
 
 
 def covered(starts: np.ndarray, ends: np.ndarray) -> int:
-    """How many bytes the stretches [start, end), sorted by start, cover together."""
+    """Return how many bytes the stretches [start, end), sorted by start, cover together."""
     import numpy as np
 
     if not len(starts):

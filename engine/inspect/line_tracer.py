@@ -41,13 +41,13 @@ def uninstall() -> None:
 
     Whoever traced before us (a debugger, say) goes on; whoever took our place meanwhile keeps it.
     """
-    here, in_threads = _before
+    current, in_threads = _before
     _before[:] = None, None
     if threading.gettrace() is _begin_in_thread:
         threading.settrace(in_threads)
     if sys.gettrace() is None:  # a tracer in C shows as none
         lib.uh_trace_end()
-        sys.settrace(here)
+        sys.settrace(current)
 
 
 def _begin_in_thread(frame: FrameType, event: str, argument: object) -> None:
@@ -112,15 +112,15 @@ def _tell(name: str, path: str, text: str) -> int:
 
 
 def is_users(path: str) -> bool:
-    """Whether this absolute path is the user's own code."""
+    """Return whether this absolute path is the user's own code."""
     if path in _own_scripts:
         return True
-    ours, lessons, libraries = _places()
+    own, lessons, libraries = _places()
     if path.startswith(lessons):
         # Exercises and the gallery are programs to look at; the runner is not.
         folder = path[len(lessons) :].split(os.sep)[0]
         return not folder.startswith("_") and not folder.endswith(".py")
-    if path.startswith(ours):
+    if path.startswith(own):
         return False
     folders = path.split(os.sep)
     if "site-packages" in folders or "dist-packages" in folders:
@@ -132,11 +132,11 @@ def is_users(path: str) -> bool:
 def _places() -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """Underhood's own packages, its lessons, the folders of the standard library and packages."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    ours = tuple(os.path.join(root, package, "") for package in ("engine", "tui"))
-    found = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-    found |= {os.path.dirname(os.__file__), site.getusersitepackages()}
-    libraries = tuple(sorted({os.path.join(os.path.abspath(p), "") for p in found if p}))
-    return ours, os.path.join(root, "lessons", ""), libraries
+    own = tuple(os.path.join(root, package, "") for package in ("engine", "tui"))
+    folders = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders |= {os.path.dirname(os.__file__), site.getusersitepackages()}
+    libraries = tuple(sorted({os.path.join(os.path.abspath(p), "") for p in folders if p}))
+    return own, os.path.join(root, "lessons", ""), libraries
 
 
 def _text_of(path: str) -> str:

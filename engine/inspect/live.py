@@ -30,17 +30,17 @@ def counter_id(x: Tensor) -> int:
 
 
 def use_count(x: Tensor) -> int:
-    """How many hold x's TensorImpl: its Python object, views of it, and engine structures."""
+    """Return how many hold x's TensorImpl: its Python object, views of it, and engine structures."""
     return int(lib.uh_use_count(x._h))
 
 
 def storage_use_count(x: Tensor) -> int:
-    """How many hold x's Storage: TensorImpls, and exports to NumPy and DLPack."""
+    """Return how many hold x's Storage: TensorImpls, and exports to NumPy and DLPack."""
     return int(lib.uh_storage_use_count(x._h))
 
 
 def version(x: Tensor) -> int:
-    """How often the memory of x has been written in place."""
+    """Return how often the memory of x has been written in place."""
     return int(lib.uh_version(x._h))
 
 
@@ -58,12 +58,12 @@ ALLOCATORS = {0: "foreign", 1: "cpu", 2: "pool", 3: "meta"}
 
 
 def allocator(x: Tensor) -> str:
-    """Where x's bytes come from: "cpu", "pool", "meta", or "foreign" (memory of somebody else)."""
+    """Return where x's bytes come from: "cpu", "pool", "meta", or "foreign" (memory of somebody else)."""
     return ALLOCATORS[lib.uh_storage_allocator(x._h)]
 
 
 def shares_memory(a: Tensor, b: Tensor) -> bool:
-    """Whether some byte belongs to an element of `a` and to one of `b`, exactly.
+    """Return whether some byte belongs to an element of `a` and to one of `b`, exactly.
 
     Steps over the elements of the smaller tensor when the spans meet, so it is for looking,
     not for inner loops.
@@ -120,7 +120,7 @@ def allocator_stats(name: str = "pool") -> AllocatorStats:
 
 
 def pool_enabled() -> bool:
-    """Whether new storages come from the caching pool."""
+    """Return whether new storages come from the caching pool."""
     return bool(lib.uh_pool_enabled())
 
 

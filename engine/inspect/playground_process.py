@@ -34,7 +34,7 @@ from engine.inspect.ring import Ring, raised
 
 
 def is_incomplete(text: str) -> bool:
-    """Whether more lines are needed before `text` can run, by the rules of Python's own prompt."""
+    """Return whether more lines are needed before `text` can run, by the rules of Python's own prompt."""
     try:
         return codeop.compile_command(text, "<input>", "single") is None
     except (SyntaxError, ValueError, OverflowError):
@@ -135,10 +135,10 @@ def main(arguments: list[str] | None = None) -> None:
     requests = open(pipes[0], encoding="utf-8", closefd=False)  # noqa: SIM115
     replies = open(pipes[1], "w", closefd=False)  # noqa: SIM115
     code = 0
-    here = os.getpid()
+    process_id = os.getpid()
 
     def reply(number: int, message: dict[str, str]) -> None:
-        if os.getpid() == here:  # a fork of this process answers nothing
+        if os.getpid() == process_id:  # a fork of this process answers nothing
             replies.write(json.dumps({"id": number, **message}) + "\n")
             replies.flush()
 
@@ -155,7 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
             break
         except KeyboardInterrupt:  # it came just as the code had ended
             messages = []
-        if os.getpid() != here:
+        if os.getpid() != process_id:
             code = _end_of_fork(messages)
             break
         sys.stdout.flush()

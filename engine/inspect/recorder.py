@@ -44,7 +44,7 @@ _NOT_A_SCRIPT = ("-m", "-c", "-")
 
 
 def traces_directory() -> Path:
-    """Where traces go that were not given a path: the user's data folder, or `UNDERHOOD_HOME`."""
+    """Return where traces go that were not given a path: the user's data folder, or `UNDERHOOD_HOME`."""
     from platformdirs import user_data_path
 
     if moved := os.environ.get("UNDERHOOD_HOME"):
@@ -68,8 +68,8 @@ def new_trace_path(name: str) -> Path:
 
 def newest_trace() -> Path | None:
     """The trace in the user's data folder that was written last."""
-    found = [(path.stat().st_mtime, path) for path in traces_directory().glob("*.uht")]
-    return max(found)[1] if found else None
+    candidates = [(path.stat().st_mtime, path) for path in traces_directory().glob("*.uht")]
+    return max(candidates)[1] if candidates else None
 
 
 def check_free(path: str | Path) -> Path:
@@ -127,8 +127,8 @@ class ProgramRecording:
         self.problem = ""
         _occupy_standard_streams()
         ring = new_ring(values, budget, lines)
-        shown = argv[1:] if module else argv
-        self._writer = TraceWriter(ring, self.path, trace_meta(shown, budget))
+        program = argv[1:] if module else argv
+        self._writer = TraceWriter(ring, self.path, trace_meta(program, budget))
         details = {
             "fd": ring.fd,
             "pythonpath": os.environ.get("PYTHONPATH"),
@@ -155,18 +155,18 @@ class ProgramRecording:
     def step(self) -> int:
         """Takes over what the program has recorded since; returns how many events that was."""
         code = self.process.poll()
-        taken = 0
+        count = 0
         if self.problem:
             self._writer.discard()
         else:
             try:
-                taken = self._writer.pump(0.02)
+                count = self._writer.pump(0.02)
             except (OSError, sqlite3.Error) as error:
                 self._stop_recording(error)
-        self.events += taken
+        self.events += count
         if code is not None:
             self.exit_code = _shell_code(code)
-        return taken
+        return count
 
     def close(self) -> None:
         """Ends the trace file; to be called when the program has ended."""
@@ -245,24 +245,24 @@ def python(argv: list[str]) -> list[str]:
     return [sys.executable, *_options(iter(sys.orig_argv[1:])), *argv]
 
 
-def _options(words: Iterator[str]) -> Iterator[str]:
+def _options(arguments: Iterator[str]) -> Iterator[str]:
     """The options of a Python command that are the program's too; -I, -E, -P, -s and -S guard our own
     start, and -i and -x are for the script that was named."""
-    for word in words:
+    for word in arguments:
         if not word.startswith("-") or word in ("-", "--"):
             return
-        for place, letter in enumerate(word[1:], 2):
+        for index, letter in enumerate(word[1:], 2):
             if letter in "cm-":
                 return
             if letter in "WX":
-                yield f"-{letter}{word[place:] or next(words)}"
+                yield f"-{letter}{word[index:] or next(arguments)}"
                 break
             if letter in "bBdOquv":
                 yield f"-{letter}"
 
 
 def _can_begin(script: str) -> bool:
-    """Whether Python will get as far as running something; if not, it is Python that says why."""
+    """Return whether Python will get as far as running something; if not, it is Python that says why."""
     if script in _NOT_A_SCRIPT:
         return True
     try:
@@ -348,8 +348,8 @@ def spawn_writer(
         errors="replace",
     )
     assert process.stdout
-    with process.stdout as said:
-        if said.readline() != "ready\n":
+    with process.stdout as output:
+        if output.readline() != "ready\n":
             process.wait()
             reason = ring.header.note or f"exit code {process.returncode}"
             raise OSError(f"record: the writer process did not start: {reason}")

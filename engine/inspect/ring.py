@@ -151,7 +151,7 @@ class Ring:
 
     @property
     def pending(self) -> int:
-        """How many records the writer has not taken yet."""
+        """Return how many records the writer has not taken yet."""
         return self["head"] - self["tail"]
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ def process_state(pid: int) -> str:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process with this id still runs (as far as we may know)."""
+    """Return whether a process with this id still runs (as far as we may know)."""
     return process_state(pid) not in ("", "Z", "X")
 
 

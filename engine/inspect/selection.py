@@ -52,5 +52,5 @@ class Selection:
         return replace(self, value=value)
 
     def __bool__(self) -> bool:
-        """Whether anything is selected."""
+        """Return whether anything is selected."""
         return self != Selection()

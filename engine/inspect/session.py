@@ -56,11 +56,11 @@ class _Kernel:
 
     def __init__(self, command: list[str], descriptors: list[int]) -> None:
         supervise = Path(__file__).with_name("supervise.py")
-        status, said = os.pipe()
+        status, status_end = os.pipe()
         try:
             self._supervisor = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(supervise), str(said), _WRITER, *command],
-                pass_fds=[said, *descriptors],
+                [sys.executable, "-I", "-S", str(supervise), str(status_end), _WRITER, *command],
+                pass_fds=[status_end, *descriptors],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -70,7 +70,7 @@ class _Kernel:
             os.close(status)
             raise
         finally:
-            os.close(said)
+            os.close(status_end)
         self._status = os.fdopen(status, encoding="ascii")
         assert self._supervisor.stdout
         assert self._supervisor.stderr
@@ -182,7 +182,7 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether the kernel has not yet answered everything that was sent."""
+        """Return whether the kernel has not yet answered everything that was sent."""
         return bool(self._unanswered)
 
     @property
@@ -203,7 +203,7 @@ class Session:
 
     @property
     def recorded(self) -> int:
-        """How many events the line that runs, or ran last, has recorded so far."""
+        """Return how many events the line that runs, or ran last, has recorded so far."""
         return self._ring["head"] - self._line_from if self.alive else 0
 
     def _write_frames(self) -> None:
@@ -215,7 +215,7 @@ class Session:
             return
 
     def poll(self) -> list[Reply]:
-        """What came since the last call, in order; never waits."""
+        """Return what came since the last call, in order; never waits."""
         if not self.alive:
             return []
         self._write_frames()
@@ -240,8 +240,8 @@ class Session:
         if self._stopped or (self._writer.poll() is None and not header["end"]):
             return []
         self._stopped = True
-        said = header.note or why_it_stopped(header)
-        return [Reply(self._requests, "stderr", f"underhood: {said}\n")]
+        message = header.note or why_it_stopped(header)
+        return [Reply(self._requests, "stderr", f"underhood: {message}\n")]
 
     def _watch(self) -> list[Reply]:
         """Looks after the line that runs: whether it heard that it is to stop, and how much it records."""
@@ -259,8 +259,8 @@ class Session:
             return []
         self._stand_still()
         self.paused = True
-        said = f"paused: the line has recorded {self.recorded:,} events of {self.line_events:,}"
-        return [Reply(self._unanswered[0], "paused", said)]
+        message = f"paused: the line has recorded {self.recorded:,} events of {self.line_events:,}"
+        return [Reply(self._unanswered[0], "paused", message)]
 
     def _stand_still(self) -> None:
         self._kernel.send_signal(signal.SIGSTOP)
@@ -319,7 +319,7 @@ class Session:
         return [reply for line in lines if (reply := _decoded(line))]
 
     def _read_output(self, everything: bool) -> list[Reply]:
-        """What was printed: one pipeful per stream, or all that is there now."""
+        """Return what was printed: one pipeful per stream, or all that is there now."""
         number = self._unanswered[0] if self._unanswered else self._requests
         replies = []
         for fd, (kind, decoder) in self._streams.items():
@@ -352,7 +352,7 @@ def _decoded(line: bytes) -> Reply | None:
 
 
 def _read(fd: int) -> bytes:
-    """What is in the pipe now, at most so much that the caller's screen stays alive."""
+    """Return what is in the pipe now, at most so much that the caller's screen stays alive."""
     try:
         return os.read(fd, _PIPEFUL)
     except BlockingIOError:

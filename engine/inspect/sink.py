@@ -43,7 +43,7 @@ class RingSink:
 
 
 def why_it_stopped(header: Header) -> str:
-    """What to say of a recording whose writer ended, or stood still, before the program ended."""
+    """Return what to say of a recording whose writer ended, or stood still, before the program ended."""
     if header["end"] == SILENT:
         return "the recorder process stood still; the recording stops there, the program went on"
     if header["end"] or not alive(header["writer_pid"]):

@@ -95,7 +95,7 @@ def become(command: list[str]) -> None:
 
 
 def prctl(option: int, value: int) -> bool:
-    """Whether the system knows this option and has taken the value (Linux only)."""
+    """Return whether the system knows this option and has taken the value (Linux only)."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -135,17 +135,17 @@ def descendants() -> list[int]:
                     state, parent = file.read().rpartition(b") ")[2].split()[:2]
                 if state not in (b"Z", b"X"):
                     children.setdefault(int(parent), []).append(int(name))
-    found: list[int] = []
+    processes: list[int] = []
     ancestors = [os.getpid()]
     while ancestors:
         young = children.get(ancestors.pop(), [])
-        found += young
+        processes += young
         ancestors += young
-    return found
+    return processes
 
 
 def command_line(pid: int) -> str:
-    """What the process was started with, "" if it has ended."""
+    """Return what the process was started with, "" if it has ended."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().decode("utf-8", "replace")

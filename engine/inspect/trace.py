@@ -127,7 +127,7 @@ class TraceReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the recorder closed the file; otherwise it is still recording or was killed."""
+        """Return whether the recorder closed the file; otherwise it is still recording or was killed."""
         return "closed" in self.meta
 
     def string(self, number: int) -> str:
@@ -156,15 +156,15 @@ class TraceReader:
         size = int.from_bytes(data[position : position + 8], "little") if position >= 0 else 0
         return data[position + 8 : position + 8 + size]
 
-    def blob_words(self, numbers: np.ndarray, words: int) -> np.ndarray:
+    def blob_words(self, numbers: np.ndarray, count: int) -> np.ndarray:
         """The first int64 words of many events' blobs at once, a row an event; 0 = absent."""
-        return self.blob_words_and_lengths(numbers, words)[0]
+        return self.blob_words_and_lengths(numbers, count)[0]
 
     def blob_words_and_lengths(
-        self, numbers: np.ndarray, words: int
+        self, numbers: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same, and how many words each blob has. `numbers` ascend."""
-        out = np.zeros((len(numbers), words), np.int64)
+        out = np.zeros((len(numbers), count), np.int64)
         lengths = np.zeros(len(numbers), np.int64)
         cuts = np.searchsorted(numbers, self._firsts)
         for segment, (lo, hi) in enumerate(zip(cuts, [*cuts[1:], len(numbers)], strict=True)):
@@ -178,9 +178,9 @@ class TraceReader:
             length = np.zeros(hi - lo, np.int64)
             length[has] = np.clip(stream[start[has]] >> 3, 0, len(stream) - 1 - start[has])
             lengths[lo:hi] = length
-            for word in range(words):
-                there = has & (word < length)
-                out[lo:hi][there, word] = stream[start[there] + 1 + word]
+            for word in range(count):
+                is_present = has & (word < length)
+                out[lo:hi][is_present, word] = stream[start[is_present] + 1 + word]
         return out, lengths
 
     def _blobs(self, segment: int) -> bytes:
@@ -208,7 +208,7 @@ class TraceReader:
         return data
 
     def _blob_room(self, segment: int) -> int:
-        """How many bytes the blobs of a segment may unpack to."""
+        """Return how many bytes the blobs of a segment may unpack to."""
         others = sum(self._inflated_blobs.values()) - self._inflated_blobs.get(segment, 0)
         return max(0, min(MAX_SEGMENT_BLOBS, MAX_BLOBS - others))
 
@@ -289,14 +289,14 @@ class TraceReader:
     def _learn_texts(self, first: int, columns: Columns) -> None:
         """Strings and sources come in the stream too: the tables may lag behind it."""
         kinds = columns["kind"]
-        for place in np.flatnonzero(kinds == STRING).tolist():
-            key = int(columns[_STRING_ID][place])
+        for index in np.flatnonzero(kinds == STRING).tolist():
+            key = int(columns[_STRING_ID][index])
             if key not in self._strings:
-                self._strings[key] = self.blob(first + place).decode("utf-8", "replace")
-        for place in np.flatnonzero(kinds == SOURCE).tolist():
-            key = int(columns[_SOURCE_FILE][place])
+                self._strings[key] = self.blob(first + index).decode("utf-8", "replace")
+        for index in np.flatnonzero(kinds == SOURCE).tolist():
+            key = int(columns[_SOURCE_FILE][index])
             if not self._sources.get(key, ("", ""))[1]:
-                text = self.blob(first + place).decode("utf-8", "replace")
+                text = self.blob(first + index).decode("utf-8", "replace")
                 self._sources[key] = (self.string(key), text)
 
 
@@ -323,16 +323,16 @@ class _Budget:
 
     def unpack(self, total: int) -> None:
         """Check that `total` bytes of events are no more than a recording of this size unpacks to."""
-        most = MAX_UNPACKED + MAX_UNPACKED_PER_BYTE * self.size
-        if total > most:
+        limit = MAX_UNPACKED + MAX_UNPACKED_PER_BYTE * self.size
+        if total > limit:
             raise _Damage(
-                f"its events unpack to more than {most:,} bytes, the limit for a file of {self.size:,}"
+                f"its events unpack to more than {limit:,} bytes, the limit for a file of {self.size:,}"
             )
 
 
-def _numbered(number: object, what: str) -> int:
+def _numbered(number: object, name: str) -> int:
     if not isinstance(number, int):
-        raise _Damage(f"a {what} has the number {number!r}")
+        raise _Damage(f"a {name} has the number {number!r}")
     return number
 
 
@@ -448,14 +448,14 @@ def _check_columns(
         )
 
 
-def _unpack(packed: bytes, most: int) -> bytes:
+def _unpack(packed: bytes, limit: int) -> bytes:
     """zlib, but never more than `most` bytes out."""
     if not packed:
         return b""
     stream = zlib.decompressobj()
-    data = stream.decompress(packed, most + 1)
-    if not stream.eof or len(data) > most:
-        raise zlib.error(f"longer than {most} bytes, or cut off")
+    data = stream.decompress(packed, limit + 1)
+    if not stream.eof or len(data) > limit:
+        raise zlib.error(f"longer than {limit} bytes, or cut off")
     return data
 
 

@@ -101,12 +101,12 @@ class TraceFile:
             zlib.compress(byte_planes(events).tobytes(), 1),
             zlib.compress(blobs, 1),
         )
-        texts = list(_texts(events, blobs))
-        self._make_room(len(row[4]) + len(row[5]) + sum(len(text) + 32 for _, _, text in texts))
+        strings = list(_texts(events, blobs))
+        self._make_room(len(row[4]) + len(row[5]) + sum(len(text) + 32 for _, _, text in strings))
         self._db.execute("BEGIN")
         try:
             self._db.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?)", row)
-            for kind, number, raw in texts:
+            for kind, number, raw in strings:
                 text = raw.decode("utf-8", "replace")
                 if kind == STRING:
                     self._db.execute("INSERT OR REPLACE INTO strings VALUES(?, ?)", (number, text))
@@ -131,9 +131,9 @@ class TraceFile:
 
     def _make_room(self, size: int) -> None:
         """Takes the disk's room for another `size` bytes; raises OSError when there is none."""
-        now, needed = os.fstat(self._fd).st_size, self._size() + size + size // 16 + (1 << 16)
-        if needed > now:
-            os.posix_fallocate(self._fd, now, needed - now)
+        current, needed = os.fstat(self._fd).st_size, self._size() + size + size // 16 + (1 << 16)
+        if needed > current:
+            os.posix_fallocate(self._fd, current, needed - current)
 
     def close(self) -> None:
         """Leaves the one file, with nothing beside it where that can be."""
@@ -168,10 +168,10 @@ def byte_planes(events: np.ndarray) -> np.ndarray:
     """
     rows = events.view(np.uint8).reshape(-1, RECORD_BYTES)
     planes = np.empty((RECORD_BYTES, len(rows)), np.uint8)
-    whole = len(rows) // 256 * 256
-    tiles = np.ascontiguousarray(rows[:whole].reshape(-1, 256, RECORD_BYTES).transpose(0, 2, 1))
-    planes[:, :whole].reshape(RECORD_BYTES, -1, 256)[:] = tiles.transpose(1, 0, 2)
-    planes[:, whole:] = rows[whole:].T
+    complete = len(rows) // 256 * 256
+    tiles = np.ascontiguousarray(rows[:complete].reshape(-1, 256, RECORD_BYTES).transpose(0, 2, 1))
+    planes[:, :complete].reshape(RECORD_BYTES, -1, 256)[:] = tiles.transpose(1, 0, 2)
+    planes[:, complete:] = rows[complete:].T
     return planes
 
 
@@ -193,7 +193,7 @@ class TraceWriter:
 
     @property
     def behind(self) -> bool:
-        """Whether there is something to do at once."""
+        """Return whether there is something to do at once."""
         return bool(self._waiting) or self.ring.pending > SEGMENT_RECORDS
 
     def pump(self, seconds: float = 1e9) -> int:
@@ -204,12 +204,12 @@ class TraceWriter:
         """
         ring = self.ring
         deadline = time.monotonic() + seconds
-        taken = 0
+        used = 0
         while ring.pending or self._waiting:
             busy = ring.pending > ring.capacity_records // 4
             if not self._waiting or (busy and self._waiting_bytes < MOST_WAITING):
                 self._waiting.append(self._take())
-                taken += len(self._waiting[-1][0])
+                used += len(self._waiting[-1][0])
                 self._waiting_bytes += _size(self._waiting[-1])
             else:
                 segment = self._waiting.popleft()
@@ -219,7 +219,7 @@ class TraceWriter:
             if time.monotonic() > deadline:
                 break
         ring["heartbeat"] = time.monotonic_ns()
-        return taken
+        return used
 
     def _take(self) -> tuple[np.ndarray, bytes]:
         """Copies the oldest records and their blobs out and gives their room back at once."""
@@ -281,10 +281,10 @@ class TraceWriter:
         self.discard()
         self.file.close()
         self._closed = True
-        said = f"the recording stops here: {self.file.path}: {_reason(error)}"
+        message = f"the recording stops here: {self.file.path}: {_reason(error)}"
         if log := self.file.log:
-            said += f"; {log} belongs to it: copy both or neither"
-        return said
+            message += f"; {log} belongs to it: copy both or neither"
+        return message
 
     def close(self) -> None:
         """Closes the file as it is, and lets go of the ring."""

@@ -108,12 +108,12 @@ class History:
 
     @cached_property
     def autograd(self) -> Autograd:
-        """What can be asked about nodes, saved tensors and backward passes."""
+        """Return what can be asked about nodes, saved tensors and backward passes."""
         return Autograd(self)
 
     @cached_property
     def jit(self) -> Jit:
-        """What can be asked about graphs, passes and the interpreter."""
+        """Return what can be asked about graphs, passes and the interpreter."""
         return Jit(self)
 
     # Tensors and storages
@@ -148,11 +148,11 @@ class History:
         return self._rows.block.each(self.tables.blocks.at(m))
 
     def aliases(self, first: int, second: int, m: int) -> bool:
-        """Whether two tensors share a byte at the moment, or it is too hard to rule out."""
-        one, two = self.tensor(first, m), self.tensor(second, m)
-        if one is None or two is None or one.storage != two.storage or not one.storage:
+        """Return whether two tensors share a byte at the moment, or it is too hard to rule out."""
+        item, two = self.tensor(first, m), self.tensor(second, m)
+        if item is None or two is None or item.storage != two.storage or not item.storage:
             return False
-        return one.extent.meets(two.extent) is not False
+        return item.extent.meets(two.extent) is not False
 
     def version(self, counter: int, m: int) -> int:
         """The value of a version counter; it starts at 0."""
@@ -169,7 +169,7 @@ class History:
         return self._rows.object(int(rows[-1])) if len(rows) else None
 
     def wrapped(self, tensor: int, m: int) -> bool:
-        """Whether a Python object stands for the tensor."""
+        """Return whether a Python object stands for the tensor."""
         return len(self.tables.wrappers.where_at("tensor", tensor, m)) > 0
 
     # Names
@@ -187,7 +187,7 @@ class History:
         return self._rows.name.each(self.tables.names.where_at("tensor", tensor, m))
 
     def _label(self, tensor: int, m: int) -> str:
-        """What to call a tensor: a name of the running frame, else any name, else `#17`."""
+        """Return what to call a tensor: a name of the running frame, else any name, else `#17`."""
         names = self.names_of(tensor, m)
         if not names:
             return f"#{tensor}"
@@ -208,8 +208,8 @@ class History:
             return 0
         thread = int(self.tables.events["thread"][m])
         moments, frames = current.get(thread) or next(iter(current.values()))
-        place = int(np.searchsorted(moments, m, "right")) - 1
-        return int(frames[place]) if place >= 0 else 0
+        index = int(np.searchsorted(moments, m, "right")) - 1
+        return int(frames[index]) if index >= 0 else 0
 
     def frame(self, frame: int, m: int) -> FrameFact | None:
         rows = self.tables.frames.where_at("id", frame, m)
@@ -245,7 +245,7 @@ class History:
         return each(self._rows.exception, range(self.tables.exceptions.begun(m)))
 
     def output(self, m: int) -> tuple[OutputFact, ...]:
-        """What the program has written up to the moment."""
+        """Return what the program has written up to the moment."""
         return each(self._rows.output, range(self.tables.output.begun(m)))
 
     # Operator calls
@@ -267,7 +267,7 @@ class History:
         return self.call(int(table.id[row])) if row >= 0 else None
 
     def of_compiler(self, call: int) -> bool:
-        """Whether a pass of the compiler made the call, not the program."""
+        """Return whether a pass of the compiler made the call, not the program."""
         rows = self.tables.calls.where("id", call)
         return bool(len(rows) and self.tables.by_compiler[rows[0]])
 
@@ -301,20 +301,20 @@ class History:
         """Bytes [lo, hi) of a storage as far as the trace kept them, and which of them it knows."""
         return self._bytes.read(storage, m, lo, hi)
 
-    def last_write(self, storage: int, place: Extent | int, m: int) -> WriteFact | None:
+    def last_write(self, storage: int, index: Extent | int, m: int) -> WriteFact | None:
         """The newest write to this byte, or to one of the bytes of a place (-1: to any byte)."""
-        return next(self._bytes.writes(storage, m, _extent(place)), None)
+        return next(self._bytes.writes(storage, m, _extent(index)), None)
 
-    def writes_to(self, storage: int, m: int, place: Extent | int = -1) -> tuple[WriteFact, ...]:
+    def writes_to(self, storage: int, m: int, index: Extent | int = -1) -> tuple[WriteFact, ...]:
         """Every write to the storage (or to a place in it) up to the moment, oldest first."""
-        return tuple(self._bytes.writes(storage, m, _extent(place)))[::-1]
+        return tuple(self._bytes.writes(storage, m, _extent(index)))[::-1]
 
     def owners(self, tensor: int, m: int) -> TensorOwners:
-        """Who keeps the tensor alive: its Python object's references and its TensorImpl's uses."""
+        """Return who keeps the tensor alive: its Python object's references and its TensorImpl's uses."""
         return ownership.owners(self, tensor, m)
 
     def storage_owners(self, storage: int, m: int) -> Owners:
-        """Who holds the storage; the counts add up to its use count."""
+        """Return who holds the storage; the counts add up to its use count."""
         return ownership.storage_owners(self, storage, m)
 
     # Moving
@@ -329,7 +329,7 @@ class History:
 
     @property
     def grains(self) -> tuple[str, ...]:
-        """What a step can be in this trace, from the finest to the coarsest."""
+        """Return what a step can be in this trace, from the finest to the coarsest."""
         return steps.grains(self.tables)
 
     def find(self, text: str, m: int, step: int = 1) -> int | None:
@@ -337,8 +337,8 @@ class History:
         return self._search(text).find(m, step)
 
 
-def _extent(place: Extent | int) -> Extent | None:
+def _extent(index: Extent | int) -> Extent | None:
     """A place in a storage: an extent, or the number of one byte; none for -1, all of it."""
-    if isinstance(place, Extent):
-        return place
-    return Extent.stretch(place, place + 1) if place >= 0 else None
+    if isinstance(index, Extent):
+        return index
+    return Extent.stretch(index, index + 1) if index >= 0 else None

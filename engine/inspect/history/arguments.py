@@ -20,9 +20,9 @@ def parameter_names(schema: str) -> tuple[str, ...]:
     for letter in inside + ",":
         depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and depth == 0:
-            words = part.partition("=")[0].split()
-            if words and words != ["*"]:
-                names.append(words[-1])
+            stream = part.partition("=")[0].split()
+            if stream and stream != ["*"]:
+                names.append(stream[-1])
             part = ""
         else:
             part += letter
@@ -33,24 +33,24 @@ def decode_arguments(
     blob: bytes, count: int, schema: str, string: Callable[[int], str]
 ) -> tuple[Argument, ...]:
     """The arguments in schema order. A stream that was cut off ends with what is whole."""
-    words = iter(np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist())
+    stream = iter(np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist())
     names = parameter_names(schema)
     arguments = []
-    for place in range(count):
-        name = names[place] if place < len(names) else f"argument {place}"
+    for index in range(count):
+        name = names[index] if index < len(names) else f"argument {index}"
         try:
-            kind, value = _decode_one(words, string)
+            kind, value = _decode_one(stream, string)
         except StopIteration:
             break
         arguments.append(Argument(name, kind, value))
     return tuple(arguments)
 
 
-def _decode_one(words: Iterator[int], string: Callable[[int], str]) -> tuple[str, Any]:
-    tag = next(words)
+def _decode_one(stream: Iterator[int], string: Callable[[int], str]) -> tuple[str, Any]:
+    tag = next(stream)
     if tag == 0:
         return "none", None
-    value = next(words)
+    value = next(stream)
     if tag == 1:
         return ("tensor", value) if value else ("none", None)
     if tag == 2:
@@ -60,24 +60,24 @@ def _decode_one(words: Iterator[int], string: Callable[[int], str]) -> tuple[str
     if tag == 4:
         return "bool", bool(value)
     if tag == 5:
-        return "ints", _several(words, value)
+        return "ints", _several(stream, value)
     if tag == 6:
         return "string", string(value)
     if tag == 7:
-        return "tensors", _several(words, value)
+        return "tensors", _several(stream, value)
     if tag == 8:
         return "dtype", dtype_name(value)
     if tag == 9:
         return "device", coded(DEVICES, value)
     if tag == 10:
-        return "floats", tuple(map(_double, _several(words, value)))
+        return "floats", tuple(map(_double, _several(stream, value)))
     if tag == 11:
-        return "complex", complex(_double(value), _double(next(words)))
+        return "complex", complex(_double(value), _double(next(stream)))
     return f"?{tag}", value
 
 
-def _several(words: Iterator[int], count: int) -> tuple[int, ...]:
-    items = tuple(islice(words, max(count, 0)))
+def _several(stream: Iterator[int], count: int) -> tuple[int, ...]:
+    items = tuple(islice(stream, max(count, 0)))
     if len(items) != count:
         raise StopIteration
     return items

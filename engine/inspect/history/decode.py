@@ -84,12 +84,12 @@ class Rows:
         )
         facts = []
         parts = zip(_rows(table, rows), described.tolist(), lengths.tolist(), strict=True)
-        for got, words, length in parts:
+        for got, integers, length in parts:
             if length > 3 + 2 * _USUAL_RANK:
                 blob = self.trace.blob(got["since"])[: 8 * (3 + 2 * _MOST_RANK)]
-                words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
-                length = len(words)
-            counter, base, rank = words[:3]
+                integers = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
+                length = len(integers)
+            counter, base, rank = integers[:3]
             rank = min(max(rank, 0), max(length - 3, 0) // 2)
             layout = got["layout"]
             fact = TensorFact(
@@ -101,8 +101,8 @@ class Rows:
                 device=coded(DEVICES, layout >> 8 & 0xFF),
                 wrapped_number=bool(layout >> 16 & 1),
                 offset=got["offset"],
-                sizes=tuple(words[3 : 3 + rank]),
-                strides=tuple(words[3 + rank : 3 + 2 * rank]),
+                sizes=tuple(integers[3 : 3 + rank]),
+                strides=tuple(integers[3 + rank : 3 + 2 * rank]),
                 counter=counter,
                 base=base,
                 keys=_key_names(layout >> 32),
@@ -195,11 +195,11 @@ class Rows:
         """A stream that was cut off gives the operands that are whole."""
         got = _row(self.tables.plans, row)
         blob = self.trace.blob(got["since"])
-        words = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
-        vector, rank, count = (*words, 0, 0, 0)[:3]
-        rank = min(max(rank, 0), max(len(words) - 3, 0))
-        rows = [words[at : at + 1 + rank] for at in range(3 + rank, len(words), 1 + rank)]
-        whole = [row for row in rows[: max(count, 0)] if len(row) == 1 + rank]
+        integers = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
+        vector, rank, count = (*integers, 0, 0, 0)[:3]
+        rank = min(max(rank, 0), max(len(integers) - 3, 0))
+        rows = [integers[at : at + 1 + rank] for at in range(3 + rank, len(integers), 1 + rank)]
+        complete = [row for row in rows[: max(count, 0)] if len(row) == 1 + rank]
         return PlanFact(
             moment=got["since"],
             call=got["call"],
@@ -207,8 +207,8 @@ class Rows:
             isa=self.trace.string(got["isa"]),
             threads=got["threads"],
             vector=vector,
-            sizes=tuple(words[3 : 3 + rank]),
-            operands=tuple(PlanOperand(row[0], tuple(row[1:])) for row in whole),
+            sizes=tuple(integers[3 : 3 + rank]),
+            operands=tuple(PlanOperand(row[0], tuple(row[1:])) for row in complete),
         )
 
     def exception(self, row: int) -> ExceptionFact:
@@ -256,7 +256,7 @@ def _key_names(key_set: int) -> tuple[str, ...]:
 
 
 def _can_be(fact: TensorFact) -> bool:
-    """Whether a tensor can have this description: a known dtype, bytes that can be addressed."""
+    """Return whether a tensor can have this description: a known dtype, bytes that can be addressed."""
     if fact.dtype.startswith("?") or min((fact.offset, *fact.sizes, *fact.strides)) < 0:
         return False
     reach = fact.offset + sum(map(mul, fact.sizes, fact.strides)) + 1

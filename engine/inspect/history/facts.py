@@ -212,17 +212,17 @@ class WriteFact:
     extent: Extent
     """What was written: the elements of the tensor, or all of [lo, hi) where nobody knows more."""
 
-    def reaches(self, place: Extent) -> bool:
-        """Whether one of these bytes was written; the holes of a strided tensor were not."""
-        lo, hi = place.span
+    def reaches(self, extent: Extent) -> bool:
+        """Return whether one of these bytes was written; the holes of a strided tensor were not."""
+        lo, hi = extent.span
         lo, hi = max(lo, self.lo), min(hi, self.hi)
-        if place.numel == 1:
+        if extent.numel == 1:
             return any(self.extent.elements(lo, hi))
-        return lo < hi and self.extent.meets(place) is not False
+        return lo < hi and self.extent.meets(extent) is not False
 
     @property
     def foreign(self) -> bool:
-        """Whether something outside the engine wrote, such as NumPy; the recorder noticed later."""
+        """Return whether something outside the engine wrote, such as NumPy; the recorder noticed later."""
         return self.tensor == 0
 
 

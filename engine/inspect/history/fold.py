@@ -91,9 +91,9 @@ class Tables:
     @cached_property
     def blocks(self) -> Table:
         since, new = self.of("ALLOCATE")
-        gone, old = self.of("FREE")
+        ended, old = self.of("FREE")
         until = pair(
-            (new["allocator"], new["address"]), since, (old["allocator"], old["address"]), gone
+            (new["allocator"], new["address"]), since, (old["allocator"], old["address"]), ended
         )
         return Table(
             since,
@@ -109,10 +109,10 @@ class Tables:
     def storages(self) -> Table:
         """A resize ends one row and begins another; allocator and device stay as they were."""
         since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
-        gone, old = self.of("STORAGE_FREE")
+        ended, old = self.of("STORAGE_FREE")
         until = np.minimum(
             next_of_same(rows["storage"], since=since),
-            ends_of(rows["storage"], old["storage"], gone),
+            ends_of(rows["storage"], old["storage"], ended),
         )
         _, new = self.of("STORAGE_NEW")
         allocator, device = (
@@ -135,13 +135,13 @@ class Tables:
 
     @cached_property
     def uses(self) -> Table:
-        """Who holds a tensor, at the longest until it is freed.
+        """Return who holds a tensor, at the longest until it is freed.
 
         Of a node that was freed and of a backward pass that failed nobody tells what they let go of."""
         table = self._holds("tensor", "USE", "UNUSE")
-        gone, tensors = self.of("TENSOR_FREE")
+        ended, tensors = self.of("TENSOR_FREE")
         freed, nodes = self.of("NODE_FREE")
-        until = np.minimum(table.until, ends_of(table.id, tensors["tensor"], gone))
+        until = np.minimum(table.until, ends_of(table.id, tensors["tensor"], ended))
         saved = table.kind == HOLDERS.index("SAVED")
         until[saved] = np.minimum(until, ends_of(table.holder, nodes["node"], freed))[saved]
         lies = table.kind == HOLDERS.index("BUFFER")
@@ -158,10 +158,10 @@ class Tables:
 
     def _holds(self, item: str, take: str, leave: str) -> Table:
         since, new = self.of(take)
-        gone, old = self.of(leave)
+        ended, old = self.of(leave)
         identity = (item, "holder_kind", "holder") + (("place",) if item == "tensor" else ())
         keys = [tuple(rows[field] for field in identity) for rows in (new, old)]
-        until = pair(keys[0], since, keys[1], gone)
+        until = pair(keys[0], since, keys[1], ended)
         columns = {"id": new[item], "kind": new["holder_kind"], "holder": new["holder"]}
         if item == "tensor":
             columns["place"] = new["place"]
@@ -187,9 +187,9 @@ class Tables:
     def tensors(self) -> Table:
         """A TENSOR_META ends one row and begins another."""
         since, rows = self.of("TENSOR_NEW", "TENSOR_META")
-        gone, old = self.of("TENSOR_FREE")
+        ended, old = self.of("TENSOR_FREE")
         until = np.minimum(
-            next_of_same(rows["tensor"], since=since), ends_of(rows["tensor"], old["tensor"], gone)
+            next_of_same(rows["tensor"], since=since), ends_of(rows["tensor"], old["tensor"], ended)
         )
         return Table(
             since,
@@ -203,19 +203,19 @@ class Tables:
     @cached_property
     def wrappers(self) -> Table:
         since, new = self.of("WRAP")
-        gone, old = self.of("UNWRAP")
+        ended, old = self.of("UNWRAP")
         return Table(
-            since, pair((new["tensor"],), since, (old["tensor"],), gone), tensor=new["tensor"]
+            since, pair((new["tensor"],), since, (old["tensor"],), ended), tensor=new["tensor"]
         )
 
     @cached_property
     def objects(self) -> Table:
         """A look at an object holds until the next look at it, or its death."""
         since, rows = self.of("OBJECT")
-        gone, old = self.of("UNWRAP")
+        ended, old = self.of("UNWRAP")
         until = np.minimum(
             next_of_same(rows["tensor"], since=since),
-            _next_after(rows["tensor"], since, old["tensor"], gone),
+            _next_after(rows["tensor"], since, old["tensor"], ended),
         )
         return Table(
             since,
@@ -253,18 +253,18 @@ class Tables:
 
     @cached_property
     def by_compiler(self) -> np.ndarray:
-        """Which calls a pass of the compiler made: to learn of what size a result would be, on
+        """Return which calls a pass of the compiler made: to learn of what size a result would be, on
         tensors without bytes, or what follows from constants. The program has nothing of them."""
         passes, rows = self.of("PASS_BEGIN", "PASS_END")
         if not len(passes):
             return np.zeros(len(self.calls), bool)
         moments = self.calls.since
         row = rows_before(rows.thread, passes, self.events["thread"][moments], moments)
-        begun = np.where(rows.kind == NUMBER["PASS_BEGIN"], 1, -1)
+        started = np.where(rows.kind == NUMBER["PASS_BEGIN"], 1, -1)
         inside = np.zeros(len(rows), np.int64)  # passes of the thread that run after each event
         for thread in np.unique(rows.thread):
-            mine = rows.thread == thread
-            inside[mine] = np.cumsum(begun[mine])
+            own = rows.thread == thread
+            inside[own] = np.cumsum(started[own])
         return (row >= 0) & (np.append(inside, 0)[row] > 0)
 
     @cached_property
@@ -278,10 +278,10 @@ class Tables:
     def node_stops(self) -> np.ndarray:
         """The moments at which a node of the autograd graph was whole (the first tensor had it as
         grad_fn), was about to run, or a backward pass had ended."""
-        made, records = self.of("GRAD_FN")
+        moments, records = self.of("GRAD_FN")
         nodes, first = np.unique(records["node"], return_index=True)
-        whole = made[first[nodes > 0]]
-        return np.union1d(whole, self.numbers("NODE_ENTER", "BACKWARD_END"))
+        attached = moments[first[nodes > 0]]
+        return np.union1d(attached, self.numbers("NODE_ENTER", "BACKWARD_END"))
 
     @cached_property
     def hops(self) -> Table:
@@ -313,8 +313,8 @@ class Tables:
     @cached_property
     def frames(self) -> Table:
         since, new = self.of("FRAME_PUSH")
-        gone, old = self.of("FRAME_POP")
-        until = pair((new["frame"],), since, (old["frame"],), gone)
+        ended, old = self.of("FRAME_POP")
+        until = pair((new["frame"],), since, (old["frame"],), ended)
         return Table(
             since,
             until,
@@ -329,10 +329,10 @@ class Tables:
     def lines(self) -> Table:
         """A line holds until the next one of its frame, or until the frame is left."""
         since, rows = self.of("LINE")
-        gone, old = self.of("FRAME_POP")
+        ended, old = self.of("FRAME_POP")
         until = np.minimum(
             next_of_same(rows["frame"], since=since),
-            _next_after(rows["frame"], since, old["frame"], gone),
+            _next_after(rows["frame"], since, old["frame"], ended),
         )
         return Table(since, until, frame=rows["frame"], file=rows["file"], line=rows["line"])
 
@@ -344,10 +344,10 @@ class Tables:
         the tensors that they held.
         """
         since, rows = self.of("NAME_BIND", "NAME_UNBIND")
-        gone, old = self.of("FRAME_POP")
+        ended, old = self.of("FRAME_POP")
         until = np.minimum(
             next_of_same(rows["frame"], rows["name"], rows["holder_kind"], since=since),
-            _next_after(rows["frame"], since, old["frame"], gone),
+            _next_after(rows["frame"], since, old["frame"], ended),
         )
         bound = rows.kind == NUMBER["NAME_BIND"]
         until = until[bound]
@@ -398,13 +398,13 @@ class Tables:
         A WRITE without VALUES (the budget ran out) is a row too, of mode -1: from there on unknown.
         """
         since, rows = self.of("WRITE", "VALUES")
-        kept = rows.kind == NUMBER["VALUES"]
+        retained = rows.kind == NUMBER["VALUES"]
         lo, hi = rows["lo"], rows["hi"]
         mode = np.full(len(since), -1, np.int64)
-        mode[kept] = self.of("VALUES")[1]["mode"]
+        mode[retained] = self.of("VALUES")[1]["mode"]
         order = np.lexsort([since, hi, lo, rows["storage"]])
         first, second = order[:-1], order[1:]
-        same = ~kept[first] & kept[second]
+        same = ~retained[first] & retained[second]
         for column in (rows["storage"], lo, hi):
             same &= column[first] == column[second]
         begins = since.copy()
@@ -438,11 +438,11 @@ def _next_after(
     order = np.lexsort([moment, key])
     target = np.where(order >= count, moment[order], FOREVER)
     # the nearest closing at or after each place, walking from the back
-    place = np.where(order >= count, np.arange(len(order)), len(order))
-    nearest = np.minimum.accumulate(place[::-1])[::-1]
+    index = np.where(order >= count, np.arange(len(order)), len(order))
+    nearest = np.minimum.accumulate(index[::-1])[::-1]
     out = np.full(count, FOREVER, np.int64)
-    found = (order < count) & (nearest < len(order))
-    at = nearest[found]
-    same = key[order[at]] == key[order[found]]
-    out[order[found][same]] = target[at[same]]
+    matches = (order < count) & (nearest < len(order))
+    at = nearest[matches]
+    same = key[order[at]] == key[order[matches]]
+    out[order[matches][same]] = target[at[same]]
     return out

@@ -58,9 +58,9 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
         kind, holder = coded(HOLDERS, int(tables.uses.kind[row])), int(tables.uses.holder[row])
         key = kind, holder, int(tables.uses.place[row])
         several.setdefault(key, []).append(int(tables.uses.since[row]))
-    for (kind, holder, place), since in several.items():
+    for (kind, holder, index), since in several.items():
         if kind in HOLDS:
-            name = holder_words(history, kind, holder, place, m)
+            name = holder_words(history, kind, holder, index, m)
         else:
             name = _holder_name(history, kind, holder, m, tensor)
         holders.append(Holder(kind, name, len(since), holder, since[0]))
@@ -76,29 +76,29 @@ def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
     seen = history.object_at(tensor, m)
     if seen is None:
         return None
-    then, now = (_references(history.names_of(tensor, at)) for at in (seen.since, m))
-    rest = max(seen.refcount - len(then), 0)
-    return _with_rest(now, len(now) + rest, seen.since)
+    then, current = (_references(history.names_of(tensor, at)) for at in (seen.since, m))
+    remaining = max(seen.refcount - len(then), 0)
+    return _with_rest(current, len(current) + remaining, seen.since)
 
 
 def _references(names: Iterable[NameFact]) -> tuple[Holder, ...]:
     """One holder a reference: see Note [Who holds it] in engine/_native/names.h."""
     references: dict[object, list[NameFact]] = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         step = "" if name.kind in ("NAME", "CELL") else _last_step(name.name)  # a cell holds one
-        key: object = (name.holder, step) if name.holder else place
+        key: object = (name.holder, step) if name.holder else index
         references.setdefault(key, []).append(name)
     holders = []
     for paths in references.values():
-        first, words = paths[0], ", also ".join(name.name for name in paths)
-        holders.append(Holder(first.kind, words, 1, first.frame, first.since))
+        first, paths_text = paths[0], ", also ".join(name.name for name in paths)
+        holders.append(Holder(first.kind, paths_text, 1, first.frame, first.since))
     return tuple(holders)
 
 
 def _last_step(path: str) -> str:
     """`[0]` of `a.b[0]`, `.b` of `a.b`: where inside the holder the reference is."""
-    found = _LAST_STEP.search(path)
-    return found[0] if found else path
+    matches = _LAST_STEP.search(path)
+    return matches[0] if matches else path
 
 
 def _adding_up(
@@ -128,13 +128,13 @@ def _adding_up(
 
 
 def _rest_around(history: History, counts: Table, key: int, row: int) -> int:
-    """How many holders nobody knew of that did not only pass through: those that stay are in the
+    """Return how many holders nobody knew of that did not only pass through: those that stay are in the
     next few counts too, and were there before a native function came that saves the tensor."""
     rows = counts.where("id", key)
-    place = int(np.searchsorted(rows, row))
-    near = rows[place + 1 : place + 1 + _LATER].tolist()
+    index = int(np.searchsorted(rows, row))
+    near = rows[index + 1 : index + 1 + _LATER].tolist()
     if _saves(history, int(counts.since[row])):
-        before = rows[max(0, place - _BEFORE) : place][::-1].tolist()
+        before = rows[max(0, index - _BEFORE) : index][::-1].tolist()
         own = (each for each in before if not _saves(history, int(counts.since[each])))
         near += [each for each in [next(own, -1)] if each >= 0]
     rests = (int(counts.count[each]) - _known(history, counts, key, each) for each in near)
@@ -142,7 +142,7 @@ def _rest_around(history: History, counts: Table, key: int, row: int) -> int:
 
 
 def _saves(history: History, m: int) -> bool:
-    """Whether the event is of a holder that belongs to autograd: told while references are held."""
+    """Return whether the event is of a holder that belongs to autograd: told while references are held."""
     fields = dict(history.fields(m))
     return "tensor" in fields and coded(HOLDERS, fields.get("holder_kind", 0)) in _OF_AUTOGRAD
 
@@ -177,15 +177,17 @@ def _with_rest(holders: tuple[Holder, ...], count: int, seen: int) -> Owners:
 def _slot(history: History, node: int, tensor: int, m: int) -> str:
     """` as _saved_self`: the attributes under which a node keeps the tensor."""
     names = (saved.name for saved in history.autograd.savers(tensor, m) if saved.node == node)
-    said = " and ".join(dict.fromkeys(names))
-    return f" as {said}" if said else ""
+    names_found = " and ".join(dict.fromkeys(names))
+    return f" as {names_found}" if names_found else ""
 
 
 def _holder_name(history: History, kind: str, holder: int, m: int, tensor: int = 0) -> str:
     if kind in ("TENSOR", "WRAPPER"):
         nodes = [saved.node for saved in history.autograd.savers(holder, m)]
-        said = ", ".join(history.autograd.words(node) for node in dict.fromkeys(nodes))
-        return f"tensor {history.label(holder, m)}" + (f", saved by node {said}" if said else "")
+        names_found = ", ".join(history.autograd.words(node) for node in dict.fromkeys(nodes))
+        return f"tensor {history.label(holder, m)}" + (
+            f", saved by node {names_found}" if names_found else ""
+        )
     if kind == "CALL":
         call = history.call(holder)
         return f"call {holder}: {call.op}" if call else f"call {holder}"

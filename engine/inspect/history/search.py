@@ -45,20 +45,20 @@ class Search:
         self.events = history.tables.events
         self.kinds = np.asarray(self.events["kind"])
         self.possible = np.ones(len(self.events), bool)
-        words, filters = [], []
+        free_text, filters = [], []
         for part in text.split():
             key, colon, value = part.partition(":")
             mask = self._filter(key.lower(), value) if colon and value else None
             if mask is None:
-                words.append(part)
+                free_text.append(part)
             else:
                 filters.append(key.lower())
                 self.possible &= mask
-        if filters == ["op"] and not words:
+        if filters == ["op"] and not free_text:
             self.possible &= self.kinds == NUMBER["OP_ENTER"]
-        self.text = " ".join(words).lower()
+        self.text = " ".join(free_text).lower()
         self.pattern = re.compile(_whole_numbers(self.text))
-        if words:
+        if free_text:
             self._keep_speakers()
         self.candidates = np.flatnonzero(self.possible) if text.strip() else np.empty(0, np.int64)
 
@@ -98,11 +98,11 @@ class Search:
 
     def _of_op(self, value: str) -> Mask:
         """All events of the calls of this operator (`add`, or one overload: `add.Tensor`)."""
-        wanted = value.lower()
+        predicate = value.lower()
         ids = [
             number
             for number, text in self.history.trace.strings.items()
-            if wanted in (short_op(text).lower(), text.partition("(")[0].lower())
+            if predicate in (short_op(text).lower(), text.partition("(")[0].lower())
         ]
         calls = self.history.tables.calls
         return self._where("call", calls.id[np.isin(calls.op, ids)])
@@ -120,8 +120,8 @@ class Search:
             return None
         shape = [int(size) for size in sizes]
         since = self.history.tables.tensors.since
-        words = self.history.trace.blob_words(since, 3 + len(shape))
-        same = (words[:, 2] == len(shape)) & (words[:, 3:] == shape).all(axis=1)
+        description = self.history.trace.blob_words(since, 3 + len(shape))
+        same = (description[:, 2] == len(shape)) & (description[:, 3:] == shape).all(axis=1)
         return self._at(since[same])
 
     def _of_dtype(self, value: str) -> Mask | None:
@@ -154,19 +154,19 @@ class Search:
         if key in STRINGS:
             return self._where(key, self._strings(lambda text: text == value))
         if key in CODES:
-            wanted = value.lower()
-            codes = [code for code, name in enumerate(CODES[key]) if name.lower() == wanted]
+            predicate = value.lower()
+            codes = [code for code, name in enumerate(CODES[key]) if name.lower() == predicate]
             return self._where(key, codes)
         number = _number(value)
         return self._where(key, [] if number is None else [number])
 
-    def _strings(self, wanted: Callable[[str], bool]) -> list[int]:
-        return [number for number, text in self.history.trace.strings.items() if wanted(text)]
+    def _strings(self, predicate: Callable[[str], bool]) -> list[int]:
+        return [number for number, text in self.history.trace.strings.items() if predicate(text)]
 
-    def _named(self, wanted: Callable[[str], bool]) -> np.ndarray:
+    def _named(self, predicate: Callable[[str], bool]) -> np.ndarray:
         """The tensors that ever had a name like this."""
         names = self.history.tables.names
-        return np.unique(names.tensor[np.isin(names.name, self._strings(wanted))])
+        return np.unique(names.tensor[np.isin(names.name, self._strings(predicate))])
 
     def _at(self, moments: np.ndarray) -> Mask:
         mask = np.zeros(len(self.events), bool)
@@ -216,18 +216,18 @@ class Search:
         if number is None and "#x}" in kind.sentence and _PART_OF_HEX.fullmatch(fragment):
             return np.ones(len(numbers), bool)
         could = np.zeros(len(numbers), bool)
-        texts = self._strings(lambda text: fragment in text.lower())
+        strings = self._strings(lambda text: fragment in text.lower())
         for field in named_fields(kind):
             if number is not None:
                 could |= self._is_in(kind, field, numbers, [number])
             values: np.ndarray | list[int] = []
             if field in STRINGS:
-                values = texts
+                values = strings
             elif field in TENSORS:
                 values = self._named(lambda text: fragment in text.lower())
             elif field == "holder":  # of a kind that the event tells: a tensor or a node
                 tensors = self._named(lambda text: fragment in text.lower())
-                nodes = self.history.autograd.named(texts, tensors)
+                nodes = self.history.autograd.named(strings, tensors)
                 values = np.concatenate([tensors, nodes])
             elif field == "place":  # what the JIT holds is told in words of its own
                 could |= self._column(kind, "holder_kind", numbers) >= HOLDERS.index(HOLDS[0])
@@ -235,13 +235,13 @@ class Search:
                 values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]
             elif field in NODES:
                 tensors = self._named(lambda text: fragment in text.lower())
-                values = self.history.autograd.named(texts, tensors)
+                values = self.history.autograd.named(strings, tensors)
             elif field == "call":
                 calls = self.history.tables.calls
-                values = calls.id[np.isin(calls.op, texts)]
+                values = calls.id[np.isin(calls.op, strings)]
             elif field == "frame" and "line" in kind.fields:
                 frames = self.history.tables.frames
-                values = frames.id[np.isin(frames.file, texts)]
+                values = frames.id[np.isin(frames.file, strings)]
             if len(values):
                 could |= self._is_in(kind, field, numbers, values)
         if kind.name == "NAME_BIND":
@@ -258,8 +258,8 @@ class Search:
         could = np.zeros(len(numbers), bool)
         for file in np.unique(files).tolist():
             text = self.history.source(file)[1].lower().splitlines()
-            found = [place for place, line in enumerate(text, start=1) if fragment in line]
-            could |= (files == file) & np.isin(lines, found)
+            matches = [index for index, line in enumerate(text, start=1) if fragment in line]
+            could |= (files == file) & np.isin(lines, matches)
         return could
 
     def _description_has(
@@ -269,8 +269,8 @@ class Search:
         codes = [code for code, (name, _, _) in enumerate(DTYPES) if fragment in name]
         could = np.isin(self._column(kind, "layout", numbers) & 0xFF, codes)
         if number is not None:
-            words = self.history.trace.blob_words(numbers, 3 + 16)[:, 3:]
-            could |= (words == number).any(axis=1)
+            description = self.history.trace.blob_words(numbers, 3 + 16)[:, 3:]
+            could |= (description == number).any(axis=1)
         return could
 
     def _could_be_argument(self, fragment: str) -> bool:

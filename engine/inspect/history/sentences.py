@@ -20,30 +20,30 @@ _MOST_TEXT = 60
 
 
 def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> str:
-    said = {field: say(history, m, field, value) for field, value in fields.items()}
+    named = {field: say(history, m, field, value) for field, value in fields.items()}
     if "holder" in fields:
-        said["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
+        named["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
         if "tensor" in fields:
-            said |= autograd_descriptions.holder(history, m, fields)
-            said |= jit_descriptions.holder(history, m, fields)
+            named |= autograd_descriptions.holder(history, m, fields)
+            named |= jit_descriptions.holder(history, m, fields)
     if "line" in fields:
-        said["line"] = place(history, m, fields)
+        named["line"] = place(history, m, fields)
     if "owner" in fields:
-        said["owner"] = autograd_descriptions.owner(history, m, fields)
+        named["owner"] = autograd_descriptions.owner(history, m, fields)
     if kind.name == "NODE_NEW":
-        said["node"] = fields["node"]
-    said |= jit_descriptions.said(history, kind.name, fields)
-    words = reworded(kind.name, kind.sentence, fields)
+        named["node"] = fields["node"]
+    named |= jit_descriptions.said(history, kind.name, fields)
+    template = reworded(kind.name, kind.sentence, fields)
     if kind.name == "OP_ENTER" and history.of_compiler(fields["call"]):
-        words = words.replace("was called", "was called by the compiler")
+        template = template.replace("was called", "was called by the compiler")
     if kind.name == "WRITE" and not fields["tensor"]:
-        words = words.replace(" through tensor {tensor}", "")
+        template = template.replace(" through tensor {tensor}", "")
     if fields.get("changes") == 1:
-        words = words.replace("rewrites", "rewrite")
+        template = template.replace("rewrites", "rewrite")
     if fields.get("refcount") == 1:
-        words = words.replace("references", "reference")
+        template = template.replace("references", "reference")
     try:
-        text = words.format(**said)
+        text = template.format(**named)
     except (KeyError, IndexError, ValueError):
         text = kind.sentence
     more = _MORE.get(kind.name)
@@ -132,8 +132,8 @@ def _called_with(history: History, m: int, fields: dict[str, int]) -> str:
     call = history.call(fields["call"])
     if call is None:
         return ""
-    said = (show_argument(argument, lambda t: history.label(t, m)) for argument in call.args)
-    return f": {call.op}({', '.join(said)})"
+    named = (show_argument(argument, lambda t: history.label(t, m)) for argument in call.args)
+    return f": {call.op}({', '.join(named)})"
 
 
 def _returned(history: History, m: int, fields: dict[str, int]) -> str:

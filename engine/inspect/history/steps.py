@@ -48,14 +48,14 @@ def next_stop(tables: Tables, m: int, grain: str) -> int:
     last = max(len(tables.events) - 1, 0)
     if grain == "event":
         return min(m + 1, last)
-    found = stops(tables, grain)
-    place = int(np.searchsorted(found, m, "right"))
-    return int(found[place]) if place < len(found) else last
+    moments = stops(tables, grain)
+    index = int(np.searchsorted(moments, m, "right"))
+    return int(moments[index]) if index < len(moments) else last
 
 
 def previous_stop(tables: Tables, m: int, grain: str) -> int:
     if grain == "event":
         return max(m - 1, 0)
-    found = stops(tables, grain)
-    place = int(np.searchsorted(found, m, "left")) - 1
-    return int(found[place]) if place >= 0 else 0
+    moments = stops(tables, grain)
+    index = int(np.searchsorted(moments, m, "left")) - 1
+    return int(moments[index]) if index >= 0 else 0

@@ -53,14 +53,14 @@ class StorageContents:
         table = self.tables.values
         for row in self._newest_first(rows, lo, hi):
             first, last = max(lo, int(table.lo[row])), min(hi, int(table.hi[row]))
-            place = slice(first - lo, last - lo)
-            fresh = ~settled[place]
+            window = slice(first - lo, last - lo)
+            fresh = ~settled[window]
             if not fresh.any():
                 continue
             data, sure = self._kept(row, first, last)
-            out[place][fresh] = data[fresh]
-            known[place][fresh] = sure[fresh]
-            settled[place] = True
+            out[window][fresh] = data[fresh]
+            known[window][fresh] = sure[fresh]
+            settled[window] = True
             if settled.all():
                 break
         known.setflags(write=False)
@@ -96,16 +96,16 @@ class StorageContents:
 
     # Writes
 
-    def writes(self, storage: int, m: int, place: Extent | None) -> Iterator[WriteFact]:
+    def writes(self, storage: int, m: int, region: Extent | None) -> Iterator[WriteFact]:
         """The writes to a storage, or to one of these bytes of it; newest first."""
         table = self.tables.writes
         rows = table.until_now("storage", storage, m)
-        if place is not None:
-            lo, hi = place.span
+        if region is not None:
+            lo, hi = region.span
             rows = rows[(table.lo[rows] < hi) & (table.hi[rows] > lo)]
         for row in rows[::-1]:
             write = self._write_row(int(row))
-            if place is None or write.reaches(place):
+            if region is None or write.reaches(region):
                 yield write
 
     def _write_row(self, row: int) -> WriteFact:
@@ -131,5 +131,5 @@ def _sample(blob: bytes) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)
     width = DTYPES[dtype][1]
     sample = np.frombuffer(blob[_SAMPLE_HEADER:], np.uint8)
-    place = np.arange(len(sample), dtype=np.int64)
-    return sample, place // width * step * width + place % width
+    byte = np.arange(len(sample), dtype=np.int64)
+    return sample, byte // width * step * width + byte % width

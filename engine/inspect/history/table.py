@@ -38,7 +38,7 @@ class Table:
         return column
 
     def begun(self, moment: int) -> int:
-        """How many rows began at the moment or before it."""
+        """Return how many rows began at the moment or before it."""
         return int(np.searchsorted(self.since, moment, "right"))
 
     def at(self, moment: int) -> Ints:
@@ -97,9 +97,9 @@ def ends_of(ids: Ints, closed: Ints, when: Ints) -> Ints:
         return until
     order = np.argsort(closed, kind="stable")
     closed = closed[order]
-    place = np.minimum(np.searchsorted(closed, ids), len(closed) - 1)
-    found = closed[place] == ids
-    until[found] = when[order][place[found]]
+    index = np.minimum(np.searchsorted(closed, ids), len(closed) - 1)
+    matches = closed[index] == ids
+    until[matches] = when[order][index[matches]]
     return until
 
 
@@ -109,8 +109,8 @@ def look_up(keys: Ints, known: Ints, values: Ints) -> Ints:
         return np.zeros(len(keys), np.int64)
     order = np.argsort(known, kind="stable")
     known = known[order]
-    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[place] == keys, values[order][place], 0)
+    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[index] == keys, values[order][index], 0)
 
 
 def pair(
@@ -160,13 +160,13 @@ def rows_before(known: Ints, since: Ints, keys: Ints, moments: Ints) -> Ints:
     """For each (key, moment): the row of the newest (known, since) with that key which began at the
     moment or before it; -1 where there is none."""
     count = len(known)
-    asked = np.concatenate([np.zeros(count, np.int8), np.ones(len(keys), np.int8)])
+    is_query = np.concatenate([np.zeros(count, np.int8), np.ones(len(keys), np.int8)])
     key, moment = np.concatenate([known, keys]), np.concatenate([since, moments])
-    order = np.lexsort([asked, moment, key])
+    order = np.lexsort([is_query, moment, key])
     newest = np.maximum.accumulate(np.where(order < count, np.arange(len(order)), -1))
     out = np.full(len(keys), -1, np.int64)
-    place = np.flatnonzero((order >= count) & (newest >= 0))
-    row = order[newest[place]]
-    same = key[row] == key[order[place]]
-    out[order[place[same]] - count] = row[same]
+    index = np.flatnonzero((order >= count) & (newest >= 0))
+    row = order[newest[index]]
+    same = key[row] == key[order[index]]
+    out[order[index[same]] - count] = row[same]
     return out

@@ -39,16 +39,18 @@ class Answer:
 
 
 def why_stale(history: History, node: int, m: int) -> tuple[Answer, ...]:
-    """Which operation and line modified what the node has saved; one answer per tensor."""
+    """Return which operation and line modified what the node has saved; one answer per tensor."""
     saved = history.autograd.saved_by(node, m)
     return tuple(_overwritten(history, each, m) for each in saved if each.stale <= m < each.until)
 
 
 def _overwritten(history: History, saved: SavedFact, m: int) -> Answer:
     writes = history.autograd.writes_after(saved, m)
-    kept = place(history, saved.since)
+    retained = place(history, saved.since)
     name = _called(history, saved.tensor, m)
-    facts = [f"node {history.autograd.words(saved.node)} saved it at version {saved.version}{kept}"]
+    facts = [
+        f"node {history.autograd.words(saved.node)} saved it at version {saved.version}{retained}"
+    ]
     for write in writes[:_MOST]:
         by = operation(history, write.call)
         facts.append(f"{by}{place(history, write.since)} made it version {write.version}")
@@ -66,7 +68,7 @@ def _overwritten(history: History, saved: SavedFact, m: int) -> Answer:
 
 
 def why_alive(history: History, tensor: int, m: int) -> Answer:
-    """Who keeps the tensor: every holder, and that they add up to the use count."""
+    """Return who keeps the tensor: every holder, and that they add up to the use count."""
     if history.tensor(tensor, m) is None:
         return Answer(f"tensor #{tensor} does not exist at event {m:,}")
     owners = history.owners(tensor, m)
@@ -180,10 +182,10 @@ def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> A
 def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
     runs = history.autograd.tables.runs
     count = runs.begun(m)
-    found = (
+    matches = (
         history.autograd.run(int(runs.id[row])) for row in range(max(0, count - _LATEST), count)
     )
-    passes = [run for run in found if run]
+    passes = [run for run in matches if run]
     if not passes:
         return Answer(f"{name} is a leaf, and no backward pass has run yet")
     nodes = set(history.autograd.accumulators_ever(tensor, m))
@@ -199,27 +201,29 @@ def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
 
 
 def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, m: int) -> Answer:
-    at, spot = place(history, run.since), run.place(node)
-    words = history.autograd.words(node)
+    at, index = place(history, run.since), run.place(node)
+    node_name = history.autograd.words(node)
     if run.until > m:
-        waits = int(run.waits(m)[spot])
-        said = (
-            f"node {words} still waits for {waits} of them" if waits else f"node {words} is ready"
+        waits = int(run.waits(m)[index])
+        description = (
+            f"node {node_name} still waits for {waits} of them"
+            if waits
+            else f"node {node_name} is ready"
         )
-        return Answer(f"backward pass {run.id} is still running: {said}", moment=run.since)
+        return Answer(f"backward pass {run.id} is still running: {description}", moment=run.since)
     if not run.flags & _ACCUMULATES:
         return Answer(
             f"pass {run.id}{at} was autograd.grad(): it returns gradients and leaves .grad alone",
             moment=run.since,
         )
-    if not run.needed[spot]:
+    if not run.needed[index]:
         return Answer(
             f"backward pass {run.id}{at} was asked for the gradients of other tensors (inputs=)",
             moment=run.since,
         )
     table = history.autograd.tables.arrivals
     rows = run.arrivals_at(node, m)
-    if run.exited[spot] > m:
+    if run.exited[index] > m:
         return Answer(
             f"backward pass {run.id}{at} failed before {name} got its gradient", moment=run.until
         )
@@ -232,7 +236,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
             int(table.since[rows[-1]]),
         )
     return Answer(
-        f"backward pass {run.id}{at} ran node {words}, but set no .grad", moment=run.since
+        f"backward pass {run.id}{at} ran node {node_name}, but set no .grad", moment=run.since
     )
 
 
@@ -241,13 +245,13 @@ def giver(history: History, run: BackwardPass, arrival: int) -> int:
     if arrival < run.begun:
         return 0
     before = np.where(run.exited < arrival, run.exited, -1)
-    place_ = int(before.argmax()) if len(before) else 0
-    return int(run.nodes[place_]) if len(before) and before[place_] >= 0 else 0
+    index = int(before.argmax()) if len(before) else 0
+    return int(run.nodes[index]) if len(before) and before[index] >= 0 else 0
 
 
 def _reaches(run: BackwardPass, node: int, m: int) -> bool:
-    spot = run.place(node)
-    return spot >= 0 and bool(run.known[spot] <= m)
+    index = run.place(node)
+    return index >= 0 and bool(run.known[index] <= m)
 
 
 def _last_reaching(history: History, node: int, m: int) -> BackwardPass | None:
@@ -257,18 +261,18 @@ def _last_reaching(history: History, node: int, m: int) -> BackwardPass | None:
 
 
 def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
-    """What the program did with a tensor: the calls that cut it off from what was differentiated."""
-    said, nodes = [], history.autograd.tables.nodes
+    """Return what the program did with a tensor: the calls that cut it off from what was differentiated."""
+    description, nodes = [], history.autograd.tables.nodes
     for call in calls_with(history, tensor, m):
         if call.op in _DETACHING:
-            said.append(f"{call.op} cut it off{place(history, call.since)}")
+            description.append(f"{call.op} cut it off{place(history, call.since)}")
         elif not len(nodes.where("call", call.id)) and not call.parent:
-            said.append(f"{call.op}{place(history, call.since)} recorded no node for it")
-        if len(said) == _MOST:
+            description.append(f"{call.op}{place(history, call.since)} recorded no node for it")
+        if len(description) == _MOST:
             break
-    if not said and not any(True for _ in calls_with(history, tensor, m)):
-        said.append("no operator was called with it")
-    return said
+    if not description and not any(True for _ in calls_with(history, tensor, m)):
+        description.append("no operator was called with it")
+    return description
 
 
 # Small words
@@ -285,13 +289,13 @@ def calls_with(history: History, tensor: int, m: int) -> Iterable[CallFact]:
 
 def tensors_of(call: CallFact) -> tuple[int, ...]:
     """The tensors that a call was given."""
-    found: list[int] = []
+    matches: list[int] = []
     for argument in call.args:
         if argument.kind == "tensor":
-            found.append(argument.value)
+            matches.append(argument.value)
         elif argument.kind == "tensors":
-            found += argument.value
-    return tuple(found)
+            matches += argument.value
+    return tuple(matches)
 
 
 def made_by(history: History, tensor: int, m: int) -> CallFact | None:
@@ -316,8 +320,8 @@ def place(history: History, moment: int) -> str:
     if line is None:
         return ""
     code = history.line_text(line.file, line.line)
-    where = f" on line {line.line} of {PurePath(line.path).name}"
-    return f"{where} (`{code}`)" if code else where
+    position = f" on line {line.line} of {PurePath(line.path).name}"
+    return f"{position} (`{code}`)" if code else position
 
 
 def _called(history: History, tensor: int, m: int) -> str:
@@ -331,13 +335,13 @@ def _since(history: History, moment: int) -> str:
 
 
 def _holder(kind: str) -> str:
-    words = {
+    prefixes = {
         "NAME": "name ",
         "SLOT": "item ",
         "ATTRIBUTE": "attribute ",
         "CELL": "closure variable ",
     }
-    return words.get(kind, "")
+    return prefixes.get(kind, "")
 
 
 def _times(count: int) -> str:

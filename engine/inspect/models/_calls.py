@@ -39,8 +39,8 @@ def full_name(schema: str) -> str:
 
 def call_text(history: Any, call: Any) -> str:
     """`add(x, y, 1)`, with the names that held when it was made."""
-    said = (show_argument(a, lambda t: str(history.label(t, call.since))) for a in call.args)
-    return f"{call.op}({', '.join(said)})"
+    description = (show_argument(a, lambda t: str(history.label(t, call.since))) for a in call.args)
+    return f"{call.op}({', '.join(description)})"
 
 
 def time_at(history: Any, moment: int) -> int:

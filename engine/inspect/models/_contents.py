@@ -64,9 +64,9 @@ class Contents:
         known = None
         if count and nbytes <= COUNTED:
             known = sum(int(pages.page(n)[1].sum()) for n in range(-(-nbytes // _PAGE)))
-        made = cls(nbytes, known)
-        object.__setattr__(made, "_pages", pages)  # not a fact: not a field
-        return made
+        contents = cls(nbytes, known)
+        object.__setattr__(contents, "_pages", pages)  # not a fact: not a field
+        return contents
 
     def value(self, dtype: Dtype, byte: int) -> Any | None:
         """The element that starts at `byte`, or nothing if one of its bytes is unknown."""

@@ -32,8 +32,8 @@ UNKNOWN = Origin()
 def entry_of(name: str) -> str | None:
     """The yaml text that declares the operator of this full name (`add.Tensor`)."""
     entries, operators = _declarations()
-    found = operators.get(name)
-    return None if found is None else entries.get((found[0], found[1]))
+    matches = operators.get(name)
+    return None if matches is None else entries.get((matches[0], matches[1]))
 
 
 @lru_cache(maxsize=256)
@@ -54,13 +54,13 @@ def origin(name: str) -> Origin:
         elif not text.startswith((" ", "}")):
             current = "kernel"
         parts[current].append(text)
-    made = [GeneratedCode(what, tuple(lines)) for what, lines in parts.items() if lines]
+    results = [GeneratedCode(subject, tuple(lines)) for subject, lines in parts.items() if lines]
     if len(operators[name]) > 3:
         python, public = operators[name][3:5]
-        made.append(GeneratedCode("Python function", tuple(python.splitlines())))
+        results.append(GeneratedCode("Python function", tuple(python.splitlines())))
         if public:
-            made.append(GeneratedCode("public names", (", ".join(public),)))
-    return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(made))
+            results.append(GeneratedCode("public names", (", ".join(public),)))
+    return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(results))
 
 
 def _own_lines(entry: str) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from engine.inspect.models._numbers import Dtype, dtype_of
 
 def focus(history: Any, moment: int, selection: Any) -> Any | None:
     """The tensor to show at a moment: the selected one if it is alive, else a good stand-in."""
-    chosen = _alive(history, selection.tensor, moment)
-    if chosen is not None:
-        return chosen
+    selected = _alive(history, selection.tensor, moment)
+    if selected is not None:
+        return selected
     if selection.storage:
         on_it = history.tensors_on(selection.storage, moment)
         if on_it:

@@ -70,10 +70,10 @@ def grid_of(
     """The table that shows index `at` (nothing for an empty tensor); `hole`: see Grid.hole."""
     sizes = tuple(tensor.sizes)
     rank = len(sizes)
-    here = at if at is not None else (0,) * rank
+    current = at if at is not None else (0,) * rank
     grid = Grid(
         rank=rank,
-        lead=here[:-2],
+        lead=current[:-2],
         lead_sizes=sizes[:-2],
         rows=sizes[-2] if rank > 1 else 1,
         columns=sizes[-1] if rank else 1,

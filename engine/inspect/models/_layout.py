@@ -104,7 +104,7 @@ def _overlapping(
 
 
 def _dense(falling: list[tuple[int, int]]) -> bool:
-    """Whether (size, stride) pairs, largest stride first, leave no gap: only their order differs."""
+    """Return whether (size, stride) pairs, largest stride first, leave no gap: only their order differs."""
     step = 1
     for size, stride in reversed(falling):
         if stride != step:
@@ -148,7 +148,7 @@ def _contiguity(
 
 
 def _flatness(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[bool, str]:
-    """Whether one stride can walk all elements in order, which is what view(-1) needs."""
+    """Return whether one stride can walk all elements in order, which is what view(-1) needs."""
     if prod(sizes) == 0:
         return True, "there is no element to step to"
     used = [(d, n, s) for d, (n, s) in enumerate(zip(sizes, strides, strict=True)) if n > 1]

@@ -48,8 +48,8 @@ BY_NAME = {dtype.name: dtype for dtype in _ALL}
 
 def dtype_of(key: int | str) -> Dtype:
     """The element type with this code or name; one that a damaged trace made up is read as bytes."""
-    found = BY_CODE.get(key) if isinstance(key, int) else BY_NAME.get(key.removeprefix("torch."))
-    return found or Dtype(-1, str(key), 1, "|u1", "int")
+    matches = BY_CODE.get(key) if isinstance(key, int) else BY_NAME.get(key.removeprefix("torch."))
+    return matches or Dtype(-1, str(key), 1, "|u1", "int")
 
 
 def decode(dtype: Dtype, data: Any) -> np.ndarray:
@@ -63,7 +63,7 @@ def decode(dtype: Dtype, data: Any) -> np.ndarray:
 
 
 def magnitude(dtype: Dtype, values: Any) -> Any:
-    """What statistics and shades are about: the numbers, of complex ones the absolute values."""
+    """Return what statistics and shades are about: the numbers, of complex ones the absolute values."""
     return abs(values) if dtype.kind == "complex" else values
 
 

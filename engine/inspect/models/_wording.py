@@ -33,7 +33,7 @@ _HOLDERS = {
 
 
 def holder_word(kind: str) -> str:
-    """What a holder kind is called in a sentence."""
+    """Return what a holder kind is called in a sentence."""
     return _HOLDERS.get(kind, kind.lower())
 
 
@@ -54,13 +54,13 @@ def bytes_text(count: int) -> str:
     return f"{size:.4g} {unit}"
 
 
-def pluralise(count: int, one: str, more: str = "") -> str:
+def pluralise(count: int, singular: str, more: str = "") -> str:
     """`1 tensor`, `2 tensors`."""
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
+    return f"{count:,} {singular if count == 1 else more or singular + 's'}"
 
 
 def writer(history: Any, write: Any) -> str:
-    """Who did a write: an operator, the making of the tensor, or somebody that shares the memory."""
+    """Return who did a write: an operator, the making of the tensor, or somebody that shares the memory."""
     call = history.call(write.call) if write.call else None
     if call is not None:
         return f"operator {call.op}"
@@ -68,7 +68,7 @@ def writer(history: Any, write: Any) -> str:
 
 
 def immortal(refcount: int, python: tuple[int, ...] = (3, 12)) -> bool:
-    """Whether CPython never changes this reference count.
+    """Return whether CPython never changes this reference count.
 
     From 3.12 on, 64-bit CPython marks immortal objects in the lower 32 bits of ob_refcnt: sign bit
     set (3.12, 3.13), or at least 2**30 (3.14). Before 3.12 every object was counted.

@@ -145,7 +145,7 @@ def project(history: Any, moment: int, selection: Any) -> DispatchModel:
     if call is None:
         return DispatchModel(why="No operator was called up to this moment: step forward.")
     until = ended(history, call)
-    begun = time_at(history, call.since)
+    started = time_at(history, call.since)
     hops = _hops(history, call, until, moment)
     union = hops[0].keys if hops else ()
     results = tuple(
@@ -163,8 +163,8 @@ def project(history: Any, moment: int, selection: Any) -> DispatchModel:
         code=history.line_text(call.file, call.line),
         since=call.since,
         until=until,
-        duration_ns=time_at(history, until) - begun,
-        time=duration(time_at(history, until) - begun),
+        duration_ns=time_at(history, until) - started,
+        time=duration(time_at(history, until) - started),
         running=moment < call.until,
         error=call.error,
         arguments=arguments,
@@ -182,7 +182,7 @@ def project(history: Any, moment: int, selection: Any) -> DispatchModel:
 
 
 def _returned(history: Any, call: Any) -> int:
-    """How many results the call had; the trace names three of them."""
+    """Return how many results the call had; the trace names three of them."""
     if call.until >= history.end or call.error:
         return 0
     event = history.event(int(call.until))
@@ -214,8 +214,8 @@ def _arguments(history: Any, call: Any) -> tuple[ArgumentRow, ...]:
 
 def _argument(history: Any, argument: Any, moment: int) -> ArgumentRow:
     ids = {"tensor": (argument.value,), "tensors": argument.value}.get(argument.kind, ())
-    found = (_tensor(history, each, moment) for each in ids[:MAX_TENSORS])
-    rows = tuple(row for row in found if row is not None)
+    matches = (_tensor(history, each, moment) for each in ids[:MAX_TENSORS])
+    rows = tuple(row for row in matches if row is not None)
     keys = {key for row in rows for key in row.keys}
     return ArgumentRow(
         name=argument.name,
@@ -228,12 +228,12 @@ def _argument(history: Any, argument: Any, moment: int) -> ArgumentRow:
 
 
 def _hops(history: Any, call: Any, until: int, moment: int) -> tuple[HopRow, ...]:
-    found = history.hops(call.id)
-    begun = time_at(history, call.since)
-    ends = [*(hop.moment for hop in found[1:]), until]
+    matches = history.hops(call.id)
+    started = time_at(history, call.since)
+    ends = [*(hop.moment for hop in matches[1:]), until]
     rows = []
-    for hop, end in zip(found, ends, strict=False):
-        start_ns = time_at(history, hop.moment) - begun
+    for hop, end in zip(matches, ends, strict=False):
+        start_ns = time_at(history, hop.moment) - started
         duration_ns = time_at(history, end) - time_at(history, hop.moment)
         rows.append(
             HopRow(
@@ -269,11 +269,11 @@ def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
                 sizes=plan.sizes,
                 operands=tuple(
                     OperandRow(
-                        names[place] if place < len(names) else f"operand {place}",
+                        names[index] if index < len(names) else f"operand {index}",
                         operand.itemsize,
                         operand.strides,
                     )
-                    for place, operand in enumerate(plan.operands)
+                    for index, operand in enumerate(plan.operands)
                 ),
                 done=plan.moment <= moment,
             )
@@ -281,7 +281,7 @@ def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
     return tuple(rows)
 
 
-def _call_row(history: Any, call: Any, depth: int, here: int, moment: int) -> CallRow:
+def _call_row(history: Any, call: Any, depth: int, current: int, moment: int) -> CallRow:
     duration_ns = time_at(history, ended(history, call)) - time_at(history, call.since)
     return CallRow(
         call=call.id,
@@ -290,21 +290,21 @@ def _call_row(history: Any, call: Any, depth: int, here: int, moment: int) -> Ca
         text=call_text(history, call),
         duration_ns=duration_ns,
         time=duration(duration_ns),
-        here=call.id == here,
+        here=call.id == current,
         done=call.since <= moment,
         error=call.error,
     )
 
 
-def _tree(history: Any, root: Any, here: int, moment: int) -> tuple[CallRow, ...]:
+def _tree(history: Any, root: Any, current: int, moment: int) -> tuple[CallRow, ...]:
     """The call and all that it made, each below the one that made it; the first MAX_CALLS."""
     rows: list[CallRow] = []
     waiting = [(root, 0)]
     while waiting and len(rows) < MAX_CALLS:
         call, depth = waiting.pop()
-        rows.append(_call_row(history, call, depth, here, moment))
-        inner = [one for one in history.calls_of(call.id) if one is not None]
-        waiting += [(one, depth + 1) for one in reversed(inner)]
+        rows.append(_call_row(history, call, depth, current, moment))
+        inner = [item for item in history.calls_of(call.id) if item is not None]
+        waiting += [(item, depth + 1) for item in reversed(inner)]
     return tuple(rows)
 
 
@@ -317,7 +317,7 @@ def _neighbours(history: Any, call: Any, moment: int) -> tuple[CallRow, ...]:
     hi = table.begun(min(line.until, history.end - 1)) if line is not None else len(table)
     own = history.tables.by_compiler[lo:hi] == history.of_compiler(root.id)
     rows = [int(row) + lo for row in ((table.parent[lo:hi] == 0) & own).nonzero()[0]]
-    at = next((place for place, row in enumerate(rows) if table.id[row] == root.id), 0)
+    at = next((index for index, row in enumerate(rows) if table.id[row] == root.id), 0)
     first = max(0, min(at - MAX_CALLS // 2, len(rows) - MAX_CALLS))
     calls = (history.call(int(table.id[row])) for row in rows[first : first + MAX_CALLS])
     return tuple(_call_row(history, each, 0, root.id, moment) for each in calls if each is not None)

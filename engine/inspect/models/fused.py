@@ -150,22 +150,22 @@ class _View:
         row = jit.tables.graphs.last("id", kernel.host, self.moment)
         number = int(jit.tables.graphs.function[row]) if row >= 0 else 0
         function = jit.function(number)
-        source, place = self._source(function)
-        told = kernel.program
+        source, source_range = self._source(function)
+        recorded = kernel.program
         return FusedModel(
             moment=self.moment,
             kernel=kernel.id,
             name=kernel.name,
             function=title_of(function, self._host(), kernel.host),
-            file=short_path(place.file) if place else "",
-            line=place.line if place else 0,
+            file=short_path(source_range.file) if source_range else "",
+            line=source_range.line if source_range else 0,
             graph=kernel.host,
             node=kernel.node,
             value=self._value(),
             tile=kernel.tile,
-            l1_bytes=int(told.get("launch", told).get("l1_bytes", 0)),
-            registers=tuple(told.get("registers", ())),
-            gathered=int(told.get("launch", {}).get("gathered", 0)),
+            l1_bytes=int(recorded.get("launch", recorded).get("l1_bytes", 0)),
+            registers=tuple(recorded.get("registers", ())),
+            gathered=int(recorded.get("launch", {}).get("gathered", 0)),
             code_bytes=sum(int(unit.get("code_bytes", 0)) for unit in kernel.units),
             groups=self._groups(),
             tree=program.tree(),
@@ -173,7 +173,9 @@ class _View:
             lines=self._lines(),
             source=source,
             why_no_source="" if source else "No source was recorded for this group.",
-            launches=tuple(self._launch(at, one, done) for at, one in enumerate(self.launches, 1)),
+            launches=tuple(
+                self._launch(at, item, done) for at, item in enumerate(self.launches, 1)
+            ),
             selected=self.selected,
             story=story_of(jit, self.selected, kernel.host, self.moment),
         )
@@ -183,11 +185,11 @@ class _View:
         return int(values[0]) if values else 0
 
     def _host(self) -> str:
-        """What the graph that holds the group is called."""
+        """Return what the graph that holds the group is called."""
         return timeline_of(self.jit, self.kernel.host).name if self.kernel.host else ""
 
     def _groups(self) -> tuple[GroupRow, ...]:
-        found = []
+        matches = []
         for number in dict.fromkeys(self.jit.tables.kernels.id.tolist()):
             kernel = self.jit.fused.kernel(int(number), 1 << 61)
             ran = self.jit.tables.launches.where("kernel", int(number))
@@ -196,37 +198,39 @@ class _View:
             first = int(self.jit.tables.launches.since[ran[0]])
             current = kernel.id == self.kernel.id
             steps = len(kernel.steps)
-            found.append(GroupRow(kernel.id, kernel.name, steps, len(ran), first, current))
-        return tuple(found)
+            matches.append(GroupRow(kernel.id, kernel.name, steps, len(ran), first, current))
+        return tuple(matches)
 
     def _lines(self) -> tuple[LineRow, ...]:
         match, rows = self.kernel.match, []
         step_of = {value: step for step, values in match.values.items() for value in values}
         for line in lines_of(self.kernel.held):
-            made = {one.id for one in line.outputs} or {value for value, _ in line.inputs}
+            results = {item.id for item in line.outputs} or {value for value, _ in line.inputs}
             number = number_of_line(line)
-            step = next((step_of[one.id] for one in line.outputs if one.id in step_of), -1)
-            chosen = number == self.selected or (
-                line.role != "return" and self.selected in made and self.selected != 0
+            step = next((step_of[item.id] for item in line.outputs if item.id in step_of), -1)
+            selected = number == self.selected or (
+                line.role != "return" and self.selected in results and self.selected != 0
             )
-            rows.append(LineRow(parts_of(line), number, step, bool(made & self.family), chosen))
+            rows.append(
+                LineRow(parts_of(line), number, step, bool(results & self.family), selected)
+            )
         return tuple(rows)
 
     def _source(self, function: Any) -> tuple[tuple[SourceRow, ...], Any]:
         """The functions that the group comes from, and where it begins."""
-        held = self.kernel.held
-        inside = held.graph["block"]["nodes"] if held is not None else []
+        references = self.kernel.held
+        inside = references.graph["block"]["nodes"] if references is not None else []
         # A constant may have been written anywhere: equal ones are pooled.
-        nodes = [one for one in inside if one["kind"] != "prim::Constant"]
+        nodes = [item for item in inside if item["kind"] != "prim::Constant"]
         known = self.jit.links.place_of
-        places = [known[node["id"]] for node in nodes if node["id"] in known]
-        if function is None or not places:
+        source_ranges = [known[node["id"]] for node in nodes if node["id"] in known]
+        if function is None or not source_ranges:
             return (), None
-        found = functions_of(self.jit, function, places, self.moment)
+        matches = functions_of(self.jit, function, source_ranges, self.moment)
         values = {value["id"] for node in nodes for value in node["outputs"]}
         family = self.family if self.selected else frozenset(values)
-        return Sources(self.jit, found, family, self.selected).lines(), min(
-            places, key=lambda place: (place.file, place.line)
+        return Sources(self.jit, matches, family, self.selected).lines(), min(
+            source_ranges, key=lambda source_range: (source_range.file, source_range.line)
         )
 
     def _launch(self, index: int, launch: Launch, done: list[Launch]) -> LaunchRow:
@@ -240,5 +244,5 @@ class _View:
         )  # fmt: skip
 
     def _shapes(self, tensors: tuple[int, ...], moment: int) -> tuple[str, ...]:
-        facts = [self.history.described(one, moment + 1) if one else None for one in tensors]
+        facts = [self.history.described(item, moment + 1) if item else None for item in tensors]
         return tuple(shape_text(fact.sizes) if fact is not None else "?" for fact in facts)

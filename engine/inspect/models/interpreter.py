@@ -113,12 +113,12 @@ def project(history: Any, moment: int, selection: Any) -> InterpreterModel:
     if not len(frames):
         return InterpreterModel(moment, _why(jit))
     running = frames.at(moment)
-    begun = frames.begun(moment)
-    if not begun:
+    started = frames.begun(moment)
+    if not started:
         return InterpreterModel(
             moment, "Nothing has run in the interpreter yet: the first frame comes later."
         )
-    row = int(running[-1]) if len(running) else _last_ended(frames, begun, moment)
+    row = int(running[-1]) if len(running) else _last_ended(frames, started, moment)
     return _Frame(history, row, moment, selection).model(running)
 
 
@@ -128,9 +128,9 @@ def _why(jit: Any) -> str:
     return "No compiled function ran. Compile one: f = engine.jit.script(f), then call it."
 
 
-def _last_ended(frames: Any, begun: int, moment: int) -> int:
+def _last_ended(frames: Any, started: int, moment: int) -> int:
     """The frame that ended last; of nested ones that is the outermost."""
-    return int(max(range(max(0, begun - WATCHED), begun), key=lambda row: frames.until[row]))
+    return int(max(range(max(0, started - WATCHED), started), key=lambda row: frames.until[row]))
 
 
 _TOLD: WeakKeyDictionary[Any, dict[int, list[tuple[str, str, Place | None, int]]]] = (
@@ -174,8 +174,8 @@ class _Frame:
         end = self.jit.json(self.until) if over else {}
         stack = self._stack(rows)
         next_pc = -1 if over else self._next_pc(rows, pc)
-        place, function = self._place(pc if pc >= 0 else next_pc)
-        source = self._source(function, place, next_pc)
+        index, function = self._place(pc if pc >= 0 else next_pc)
+        source = self._source(function, index, next_pc)
         return InterpreterModel(
             moment=self.moment,
             frame=self.number,
@@ -185,14 +185,14 @@ class _Frame:
             pc=pc,
             next_pc=next_pc,
             done=over,
-            result=", ".join(self._text(one) for one in end.get("outputs", ())),
+            result=", ".join(self._text(value) for value in end.get("outputs", ())),
             error=str(end.get("error", "")),
             instructions=self._instructions(rows, pc, next_pc),
             registers=self._registers(rows),
             stack=stack,
             frames=self._frames(running),
             notes=self._notes(),
-            place=place,
+            place=index,
             line_text=next((line.text.strip() for line in source if line.here), ""),
             steps=len(rows),
             source=source,
@@ -210,10 +210,10 @@ class _Frame:
         is_highlighted = self._is_highlighted if self.selection.line or self.family else _dark
         return tuple(
             InstructionRow(
-                number, text, op, place, value, int(count), number == pc, number == next_pc,
+                number, text, op, index, value, int(count), number == pc, number == next_pc,
                 is_highlighted(instruction),
             )
-            for number, ((text, op, place, value), instruction, count) in enumerate(
+            for number, ((text, op, index, value), instruction, count) in enumerate(
                 zip(self._told(), self.code.instructions, runs.tolist(), strict=True)
             )
         )  # fmt: skip
@@ -225,10 +225,10 @@ class _Frame:
         if self.code.id not in known:
             known[self.code.id] = [
                 (
-                    one["text"], one["op"], Place(*one["span"]) if one["span"] else None,
-                    min(self._made(one), default=0),
+                    value["text"], value["op"], Place(*value["span"]) if value["span"] else None,
+                    min(self._made(value), default=0),
                 )
-                for one in self.code.instructions
+                for value in self.code.instructions
             ]  # fmt: skip
         return known[self.code.id]
 
@@ -251,70 +251,74 @@ class _Frame:
         return bool(self.family) and bool(self._made(instruction) & self.family)
 
     def _next_pc(self, rows: Any, pc: int) -> int:
-        """Where the frame goes on: the instruction of its next recorded step; -1 in other code."""
+        """Return where the frame goes on: the instruction of its next recorded step; -1 in other code."""
         steps = self.jit.tables.steps
-        mine = steps.where("frame", self.number)
+        own = steps.where("frame", self.number)
         ran = self._at(pc)
         bailed = ran is not None and ran["op"] == "BAIL_OUT"
-        return int(steps.pc[mine[len(rows)]]) if len(rows) < len(mine) and not bailed else -1
+        return int(steps.pc[own[len(rows)]]) if len(rows) < len(own) and not bailed else -1
 
     def _place(self, pc: int) -> tuple[Place | None, Any]:
-        """Where an instruction comes from, and the function that this is in."""
+        """Return where an instruction comes from, and the function that this is in."""
         instruction = self._at(pc)
         if instruction is None or not instruction["span"]:
             return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))
-        place = Place(*instruction["span"])
-        held = (f for f in self.jit.functions(self.moment) if self._holds(f, place))
-        return place, next(held, None)
+        source_range = Place(*instruction["span"])
+        references = (f for f in self.jit.functions(self.moment) if self._holds(f, source_range))
+        return source_range, next(references, None)
 
-    def _source(self, function: Any, place: Place | None, next_pc: int) -> tuple[SourceLine, ...]:
+    def _source(
+        self, function: Any, source_range: Place | None, next_pc: int
+    ) -> tuple[SourceLine, ...]:
         if function is None:
             return ()
         follows = self._at(next_pc)
         then = follows["span"] if follows is not None else None
         coming = then[1] if then and then[0] == function.file else 0
-        places = self.jit.links.own_places(self.family) if self.family else frozenset()
-        highlighted = {one.line for one in places if one.file == function.file}
+        indices = self.jit.links.own_places(self.family) if self.family else frozenset()
+        highlighted = {value.line for value in indices if value.file == function.file}
         return tuple(
             SourceLine(
                 line, text, number_of(function.id, LINE, line),
-                place is not None and place.line == line, coming == line, line in highlighted,
+                source_range is not None and source_range.line == line, coming == line, line in highlighted,
             )
             for line, text in enumerate(function.source.splitlines(), function.first_line)
         )  # fmt: skip
 
     @staticmethod
-    def _holds(function: Any, place: Place) -> bool:
+    def _holds(function: Any, source_range: Place) -> bool:
         last = function.first_line + len(function.source.splitlines())
-        return function.file == place.file and function.first_line <= place.line < last
+        return (
+            function.file == source_range.file and function.first_line <= source_range.line < last
+        )
 
     # What it holds
 
     def _registers(self, rows: Any) -> tuple[SlotRow, ...]:
-        now = int(self.jit.tables.steps.since[rows[-1]]) if len(rows) else -1
+        current = int(self.jit.tables.steps.since[rows[-1]]) if len(rows) else -1
         return tuple(
-            self._slot(one.register, one.value, one.pc, one.moment == now)
-            for one in self.jit.registers.after(self.number, rows)
+            self._slot(value.register, value.value, value.pc, value.moment == current)
+            for value in self.jit.registers.after(self.number, rows)
         )
 
     def _stack(self, rows: Any) -> tuple[SlotRow, ...]:
         if len(rows):
-            held = self.jit.json(int(self.jit.tables.steps.since[rows[-1]])).get("stack", [])
+            references = self.jit.json(int(self.jit.tables.steps.since[rows[-1]])).get("stack", [])
         else:
-            held = self.jit.json(self.since).get("inputs", [])
-        return tuple(self._slot(i, one, -1, False) for i, one in enumerate(held))
+            references = self.jit.json(self.since).get("inputs", [])
+        return tuple(self._slot(i, value, -1, False) for i, value in enumerate(references))
 
     def _slot(self, number: int, value: dict[str, Any], pc: int, fresh: bool) -> SlotRow:
         tensor = int(value.get("tensor", 0))
-        made, name = 0, ""
+        ir_value, name = 0, ""
         if (instruction := self._at(pc)) is not None:
-            made = int(instruction["value"])
+            ir_value = int(instruction["value"])
             _, _, name = instruction["text"].partition("(%")
         fact = self.history.described(tensor, self.moment) if tensor else None
         return SlotRow(
             number, self._text(value), "Tensor" if tensor else str(value.get("type", "")), tensor,
-            fact.storage if fact else 0, name.rstrip(")"), made, fresh,
-            bool(tensor and tensor == self.selection.tensor) or made in self.family,
+            fact.storage if fact else 0, name.rstrip(")"), ir_value, fresh,
+            bool(tensor and tensor == self.selection.tensor) or ir_value in self.family,
         )  # fmt: skip
 
     def _text(self, value: dict[str, Any]) -> str:
@@ -342,35 +346,35 @@ class _Frame:
     def _frames(self, running: Any) -> tuple[FrameRow, ...]:
         table, steps = self.jit.tables.frames, self.jit.tables.steps
         rows = [int(row) for row in running] or [self.row]
-        found = []
+        matches = []
         for row in rows:
             number = int(table.id[row])
             ran = steps.until_now("frame", number, self.moment)
             pc = int(steps.pc[ran[-1]]) if len(ran) else -1
-            found.append(
+            matches.append(
                 FrameRow(
                     number, self._function(row), int(table.code[row]), pc, int(table.since[row]),
                     number == self.number,
                 )
             )  # fmt: skip
-        return tuple(found)
+        return tuple(matches)
 
     def _notes(self) -> tuple[NoteRow, ...]:
         tables, text = self.jit.tables, self.history.text
-        found = []
+        matches = []
         for row in tables.guards.until_now("frame", self.number, self.moment):
             moment, good = int(tables.guards.since[row]), bool(tables.guards.ok[row])
-            found.append(NoteRow(moment, "guard", text(moment), good))
+            matches.append(NoteRow(moment, "guard", text(moment), good))
         for row in tables.bail_outs.until_now("frame", self.number, self.moment):
             moment = int(tables.bail_outs.since[row])
-            found.append(NoteRow(moment, "bail-out", text(moment), False))
+            matches.append(NoteRow(moment, "bail-out", text(moment), False))
         for row in tables.launches.until_now("frame", self.number, self.moment):
             moment = int(tables.launches.since[row])
-            said = (
+            description = (
                 f"kernel {int(tables.launches.kernel[row])}: "
                 f"{int(tables.launches.elements[row]):,} elements in "
                 f"{int(tables.launches.tiles[row]):,} tiles on "
                 f"{int(tables.launches.threads[row])} threads"
             )
-            found.append(NoteRow(moment, "fused", said, True))
-        return tuple(sorted(found, key=lambda note: note.moment))
+            matches.append(NoteRow(moment, "fused", description, True))
+        return tuple(sorted(matches, key=lambda note: note.moment))

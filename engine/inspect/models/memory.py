@@ -103,12 +103,12 @@ class MemoryMap:
 def project(history: Any, moment: int, selection: Any) -> MemoryMap:
     """The map at `moment`. More than LIMIT tensors: the selected, the named, the newest come first."""
     facts = history.tensors_at(moment)
-    here = history.line_at(moment)
-    names = _names(history, moment, here.frame if here else 0)
-    shown = _shown(facts, names, selection)
+    current = history.line_at(moment)
+    names = _names(history, moment, current.frame if current else 0)
+    visible = _shown(facts, names, selection)
     storages = history.storages_at(moment)
     by_storage: dict[int, list[Any]] = {}
-    for fact in shown:
+    for fact in visible:
         by_storage.setdefault(fact.storage, []).append(fact)
     bare = {fact.storage for fact in facts} - by_storage.keys()  # left out with their tensors
     boxes = tuple(
@@ -118,11 +118,11 @@ def project(history: Any, moment: int, selection: Any) -> MemoryMap:
     )
     return MemoryMap(
         moment=moment,
-        line=here.line if here else 0,
-        started=bool(here) and here.since < moment,
-        code=_code(history, here),
+        line=current.line if current else 0,
+        started=bool(current) and current.since < moment,
+        code=_code(history, current),
         tensors=len(facts),
-        hidden=len(facts) - len(shown),
+        hidden=len(facts) - len(visible),
         storage_count=len(storages),
         live_bytes=sum(fact.nbytes for fact in storages),
         storages=boxes,
@@ -132,13 +132,13 @@ def project(history: Any, moment: int, selection: Any) -> MemoryMap:
 
 def _names(history: Any, moment: int, running: int) -> dict[int, list[NameBox]]:
     functions = {frame.id: frame.function for frame in history.frames_at(moment)}
-    found: dict[int, list[NameBox]] = {}
+    matches: dict[int, list[NameBox]] = {}
     for fact in history.names_at(moment):
         if fact.tensor:
             function = functions.get(fact.frame, "")
             box = NameBox(fact.name, fact.kind, fact.frame, function, fact.frame == running)
-            found.setdefault(fact.tensor, []).append(box)
-    return found
+            matches.setdefault(fact.tensor, []).append(box)
+    return matches
 
 
 def _shown(facts: Sequence[Any], names: dict[int, Any], selection: Any) -> Sequence[Any]:
@@ -146,8 +146,8 @@ def _shown(facts: Sequence[Any], names: dict[int, Any], selection: Any) -> Seque
         return facts
 
     def weight(fact: Any) -> tuple[bool, bool, int]:
-        chosen = fact.id == selection.tensor or fact.storage == selection.storage != 0
-        return chosen, fact.id in names, fact.id
+        selected = fact.id == selection.tensor or fact.storage == selection.storage != 0
+        return selected, fact.id in names, fact.id
 
     return sorted(facts, key=weight, reverse=True)[:LIMIT]
 
@@ -220,12 +220,14 @@ def _object(history: Any, seen: Any) -> ObjectBox:
 
 
 def _kept_by(owners: Any) -> tuple[str, ...]:
-    """Who keeps a tensor that no name leads to: whoever keeps its object, and its TensorImpl."""
+    """Return who keeps a tensor that no name leads to: whoever keeps its object, and its TensorImpl."""
     parts = owners.object.holders if owners.object else ()
-    told = [one for one in parts if one.kind != "ELSEWHERE"]
-    told += [one for one in owners.impl.holders if one.kind != "WRAPPER" or not parts]
-    rest = [one for one in parts if one.kind == "ELSEWHERE"]
-    return tuple(dict.fromkeys(one.name or holder_word(one.kind) for one in (*told, *rest)))
+    recorded = [part for part in parts if part.kind != "ELSEWHERE"]
+    recorded += [part for part in owners.impl.holders if part.kind != "WRAPPER" or not parts]
+    elsewhere = [part for part in parts if part.kind == "ELSEWHERE"]
+    return tuple(
+        dict.fromkeys(part.name or holder_word(part.kind) for part in (*recorded, *elsewhere))
+    )
 
 
 def _bucket(nbytes: int, itemsize: int) -> int:
@@ -239,7 +241,7 @@ def bar(extent: Extent, nbytes: int, bucket: int) -> tuple[int, ...]:
     """Per `bucket` bytes of a storage: 0 untouched, 1 touched in part, 2 wholly touched."""
     first, last = extent.span
     solid = extent.nested and extent.numel * extent.itemsize == last - first
-    found = []
+    matches = []
     for lo in range(0, nbytes, bucket):
         hi = min(lo + bucket, nbytes)
         if solid:
@@ -250,15 +252,15 @@ def bar(extent: Extent, nbytes: int, bucket: int) -> tuple[int, ...]:
             hits = {hit.start for hit in extent.elements(lo, hi)}
             touched = {b for start in hits for b in range(start, start + extent.itemsize)}
             inside = sum(lo <= b < hi for b in touched)
-        found.append(0 if inside <= 0 else 2 if inside == hi - lo else 1)
-    return tuple(found)
+        matches.append(0 if inside <= 0 else 2 if inside == hi - lo else 1)
+    return tuple(matches)
 
 
-def _code(history: Any, here: Any) -> str:
-    if not here or not here.file:
+def _code(history: Any, current: Any) -> str:
+    if not current or not current.file:
         return ""
-    lines = history.source(here.file)[1].splitlines()
-    return lines[here.line - 1].strip() if 0 < here.line <= len(lines) else ""
+    lines = history.source(current.file)[1].splitlines()
+    return lines[current.line - 1].strip() if 0 < current.line <= len(lines) else ""
 
 
 def _gone(history: Any, moment: int, alive: Sequence[Any]) -> tuple[Gone, ...]:

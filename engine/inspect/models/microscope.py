@@ -104,8 +104,8 @@ class MicroscopeModel:
 class _Bench:
     """The tensors of one call: before it, and what came out."""
 
-    def __init__(self, history: Any, call: Any, now: int) -> None:
-        self.history, self.call, self.now = history, call, now
+    def __init__(self, history: Any, call: Any, current: int) -> None:
+        self.history, self.call, self.now = history, call, current
         self.until = ended(history, call)
         self.names: dict[str, int] = {}
         self.values: dict[str, Any] = {}
@@ -113,9 +113,9 @@ class _Bench:
             if argument.kind == "tensor":
                 self.names[argument.name] = argument.value
             elif argument.kind == "tensors":
-                for place, tensor in enumerate(argument.value):
+                for index, tensor in enumerate(argument.value):
                     if tensor:
-                        self.names[f"{argument.name}[{place}]"] = tensor
+                        self.names[f"{argument.name}[{index}]"] = tensor
             else:
                 self.values[argument.name] = argument.value
         self.inputs = {
@@ -236,31 +236,33 @@ def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
     if call.error:
         return MicroscopeModel(**head, why=f"The call failed: {call.error}")
     if not outs:
-        whole = tuple(bench.table(n, f, call.since, _first(f), ()) for n, f in bench.inputs.items())
-        return MicroscopeModel(**head, why="No tensor came out of this call.", inputs=whole)
-    chosen = selection.tensor if selection.tensor in outs else outs[0]
-    out = history.tensor(chosen, bench.until)
-    op_call = bench.op_call(out, outs.index(chosen))
+        complete = tuple(
+            bench.table(n, f, call.since, _first(f), ()) for n, f in bench.inputs.items()
+        )
+        return MicroscopeModel(**head, why="No tensor came out of this call.", inputs=complete)
+    selected = selection.tensor if selection.tensor in outs else outs[0]
+    out = history.tensor(selected, bench.until)
+    op_call = bench.op_call(out, outs.index(selected))
     rule = _rule(call, bench, out)
-    picked, places, counted = _picked(bench, op_call, rule, selection, outs)
-    index = places[0] if places else _cell(out, selection, chosen)
-    fed = (index,) if index is not None and not picked else places
-    shown = bench.table("out", out, bench.until, index, fed)
-    story: dict[str, Any] = {"out": shown, "index": index or (), "picked": picked}
-    story |= {"goes": len(places), "goes_counted": counted}
+    picked, indices, counted = _picked(bench, op_call, rule, selection, outs)
+    index = indices[0] if indices else _cell(out, selection, selected)
+    fed = (index,) if index is not None and not picked else indices
+    visible = bench.table("out", out, bench.until, index, fed)
+    story: dict[str, Any] = {"out": visible, "index": index or (), "picked": picked}
+    story |= {"goes": len(indices), "goes_counted": counted}
     if index is None:
         return MicroscopeModel(**head, **story, why="The result has no cell: a size is 0.")
     if not bench.inputs:
-        made = f"{cell_name(shown.label, index)} = {head['text']}"
+        named = f"{cell_name(visible.label, index)} = {head['text']}"
         note = "No tensor goes in: the operator makes its values itself."
-        return MicroscopeModel(**head, **story, known=True, symbolic=made, note=note)
+        return MicroscopeModel(**head, **story, known=True, symbolic=named, note=note)
     if rule is None:
         why = f"No rule says which cells feed {head['name']}: here are its arguments."
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=why)
     try:
         formula = rule(op_call, index)
         cells = list(islice(formula.cells(), LIT))
-        formulas = _formulas(bench, formula, shown, index)
+        formulas = _formulas(bench, formula, visible, index)
     except Unknown as unknown:
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=str(unknown))
     except MISFITS:  # a damaged trace: its arguments are not what the operator's schema says
@@ -288,9 +290,9 @@ def _first(fact: Any) -> Index | None:
     return None if 0 in fact.sizes else (0,) * len(fact.sizes)
 
 
-def _cell(out: Any, selection: Any, chosen: int) -> Index | None:
+def _cell(out: Any, selection: Any, selected: int) -> Index | None:
     """The selected cell of the result, else its first."""
-    if selection.tensor == chosen or (not selection.tensor and selection.storage == out.storage):
+    if selection.tensor == selected or (not selection.tensor and selection.storage == out.storage):
         return cursor(out, selection)
     return _first(out)
 
@@ -333,37 +335,37 @@ def _picked(
     if not name or not _inside(index, bench.inputs[name].sizes):
         return None, (), True
     cell = tuple(index)
-    places, work = [], 0
+    indices, work = [], 0
     sizes = tuple(op_call.out.sizes)
     counted = numel(sizes) <= SCANNED
-    for place in _all(sizes) if counted else _near(cell, sizes):
-        hit, looked = _feeds_it(rule, op_call, place, name, cell)
+    for position in _all(sizes) if counted else _near(cell, sizes):
+        hit, looked = _feeds_it(rule, op_call, position, name, cell)
         work += looked
         if hit:
-            places.append(place)
+            indices.append(position)
         if work > WORK:
             break
     if work > WORK:  # too much to ask every cell: those are asked that lie where it does
         counted, work = False, 0
-        found = set(places)
-        for place in _near(cell, sizes):
-            hit, looked = _feeds_it(rule, op_call, place, name, cell)
+        matches = set(indices)
+        for position in _near(cell, sizes):
+            hit, looked = _feeds_it(rule, op_call, position, name, cell)
             work += looked
             if hit:
-                found.add(place)
+                matches.add(position)
             if work > WORK:
                 break
-        places = sorted(found)
-    return bench.row(CellInput(name, cell)), tuple(places), counted
+        indices = sorted(matches)
+    return bench.row(CellInput(name, cell)), tuple(indices), counted
 
 
 def _feeds_it(
-    rule: Rule, op_call: OpCall, place: Index, name: str, cell: Index
+    rule: Rule, op_call: OpCall, index: Index, name: str, cell: Index
 ) -> tuple[bool, int]:
-    """Whether the input cell feeds the output cell at `place`, and how many feeds were looked at."""
+    """Return whether the input cell feeds the output cell at `place`, and how many feeds were looked at."""
     looked = 0
     try:
-        for cell_input in rule(op_call, place).cells():
+        for cell_input in rule(op_call, index).cells():
             looked += 1
             if cell_input.argument == name and cell_input.index == cell:
                 return True, looked
@@ -373,25 +375,25 @@ def _feeds_it(
 
 
 def _all(sizes: Index) -> Iterator[Index]:
-    return (unravel(place, sizes) for place in range(numel(sizes)))
+    return (unravel(index, sizes) for index in range(numel(sizes)))
 
 
 def _near(cell: Index, sizes: Index) -> list[Index]:
     """Output cells that have something of the input cell's index: its place, its rows and columns."""
     rank = len(sizes)
-    found: dict[Index, None] = {}
+    matches: dict[Index, None] = {}
     for own in (cell[len(cell) - rank :], cell[:rank]):  # the last dimensions agree, or the first
         padded = (0,) * (rank - len(own)) + own
         at = tuple(min(i, n - 1) for i, n in zip(padded, sizes, strict=True))
-        found[at] = None
+        matches[at] = None
         for steps in product((0, -1, 1, -2, 2), repeat=min(2, rank)):
             moved = (0,) * (rank - len(steps)) + steps
             near = tuple(i + step for i, step in zip(at, moved, strict=True))
             if _inside(near, sizes):
-                found[near] = None
+                matches[near] = None
         for dim, size in enumerate(sizes):
-            found |= dict.fromkeys(put(at, dim, i) for i in range(min(size, LINE)))
-    return list(found)
+            matches |= dict.fromkeys(put(at, dim, i) for i in range(min(size, LINE)))
+    return list(matches)
 
 
 def _formulas(bench: _Bench, formula: CellFormula, out: TableRow, index: Index) -> tuple[str, str]:
@@ -423,12 +425,12 @@ def _formula(bench: _Bench, formula: CellFormula, say: Any) -> str:
         return written(formula.term, lambda name: known(own, name))
 
     if formula.count > TERMS:
-        shown = [term(number) for number in range(TERMS - 2)]
-        shown += [f"... {formula.count - TERMS + 1:,} more ...", term(formula.count - 1)]
+        visible = [term(number) for number in range(TERMS - 2)]
+        visible += [f"... {formula.count - TERMS + 1:,} more ...", term(formula.count - 1)]
     else:
-        shown = [term(number) for number in range(formula.count)]
-    whole = extras | {"terms": formula.join.join(shown)}
-    return written(formula.whole, lambda name: known(whole, name))
+        visible = [term(number) for number in range(formula.count)]
+    complete = extras | {"terms": formula.join.join(visible)}
+    return written(formula.whole, lambda name: known(complete, name))
 
 
 def _constant(value: Any) -> str:

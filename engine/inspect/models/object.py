@@ -116,10 +116,10 @@ def chosen(history: Any, moment: int, selection: Any) -> tuple[int, str]:
 
 def _words(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
     """The recorded bytes, eight at a time, each with the name of the field that CPython keeps there."""
-    for place, offset in enumerate(range(0, len(seen.header), WORD)):
+    for index, offset in enumerate(range(0, len(seen.header), WORD)):
         raw = bytes(seen.header[offset : offset + WORD])
         value = int.from_bytes(raw, "little")
-        field = _SLOTS[place] if place < len(_SLOTS) else ""
+        field = _SLOTS[index] if index < len(_SLOTS) else ""
         meaning = {
             "ob_refcnt": "immortal" if immortal(value, python) else pluralise(value, "reference"),
             "ob_type": f"the type {seen.type}",
@@ -129,13 +129,13 @@ def _words(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
         yield Word(offset, raw.hex(" "), value, field, meaning)
 
 
-def _count(what: str, field: str, id: int, owners: Any, history: Any, moment: int) -> Count:
+def _count(title: str, field: str, id: int, owners: Any, history: Any, moment: int) -> Count:
     holders = tuple(_holder(holder, history, moment) for holder in owners.holders)
     total = sum(holder.count for holder in holders)
-    return Count(what, field, id, owners.count, total, holders, owners.seen)
+    return Count(title, field, id, owners.count, total, holders, owners.seen)
 
 
 def _holder(holder: Any, history: Any, moment: int) -> HolderRow:
     tensor = holder.id if holder.kind == "TENSOR" else 0
-    words = holder.name or holder_word(holder.kind)
-    return HolderRow(holder.count, holder.kind, words, tensor, holder.since)
+    text = holder.name or holder_word(holder.kind)
+    return HolderRow(holder.count, holder.kind, text, tensor, holder.since)

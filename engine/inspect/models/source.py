@@ -66,13 +66,13 @@ class SourceModel:
 
 
 def project(history: Any, moment: int, selection: Any) -> SourceModel:
-    """What the program is doing at this moment, in its own words."""
-    here = history.line_at(moment)
+    """Return what the program is doing at this moment, in its own words."""
+    at_cursor = history.line_at(moment)
     # Nothing runs between two lines of the playground: then the last line that ran, and its names.
-    near = here or history.last_line(moment)
+    near = at_cursor or history.last_line(moment)
     file = selection.file or (near.file if near else _first_file(history))
     path, text = history.source(file) if file else ("", "")
-    current = here.line if here and here.file == file else 0
+    current = at_cursor.line if at_cursor and at_cursor.file == file else 0
     return SourceModel(
         moment=moment,
         file=file,
@@ -93,14 +93,14 @@ def _first_file(history: Any) -> int:
 
 
 def _lines(
-    history: Any, moment: int, selection: Any, file: int, texts: list[str], current: int
+    history: Any, moment: int, selection: Any, file: int, strings: list[str], current: int
 ) -> tuple[SourceLine, ...]:
     import numpy as np
 
     table = history.tables.lines
-    ours = np.flatnonzero(table.file == file)
-    numbers, since = table.line[ours].astype(np.int64), table.since[ours]
-    size = len(texts) + 2
+    own = np.flatnonzero(table.file == file)
+    numbers, since = table.line[own].astype(np.int64), table.since[own]
+    size = len(strings) + 2
     inside = (numbers > 0) & (numbers < size)
     numbers, since = numbers[inside], since[inside]
     past = since <= moment
@@ -115,7 +115,7 @@ def _lines(
     columns = (hits.tolist()[1:], totals.tolist()[1:], when.tolist()[1:])
     return tuple(
         SourceLine(n, text, ran, total, n == current, n == last, n in touched, event)
-        for n, (text, ran, total, event) in enumerate(zip(texts, *columns, strict=False), 1)
+        for n, (text, ran, total, event) in enumerate(zip(strings, *columns, strict=False), 1)
     )
 
 
@@ -136,11 +136,11 @@ def _touched(history: Any, moment: int, selection: Any, file: int) -> frozenset[
             tables.tensors.since[tables.tensors.where("id", tensor)],
             tables.views.since[tables.views.where("base", tensor)],
         ]
-    found = {history.line_at(int(m)) for m in np.concatenate(moments)[:MOST]}
+    matches = {history.line_at(int(m)) for m in np.concatenate(moments)[:MOST]}
     if tensor:  # a name is noticed at the line after the one that bound it
         bound = tables.names.since[tables.names.where("tensor", tensor)][:MOST]
-        found |= {history.line_at(int(m)) for m in bound}
-    return frozenset(line.line for line in found if line and line.file == file)
+        matches |= {history.line_at(int(m)) for m in bound}
+    return frozenset(line.line for line in matches if line and line.file == file)
 
 
 def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[BoundName, ...]:
@@ -148,13 +148,13 @@ def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[Bound
         return ()
     before = history.names_at(history.previous(moment, "line"), frame)
     same = {(fact.name, fact.tensor, fact.text) for fact in before}
-    found = []
+    matches = []
     for fact in history.names_at(moment, frame):
         tensor = history.tensor(fact.tensor, moment) if fact.tensor else None
         text = fact.text
         if tensor:
             text = f"{tensor.dtype} {shape_text(tensor.sizes)}"
-        found.append(
+        matches.append(
             BoundName(
                 name=fact.name,
                 kind=fact.kind,
@@ -166,7 +166,7 @@ def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[Bound
                 since=fact.since,
             )
         )
-    return tuple(sorted(found, key=lambda name: name.since))
+    return tuple(sorted(matches, key=lambda name: name.since))
 
 
 def _stack(history: Any, moment: int) -> tuple[StackFrame, ...]:

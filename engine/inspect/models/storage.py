@@ -110,7 +110,9 @@ class StorageModel:
         touches = [_touches(lane, first, last, self.itemsize) for lane in self.lanes]
         kind = dtype_of(self.dtype)
         return tuple(
-            self._cell(number, kind, tuple(found[number] for found in touches if number in found))
+            self._cell(
+                number, kind, tuple(matches[number] for matches in touches if number in matches)
+            )
             for number in range(first, last)
         )
 
@@ -201,20 +203,20 @@ def _others(history: Any, moment: int, storage: Any) -> list[tuple[int, int]]:
 
 
 def _lanes(
-    history: Any, moment: int, storage: Any, placed: Sequence[tuple[Any, int]], chosen: Any
+    history: Any, moment: int, storage: Any, placed: Sequence[tuple[Any, int]], selected: Any
 ) -> tuple[tuple[Lane, ...], int]:
     """A lane per tensor, the chosen one always among them, and how many tensors are left out."""
-    kept = list(placed[:MAX_LANES])
-    if chosen is not None and all(tensor.id != chosen.id for tensor, _ in kept):
-        kept[-1:] = [pair for pair in placed if pair[0].id == chosen.id]
-    extents = {tensor.id: tensor.extent.moved(shift) for tensor, shift in kept}
+    retained = list(placed[:MAX_LANES])
+    if selected is not None and all(tensor.id != selected.id for tensor, _ in retained):
+        retained[-1:] = [pair for pair in placed if pair[0].id == selected.id]
+    extents = {tensor.id: tensor.extent.moved(shift) for tensor, shift in retained}
     meets: dict[tuple[int, int], bool | None] = {}
     ids = list(extents)
-    for at, one in enumerate(ids):
+    for at, item in enumerate(ids):
         for other in ids[at + 1 :]:
-            meets[one, other] = meets[other, one] = extents[one].meets(extents[other])
+            meets[item, other] = meets[other, item] = extents[item].meets(extents[other])
     lanes = []
-    for tensor, _ in kept:
+    for tensor, _ in retained:
         extent = extents[tensor.id]
         lo, hi = extent.span
         touched = extent.distinct()
@@ -237,14 +239,14 @@ def _lanes(
                 undecided=tuple(other for other, answer in answers.items() if answer is None),
             )
         )
-    return tuple(lanes), len(placed) - len(kept)
+    return tuple(lanes), len(placed) - len(retained)
 
 
-def _cell_type(tensors: Sequence[Any], chosen: Any) -> Dtype:
+def _cell_type(tensors: Sequence[Any], selected: Any) -> Dtype:
     """The chosen tensor's dtype, unless one with smaller elements lies over the storage too."""
     kinds = [element_type(tensor) for tensor in tensors]
-    if chosen is not None:
-        kinds.insert(0, element_type(chosen))
+    if selected is not None:
+        kinds.insert(0, element_type(selected))
     return min(kinds, key=lambda kind: kind.itemsize) if kinds else dtype_of("uint8")
 
 
@@ -259,15 +261,15 @@ def _selected_byte(storage: Any, tensor: Any, selection: Any) -> int:
 
 
 def _unused(nbytes: int, lanes: Sequence[Lane]) -> int | None:
-    """How many bytes of the storage belong to no tensor; nothing if they were not counted."""
+    """Return how many bytes of the storage belong to no tensor; nothing if they were not counted."""
     import numpy as np
 
     if any(lane.holes == 0 and lane.extent.span == (0, nbytes) for lane in lanes):
         return 0
     runs = [lane.extent.merged() for lane in lanes]
-    found = [(run, run.starts()) for run in runs]
-    marked = [(starts, starts + run.itemsize) for run, starts in found if starts is not None]
-    if len(marked) < len(found) or sum(len(starts) for starts, _ in marked) > MAX_MARKED:
+    matches = [(run, run.starts()) for run in runs]
+    marked = [(starts, starts + run.itemsize) for run, starts in matches if starts is not None]
+    if len(marked) < len(matches) or sum(len(starts) for starts, _ in marked) > MAX_MARKED:
         return None
     nothing = np.zeros(0, dtype=np.int64)
     starts = np.concatenate([nothing, *(starts for starts, _ in marked)]).clip(0, nbytes)
@@ -301,12 +303,14 @@ def _touches(lane: Lane, first: int, last: int, itemsize: int) -> dict[int, Touc
         for number in range(start, end):
             over.setdefault(number, []).append(hit)
     return {
-        number: _touch(lane, number, itemsize, found, counted) for number, found in over.items()
+        number: _touch(lane, number, itemsize, matches, counted) for number, matches in over.items()
     }
 
 
 def _touch(lane: Lane, number: int, itemsize: int, hits: list[Hit], counted: bool) -> Touch:
-    shown = min(hits, key=lambda hit: (-hit.start, hit.index))  # one that starts here, if any does
-    part = number - shown.start // itemsize
+    visible = min(
+        hits, key=lambda hit: (-hit.start, hit.index)
+    )  # one that starts here, if any does
+    part = number - visible.start // itemsize
     more = sum(hit.times for hit in hits) - 1
-    return Touch(lane.tensor, shown.index, part, more, counted)
+    return Touch(lane.tensor, visible.index, part, more, counted)

@@ -168,13 +168,13 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
         place=None if at is None or hole >= 0 else _place(tensor, storage, extent, grid.cell(at)),
         count=count,
     )
-    here = tensor.offset if grid.byte < 0 else grid.byte // dtype.itemsize
-    first = max(0, min(here - LISTED // 2, count - LISTED))
+    current = tensor.offset if grid.byte < 0 else grid.byte // dtype.itemsize
+    first = max(0, min(current - LISTED // 2, count - LISTED))
     return replace(model, strip=model.cells(first, LISTED))
 
 
 def chain(history: Any, tensor: int, moment: int) -> tuple[DerivationStep, ...]:
-    """How the tensor was made, back to the tensor that has memory of its own."""
+    """Return how the tensor was made, back to the tensor that has memory of its own."""
     steps: list[DerivationStep] = []
     while tensor and len(steps) < MAX_CHAIN:
         steps.append(_made(history, tensor, moment))
@@ -229,9 +229,11 @@ def _place(tensor: Any, storage: Any, extent: Extent, cell: GridCell) -> Place:
     )
 
 
-def _sharers(extent: Extent, hits: list[Hit], here: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def _sharers(
+    extent: Extent, hits: list[Hit], current: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
     """The other indices whose element is this very one, up to MAX_SHARERS."""
-    others = (index for hit in hits for index in _repeated(extent, hit.index) if index != here)
+    others = (index for hit in hits for index in _repeated(extent, hit.index) if index != current)
     return tuple(islice(others, MAX_SHARERS))
 
 

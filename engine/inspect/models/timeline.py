@@ -70,13 +70,13 @@ def project(history: Any, moment: int, selection: Any) -> Timeline:
     if not end:
         return Timeline(moment, 0, 0, 0, 0, (), (), 1, (), (), None)
     times = history.tables.events["t"]
-    here = history.line_at(moment)
+    current = history.line_at(moment)
     span = max(1, -(-end // COLUMNS))
     errors = history.tables.numbers("ERROR", "EXCEPTION")
     return Timeline(
         moment=moment,
         end=end,
-        line=here.line if here else 0,
+        line=current.line if current else 0,
         elapsed=int(times[moment] - times[0]),
         duration=int(times[-1] - times[0]),
         rows=tuple(_rows(history, moment, selection)),
@@ -97,7 +97,7 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
         fields = dict(event.fields)
         if event.kind in ("OP_EXIT", "ERROR"):
             running = max(0, running - 1)
-        place = (fields.get("file", 0), fields.get("line", 0))
+        index = (fields.get("file", 0), fields.get("line", 0))
         tensor, storage, call = (fields.get(name, 0) for name in ("tensor", "storage", "call"))
         yield EventRow(
             number=number,
@@ -111,7 +111,7 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
             highlighted=tensor == selection.tensor != 0
             or storage == selection.storage != 0
             or call == selection.call != 0
-            or (event.kind == "LINE" and place == (selection.file, selection.line)),
+            or (event.kind == "LINE" and index == (selection.file, selection.line)),
         )
         running += event.kind == "OP_ENTER"
 
@@ -133,8 +133,8 @@ def _density(tables: Any, end: int, span: int) -> tuple[int, ...]:
     first = np.searchsorted(edges, low, "right") - 1
     last = np.searchsorted(edges, high, "right") - 1
     between = np.stack([first, last + 1], axis=1).ravel()
-    found = np.maximum.reduceat(np.append(caused, 0), between)[::2]
-    return tuple(int(count) for count in found)
+    matches = np.maximum.reduceat(np.append(caused, 0), between)[::2]
+    return tuple(int(count) for count in matches)
 
 
 def _life(history: Any, moment: int, selection: Any) -> Life | None:

@@ -173,11 +173,11 @@ def _earlier(history: Any, storage: Any, moment: int) -> tuple[int, Contents | N
     return before, Contents.of(history, storage.id, before, old.nbytes)
 
 
-def _changed(now: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndarray]) -> int:
-    """How many elements are known at both moments and have other bits."""
+def _changed(current: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndarray]) -> int:
+    """Return how many elements are known at both moments and have other bits."""
     import numpy as np
 
-    (values, known), (old, old_known) = now, then
+    (values, known), (old, old_known) = current, then
     size = values.dtype.itemsize
     changed = values.view("u1").reshape(-1, size) != old.view("u1").reshape(-1, size)
     return int(np.count_nonzero(changed.any(axis=1) & known & old_known))
@@ -237,8 +237,8 @@ def _recorded(history: Any, storage: int, moment: int, extent: Extent) -> Record
     code, numel, nan, inf, minimum, maximum, mean, step = struct.unpack("<qqqqdddq", blob[:64])
     if code not in BY_CODE or step < 1:
         return None
-    kept = (len(blob) - 64) // BY_CODE[code].itemsize
-    return Recorded(int(table.since[row]), numel, kept, step, nan, inf, minimum, maximum, mean)
+    retained = (len(blob) - 64) // BY_CODE[code].itemsize
+    return Recorded(int(table.since[row]), numel, retained, step, nan, inf, minimum, maximum, mean)
 
 
 def _shade(dtype: Dtype, value: Any, statistics: Statistics) -> tuple[str, float | None, int]:

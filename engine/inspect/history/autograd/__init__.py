@@ -85,7 +85,7 @@ class Autograd:
 
     @cached_property
     def leaf(self) -> np.ndarray:
-        """Which rows of the nodes are AccumulateGrad."""
+        """Return which rows of the nodes are AccumulateGrad."""
         names = [number for number, text in self.history.trace.strings.items() if text == LEAF]
         return np.isin(self.tables.nodes.name, names)
 
@@ -145,15 +145,15 @@ class Autograd:
             begins = tables.current.get(int(thread), default)
             if begins is None:
                 continue
-            ours = threads == thread
-            at = np.searchsorted(begins[0], moments[ours], "right") - 1
-            frame[ours] = np.where(at >= 0, begins[1][at], 0)
+            own = threads == thread
+            at = np.searchsorted(begins[0], moments[own], "right") - 1
+            frame[own] = np.where(at >= 0, begins[1][at], 0)
         lines = tables.lines
         row = rows_before(lines.frame, lines.since, frame, moments)
-        found = row >= 0
-        found[found] &= lines.until[row[found]] > moments[found]
+        matches = row >= 0
+        matches[matches] &= lines.until[row[matches]] > moments[matches]
         file, line = (
-            np.append(column, 0)[np.where(found, row, -1)] for column in (lines.file, lines.line)
+            np.append(column, 0)[np.where(matches, row, -1)] for column in (lines.file, lines.line)
         )
         return frame, file, line
 
@@ -162,8 +162,10 @@ class Autograd:
         return self._parts_of_run(run.id)
 
     def _found_parts(self, run: int) -> Ints:
-        found, table = self.run(run), self.tables.nodes
-        rows = np.flatnonzero(np.isin(table.id, found.nodes)) if found else np.empty(0, np.int64)
+        matches, table = self.run(run), self.tables.nodes
+        rows = (
+            np.flatnonzero(np.isin(table.id, matches.nodes)) if matches else np.empty(0, np.int64)
+        )
         parts = np.unique(self.parts.of_row[rows])
         return parts[parts != 0]
 
@@ -200,7 +202,7 @@ class Autograd:
         return next((name for name in names if not name.startswith("#")), label)
 
     def requires_grad(self, tensor: int, m: int) -> bool:
-        """Whether gradients are computed for it: by its own flag, or through what made it."""
+        """Return whether gradients are computed for it: by its own flag, or through what made it."""
         row = self.tables.flags.last("tensor", tensor, m)
         return self.grad_fn(tensor, m)[0] > 0 or (row >= 0 and bool(self.tables.flags.value[row]))
 
@@ -213,17 +215,17 @@ class Autograd:
         """The node holds its leaf from the beginning: that is the next thing told of it."""
         tables, node = self.history.tables, int(self.tables.nodes.id[row])
         moments = tables.numbers("USE")
-        place, saved = (
+        index, saved = (
             np.searchsorted(moments, self.tables.nodes.since[row]),
             HOLDERS.index("SAVED"),
         )
-        if place < len(moments):
-            fields = fields_of(tables.events[moments[place]])
+        if index < len(moments):
+            fields = fields_of(tables.events[moments[index]])
             if (fields["holder_kind"], fields["holder"]) == (saved, node):
                 return fields["tensor"]
-        held = tables.uses.where("holder", node)
-        held = held[tables.uses.kind[held] == saved]
-        return int(tables.uses.id[held[0]]) if len(held) else 0
+        references = tables.uses.where("holder", node)
+        references = references[tables.uses.kind[references] == saved]
+        return int(tables.uses.id[references[0]]) if len(references) else 0
 
     def accumulators(self, tensor: int, m: int) -> tuple[int, ...]:
         """The living AccumulateGrad nodes of a leaf (there is one at most)."""
@@ -233,13 +235,15 @@ class Autograd:
         """Every AccumulateGrad node that the leaf has had up to the moment, oldest first."""
         uses = self.history.tables.uses
         rows = uses.until_now("id", tensor, m)
-        held = dict.fromkeys(uses.holder[rows[uses.kind[rows] == HOLDERS.index("SAVED")]].tolist())
-        return tuple(node for node in held if self.variable(node) == tensor)
+        references = dict.fromkeys(
+            uses.holder[rows[uses.kind[rows] == HOLDERS.index("SAVED")]].tolist()
+        )
+        return tuple(node for node in references if self.variable(node) == tensor)
 
     # What is saved
 
     def saved_by(self, node: int, m: int) -> tuple[SavedFact, ...]:
-        """What the node has saved up to the moment, by slot; what it let go of too."""
+        """Return what the node has saved up to the moment, by slot; what it let go of too."""
         rows = self.tables.saves.until_now("node", node, m)
         return tuple(sorted((self._saved(int(row)) for row in rows), key=lambda fact: fact.slot))
 
@@ -279,7 +283,7 @@ class Autograd:
     # Gradients
 
     def grad(self, tensor: int, m: int) -> GradFact | None:
-        """What .grad of the tensor is, since when; None if it was never set."""
+        """Return what .grad of the tensor is, since when; None if it was never set."""
         table = self.tables.grads
         rows = table.where_at("tensor", tensor, m)
         if not len(rows):
@@ -324,7 +328,7 @@ class Autograd:
         if named is not None:
             return named
         rows = table.at(m)
-        ours = rows[table.thread[rows] == int(record["thread"])]
-        rows = ours if len(ours) else rows
+        own = rows[table.thread[rows] == int(record["thread"])]
+        rows = own if len(own) else rows
         newest = int(rows[-1]) if len(rows) else table.begun(m) - 1
         return self._run(newest) if newest >= 0 else None

@@ -44,14 +44,14 @@ class BackwardPass:
             tables.arrivals,
         )  # fmt: skip
         rows = [table.where("run", self.id) for table in named]
-        found = [table.node[each] for table, each in zip(named, rows, strict=True)]
-        self.nodes: Ints = np.unique(np.concatenate(found))
+        matches = [table.node[each] for table, each in zip(named, rows, strict=True)]
+        self.nodes: Ints = np.unique(np.concatenate(matches))
         depend = rows[0]
-        place = self.places(tables.dependencies.node[depend])
+        index = self.places(tables.dependencies.node[depend])
         self.known, self.count = self._first(tables.dependencies, depend), self._zeros()
         self.needed = np.ones(len(self.nodes), bool)
-        self.count[place] = tables.dependencies.count[depend]
-        self.needed[place] = tables.dependencies.needed[depend] != 0
+        self.count[index] = tables.dependencies.count[depend]
+        self.needed[index] = tables.dependencies.needed[depend] != 0
         self.pushed, self.popped, self.entered, self.exited = (
             self._first(table, each) for table, each in zip(named[1:5], rows[1:5], strict=True)
         )
@@ -75,13 +75,13 @@ class BackwardPass:
         return out
 
     def places(self, nodes: Ints) -> Ints:
-        """Where nodes of this pass stand in its columns."""
+        """Return where nodes of this pass stand in its columns."""
         return np.searchsorted(self.nodes, nodes)
 
     def place(self, node: int) -> int:
-        """Where a node stands; -1 if the pass does not reach it."""
-        place = int(np.searchsorted(self.nodes, node))
-        return place if place < len(self.nodes) and self.nodes[place] == node else -1
+        """Return where a node stands; -1 if the pass does not reach it."""
+        index = int(np.searchsorted(self.nodes, node))
+        return index if index < len(self.nodes) and self.nodes[index] == node else -1
 
     # Gradients that arrive
 
@@ -111,7 +111,7 @@ class BackwardPass:
         return {int(number): part for number, part in zip(ids, parts, strict=True)}
 
     def expected(self, node: int) -> dict[int, int]:
-        """How many gradients come to each input of a node, along edges of nodes that have to run."""
+        """Return how many gradients come to each input of a node, along edges of nodes that have to run."""
         ends, inputs, counts = self._expected
         lo, hi = np.searchsorted(ends, [node, node + 1])
         return dict(zip(inputs[lo:hi].tolist(), counts[lo:hi].tolist(), strict=True))
@@ -120,9 +120,9 @@ class BackwardPass:
     def _expected(self) -> tuple[Ints, Ints, Ints]:
         """(node, input, gradients), sorted."""
         edges = self._tables.edges
-        place = np.searchsorted(self.nodes, edges.node)
-        inside = np.append(self.nodes, -1)[place] == edges.node
-        inside &= np.append(self.needed, False)[place] & (edges.next > 0)
+        index = np.searchsorted(self.nodes, edges.node)
+        inside = np.append(self.nodes, -1)[index] == edges.node
+        inside &= np.append(self.needed, False)[index] & (edges.next > 0)
         inside &= (edges.since < self.until) & (edges.until > self.since)
         both = np.stack([edges.next[inside], edges.input[inside]], axis=1)
         keys, counts = np.unique(both, axis=0, return_counts=True)
@@ -131,16 +131,16 @@ class BackwardPass:
     # A moment
 
     def waits(self, m: int) -> Ints:
-        """How many gradients each node still waits for."""
-        moments, places = self.arrived
-        come = places[: int(np.searchsorted(moments, m, "right"))]
+        """Return how many gradients each node still waits for."""
+        moments, indices = self.arrived
+        come = indices[: int(np.searchsorted(moments, m, "right"))]
         came = np.bincount(come, minlength=len(self.nodes))
         return np.maximum(np.where(self.known <= m, self.count, 0) - came, 0)
 
     def codes(self, m: int) -> np.ndarray:
         """The state of each node, as its place in STATES."""
-        moments, places = self.arrived
-        come = places[: int(np.searchsorted(moments, m, "right"))]
+        moments, indices = self.arrived
+        come = indices[: int(np.searchsorted(moments, m, "right"))]
         out = np.where(self.known <= m, WAITING, 0).astype(np.uint8)
         out[come] = PARTLY
         out[self.pushed <= m] = READY
@@ -165,14 +165,14 @@ class BackwardPass:
         return int((self.exited <= m).sum())
 
     def total(self, m: int) -> int:
-        """How many nodes have to run, as far as that is known."""
+        """Return how many nodes have to run, as far as that is known."""
         return int(((self.known <= m) & self.needed & ~self.captured).sum())
 
     def last(self, m: int) -> int:
         """The node that ran last; 0: none has."""
         done = np.where(self.exited <= m, self.exited, -1)
-        place = int(done.argmax()) if len(done) else 0
-        return int(self.nodes[place]) if len(done) and done[place] >= 0 else 0
+        index = int(done.argmax()) if len(done) else 0
+        return int(self.nodes[index]) if len(done) and done[index] >= 0 else 0
 
     def running(self, m: int) -> Ints:
         """The nodes between enter and exit."""
@@ -182,7 +182,7 @@ class BackwardPass:
 
     def order_of(self, node: int, m: int) -> int:
         """The how-manieth it ran in the pass, from 1; 0: it has not."""
-        place = self.place(node)
-        if place < 0 or self.entered[place] > m:
+        index = self.place(node)
+        if index < 0 or self.entered[index] > m:
             return 0
-        return int((self.entered <= self.entered[place]).sum())
+        return int((self.entered <= self.entered[index]).sum())

@@ -22,8 +22,8 @@ class Parts:
         order = np.argsort(nodes.id, kind="stable")
         self._ids = nodes.id[order]
         start, end = self._rows(edges.node, order), self._rows(edges.next, order)
-        kept = (start >= 0) & (end >= 0)
-        start, end, row = start[kept], end[kept], np.flatnonzero(kept)
+        retained = (start >= 0) & (end >= 0)
+        start, end, row = start[retained], end[retained], np.flatnonzero(retained)
         inner = ~leaf[start] & ~leaf[end]
         label = components(nodes.id, start[inner], end[inner])
         shared = leaf[end] & ~leaf[start]
@@ -46,8 +46,8 @@ class Parts:
         """The rows of the nodes with these ids; -1 for none."""
         if not len(order):
             return np.full(len(ids), -1, np.int64)
-        place = np.minimum(np.searchsorted(self._ids, ids), len(order) - 1)
-        return np.where(self._ids[place] == ids, order[place], -1)
+        index = np.minimum(np.searchsorted(self._ids, ids), len(order) - 1)
+        return np.where(self._ids[index] == ids, order[index], -1)
 
     def members(self, part: int) -> Ints:
         """The rows of the part's nodes, in the order of their ids; its leaves among them."""
@@ -55,7 +55,7 @@ class Parts:
         return self._member[lo:hi]
 
     def edges(self, part: int) -> int:
-        """How many edges connect the part's nodes."""
+        """Return how many edges connect the part's nodes."""
         lo, hi = np.searchsorted(self._edge_part, [part, part + 1])
         return int(hi - lo)
 
@@ -76,11 +76,11 @@ def components(ids: Ints, first: Ints, second: Ints) -> Ints:
     label = np.arange(len(ids))
     first, second = rank[first], rank[second]
     while True:
-        one, two = label[first], label[second]
-        apart = one != two
+        label_a, two = label[first], label[second]
+        apart = label_a != two
         if not apart.any():
             return by_rank[label[rank]]
-        first, second, one, two = first[apart], second[apart], one[apart], two[apart]
-        np.minimum.at(label, np.maximum(one, two), np.minimum(one, two))
+        first, second, label_a, two = first[apart], second[apart], label_a[apart], two[apart]
+        np.minimum.at(label, np.maximum(label_a, two), np.minimum(label_a, two))
         while not np.array_equal(further := label[label], label):
             label = further

@@ -36,37 +36,37 @@ def hook_name(kind: int) -> str:
     return HOOKS[kind] if 0 <= kind < len(HOOKS) else HOOKS[0]
 
 
-def how_word(how: int) -> str:
-    return HOW[how] if 0 <= how < len(HOW) else ""
+def how_word(mode: int) -> str:
+    return HOW[mode] if 0 <= mode < len(HOW) else ""
 
 
-def reworded(kind: str, words: str, fields: Fields) -> str:
+def reworded(kind: str, template: str, fields: Fields) -> str:
     """The kind's sentence where a 0 or a 1 means something of its own."""
     if kind == "NODE_NEW" and not fields["call"]:
-        return words.replace(" for call {call}", "")
+        return template.replace(" for call {call}", "")
     if kind == "EDGE" and not fields["next"]:
         return "edge {index} of node {node} leads nowhere: that argument needs no gradient"
     if kind == "GRAD_FN" and not fields["node"]:
         return "tensor {tensor} has no grad_fn any more"
     if kind == "DEPENDENCY" and fields["count"] == 1:
-        return words.replace("gradients", "gradient")
+        return template.replace("gradients", "gradient")
     if kind == "BACKWARD_END" and fields["nodes"] == 1:
-        return words.replace(" nodes", " node")
+        return template.replace(" nodes", " node")
     if kind == "ARRIVE" and not fields["tensor"]:
-        return words.replace("gradient {tensor}", "None")
+        return template.replace("gradient {tensor}", "None")
     if kind == "HOOK":
-        return words.replace("a hook", "a " + hook_name(fields["kind"]))
-    return words
+        return template.replace("a hook", "a " + hook_name(fields["kind"]))
+    return template
 
 
 def holder(history: History, m: int, fields: Fields) -> dict[str, object]:
-    """Who holds a tensor, where that is a part of autograd."""
+    """Return who holds a tensor, where that is a part of autograd."""
     kind, number = coded(HOLDERS, fields["holder_kind"]), fields["holder"]
     if kind == "GRAD":
         return {"holder_kind": ".grad of", "holder": history.label(number, m)}
     if kind in ("SAVED", "BUFFER"):
-        words = "what is saved by node" if kind == "SAVED" else "the input buffer of node"
-        return {"holder_kind": words, "holder": history.autograd.words(number, m)}
+        role = "what is saved by node" if kind == "SAVED" else "the input buffer of node"
+        return {"holder_kind": role, "holder": history.autograd.words(number, m)}
     return {}
 
 
@@ -86,14 +86,14 @@ def _call(history: History, m: int, fields: Fields) -> str:
 
 def _roots(history: History, m: int, fields: Fields) -> str:
     blob = history.trace.blob(m)
-    words = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
-    nodes = ", ".join(history.autograd.words(node, m) for node in words[::3])
+    numbers = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
+    nodes = ", ".join(history.autograd.words(node, m) for node in numbers[::3])
     flags = fields["flags"]
-    said = f" at node {nodes}" if nodes else ""
-    said += " and keeps the graph" if flags & _KEEP else ""
-    said += " and builds a graph of itself" if flags & _CREATE else ""
-    said += "" if flags & _ACCUMULATE else "; the gradients are returned"
-    return said + (f"; it runs inside of pass {fields['outer']}" if fields["outer"] else "")
+    named = f" at node {nodes}" if nodes else ""
+    named += " and keeps the graph" if flags & _KEEP else ""
+    named += " and builds a graph of itself" if flags & _CREATE else ""
+    named += "" if flags & _ACCUMULATE else "; the gradients are returned"
+    return named + (f"; it runs inside of pass {fields['outer']}" if fields["outer"] else "")
 
 
 def _failed(history: History, m: int, fields: Fields) -> str:
@@ -107,10 +107,10 @@ def _unneeded(history: History, m: int, fields: Fields) -> str:
 def _given(history: History, m: int, fields: Fields) -> str:
     """The gradients that a node was given or gave."""
     blob = history.trace.blob(m)
-    words = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
-    if not words:
+    numbers = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
+    if not numbers:
         return ""
-    return " with " + ", ".join(history.label(word, m) if word else "None" for word in words)
+    return " with " + ", ".join(history.label(word, m) if word else "None" for word in numbers)
 
 
 def _how(history: History, m: int, fields: Fields) -> str:

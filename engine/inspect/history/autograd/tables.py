@@ -34,10 +34,10 @@ class AutogradTables:
     @cached_property
     def nodes(self) -> Table:
         since, new = self.of("NODE_NEW")
-        gone, old = self.of("NODE_FREE")
+        ended, old = self.of("NODE_FREE")
         return Table(
             since,
-            ends_of(new["node"], old["node"], gone),
+            ends_of(new["node"], old["node"], ended),
             id=new["node"],
             name=new["name"],
             call=new["call"],
@@ -48,8 +48,8 @@ class AutogradTables:
     def edges(self) -> Table:
         """An edge lives as long as the node that it leaves."""
         since, new = self.of("EDGE")
-        gone, old = self.of("NODE_FREE")
-        until = ends_of(new["node"], old["node"], gone)
+        ended, old = self.of("NODE_FREE")
+        until = ends_of(new["node"], old["node"], ended)
         return Table(
             since, until, node=new["node"], index=new["index"], next=new["next"], input=new["input"]
         )
@@ -58,9 +58,9 @@ class AutogradTables:
     def grad_fns(self) -> Table:
         """A tensor's grad_fn holds until it is given another one, or freed."""
         since, new = self.of("GRAD_FN")
-        gone, old = self.of("TENSOR_FREE")
+        ended, old = self.of("TENSOR_FREE")
         until = np.minimum(
-            next_of_same(new["tensor"], since=since), ends_of(new["tensor"], old["tensor"], gone)
+            next_of_same(new["tensor"], since=since), ends_of(new["tensor"], old["tensor"], ended)
         )
         return Table(since, until, tensor=new["tensor"], node=new["node"], output=new["output"])
 
@@ -79,18 +79,18 @@ class AutogradTables:
         moment at which it was first written after that, FOREVER if it never was."""
         since, new = self.of("SAVE")
         left, old = self.of("RELEASE")
-        gone, freed = self.of("NODE_FREE")
+        ended, freed = self.of("NODE_FREE")
         until = pair((new["node"], new["slot"]), since, (old["node"], old["slot"]), left)
         tensors = self.tables.tensors
         row = rows_before(tensors.id, tensors.since, new["tensor"], since)
-        found = row >= 0
+        matches = row >= 0
         storage, counter = np.zeros((2, len(since)), np.int64)
-        storage[found] = tensors.storage[row[found]]
-        described, place = np.unique(tensors.since[row[found]], return_inverse=True)
-        counter[found] = self.tables.trace.blob_words(described, 1)[place, 0]
+        storage[matches] = tensors.storage[row[matches]]
+        described, index = np.unique(tensors.since[row[matches]], return_inverse=True)
+        counter[matches] = self.tables.trace.blob_words(described, 1)[index, 0]
         return Table(
             since,
-            np.minimum(until, ends_of(new["node"], freed["node"], gone)),
+            np.minimum(until, ends_of(new["node"], freed["node"], ended)),
             node=new["node"],
             slot=new["slot"],
             tensor=new["tensor"],
@@ -136,11 +136,11 @@ class AutogradTables:
 
     @cached_property
     def grads(self) -> Table:
-        """What .grad of a tensor is, from the moment it is set until it is set again."""
+        """Return what .grad of a tensor is, from the moment it is set until it is set again."""
         since, new = self.of("GRAD_SET")
-        gone, old = self.of("TENSOR_FREE")
+        ended, old = self.of("TENSOR_FREE")
         until = np.minimum(
-            next_of_same(new["tensor"], since=since), ends_of(new["tensor"], old["tensor"], gone)
+            next_of_same(new["tensor"], since=since), ends_of(new["tensor"], old["tensor"], ended)
         )
         return Table(since, until, tensor=new["tensor"], grad=new["grad"])
 

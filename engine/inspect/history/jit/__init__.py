@@ -171,8 +171,8 @@ class Jit:
     def run_fact(self, row: int) -> RunFact:
         table, ends = self.tables.runs, self.tables.ends
         number = int(table.id[row])
-        found = ends.where("run", number)
-        over = int(found[-1]) if len(found) else -1
+        matches = ends.where("run", number)
+        over = int(matches[-1]) if len(matches) else -1
         return RunFact(
             int(table.since[row]),
             int(table.until[row]),
@@ -190,10 +190,10 @@ class Jit:
         """Why a pass failed. An error of Python travels by a number: it is raised right after that."""
         text = self.history.text(moment)
         raised = self.history.tables.numbers("EXCEPTION")
-        place = int(raised.searchsorted(moment))
-        if not text.isdigit() or place >= len(raised):
+        index = int(raised.searchsorted(moment))
+        if not text.isdigit() or index >= len(raised):
             return text or "it did not say why"
-        event = self.history.event(int(raised[place]))
+        event = self.history.event(int(raised[index]))
         return f"{self.history.string(event['type'])}: {self.history.text(event.number)}"
 
     def rewrites(self, run: int, m: int = FOREVER - 1) -> Rewrites:
@@ -227,11 +227,11 @@ class Jit:
     @cached_property
     def changes(self) -> dict[int, list[tuple[int, int]]]:
         """graph -> (moment, row) of its snapshots (row -1 - r) and rewrites (row r), in order."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        matches: dict[int, list[tuple[int, int]]] = {}
         for row, (moment, graph) in enumerate(
             zip(self.tables.graphs.since, self.tables.graphs.id, strict=True)
         ):
-            found.setdefault(int(graph), []).append((int(moment), -1 - row))
+            matches.setdefault(int(graph), []).append((int(moment), -1 - row))
         graph_of = dict(
             zip(self.tables.runs.id.tolist(), self.tables.runs.graph.tolist(), strict=True)
         )
@@ -239,30 +239,30 @@ class Jit:
             zip(self.tables.rewrites.since, self.tables.rewrites.run, strict=True)
         ):
             if int(run) in graph_of:
-                found.setdefault(graph_of[int(run)], []).append((int(moment), row))
-        return {graph: sorted(changes) for graph, changes in found.items()}
+                matches.setdefault(graph_of[int(run)], []).append((int(moment), row))
+        return {graph: sorted(changes) for graph, changes in matches.items()}
 
     @cached_property
     def graphs_of(self) -> dict[int, dict[int, tuple[str, int, int]]]:
         """function -> graph -> the phase that it was told after first, that moment, and the last one."""
-        table, found = self.tables.graphs, dict[int, dict[int, tuple[str, int, int]]]()
+        table, matches = self.tables.graphs, dict[int, dict[int, tuple[str, int, int]]]()
         rows = (table.function, table.id, table.phase, table.since)
         for function, graph, phase, since in zip(*(row.tolist() for row in rows), strict=True):
-            mine = found.setdefault(function, {})
-            first = mine.get(graph) or (self.history.string(phase), since, since)
-            mine[graph] = (*first[:2], since)
-        return found
+            own = matches.setdefault(function, {})
+            first = own.get(graph) or (self.history.string(phase), since, since)
+            own[graph] = (*first[:2], since)
+        return matches
 
     def graph_at(self, graph: int, m: int) -> IrGraph | None:
         """The graph as it was at the moment; None before it was first told, or when edits are lost."""
         changes = self.changes.get(graph, [])
-        place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
-        return self._state(graph, place) if place >= 0 else None
+        index = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
+        return self._state(graph, index) if index >= 0 else None
 
-    def _state_after(self, graph: int, place: int) -> IrGraph | None:
+    def _state_after(self, graph: int, index: int) -> IrGraph | None:
         """The last snapshot before, gone on by its edits: reading it anew is cheaper than a copy."""
         changes = self.changes[graph]
-        start = next((i for i in range(place, -1, -1) if changes[i][1] < 0), None)
+        start = next((i for i in range(index, -1, -1) if changes[i][1] < 0), None)
         if start is None:
             return None
         snapshot = self.json(changes[start][0])
@@ -270,7 +270,7 @@ class Jit:
             return None
         state = IrGraph(snapshot)
         try:
-            for _, row in changes[start + 1 : place + 1]:
+            for _, row in changes[start + 1 : index + 1]:
                 state.apply(self._rewrite(row).edits)
         except (KeyError, ValueError, IndexError, StopIteration):
             return None  # an event of it was not kept whole
@@ -279,8 +279,8 @@ class Jit:
     def last_change(self, graph: int, m: int) -> int:
         """The moment at which the graph was told or rewritten last; -1 before that."""
         changes = self.changes.get(graph, [])
-        place = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
-        return changes[place][0] if place >= 0 else -1
+        index = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
+        return changes[index][0] if index >= 0 else -1
 
     # Code
 
@@ -319,5 +319,5 @@ class Jit:
 
     @cached_property
     def registers(self) -> Registers:
-        """What the registers of the interpreter's frames hold."""
+        """Return what the registers of the interpreter's frames hold."""
         return Registers(self)

@@ -33,24 +33,24 @@ def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
         return {"kernel": str(fields["kernel"])}  # a number here, a kernel's name elsewhere
     if kind not in TEXTS:
         return {}
-    words = {name: history.string(fields[name]) for name in _NAMED if name in fields}
+    names = {name: history.string(fields[name]) for name in _NAMED if name in fields}
     if kind == "REWRITE":
-        words["index"] = str(fields["index"] + 1)  # recorded from 0, told from 1 as everywhere else
+        names["index"] = str(fields["index"] + 1)  # recorded from 0, told from 1 as everywhere else
     if "function" in fields and kind != "FUNCTION_NEW":
         function = history.jit.function(fields["function"])
-        words["function"] = function.name if function else str(fields["function"])
-    return words
+        names["function"] = function.name if function else str(fields["function"])
+    return names
 
 
 def holder(history: History, m: int, fields: dict[str, int]) -> dict[str, str]:
-    """Who holds a tensor, where that is a part of the JIT."""
+    """Return who holds a tensor, where that is a part of the JIT."""
     kind = coded(HOLDERS, fields["holder_kind"])
     if kind not in HOLDS:
         return {}
-    first, _, rest = holder_words(history, kind, fields["holder"], fields["place"], m).partition(
-        " "
-    )
-    return {"holder_kind": first, "holder": rest}
+    first, _, remaining = holder_words(
+        history, kind, fields["holder"], fields["place"], m
+    ).partition(" ")
+    return {"holder_kind": first, "holder": remaining}
 
 
 def _ended(history: History, m: int, fields: dict[str, int]) -> str:

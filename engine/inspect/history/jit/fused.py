@@ -68,18 +68,18 @@ class Kernel:
         return Match(self.held, self.outputs)
 
 
-def _holder(jit: Jit, wanted: int, moment: int) -> tuple[int, int, str, IrGraph | None]:
+def _holder(jit: Jit, expected: int, moment: int) -> tuple[int, int, str, IrGraph | None]:
     """The graph and the node that hold a group's graph, what the text calls it, and that graph; zeros
     where it was not told."""
-    told = jit.tables.graphs
-    graphs = dict.fromkeys(told.id[: told.begun(moment)].tolist()[::-1])
+    recorded = jit.tables.graphs
+    graphs = dict.fromkeys(recorded.id[: recorded.begun(moment)].tolist()[::-1])
     for graph in graphs:
         state = jit.graph_at(int(graph), moment)
-        for node, _, held in state.subgraphs() if state is not None else ():
-            if held.id == wanted and state is not None:
+        for node, _, references in state.subgraphs() if state is not None else ():
+            if references.id == expected and state is not None:
                 lines = (line for line in state.every_line() if line.role == "node")
                 kind = next((line.kind for line in lines if line.node == node), "")
-                return int(graph), node, kind.removeprefix("prim::"), held
+                return int(graph), node, kind.removeprefix("prim::"), references
     return 0, 0, "", None
 
 
@@ -99,8 +99,8 @@ class Match:
         block = graph.graph["block"]
         for value in block["params"]:
             prefix = "n" if value["type"].partition("[")[0] in NUMBERS else "in"
-            place = sum(name.rstrip("0123456789") == prefix for name in self.leaves)
-            self.leaves[f"{prefix}{place}"] = value["id"]
+            index = sum(name.rstrip("0123456789") == prefix for name in self.leaves)
+            self.leaves[f"{prefix}{index}"] = value["id"]
         for node in block["nodes"]:
             for value in node["outputs"]:
                 self._maker[value["id"]] = node
@@ -128,16 +128,16 @@ class Match:
         if value in known:
             return
         known.append(value)
-        rest = list(node["inputs"])
+        remaining = list(node["inputs"])
         for operand in self.trees[step]["operands"]:
-            found = next((v for v in rest if self._can_be(v, operand)), None)
-            if found is not None:
-                rest.remove(found)
-                self._unify(found, operand, step)
+            matches = next((v for v in remaining if self._can_be(v, operand)), None)
+            if matches is not None:
+                remaining.remove(matches)
+                self._unify(matches, operand, step)
 
     def _converts(self, tree: Json, node: Json | None) -> bool:
-        told = self.trees[tree["step"]]
-        return told["op"] == CONVERSION and (node is None or node["kind"] not in _CONVERSIONS)
+        recorded = self.trees[tree["step"]]
+        return recorded["op"] == CONVERSION and (node is None or node["kind"] not in _CONVERSIONS)
 
     def _can_be(self, value: int, tree: Json) -> bool:
         """Whether an operand may be this input of the node: the kinds agree, as far as they are told."""
@@ -198,7 +198,7 @@ class Fused:
             kernel = self.kernel(int(number), 1 << 61)
             if kernel is None or kernel.held is None:
                 continue
-            inner = {one["id"] for one in kernel.held.graph["block"]["nodes"]}
+            inner = {item["id"] for item in kernel.held.graph["block"]["nodes"]}
             if node == kernel.node or node in inner:
                 return int(number)
         return 0
@@ -215,34 +215,36 @@ class Fused:
         moment, frame = int(table.since[row]), int(table.frame[row])
         kernel = self.kernel(int(table.kernel[row]), moment)
         block = kernel.held.graph["block"] if kernel is not None and kernel.held else {}
-        taken, made = len(block.get("params", ())), len(block.get("returns", ()))
+        used, results = len(block.get("params", ())), len(block.get("returns", ()))
         before, after = self._stacks(frame, moment)
         return Launch(
             moment, frame, int(table.elements[row]), int(table.tiles[row]),
-            int(table.threads[row]), self._time(moment), _top(before, taken), _top(after, made),
+            int(table.threads[row]), self._time(moment), _top(before, used), _top(after, results),
         )  # fmt: skip
 
     def _stacks(self, frame: int, moment: int) -> tuple[list[Any], list[Any]]:
-        """What lay on the frame's stack before a launch, and after it."""
+        """Return what lay on the frame's stack before a launch, and after it."""
         steps = self._jit.tables.steps
         rows = steps.where("frame", frame) if frame else ()
-        place = int(steps.since[rows].searchsorted(moment)) if frame else 0
-        held = [
+        index = int(steps.since[rows].searchsorted(moment)) if frame else 0
+        references = [
             self._jit.json(int(steps.since[rows[at]])).get("stack", [])
             if 0 <= at < len(rows)
             else []
-            for at in (place - 1, place)
+            for at in (index - 1, index)
         ]
-        return held[0], held[1]
+        return references[0], references[1]
 
     def _time(self, moment: int) -> int:
         """From the last event of the same thread, the making of the outputs, to the launch's own."""
         events = self._jit.history.tables.events
         kinds = self._jit.history.tables.numbers("FUSED_NEW")
-        told = int(kinds.searchsorted(moment))
+        recorded = int(kinds.searchsorted(moment))
         for at in range(moment - 1, max(-1, moment - _LOOKED_BACK), -1):
             if events["thread"][at] == events["thread"][moment]:
-                if told and int(kinds[told - 1]) == at:  # the kernel was told: that says it, too
+                if (
+                    recorded and int(kinds[recorded - 1]) == at
+                ):  # the kernel was told: that says it, too
                     return int(self._jit.json(at).get("launch", {}).get("ns", -1))
                 return int(events["t"][moment]) - int(events["t"][at])
         return -1
@@ -252,7 +254,7 @@ def _top(stack: list[Any], count: int) -> tuple[int, ...]:
     """The tensors of the last `count` things on a stack."""
     if len(stack) < count:
         return (0,) * count
-    return tuple(int(one.get("tensor", 0)) for one in stack[len(stack) - count :])
+    return tuple(int(item.get("tensor", 0)) for item in stack[len(stack) - count :])
 
 
 def itemsize(dtype: str) -> int:

@@ -19,26 +19,26 @@ _REGISTER_BITS = 16
 _NAMED = re.compile(r"\((%[^)]+)\)$")
 
 
-def holder_words(history: History, kind: str, holder: int, place: int, m: int) -> str:
-    """What a person calls the holder: "register 3 (%h) of frame 7 (forward)"."""
+def holder_words(history: History, kind: str, holder: int, index: int, m: int) -> str:
+    """Return what a person calls the holder: "register 3 (%h) of frame 7 (forward)"."""
     if kind == "REGISTER":
-        number, pc = place & ((1 << _REGISTER_BITS) - 1), place >> _REGISTER_BITS
+        number, pc = index & ((1 << _REGISTER_BITS) - 1), index >> _REGISTER_BITS
         value = _value_in(history, holder, number, pc, m)
         return f"register {number}{value} of {_frame(history, holder, m)}"
     if kind == "OPERAND":
-        return f"stack slot {place} of {_frame(history, holder, m)}"
+        return f"stack slot {index} of {_frame(history, holder, m)}"
     if kind in ("LIST", "TUPLE"):
-        return f"item {place} of a {kind.lower()}"
+        return f"item {index} of a {kind.lower()}"
     if kind == "DICT":
-        return f"entry {history.string(place)} of a dict"
+        return f"entry {history.string(index)} of a dict"
     if kind == "OBJECT":
-        return history.string(place)
+        return history.string(index)
     if kind == "CONSTANT":
-        return f"constant{_constant(history, holder, place, m)} of {_graph(history, holder)}"
+        return f"constant{_constant(history, holder, index, m)} of {_graph(history, holder)}"
     if kind == "CODE":
-        return f"constant {place} of the code of {_code(history, holder)}"
+        return f"constant {index} of the code of {_code(history, holder)}"
     if kind == "GROUP":
-        return f"constant {place} of fused group {holder}"
+        return f"constant {index} of fused group {holder}"
     return f"the trace that makes {_graph(history, holder)}"
 
 
@@ -67,9 +67,9 @@ def _frame(history: History, frame: int, m: int) -> str:
 def _code_in(history: History, frame: int, m: int) -> int:
     """The number of the code that the frame runs: after a bail-out another than at its beginning."""
     frames, outs = history.jit.tables.frames, history.jit.tables.bail_outs
-    gone = outs.last("frame", frame, m)
-    if gone >= 0:
-        return int(outs.to[gone])
+    ended = outs.last("frame", frame, m)
+    if ended >= 0:
+        return int(outs.to[ended])
     row = frames.last("id", frame, m)
     return int(frames.code[row]) if row >= 0 else 0
 
@@ -101,8 +101,8 @@ def _name_of_graph(history: History, graph: int) -> str:
         row = table.last(column, graph, FOREVER - 1)
         if row >= 0 and (name := _function(history, int(table.function[row]))):
             return name
-    found = (one.name for one in history.jit.functions(history.end) if one.graph == graph)
-    return _short(next(found, ""))
+    matches = (item.name for item in history.jit.functions(history.end) if item.graph == graph)
+    return _short(next(matches, ""))
 
 
 def _constant(history: History, graph: int, node: int, m: int) -> str:

@@ -59,7 +59,7 @@ class IrLine:
     @property
     def text(self) -> str:
         """The line as PyTorch prints it, indented, without the source."""
-        declared = ", ".join(f"%{one.name} : {one.type}" for one in self.outputs)
+        declared = ", ".join(f"%{item.name} : {item.type}" for item in self.outputs)
         used = ", ".join(f"%{name}" for _, name in self.inputs)
         pad = "  " * self.depth
         match self.role:
@@ -154,8 +154,8 @@ class IrGraph:
     def _drop_input(self, a: int, b: int, *_: Any) -> None:
         del self.nodes[a]["inputs"][b]
 
-    def _add_output(self, a: int, b: int, _c: int, _d: int, text: str, words: str) -> None:
-        value = {"id": b, "name": words, "type": text, "origins": []}
+    def _add_output(self, a: int, b: int, _c: int, _d: int, text: str, argument: str) -> None:
+        value = {"id": b, "name": argument, "type": text, "origins": []}
         self.values[b] = value
         self.nodes[a]["outputs"].append(value)
 
@@ -179,11 +179,11 @@ class IrGraph:
     def _set_name(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
         self.values[a]["name"] = text
 
-    def _set_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, words: str) -> None:
-        if held := graph_in(words):
-            self.nodes[a].setdefault("graphs", {})[text] = held
+    def _set_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, argument: str) -> None:
+        if references := graph_in(argument):
+            self.nodes[a].setdefault("graphs", {})[text] = references
         else:
-            self.nodes[a]["attributes"][text] = words
+            self.nodes[a]["attributes"][text] = argument
 
     def _drop_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
         if self.nodes[a]["attributes"].pop(text, None) is None:
@@ -192,11 +192,11 @@ class IrGraph:
             if not graphs:
                 del self.nodes[a]["graphs"]
 
-    def _set_kind(self, a: int, _b: int, _c: int, _d: int, text: str, words: str) -> None:
+    def _set_kind(self, a: int, _b: int, _c: int, _d: int, text: str, argument: str) -> None:
         self.nodes[a]["kind"] = text
         self.nodes[a].pop("schema", None)
-        if words:
-            self.nodes[a]["schema"] = words
+        if argument:
+            self.nodes[a]["schema"] = argument
 
     def _replaced(self, *_: Any) -> None:
         """Said for `Links`: the edits that follow do it."""
@@ -204,8 +204,8 @@ class IrGraph:
     def _origin(self, a: int, b: int, *_: Any) -> None:
         self.values[a]["origins"].append(b)
 
-    def _span(self, a: int, _b: int, _c: int, _d: int, text: str, words: str) -> None:
-        self.nodes[a]["span"] = [text, *map(int, words.split(":"))] if text else None
+    def _span(self, a: int, _b: int, _c: int, _d: int, text: str, argument: str) -> None:
+        self.nodes[a]["span"] = [text, *map(int, argument.split(":"))] if text else None
 
     # Text
 
@@ -225,12 +225,12 @@ class IrGraph:
         if not any("graphs" in node for node in self.nodes.values()):
             return self.lines()
         lines, below = [], []
-        held = {number: IrGraph(graph) for number, _, graph in self._held()}
-        place = {number: at for at, number in enumerate(held)}
+        references = {number: IrGraph(graph) for number, _, graph in self._held()}
+        index = {number: at for at, number in enumerate(references)}
         for line in self.lines():
-            if line.role == "node" and line.node in held:
-                line = replace(line, kind=f"{line.kind}_{place[line.node]}")
-                below += held_lines(held[line.node], line.kind)
+            if line.role == "node" and line.node in references:
+                line = replace(line, kind=f"{line.kind}_{index[line.node]}")
+                below += held_lines(references[line.node], line.kind)
             lines.append(line)
         return [*lines, *below]
 
@@ -255,7 +255,8 @@ class IrGraph:
 
     def _declared(self, values: list[Json]) -> tuple[ValueFact, ...]:
         return tuple(
-            ValueFact(one["id"], one["name"], one["type"], tuple(one["origins"])) for one in values
+            ValueFact(item["id"], item["name"], item["type"], tuple(item["origins"]))
+            for item in values
         )
 
     def _used(self, ids: list[int]) -> tuple[tuple[int, str], ...]:
@@ -275,14 +276,14 @@ class IrGraph:
                 yield self._end("yield", depth + 2, inner)
 
     def _node_line(self, node: Json, depth: int) -> IrLine:
-        shown = ", ".join(
+        visible = ", ".join(
             f"{name}={text}"
             for name, text in sorted(node["attributes"].items())
             if not (node["kind"] == "prim::Constant" and name == "value" and text == "None")
         )
         return IrLine(
             "node", depth, node["id"], self._declared(node["outputs"]), node["kind"],
-            f"[{shown}]" if shown else "", self._used(node["inputs"]),
+            f"[{visible}]" if visible else "", self._used(node["inputs"]),
             Place(*node["span"]) if node["span"] else None, node.get("schema", ""),
         )  # fmt: skip
 
@@ -293,5 +294,5 @@ class IrGraph:
 
 def held_lines(graph: IrGraph, name: str) -> list[IrLine]:
     """The text of a graph that a node holds, as it stands below the text of the whole."""
-    head, *rest = graph.lines()
-    return [replace(head, role="with", kind=name), *rest]
+    head, *remaining = graph.lines()
+    return [replace(head, role="with", kind=name), *remaining]

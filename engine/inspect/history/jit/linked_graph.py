@@ -27,11 +27,11 @@ class LinkedLine:
         self.mark: Any = None
 
 
-def _tie(one: LinkedLine | None, two: LinkedLine | None) -> None:
-    if one is not None:
-        one.after = two
+def _tie(first: LinkedLine | None, two: LinkedLine | None) -> None:
+    if first is not None:
+        first.after = two
     if two is not None:
-        two.before = one
+        two.before = first
 
 
 class LinkedGraph(IrGraph):
@@ -74,17 +74,19 @@ class LinkedGraph(IrGraph):
     def take(self) -> tuple[list[LinkedLine], list[Any], list[int]]:
         """Spots that came, marks of those that went, keys of lines that may read otherwise."""
         self.regroup()
-        fresh = [spot for key in self._hung for spot in self._segment(key) if spot.mark is None]
-        loose, dirty = self.loose, [*self.dirty, *(spot.key for spot in fresh)]
+        fresh = [
+            linked for key in self._hung for linked in self._segment(key) if linked.mark is None
+        ]
+        loose, dirty = self.loose, [*self.dirty, *(linked.key for linked in fresh)]
         self._hung, self.loose, self.dirty = {}, [], {}
         return fresh, loose, dirty
 
     def chain(self) -> Iterator[LinkedLine]:
         """All lines, one after the other."""
-        spot: LinkedLine | None = self.head
-        while spot is not None:
-            yield spot
-            spot = spot.after
+        linked: LinkedLine | None = self.head
+        while linked is not None:
+            yield linked
+            linked = linked.after
 
     def line(self, key: int) -> IrLine | None:
         """A line as it reads now; None where it is not in the text."""
@@ -100,8 +102,8 @@ class LinkedGraph(IrGraph):
         return self._named(line)
 
     def _named(self, line: IrLine) -> IrLine:
-        place = self._place.get(line.node)
-        return line if place is None else replace(line, kind=f"{line.kind}_{place}")
+        index = self._place.get(line.node)
+        return line if index is None else replace(line, kind=f"{line.kind}_{index}")
 
     def _end_line(self, key: int, block: Json) -> IrLine | None:
         owner = self._owner.get(block["id"])
@@ -127,9 +129,9 @@ class LinkedGraph(IrGraph):
         """Give the blocks their lists of nodes again, in the order of the chain."""
         for block in self.blocks.values():
             block["nodes"] = []
-        for spot in self.chain():
-            if spot.key in self.standing:
-                self.standing[spot.key]["nodes"].append(self.nodes[spot.key])
+        for linked in self.chain():
+            if linked.key in self.standing:
+                self.standing[linked.key]["nodes"].append(self.nodes[linked.key])
 
     # The chain
 
@@ -145,10 +147,10 @@ class LinkedGraph(IrGraph):
         if key in self.spots:
             raise ValueError(f"two lines have the number {key}")
 
-    def _put(self, spot: LinkedLine, before: LinkedLine) -> None:
-        self.spots[spot.key] = spot
-        _tie(before.before, spot)
-        _tie(spot, before)
+    def _put(self, linked: LinkedLine, before: LinkedLine) -> None:
+        self.spots[linked.key] = linked
+        _tie(before.before, linked)
+        _tie(linked, before)
 
     def _end_of(self, key: int) -> LinkedLine:
         """The last line of what begins with a node or with the head of a block."""
@@ -159,7 +161,7 @@ class LinkedGraph(IrGraph):
         return self.spots[blocks[-1]["return"] if blocks else key]
 
     def _stands(self, key: int) -> bool:
-        """Whether a node or the head of a block is in the text, with all that it is in."""
+        """Return whether a node or the head of a block is in the text, with all that it is in."""
         block = self._ends.get(key) or self.standing.get(key)
         while block is not None:
             owner = self._owner.get(block["id"])
@@ -170,27 +172,27 @@ class LinkedGraph(IrGraph):
 
     def _segment(self, key: int) -> Iterator[LinkedLine]:
         """The lines of a node or a block, if it is in the text."""
-        spot = self.spots.get(key)
+        linked = self.spots.get(key)
         if key in self._inner:
-            end = spot
-        elif spot is not None and self._stands(key):
+            end = linked
+        elif linked is not None and self._stands(key):
             end = self._end_of(key)
         else:
             return
-        while spot is not None:
-            yield spot
-            spot = spot.after if spot is not end else None
+        while linked is not None:
+            yield linked
+            linked = linked.after if linked is not end else None
 
     def _cut(self, first: LinkedLine, end: LinkedLine) -> None:
         """Take lines out; they go on hanging together."""
         _tie(first.before, end.after)
         first.before = end.after = None
-        spot: LinkedLine | None = first
-        while spot is not None:
-            if spot.mark is not None:
-                self.loose.append(spot.mark)
-                spot.mark = None
-            spot = spot.after
+        linked: LinkedLine | None = first
+        while linked is not None:
+            if linked.mark is not None:
+                self.loose.append(linked.mark)
+                linked.mark = None
+            linked = linked.after
 
     # Graphs that nodes hold: below the others, in the order of their nodes
 
@@ -199,30 +201,30 @@ class LinkedGraph(IrGraph):
         if not self._regroup:
             return
         self._regroup = False
-        found = self._holders()
-        if list(found.items()) == list(self._sections.items()):
+        matches = self._holders()
+        if list(matches.items()) == list(self._sections.items()):
             return
-        self.dirty |= dict.fromkeys([*self._sections, *found])
-        self._sections = found
-        self._place = {node: at for at, node in enumerate(found)}
-        lines = [line for node, graph in found.items() for line in self._text_of(node, graph)]
+        self.dirty |= dict.fromkeys([*self._sections, *matches])
+        self._sections = matches
+        self._place = {node: at for at, node in enumerate(matches)}
+        lines = [line for node, graph in matches.items() for line in self._text_of(node, graph)]
         old = []
-        spot = self.last.after
-        while spot is not None:
-            old.append(spot)
-            spot = spot.after
+        linked = self.last.after
+        while linked is not None:
+            old.append(linked)
+            linked = linked.after
         same = 0
         while same < min(len(old), len(lines)) and old[same].key == lines[same].node:
             same += 1
         if same < len(old):
             self._cut(old[same], old[-1])
-            for spot in old[same:]:
-                del self.spots[spot.key]
+            for linked in old[same:]:
+                del self.spots[linked.key]
         above = old[same - 1] if same else self.last
         for line in lines[same:]:
-            spot = self.spots[line.node] = LinkedLine(line.node)
-            _tie(above, spot)
-            above = spot
+            linked = self.spots[line.node] = LinkedLine(line.node)
+            _tie(above, linked)
+            above = linked
             self._hung[line.node] = None
         before, self._inner = self._inner, {line.node: line for line in lines}
         self.dirty |= {
@@ -242,17 +244,17 @@ class LinkedGraph(IrGraph):
 
     def _holders(self) -> dict[int, Json]:
         """The nodes of the text that hold a graph, and it."""
-        found = {}
-        spot: LinkedLine | None = self.head
-        while spot is not None and spot is not self.last:
-            graphs = self.nodes[spot.key].get("graphs")
+        matches = {}
+        linked: LinkedLine | None = self.head
+        while linked is not None and linked is not self.last:
+            graphs = self.nodes[linked.key].get("graphs")
             if graphs:
-                found[spot.key] = list(graphs.values())[-1]
-            spot = spot.after
-        return found
+                matches[linked.key] = list(graphs.values())[-1]
+            linked = linked.after
+        return matches
 
     def _may_hold(self, key: int) -> bool:
-        """Whether a graph is held by a node, or perhaps by one in its blocks."""
+        """Return whether a graph is held by a node, or perhaps by one in its blocks."""
         node = self.nodes[key]
         return "graphs" in node or bool(self._sections and node["blocks"])
 
@@ -272,9 +274,9 @@ class LinkedGraph(IrGraph):
         for value in values:
             self._users.setdefault(value, set()).add(key)
 
-    def _create(self, a: int, *rest: Any) -> None:
+    def _create(self, a: int, *others: Any) -> None:
         self._new(a)
-        super()._create(a, *rest)
+        super()._create(a, *others)
         self.spots[a] = LinkedLine(a)
 
     def _insert(self, a: int, b: int, c: int, *_: Any) -> None:
@@ -318,26 +320,26 @@ class LinkedGraph(IrGraph):
         self._reads(a, [c])
         self.dirty[a] = None
 
-    def _drop_input(self, a: int, *rest: Any) -> None:
-        super()._drop_input(a, *rest)
+    def _drop_input(self, a: int, *others: Any) -> None:
+        super()._drop_input(a, *others)
         self.dirty[a] = None
 
-    def _add_output(self, a: int, b: int, *rest: Any) -> None:
-        super()._add_output(a, b, *rest)
+    def _add_output(self, a: int, b: int, *others: Any) -> None:
+        super()._add_output(a, b, *others)
         self._maker[b] = a
         self.dirty[a] = None
 
-    def _drop_output(self, a: int, *rest: Any) -> None:
-        super()._drop_output(a, *rest)
+    def _drop_output(self, a: int, *others: Any) -> None:
+        super()._drop_output(a, *others)
         self.dirty[a] = None
 
-    def _add_block(self, a: int, b: int, c: int, d: int, *rest: Any) -> None:
+    def _add_block(self, a: int, b: int, c: int, d: int, *others: Any) -> None:
         above = self._end_of(a)
         self._new(c)
         self._new(d)
         if c == d or b in self.blocks:
             raise ValueError(f"block {b} is added to node {a} with numbers of others")
-        super()._add_block(a, b, c, d, *rest)
+        super()._add_block(a, b, c, d, *others)
         self._owner[b] = a
         head, end = self.spots[c], self.spots[d] = LinkedLine(c), LinkedLine(d)
         below = above.after
@@ -346,48 +348,48 @@ class LinkedGraph(IrGraph):
         _tie(end, below)
         self._hung[c] = None
 
-    def _drop_block(self, a: int, b: int, *rest: Any) -> None:
+    def _drop_block(self, a: int, b: int, *others: Any) -> None:
         block = self.nodes[a]["blocks"][b]
         head, end = self.spots[block["param"]], self.spots[block["return"]]
         if head.after is not end:
             raise ValueError(f"block {block['id']} is dropped before its nodes")
         block["nodes"] = []
-        super()._drop_block(a, b, *rest)
+        super()._drop_block(a, b, *others)
         self._cut(head, end)
         for key in (head.key, end.key):
             del self.spots[key], self._ends[key]
             self._hung.pop(key, None)
         del self._owner[block["id"]]
-        self.dirty |= {one["param"]: None for one in self.nodes[a]["blocks"]}
+        self.dirty |= {first["param"]: None for first in self.nodes[a]["blocks"]}
 
-    def _set_type(self, a: int, *rest: Any) -> None:
-        super()._set_type(a, *rest)
+    def _set_type(self, a: int, *others: Any) -> None:
+        super()._set_type(a, *others)
         self.dirty[self._maker[a]] = None
 
-    def _set_name(self, a: int, *rest: Any) -> None:
-        super()._set_name(a, *rest)
+    def _set_name(self, a: int, *others: Any) -> None:
+        super()._set_name(a, *others)
         self.dirty |= dict.fromkeys([self._maker[a], *self._users.get(a, ())])
 
-    def _origin(self, a: int, b: int, *rest: Any) -> None:
-        super()._origin(a, b, *rest)
+    def _origin(self, a: int, b: int, *others: Any) -> None:
+        super()._origin(a, b, *others)
         self.dirty[self._maker[a]] = None
 
-    def _set_attribute(self, a: int, *rest: Any) -> None:
-        super()._set_attribute(a, *rest)
+    def _set_attribute(self, a: int, *others: Any) -> None:
+        super()._set_attribute(a, *others)
         self.dirty[a] = None
         self._regroup |= "graphs" in self.nodes[a]
 
-    def _drop_attribute(self, a: int, *rest: Any) -> None:
+    def _drop_attribute(self, a: int, *others: Any) -> None:
         self._regroup |= "graphs" in self.nodes[a]
-        super()._drop_attribute(a, *rest)
+        super()._drop_attribute(a, *others)
         self.dirty[a] = None
 
-    def _set_kind(self, a: int, *rest: Any) -> None:
-        super()._set_kind(a, *rest)
+    def _set_kind(self, a: int, *others: Any) -> None:
+        super()._set_kind(a, *others)
         self.dirty[a] = None
         if a in self._sections:  # its name is another one
             self._sections, self._regroup = {}, True
 
-    def _span(self, a: int, *rest: Any) -> None:
-        super()._span(a, *rest)
+    def _span(self, a: int, *others: Any) -> None:
+        super()._span(a, *others)
         self.dirty[a] = None

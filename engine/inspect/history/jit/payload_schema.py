@@ -28,175 +28,177 @@ EDITS = frozenset(
 def read(text: str, form: Form) -> Json:
     """The JSON of a text; {} where it is none, or of another form."""
     try:
-        found = json.loads(text)
+        payload = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) and fits(found, form) else {}
+    return payload if isinstance(payload, dict) and fits(payload, form) else {}
 
 
-def fits(found: Any, form: Form) -> bool:
-    """Whether it is of the form. Forms look for what they need: what is not there does not fit."""
+def fits(payload: Any, form: Form) -> bool:
+    """Return whether it is of the form. Forms look for what they need: what is not there does not fit."""
     try:
-        return form(found)
+        return form(payload)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
         return False
 
 
-def graph_in(words: str) -> Json:
+def graph_in(attribute: str) -> Json:
     """The graph that an attribute holds; {} for an attribute of another sort."""
-    return read(words, graph) if words.startswith('{"graph":') else {}
+    return read(attribute, graph) if attribute.startswith('{"graph":') else {}
 
 
 # ---- graphs and edits: there are many, so each is one expression
 
 
-def graph(found: Any) -> bool:
+def graph(payload: Any) -> bool:
     """A snapshot."""
-    return type(found["graph"]) is int and type(found["name"]) is str and _block(found["block"])
-
-
-def _block(found: Any) -> bool:
     return (
-        type(found["id"]) is int
-        and type(found["param"]) is int
-        and type(found["return"]) is int
-        and type(found["returns"]) is list
-        and type(found["params"]) is list
-        and type(found["nodes"]) is list
-        and all(type(one) is int for one in found["returns"])
-        and all(map(_value, found["params"]))
-        and all(map(_node, found["nodes"]))
+        type(payload["graph"]) is int and type(payload["name"]) is str and _block(payload["block"])
     )
 
 
-def _value(found: Any) -> bool:
+def _block(payload: Any) -> bool:
     return (
-        type(found["id"]) is int
-        and type(found["name"]) is str
-        and type(found["type"]) is str
-        and type(found["origins"]) is list
-        and all(type(one) is int for one in found["origins"])
+        type(payload["id"]) is int
+        and type(payload["param"]) is int
+        and type(payload["return"]) is int
+        and type(payload["returns"]) is list
+        and type(payload["params"]) is list
+        and type(payload["nodes"]) is list
+        and all(type(item) is int for item in payload["returns"])
+        and all(map(_value, payload["params"]))
+        and all(map(_node, payload["nodes"]))
     )
 
 
-def _node(found: Any) -> bool:
+def _value(payload: Any) -> bool:
     return (
-        type(found["id"]) is int
-        and type(found["kind"]) is str
-        and type(found["inputs"]) is list
-        and type(found["outputs"]) is list
-        and type(found["blocks"]) is list
-        and all(type(one) is int for one in found["inputs"])
-        and all(map(_value, found["outputs"]))
-        and all(map(_block, found["blocks"]))
-        and all(type(text) is str for text in found["attributes"].values())
-        and type(found.get("schema", "")) is str
-        and all(map(graph, found.get("graphs", {}).values()))
-        and _span(found["span"])
+        type(payload["id"]) is int
+        and type(payload["name"]) is str
+        and type(payload["type"]) is str
+        and type(payload["origins"]) is list
+        and all(type(item) is int for item in payload["origins"])
     )
 
 
-def _span(found: Any) -> bool:
+def _node(payload: Any) -> bool:
+    return (
+        type(payload["id"]) is int
+        and type(payload["kind"]) is str
+        and type(payload["inputs"]) is list
+        and type(payload["outputs"]) is list
+        and type(payload["blocks"]) is list
+        and all(type(item) is int for item in payload["inputs"])
+        and all(map(_value, payload["outputs"]))
+        and all(map(_block, payload["blocks"]))
+        and all(type(text) is str for text in payload["attributes"].values())
+        and type(payload.get("schema", "")) is str
+        and all(map(graph, payload.get("graphs", {}).values()))
+        and _span(payload["span"])
+    )
+
+
+def _span(payload: Any) -> bool:
     """file, line, column and where it ends; None: it has no place."""
-    if found is None:
+    if payload is None:
         return True
     return (
-        type(found) is list
-        and len(found) == 5
-        and type(found[0]) is str
-        and all(type(one) is int for one in found[1:])
+        type(payload) is list
+        and len(payload) == 5
+        and type(payload[0]) is str
+        and all(type(item) is int for item in payload[1:])
     )
 
 
-def _edit(found: Any) -> bool:
-    kind, a, b, c, d, text, words = found
+def _edit(payload: Any) -> bool:
+    kind, a, b, c, d, text, attribute = payload
     return (
         kind in EDITS
         and type(a) is type(b) is type(c) is type(d) is int
-        and type(text) is type(words) is str
-        and (kind != "span" or not text or _PLACE.fullmatch(words) is not None)
+        and type(text) is type(attribute) is str
+        and (kind != "span" or not text or _PLACE.fullmatch(attribute) is not None)
     )
 
 
 # ---- the rest
 
 
-def number(found: Any) -> bool:
-    return type(found) is int
+def number(payload: Any) -> bool:
+    return type(payload) is int
 
 
-def text(found: Any) -> bool:
-    return type(found) is str
+def text(payload: Any) -> bool:
+    return type(payload) is str
 
 
-def flag(found: Any) -> bool:
-    return type(found) is bool
+def flag(payload: Any) -> bool:
+    return type(payload) is bool
 
 
 def each(form: Form) -> Form:
     """A list of things of a form."""
-    return lambda found: type(found) is list and all(map(form, found))
+    return lambda payload: type(payload) is list and all(map(form, payload))
 
 
 def record(known: dict[str, Form], **needed: Form) -> Form:
     """`needed` has to be there, `known` may be."""
 
-    def form(found: Any) -> bool:
+    def form(payload: Any) -> bool:
         return (
-            type(found) is dict
-            and all(one(found[name]) for name, one in needed.items())
-            and all(one(found[name]) for name, one in known.items() if name in found)
+            type(payload) is dict
+            and all(item(payload[name]) for name, item in needed.items())
+            and all(item(payload[name]) for name, item in known.items() if name in payload)
         )
 
     return form
 
 
-def _token(found: Any) -> bool:
+def _token(payload: Any) -> bool:
     """kind, text, and a place without a file."""
-    return type(found[0]) is str and _span(found[1:]) and len(found) == 6
+    return type(payload[0]) is str and _span(payload[1:]) and len(payload) == 6
 
 
-def _syntax(found: Any) -> bool:
+def _syntax(payload: Any) -> bool:
     """A node of a syntax tree, or what one of its fields holds."""
-    if isinstance(found, list):
-        return all(map(_syntax, found))
-    if not isinstance(found, dict):
+    if isinstance(payload, list):
+        return all(map(_syntax, payload))
+    if not isinstance(payload, dict):
         return True
-    span = found.get("span")
+    span = payload.get("span")
     placed = span is None or (each(number)(span) and len(span) == 4)
-    return placed and all(_syntax(one) for name, one in found.items() if name != "span")
+    return placed and all(_syntax(item) for name, item in payload.items() if name != "span")
 
 
-def _tree(found: Any) -> bool:
+def _tree(payload: Any) -> bool:
     """Of a kernel: a leaf, a step with its operands, or a step that is told elsewhere."""
-    if "step" not in found:
-        return text(found["leaf"])
-    whole = "op" not in found or (text(found["op"]) and each(_tree)(found["operands"]))
-    return number(found["step"]) and whole
+    if "step" not in payload:
+        return text(payload["leaf"])
+    complete = "op" not in payload or (text(payload["op"]) and each(_tree)(payload["operands"]))
+    return number(payload["step"]) and complete
 
 
-def _kernel(found: Any) -> bool:
+def _kernel(payload: Any) -> bool:
     """A fused program: every step that its trees name is there, and is told once with its operands."""
-    told, named = set(), set()
-    rest = [output["tree"] for output in found["outputs"]]
-    while rest:
-        one = rest.pop()
-        if "step" in one:
-            named.add(one["step"])
-        if "op" in one:
-            told.add(one["step"])
-            rest += one["operands"]
-    return named == told and all(0 <= step < len(found["steps"]) for step in told)
+    steps, named = set(), set()
+    remaining = [output["tree"] for output in payload["outputs"]]
+    while remaining:
+        item = remaining.pop()
+        if "step" in item:
+            named.add(item["step"])
+        if "op" in item:
+            steps.add(item["step"])
+            remaining += item["operands"]
+    return named == steps and all(0 <= step < len(payload["steps"]) for step in steps)
 
 
 _HELD = record({"tensor": number, "text": text, "type": text})
 """A value as the interpreter tells it."""
 
 
-def _registers(found: Any) -> bool:
+def _registers(payload: Any) -> bool:
     """Numbers with what is there; None: it was emptied."""
-    numbered = all(name.isascii() and name.isdecimal() for name in found)
-    return numbered and all(one is None or _HELD(one) for one in found.values())
+    numbered = all(name.isascii() and name.isdecimal() for name in payload)
+    return numbered and all(item is None or _HELD(item) for item in payload.values())
 
 
 _STEP = record(

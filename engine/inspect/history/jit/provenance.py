@@ -58,9 +58,9 @@ class Links:
     def _read(self, jit: Jit) -> None:
         """Everything that was told, in order."""
         tables = jit.tables
-        told = [(int(m), "graph", row) for row, m in enumerate(tables.graphs.since)]
-        told += [(int(m), "rewrite", row) for row, m in enumerate(tables.rewrites.since)]
-        for moment, kind, row in sorted(told):
+        moments = [(int(m), "graph", row) for row, m in enumerate(tables.graphs.since)]
+        moments += [(int(m), "rewrite", row) for row, m in enumerate(tables.rewrites.since)]
+        for moment, kind, row in sorted(moments):
             if kind == "graph":
                 snapshot = jit.json(moment)
                 if "block" in snapshot:
@@ -82,7 +82,9 @@ class Links:
         if fact is None:
             return
         spans = {
-            one.text.split()[0]: one.span for one in self._jit.tree(function) if one.kind == "arg"
+            item.text.split()[0]: item.span
+            for item in self._jit.tree(function)
+            if item.kind == "arg"
         }
         for value in block["params"]:
             span = spans.get(value["name"].partition(".")[0])
@@ -115,8 +117,8 @@ class Links:
         fact = jit._rewrite(row)
         self._creation = Creation(fact.moment, fact.run, fact.rule)
         replaced: dict[int, int] = {}
-        gone: list[int] = []
-        for kind, a, b, _c, _d, text, words in fact.edits:
+        ended: list[int] = []
+        for kind, a, b, _c, _d, text, argument in fact.edits:
             if kind == "origin":
                 self._link(a, b)
             elif kind == "replaced":
@@ -129,17 +131,17 @@ class Links:
                 self.kind_of[a] = text
             elif kind == "set_name":
                 self.name_of[a] = text
-            elif kind == "set_attribute" and (held := graph_in(words)):
-                self._block(held["block"])
+            elif kind == "set_attribute" and (references := graph_in(argument)):
+                self._block(references["block"])
             elif kind == "add_output":
                 self.node_of[b] = a
-                self.name_of[b] = words
+                self.name_of[b] = argument
                 self.values_of.setdefault(a, []).append(b)
             elif kind == "destroy":
-                gone.append(a)
+                ended.append(a)
             elif kind == "span" and text:
-                self.place_of.setdefault(a, Place(text, *map(int, words.split(":"))))
-        for node in gone:
+                self.place_of.setdefault(a, Place(text, *map(int, argument.split(":"))))
+        for node in ended:
             values = self.values_of.get(node, [])
             replaced_by = tuple(replaced[v] for v in values if v in replaced)
             self.removals[node] = Removal(
@@ -159,59 +161,59 @@ class Links:
 
     def _copies(self, values: set[int]) -> set[int]:
         """The same Values in the other graphs that were made of the same one."""
-        mine = {value for value in values if self._told(value)}
-        origins = {origin for value in mine for origin in self._from.get(value, ())}
+        own = {value for value in values if self._told(value)}
+        origins = {origin for value in own for origin in self._from.get(value, ())}
         return {v for origin in origins for v in self._to.get(origin, ()) if self._told(v)}
 
     def _told(self, value: int) -> bool:
-        """Whether a Value was there when its graph was first told: no pass made it."""
+        """Return whether a Value was there when its graph was first told: no pass made it."""
         creation = self.creations.get(self.node_of.get(value, -1))
         return creation is not None and creation.run == 0
 
     def seeds(self, number: int) -> frozenset[int]:
         """The Values that a selected number stands for itself."""
-        kind, one, which, index = what_is(number)
+        kind, item, which, index = what_is(number)
         if kind == "value":
-            return frozenset((one,))
+            return frozenset((item,))
         if kind == "node":
-            return frozenset(self.values_of.get(one, ()))
-        function = self._jit.function(one)
+            return frozenset(self.values_of.get(item, ()))
+        function = self._jit.function(item)
         if function is None:
             return frozenset()
         if which == LINE:
             return self.at_line(function.file, index)
         if which == TOKEN:
-            tokens = self._jit.syntax(one).get("tokens", [])
+            tokens = self._jit.syntax(item).get("tokens", [])
             return (
                 self._round(function.file, tuple(tokens[index][2:]))
                 if index < len(tokens)
                 else frozenset()
             )
-        tree = self._jit.tree(one)
+        tree = self._jit.tree(item)
         span = tree[index].span if index < len(tree) else None
         return self._within(function.file, span) if span else frozenset()
 
     def _within(self, file: str, span: Extent) -> frozenset[int]:
-        """What comes from a place or from a part of it."""
-        return frozenset(value for value, there in self._places(file) if inside(there, span))
+        """Return what comes from a place or from a part of it."""
+        return frozenset(value for value, extent in self._places(file) if inside(extent, span))
 
     def _round(self, file: str, span: Extent) -> frozenset[int]:
-        """What comes from the smallest place that holds this one."""
-        holding = [(there, value) for value, there in self._places(file) if inside(span, there)]
+        """Return what comes from the smallest place that holds this one."""
+        holding = [(extent, value) for value, extent in self._places(file) if inside(span, extent)]
         if not holding:
             return frozenset()
-        least = min((there for there, _ in holding), key=_size)
-        return frozenset(value for there, value in holding if there == least)
+        minimum = min((extent for extent, _ in holding), key=_size)
+        return frozenset(value for extent, value in holding if extent == minimum)
 
     def _places(self, file: str) -> list[tuple[int, Extent]]:
         """(Value, place) of everything that comes from a file."""
         if file not in self._by_file:
-            found = [(v, p) for v, p in self.place_of_value.items() if p.file == file]
-            for node, place in self.place_of.items():
-                if place.file == file:
-                    found += [(value, place) for value in self.values_of.get(node, ())]
+            matches = [(v, p) for v, p in self.place_of_value.items() if p.file == file]
+            for node, source_range in self.place_of.items():
+                if source_range.file == file:
+                    matches += [(value, source_range) for value in self.values_of.get(node, ())]
             self._by_file[file] = [
-                (v, (p.line, p.column, p.end_line, p.end_column)) for v, p in found
+                (v, (p.line, p.column, p.end_line, p.end_column)) for v, p in matches
             ]
         return self._by_file[file]
 
@@ -219,36 +221,36 @@ class Links:
         """The places in the source that a Value comes from."""
         values = self._closure({value}, self._from)
         nodes = {self.node_of[v] for v in values if v in self.node_of}
-        found = {self.place_of[node] for node in nodes if node in self.place_of}
-        found |= {self.place_of_value[v] for v in values if v in self.place_of_value}
-        return tuple(sorted(found, key=lambda p: (p.file, p.line, p.column)))
+        matches = {self.place_of[node] for node in nodes if node in self.place_of}
+        matches |= {self.place_of_value[v] for v in values if v in self.place_of_value}
+        return tuple(sorted(matches, key=lambda p: (p.file, p.line, p.column)))
 
     def own_places(self, values: Iterable[int]) -> frozenset[Place]:
         """The places of exactly these Values' nodes."""
-        found = {self.place_of_value[v] for v in values if v in self.place_of_value}
+        matches = {self.place_of_value[v] for v in values if v in self.place_of_value}
         nodes = {self.node_of[v] for v in values if v in self.node_of}
-        return frozenset(found | {self.place_of[node] for node in nodes if node in self.place_of})
+        return frozenset(matches | {self.place_of[node] for node in nodes if node in self.place_of})
 
     def at_line(self, file: str, line: int) -> frozenset[int]:
         """Every Value, in any graph, whose node begins on this line."""
-        return frozenset(value for value, there in self._places(file) if there[0] == line)
+        return frozenset(value for value, extent in self._places(file) if extent[0] == line)
 
     def origins(self, value: int) -> frozenset[int]:
-        """What a Value was made from, at once."""
+        """Return what a Value was made from, at once."""
         return frozenset(self._from.get(value, ()))
 
     def replaced_by(self, value: int) -> frozenset[int]:
-        """What was made from a Value, at once."""
+        """Return what was made from a Value, at once."""
         return frozenset(self._to.get(value, ()))
 
     @staticmethod
     def _closure(seeds: set[int], step: dict[int, set[int]]) -> set[int]:
-        seen, rest = set(seeds), list(seeds)
-        while rest:
-            for other in step.get(rest.pop(), ()):
+        seen, remaining = set(seeds), list(seeds)
+        while remaining:
+            for other in step.get(remaining.pop(), ()):
                 if other not in seen:
                     seen.add(other)
-                    rest.append(other)
+                    remaining.append(other)
         return seen
 
 

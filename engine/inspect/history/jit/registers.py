@@ -49,15 +49,15 @@ class Registers:
             return np.empty(0, np.int64)
         order = np.argsort(frames.id, kind="stable")
         ids = frames.id[order]
-        places = np.minimum(np.searchsorted(ids, steps.frame), len(ids) - 1)
-        codes = np.where(ids[places] == steps.frame, frames.code[order][places], 0)
-        wanted = np.zeros(len(steps), bool)
+        indices = np.minimum(np.searchsorted(ids, steps.frame), len(ids) - 1)
+        codes = np.where(ids[indices] == steps.frame, frames.code[order][indices], 0)
+        expected = np.zeros(len(steps), bool)
         for number in np.unique(codes).tolist():
             code = self._jit.code(int(number))
             listed = code.instructions if code is not None else ()
-            pcs = [at for at, one in enumerate(listed) if one["op"] in ops]
-            wanted |= (codes == number) & np.isin(steps.pc, pcs)
-        return np.sort(steps.since[wanted])
+            pcs = [at for at, item in enumerate(listed) if item["op"] in ops]
+            expected |= (codes == number) & np.isin(steps.pc, pcs)
+        return np.sort(steps.since[expected])
 
     def missed(self) -> Ints:
         """The moments of guards that did not hold, and of bail-outs, ascending."""
@@ -66,36 +66,36 @@ class Registers:
         return np.sort(np.concatenate([failed, tables.bail_outs.since]))
 
     def after(self, frame: int, rows: Ints) -> tuple[Written, ...]:
-        """What they hold after these steps of a frame; those that are empty are left out."""
+        """Return what they hold after these steps of a frame; those that are empty are left out."""
         steps = self._jit.tables.steps
         pcs = steps.pc[rows]
-        found = []
+        matches = []
         for register, writers in sorted(self._writers(frame).items()):
-            places = np.flatnonzero(np.isin(pcs, writers))
-            if not len(places):
+            indices = np.flatnonzero(np.isin(pcs, writers))
+            if not len(indices):
                 continue
-            row = int(rows[places[-1]])
+            row = int(rows[indices[-1]])
             moment = int(steps.since[row])
             value = self._jit.json(moment).get("registers", {}).get(str(register))
             if value is None:
                 continue
             if value.get("type") in MUTABLE:
-                value = self._loaded(frame, rows[places[-1] :], register) or value
-            found.append(Written(register, value, int(steps.pc[row]), moment))
-        return tuple(found)
+                value = self._loaded(frame, rows[indices[-1] :], register) or value
+            matches.append(Written(register, value, int(steps.pc[row]), moment))
+        return tuple(matches)
 
     def _loaded(self, frame: int, rows: Ints, register: int) -> dict[str, Any]:
-        """What the last LOAD of a register put on the stack; {} if there was none."""
+        """Return what the last LOAD of a register put on the stack; {} if there was none."""
         table, steps = self._jit.tables.frames, self._jit.tables.steps
         code = self._jit.code(int(table.code[table.last("id", frame, FOREVER - 1)]))
         listed = code.instructions if code is not None else ()
         loads = [
-            at for at, one in enumerate(listed) if one["op"] == "LOAD" and one["x"] == register
+            at for at, item in enumerate(listed) if item["op"] == "LOAD" and item["x"] == register
         ]
-        places = np.flatnonzero(np.isin(steps.pc[rows], loads))
-        if not len(places):
+        indices = np.flatnonzero(np.isin(steps.pc[rows], loads))
+        if not len(indices):
             return {}
-        stack = self._jit.json(int(steps.since[rows[places[-1]]])).get("stack", [])
+        stack = self._jit.json(int(steps.since[rows[indices[-1]]])).get("stack", [])
         return dict(stack[-1]) if stack else {}
 
     def _writers(self, frame: int) -> dict[int, list[int]]:
@@ -106,10 +106,12 @@ class Registers:
             pcs = steps.pc[rows]
             _, first = np.unique(pcs, return_index=True)
             _, last = np.unique(pcs[::-1], return_index=True)
-            made: dict[int, set[int]] = {}
-            for place in (*first.tolist(), *(len(rows) - 1 - last).tolist()):
-                written = self._jit.json(int(steps.since[rows[place]])).get("registers", {})
+            results: dict[int, set[int]] = {}
+            for index in (*first.tolist(), *(len(rows) - 1 - last).tolist()):
+                written = self._jit.json(int(steps.since[rows[index]])).get("registers", {})
                 for register in written:
-                    made.setdefault(int(register), set()).add(int(pcs[place]))
-            self._writes[frame] = {register: sorted(writers) for register, writers in made.items()}
+                    results.setdefault(int(register), set()).add(int(pcs[index]))
+            self._writes[frame] = {
+                register: sorted(writers) for register, writers in results.items()
+            }
         return self._writes[frame]

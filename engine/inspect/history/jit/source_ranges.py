@@ -58,26 +58,26 @@ def tree_of(syntax: Json) -> tuple[TreeNode, ...]:
 
 def _walk(node: Json, depth: int, field: str) -> Iterator[TreeNode]:
     span = node.get("span")
-    words, inner = [], []
-    for name, held in node.items():
-        if name in ("kind", "span", "type_comment") or held is None or held == []:
+    names, inner = [], []
+    for name, value in node.items():
+        if name in ("kind", "span", "type_comment") or value is None or value == []:
             continue
-        each = held if isinstance(held, list) else [held]
-        if all(isinstance(one, dict) and not one.get("span") and _bare(one) for one in each):
-            words += [
-                str(one.get("kind", "")) for one in each
+        each = value if isinstance(value, list) else [value]
+        if all(isinstance(item, dict) and not item.get("span") and _bare(item) for item in each):
+            names += [
+                str(item.get("kind", "")) for item in each
             ]  # Add, Mult, Lt: no place of their own
-        elif isinstance(held, (dict, list)):
-            inner += [(name, one) for one in each if isinstance(one, dict)]
+        elif isinstance(value, (dict, list)):
+            inner += [(name, item) for item in each if isinstance(item, dict)]
         else:
-            words.append(str(held) if name in _NAMES else repr(held))
+            names.append(str(value) if name in _NAMES else repr(value))
     kind = str(node.get("kind") or "") or "Constant"
     if span or kind != "arguments":
         extent = (span[0], span[1], span[2], span[3]) if span else None
-        yield TreeNode(depth, field, kind, " ".join(words), extent)
+        yield TreeNode(depth, field, kind, " ".join(names), extent)
         depth += 1
-    for name, one in inner:
-        yield from _walk(one, depth, name)
+    for name, item in inner:
+        yield from _walk(item, depth, name)
 
 
 _NAMES = ("name", "id", "arg", "attr", "module", "asname")
@@ -89,5 +89,5 @@ def _bare(node: Json) -> bool:
 
 
 def inside(inner: Extent, outer: Extent) -> bool:
-    """Whether a place lies within another."""
+    """Return whether a place lies within another."""
     return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]

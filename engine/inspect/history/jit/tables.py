@@ -100,5 +100,5 @@ class JitTables:
 
     @property
     def any(self) -> bool:
-        """Whether the JIT did anything at all."""
+        """Return whether the JIT did anything at all."""
         return bool(len(self.functions) or len(self.graphs) or len(self.codes) or len(self.traced))

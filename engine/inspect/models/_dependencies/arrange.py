@@ -39,9 +39,9 @@ def _extent(tensor: Described) -> Extent:
 
 def in_order(call: OpCall, index: Index) -> CellFormula:
     """reshape and its like, when they copy: the same place in reading order."""
-    place = ravel(index, call.out.sizes)
+    position = ravel(index, call.out.sizes)
     return single(
-        CellInput("self", unravel(place, call.sizes("self"))), note="copied in reading order"
+        CellInput("self", unravel(position, call.sizes("self"))), note="copied in reading order"
     )
 
 
@@ -87,7 +87,7 @@ def side_by_side(dim: int, at_least: int, columns: bool = False) -> Rule:
             size = sizes[real.index(along)] if along in real else 1
             if at < size:
                 cell = put(index, along, at)
-                own = CellInput(name, tuple(cell[place] for place in real))
+                own = CellInput(name, tuple(cell[position] for position in real))
                 return single(own, note=f"the part that comes from {name}")
             at -= size
         raise Unknown("no tensor of the list reaches this far")
@@ -96,7 +96,7 @@ def side_by_side(dim: int, at_least: int, columns: bool = False) -> Rule:
 
 
 def _real(rank: int, padded: int, columns: bool) -> tuple[int, ...]:
-    """Which dimensions of the padded tensor are its own: (n) becomes (1, n), or as a column (n, 1)."""
+    """Return which dimensions of the padded tensor are its own: (n) becomes (1, n), or as a column (n, 1)."""
     if rank == 1 and padded > 1 and not columns:
         return (1,)
     return tuple(range(rank))
@@ -148,9 +148,11 @@ def repeat(call: OpCall, index: Index) -> CellFormula:
 def triangle(call: OpCall, index: Index) -> CellFormula:
     down, right = index[-2], index[-1]
     diagonal = int(call.value("diagonal", 0))
-    kept = right - down <= diagonal if call.op == "tril" else right - down >= diagonal
+    inside = right - down <= diagonal if call.op == "tril" else right - down >= diagonal
     return (
-        single(CellInput("self", index)) if kept else nothing("0", "the other side of the diagonal")
+        single(CellInput("self", index))
+        if inside
+        else nothing("0", "the other side of the diagonal")
     )
 
 
@@ -170,9 +172,9 @@ def pad(call: OpCall, index: Index) -> CellFormula:
     sizes, pairs = call.sizes(name), tuple(call.value("pad", call.value("padding", ())))
     mode = str(call.value("mode", _MODES.get(call.op.removesuffix("d").rstrip("123"), "constant")))
     cell = list(index)
-    for place in range(len(pairs) // 2):
-        d = len(sizes) - 1 - place
-        at, size = index[d] - pairs[2 * place], sizes[d]
+    for position in range(len(pairs) // 2):
+        d = len(sizes) - 1 - position
+        at, size = index[d] - pairs[2 * position], sizes[d]
         if mode == "constant" and not 0 <= at < size:
             fill = call.value("value", 0)
             return nothing(f"{fill:g}" if isinstance(fill, (int, float)) else "0", "padding")

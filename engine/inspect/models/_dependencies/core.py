@@ -70,7 +70,7 @@ class CellFormula:
 
     @property
     def total(self) -> int:
-        """How many cells there are, the same one counted as often as it is used."""
+        """Return how many cells there are, the same one counted as often as it is used."""
         return len(self.extras) + (self.count * len(self.feeds(0)) if self.count else 0)
 
     def cells(self) -> Iterator[CellInput]:
@@ -98,8 +98,8 @@ class OpCall:
         return tuple(self.tensors[argument].sizes)
 
     def value(self, name: str, default: Any = None) -> Any:
-        found = self.values.get(name)
-        return default if found is None else found
+        matches = self.values.get(name)
+        return default if matches is None else matches
 
     def items(self, name: str) -> list[str]:
         """The arguments `name[0]`, `name[1]`... of a list of tensors."""
@@ -127,21 +127,21 @@ def wrap(dim: int, rank: int) -> int:
     return dim + rank if dim < 0 else dim
 
 
-def unravel(place: int, sizes: Sequence[int]) -> Index:
+def unravel(position: int, sizes: Sequence[int]) -> Index:
     """The index of element number `place` in reading order."""
     index: list[int] = []
     for size in reversed(sizes):
-        place, at = divmod(place, size) if size else (0, 0)
+        position, at = divmod(position, size) if size else (0, 0)
         index.append(at)
     return tuple(reversed(index))
 
 
 def ravel(index: Iterable[int], sizes: Iterable[int]) -> int:
     """The number of the element at `index` in reading order."""
-    place = 0
+    position = 0
     for at, size in zip(index, sizes, strict=True):
-        place = place * size + at
-    return place
+        position = position * size + at
+    return position
 
 
 def numel(sizes: Sequence[int]) -> int:

@@ -33,30 +33,30 @@ def _at(call: OpCall, name: str, index: Index, size: int) -> int:
 
 def gather(call: OpCall, index: Index) -> CellFormula:
     dim, sizes = _dim(call), call.sizes("self")
-    place = broadcast(call.sizes("index"), index)
-    i = _at(call, "index", place, sizes[dim] if sizes else 1)
+    position = broadcast(call.sizes("index"), index)
+    i = _at(call, "index", position, sizes[dim] if sizes else 1)
     cell = CellInput("self", put(index, dim, i) if sizes else ())
-    return single(cell, CellInput("index", place), note="index says which cell of self")
+    return single(cell, CellInput("index", position), note="index says which cell of self")
 
 
 def index_select(call: OpCall, index: Index) -> CellFormula:
     dim, sizes = _dim(call), call.sizes("self")
     if not sizes:
         return single(CellInput("self", ()))
-    place = index[dim : dim + 1] if call.sizes("index") else ()
-    i = _at(call, "index", place, sizes[dim])
+    position = index[dim : dim + 1] if call.sizes("index") else ()
+    i = _at(call, "index", position, sizes[dim])
     return single(
         CellInput("self", put(index, dim, i)),
-        CellInput("index", place),
+        CellInput("index", position),
         note="index says which row of self",
     )
 
 
 def embedding(call: OpCall, index: Index) -> CellFormula:
-    place = index[:-1]
-    row = call.number("indices", place)
+    position = index[:-1]
+    row = call.number("indices", position)
     cell = CellInput("weight", (row, index[-1]))
-    return single(cell, CellInput("indices", place), note="indices says which row of weight")
+    return single(cell, CellInput("indices", position), note="indices says which row of weight")
 
 
 def take(call: OpCall, index: Index) -> CellFormula:
@@ -74,21 +74,21 @@ def advanced(call: OpCall, index: Index) -> CellFormula:
     or in front when other dimensions lie between them."""
     names = call.items("indices")
     sizes = call.sizes("self")
-    places = [int(name[len("indices[") : -1]) for name in names]
+    indices = [int(name[len("indices[") : -1]) for name in names]
     if not names:
         return single(CellInput("self", index))
     shapes = [call.sizes(name) for name in names]
     rank = max(map(len, shapes))
-    together = places == list(range(places[0], places[-1] + 1))
-    start = places[0] if together else 0
-    inner, rest = index[start : start + rank], index[:start] + index[start + rank :]
-    cell, feeds, others = [0] * len(sizes), [], iter(rest)
+    together = indices == list(range(indices[0], indices[-1] + 1))
+    start = indices[0] if together else 0
+    inner, remaining = index[start : start + rank], index[:start] + index[start + rank :]
+    cell, feeds, others = [0] * len(sizes), [], iter(remaining)
     for d in range(len(sizes)):
-        if d in places:
-            name = names[places.index(d)]
-            place = broadcast(call.sizes(name), inner)
-            cell[d] = _at(call, name, place, sizes[d])
-            feeds.append(CellInput(name, place))
+        if d in indices:
+            name = names[indices.index(d)]
+            position = broadcast(call.sizes(name), inner)
+            cell[d] = _at(call, name, position, sizes[d])
+            feeds.append(CellInput(name, position))
         else:
             cell[d] = next(others)
     return single(CellInput("self", tuple(cell)), *feeds, note="the index tensors say which cell")
@@ -99,19 +99,19 @@ def index_put(call: OpCall, index: Index) -> CellFormula:
     names, sizes = call.items("indices"), call.sizes("self")
     dims = [int(name[len("indices[") : -1]) for name in names]
     shapes = [call.sizes(name) for name in names]
-    whole = _broadcast_all(shapes)
-    if numel(whole) > MOST:
-        raise Unknown(f"the index tensors have {numel(whole):,} cells: too many to read here")
+    shape = _broadcast_all(shapes)
+    if numel(shape) > MOST:
+        raise Unknown(f"the index tensors have {numel(shape):,} cells: too many to read here")
     others = tuple(i for d, i in enumerate(index) if d not in dims)
     start = dims[0] if dims and dims == list(range(dims[0], dims[-1] + 1)) else 0
     cells: list[tuple[CellInput, ...]] = []
-    for number in range(numel(whole)):
-        place = unravel(number, whole)
-        naming = [CellInput(n, broadcast(s, place)) for n, s in zip(names, shapes, strict=True)]
+    for number in range(numel(shape)):
+        position = unravel(number, shape)
+        naming = [CellInput(n, broadcast(s, position)) for n, s in zip(names, shapes, strict=True)]
         at = [_at(call, f.argument, f.index, sizes[d]) for f, d in zip(naming, dims, strict=True)]
         if at == [index[d] for d in dims]:
-            taken = (*others[:start], *place, *others[start:])
-            cells.append((CellInput("values", broadcast(call.sizes("values"), taken)), *naming))
+            used = (*others[:start], *position, *others[start:])
+            cells.append((CellInput("values", broadcast(call.sizes("values"), used)), *naming))
     own = CellInput("self", index)
     if not cells:
         return single(own, note="no index names this cell: self stays")
@@ -136,9 +136,9 @@ def _writers(call: OpCall, sizes: Index, dim: int, index: Index, size: int) -> I
     if sizes[dim] > MOST:
         raise Unknown(f"index has {sizes[dim]:,} cells along dim {dim}: too many to read here")
     for i in range(sizes[dim]):
-        place = put(index, dim, i)
-        if _at(call, "index", place, size) == index[dim]:
-            yield place
+        position = put(index, dim, i)
+        if _at(call, "index", position, size) == index[dim]:
+            yield position
 
 
 def scatter(combine: str = "") -> Rule:
@@ -146,42 +146,44 @@ def scatter(combine: str = "") -> Rule:
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes, dim = call.sizes("self"), _dim(call)
-        how = combine or _HOW.get(str(call.value("reduce", "")), "")
+        mode = combine or _HOW.get(str(call.value("reduce", "")), "")
         size = sizes[dim] if sizes else 1
-        places = list(_writers(call, call.sizes("index"), dim, index, size))
+        indices = list(_writers(call, call.sizes("index"), dim, index, size))
         own = CellInput("self", index)
-        if not places:
+        if not indices:
             return single(own, note="no cell of index names this place: self stays")
         constant = "src" not in call.tensors
-        if not how:
-            places = places[-1:]
+        if not mode:
+            indices = indices[-1:]
         cells: list[tuple[CellInput, ...]]
         if constant:
-            cells = [(CellInput("index", place),) for place in places]
+            cells = [(CellInput("index", position),) for position in indices]
             term = "{value}" if "value" in call.values else "{src}"
         else:
-            cells = [(CellInput("src", place), CellInput("index", place)) for place in places]
+            cells = [
+                (CellInput("src", position), CellInput("index", position)) for position in indices
+            ]
             term = "{src}"
-        return _combined(call, own, how, term, cells)
+        return _combined(call, own, mode, term, cells)
 
     return rule
 
 
 def _combined(
-    call: OpCall, own: CellInput, how: str, term: str, cells: list[tuple[CellInput, ...]]
+    call: OpCall, own: CellInput, mode: str, term: str, cells: list[tuple[CellInput, ...]]
 ) -> CellFormula:
-    keeps = bool(how) and call.value("include_self", True)
-    whole = {"": "{terms}", " + ": "{terms}", " * ": "{terms}"}.get(how, f"{how}({{terms}})")
+    keeps = bool(mode) and call.value("include_self", True)
+    template = {"": "{terms}", " + ": "{terms}", " * ": "{terms}"}.get(mode, f"{mode}({{terms}})")
     if keeps:
-        inner = f"{{self}}{how if how in (' + ', ' * ') else ', '}{{terms}}"
-        whole = whole.replace("{terms}", inner)
-    join = how if how in (" + ", " * ") else ", "
+        inner = f"{{self}}{mode if mode in (' + ', ' * ') else ', '}{{terms}}"
+        template = template.replace("{terms}", inner)
+    join = mode if mode in (" + ", " * ") else ", "
     return CellFormula(
         term,
         lambda i: cells[i],
         len(cells),
         join or ", ",
-        whole,
+        template,
         (own,) if keeps else (),
         "index names this place",
     )
@@ -203,21 +205,23 @@ def index_write(combine: str, source: str) -> Rule:
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes, dim = call.sizes("self"), _dim(call)
-        how = combine or _HOW.get(str(call.value("reduce", "")), "")
+        mode = combine or _HOW.get(str(call.value("reduce", "")), "")
         own = CellInput("self", index)
         count = numel(call.sizes("index"))
         if count > MOST:
             raise Unknown(f"index has {count:,} cells: too many to read here")
         flat = bool(call.sizes("index"))
         size = sizes[dim] if sizes else 1
-        here = index[dim] if index else 0
-        places = [i for i in range(count) if _at(call, "index", (i,) if flat else (), size) == here]
-        if not places:
+        current = index[dim] if index else 0
+        indices = [
+            i for i in range(count) if _at(call, "index", (i,) if flat else (), size) == current
+        ]
+        if not indices:
             return single(own, note="no cell of index names this row: self stays")
-        if not how:
-            places = places[-1:]
+        if not mode:
+            indices = indices[-1:]
         cells: list[tuple[CellInput, ...]] = []
-        for i in places:
+        for i in indices:
             naming = CellInput("index", (i,) if flat else ())
             if source not in call.tensors or not call.sizes(source):
                 only = (CellInput(source, ()),) if source in call.tensors else ()
@@ -228,23 +232,23 @@ def index_write(combine: str, source: str) -> Rule:
         term = f"{{{source}}}"
         if call.value("alpha", 1) != 1:
             term = f"{{alpha}} * {term}"
-        return _combined(call, own, how, term, cells)
+        return _combined(call, own, mode, term, cells)
 
     return rule
 
 
 def masked_select(call: OpCall, index: Index) -> CellFormula:
     """The index-th True of the mask, in reading order."""
-    whole = _broadcast_all([call.sizes("self"), call.sizes("mask")])
-    if numel(whole) > MOST:
-        raise Unknown(f"the mask has {numel(whole):,} cells: too many to count here")
+    shape = _broadcast_all([call.sizes("self"), call.sizes("mask")])
+    if numel(shape) > MOST:
+        raise Unknown(f"the mask has {numel(shape):,} cells: too many to count here")
     left = index[0]
-    for cell in every(*map(range, whole)):
-        place = broadcast(call.sizes("mask"), cell)
-        if call.number("mask", place):
+    for cell in every(*map(range, shape)):
+        position = broadcast(call.sizes("mask"), cell)
+        if call.number("mask", position):
             if left == 0:
                 own = CellInput("self", broadcast(call.sizes("self"), cell))
-                return single(own, CellInput("mask", place), note="the mask is True there")
+                return single(own, CellInput("mask", position), note="the mask is True there")
             left -= 1
     raise Unknown("the mask has no such True")
 

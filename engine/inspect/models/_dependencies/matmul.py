@@ -48,10 +48,12 @@ def added(a: str, b: str, batched: bool = False) -> Rule:
         beta, alpha = call.value("beta", 1), call.value("alpha", 1)
         extras: tuple[CellInput, ...] = (CellInput("self", broadcast(call.sizes("self"), index)),)
         times = "{terms}" if alpha == 1 else "{alpha} * ({terms})"
-        kept = "{self} + " if beta == 1 else "{beta} * {self} + "
+        addend = "{self} + " if beta == 1 else "{beta} * {self} + "
         if beta == 0:  # then self is not even read
-            extras, kept = (), ""
-        return CellFormula(inner.term, inner.feeds, inner.count, whole=kept + times, extras=extras)
+            extras, addend = (), ""
+        return CellFormula(
+            inner.term, inner.feeds, inner.count, whole=addend + times, extras=extras
+        )
 
     return rule
 
@@ -80,8 +82,8 @@ def linear(call: OpCall, index: Index) -> CellFormula:
     bias = (
         (CellInput("bias", broadcast(call.sizes("bias"), index)),) if "bias" in call.tensors else ()
     )
-    whole = "{terms} + {bias}" if bias else "{terms}"
-    return CellFormula("{x} * {w}", feeds, weight[-1], whole=whole, extras=bias)
+    template = "{terms} + {bias}" if bias else "{terms}"
+    return CellFormula("{x} * {w}", feeds, weight[-1], whole=template, extras=bias)
 
 
 def _input(call: OpCall) -> str:
@@ -99,8 +101,8 @@ def outer(a: str, b: str) -> Rule:
 def addr(call: OpCall, index: Index) -> CellFormula:
     pair = (CellInput("vec1", index[:1], "a"), CellInput("vec2", index[1:], "b"))
     own = (CellInput("self", broadcast(call.sizes("self"), index)),)
-    whole = "{beta} * {self} + {alpha} * {terms}"
-    return CellFormula("{a} * {b}", lambda _: pair, whole=whole, extras=own)
+    template = "{beta} * {self} + {alpha} * {terms}"
+    return CellFormula("{a} * {b}", lambda _: pair, whole=template, extras=own)
 
 
 def inner(call: OpCall, index: Index) -> CellFormula:
@@ -142,11 +144,11 @@ def einsum(call: OpCall, index: Index) -> CellFormula:
     def feeds(number: int) -> tuple[CellInput, ...]:
         at = fixed | dict(zip(summed, unravel(number, [size[x] for x in summed]), strict=True))
         return tuple(
-            CellInput(name, tuple(at[x] for x in own), f"t{place}")
-            for place, (name, own) in enumerate(zip(names, subscripts, strict=True))
+            CellInput(name, tuple(at[x] for x in own), f"t{position}")
+            for position, (name, own) in enumerate(zip(names, subscripts, strict=True))
         )
 
-    term = " * ".join(f"{{t{place}}}" for place in range(len(names)))
+    term = " * ".join(f"{{t{position}}}" for position in range(len(names)))
     return CellFormula(term, feeds, numel([size[x] for x in summed]))
 
 

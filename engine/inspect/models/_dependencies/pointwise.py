@@ -139,7 +139,7 @@ CALLS = frozenset(
 
 
 def is_pointwise(op: str, schema_name: str) -> bool:
-    """Whether every output cell is made of the cells at the same place."""
+    """Return whether every output cell is made of the cells at the same place."""
     return op in KERNELS or op in INFIX or op in CALLS or _entry(schema_name) is not None
 
 
@@ -178,8 +178,8 @@ def _pattern(call: OpCall) -> str:
 @lru_cache(maxsize=1024)
 def _expression(name: str) -> str:
     """The declared expression, without what only C++ needs."""
-    found = {key: quoted or plain for key, quoted, plain in _FIELD.findall(_entry(name) or "")}
-    return _CALLED.sub("", (found.get("float") or found.get("expr") or "").strip())
+    matches = {key: quoted or plain for key, quoted, plain in _FIELD.findall(_entry(name) or "")}
+    return _CALLED.sub("", (matches.get("float") or matches.get("expr") or "").strip())
 
 
 @lru_cache(maxsize=4096)

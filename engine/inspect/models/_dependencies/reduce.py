@@ -33,15 +33,15 @@ def _row(call: OpCall, index: Index) -> tuple[int, tuple[int, ...], Index]:
     """(how many cells, the reduced dims, the index with 0 in them) of an output cell."""
     sizes = call.sizes("self")
     dims = _dims(call, len(sizes)) if sizes else ()
-    kept = [d for d in range(len(sizes)) if d not in dims]
+    retained = [d for d in range(len(sizes)) if d not in dims]
     start = [0] * len(sizes)
     keeps = len(index) == len(sizes)  # keepdim, or nothing was reduced away
-    for place, d in enumerate(kept):
-        start[d] = index[d] if keeps else index[place]
+    for position, d in enumerate(retained):
+        start[d] = index[d] if keeps else index[position]
     return numel([sizes[d] for d in dims]), dims, tuple(start)
 
 
-def reduction(join: str = ", ", whole: str = "", term: str = "{self}") -> Rule:
+def reduction(join: str = ", ", template: str = "", term: str = "{self}") -> Rule:
     """Every cell along the reduced dimensions; `{n}` in `whole` is how many there are."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
@@ -54,13 +54,13 @@ def reduction(join: str = ", ", whole: str = "", term: str = "{self}") -> Rule:
                 at[d] = i
             return (CellInput("self", tuple(at)),)
 
-        outer = (whole or f"{call.op}({{terms}})").replace("{n}", str(count))
+        outer = (template or f"{call.op}({{terms}})").replace("{n}", str(count))
         return CellFormula(term, feeds, count, join, outer)
 
     return rule
 
 
-def scan(join: str, whole: str = "{terms}") -> Rule:
+def scan(join: str, template: str = "{terms}") -> Rule:
     """Every cell of the row up to this one."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
@@ -72,19 +72,19 @@ def scan(join: str, whole: str = "{terms}") -> Rule:
             lambda i: (CellInput("self", put(index, dim, i)),),
             index[dim] + 1,
             join,
-            whole,
+            template,
         )
 
     return rule
 
 
-def row(whole: str = "", self: str = "self", picked: bool = False) -> Rule:
+def row(template: str = "", self: str = "self", picked: bool = False) -> Rule:
     """Every cell of the row along `dim`; `picked`: the output's row may be of another length."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes = call.sizes(self)
         if not sizes:
-            return CellFormula("{x}", lambda _: (CellInput(self, (), "x"),), 1, ", ", whole)
+            return CellFormula("{x}", lambda _: (CellInput(self, (), "x"),), 1, ", ", template)
         dim = wrap(int(call.value("dim", -1)), len(sizes))
         base = index if len(index) == len(sizes) else (*index[:dim], 0, *index[dim:])
         own = () if picked else (CellInput(self, base, "x"),)
@@ -93,7 +93,7 @@ def row(whole: str = "", self: str = "self", picked: bool = False) -> Rule:
             lambda i: (CellInput(self, put(base, dim, i), "y"),),
             sizes[dim],
             ", ",
-            whole or f"{call.op}({{terms}})",
+            template or f"{call.op}({{terms}})",
             own,
         )
 
@@ -108,19 +108,19 @@ def normalized(call: OpCall, index: Index) -> CellFormula:
     lead, tail = index[: len(index) - inner], index[len(index) - inner :]
     row_sizes = sizes[len(sizes) - inner :]
     extras = [CellInput(name, index, "x")]
-    whole = (
+    template = (
         "({x} - mean) / sqrt(var + eps)" if call.op != "rms_norm" else "{x} / sqrt(mean(y*y) + eps)"
     )
     for weight, sign in (("weight", " * "), ("bias", " + ")):
         if weight in call.tensors:
             extras.append(CellInput(weight, broadcast(call.sizes(weight), tail)))
-            whole += f"{sign}{{{weight}}}"
+            template += f"{sign}{{{weight}}}"
     return CellFormula(
         "{y}",
         lambda i: (CellInput(name, lead + unravel(i, row_sizes), "y"),),
         numel(row_sizes),
         ", ",
-        f"{whole}  of the row {{terms}}",
+        f"{template}  of the row {{terms}}",
         tuple(extras),
     )
 

@@ -37,14 +37,14 @@ def convolution(call: OpCall, index: Index) -> CellFormula:
     rank = len(weight) - 2
     stride, dilation = (several(call.values.get(x), rank) for x in ("stride", "dilation"))
     padding = _padding(call, weight[2:], dilation, rank)
-    batch, channel, place = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
+    batch, channel, position = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
     sizes = source[-rank:]
     first = channel // (weight[0] // int(call.value("groups", 1))) * weight[1]
     windows = [
         [
             (k, i)
             for k in range(weight[2 + d])
-            if 0 <= (i := place[d] * stride[d] - padding[d] + k * dilation[d]) < sizes[d]
+            if 0 <= (i := position[d] * stride[d] - padding[d] + k * dilation[d]) < sizes[d]
         ]
         for d in range(rank)
     ]
@@ -67,7 +67,7 @@ def transposed(call: OpCall, index: Index) -> CellFormula:
     rank = len(weight) - 2
     stride, dilation = (several(call.values.get(x), rank) for x in ("stride", "dilation"))
     padding = several(call.values.get("padding", 0), rank, 0)
-    batch, channel, place = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
+    batch, channel, position = index[: len(index) - rank - 1], index[-rank - 1], index[-rank:]
     groups = int(call.value("groups", 1))
     group, within = divmod(channel, weight[1])
     per_group = weight[0] // groups
@@ -75,8 +75,8 @@ def transposed(call: OpCall, index: Index) -> CellFormula:
     for d in range(rank):
         hits = []
         for k in range(weight[2 + d]):
-            i, rest = divmod(place[d] + padding[d] - k * dilation[d], stride[d])
-            if rest == 0 and 0 <= i < source[-rank + d]:
+            i, remaining = divmod(position[d] + padding[d] - k * dilation[d], stride[d])
+            if remaining == 0 and 0 <= i < source[-rank + d]:
                 hits.append((k, i))
         windows.append(hits)
     pairs = [tuple(zip(*cells, strict=True)) for cells in every(*windows)]
@@ -96,11 +96,11 @@ def _with_bias(call: OpCall, formula: CellFormula, channel: int) -> CellFormula:
     if "bias" not in call.tensors:
         return formula
     bias = (CellInput("bias", (channel,)),)
-    whole = "{terms} + {bias}" if formula.count else "{bias}"
-    return CellFormula(formula.term, formula.feeds, formula.count, whole=whole, extras=bias)
+    template = "{terms} + {bias}" if formula.count else "{bias}"
+    return CellFormula(formula.term, formula.feeds, formula.count, whole=template, extras=bias)
 
 
-def pool(rank: int, whole: str, join: str = ", ") -> Rule:
+def pool(rank: int, template: str, join: str = ", ") -> Rule:
     """Every cell of the window; `{n}` in `whole` is what an average divides by."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
@@ -110,10 +110,10 @@ def pool(rank: int, whole: str, join: str = ", ") -> Rule:
         steps = kernel if stride in (None, ()) else several(stride, rank)
         padding = several(call.values.get("padding", 0), rank, 0)
         dilation = several(call.values.get("dilation"), rank)
-        lead, place = index[:-rank], index[-rank:]
+        lead, position = index[:-rank], index[-rank:]
         ranges, area = [], 1
         for d in range(rank):
-            start, size = place[d] * steps[d] - padding[d], sizes[d - rank]
+            start, size = position[d] * steps[d] - padding[d], sizes[d - rank]
             taps = (start + k * dilation[d] for k in range(kernel[d]))
             ranges.append([i for i in taps if 0 <= i < size])
             area *= min(start + kernel[d], size + padding[d]) - start
@@ -125,22 +125,22 @@ def pool(rank: int, whole: str, join: str = ", ") -> Rule:
             lambda number: (CellInput(name, (*lead, *cells[number]), "x"),),
             len(cells),
             join,
-            whole.replace("{n}", str(n)),
+            template.replace("{n}", str(n)),
         )
 
     return rule
 
 
-def adaptive(rank: int, whole: str, join: str = ", ") -> Rule:
+def adaptive(rank: int, template: str, join: str = ", ") -> Rule:
     """The output's size is given; the window is what of the input lies over the output cell."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         name, sizes = _input(call), call.sizes(_input(call))
-        lead, place, out = index[:-rank], index[-rank:], tuple(call.out.sizes)[-rank:]
+        lead, position, out = index[:-rank], index[-rank:], tuple(call.out.sizes)[-rank:]
         ranges = []
         for d in range(rank):
             size = sizes[d - rank]
-            first, last = place[d] * size // out[d], -(-(place[d] + 1) * size // out[d])
+            first, last = position[d] * size // out[d], -(-(position[d] + 1) * size // out[d])
             ranges.append(range(first, last))
         cells = list(every(*ranges))
         return CellFormula(
@@ -148,7 +148,7 @@ def adaptive(rank: int, whole: str, join: str = ", ") -> Rule:
             lambda number: (CellInput(name, (*lead, *cells[number]), "x"),),
             len(cells),
             join,
-            whole.replace("{n}", str(len(cells))),
+            template.replace("{n}", str(len(cells))),
         )
 
     return rule

@@ -72,7 +72,7 @@ def project(history: Any, moment: int, selection: Any) -> Autograd:
     rows = rows[table.since[rows] <= moment]
     nodes = _nodes(history, moment, selection, run, maker, rows)
     saves = autograd.tables.saves
-    kept = saves.at(moment)
+    retained = saves.at(moment)
     return Autograd(
         moment=moment,
         parts=tuple(maker.part(part) for part in parts),
@@ -80,9 +80,9 @@ def project(history: Any, moment: int, selection: Any) -> Autograd:
         made=table.begun(moment),
         living=len(table.at(moment)),
         hidden=hidden,
-        saved_count=len(kept),
-        saved_bytes=_bytes(history, np.unique(saves.storage[kept]), moment),
-        stale=tuple(np.unique(saves.node[kept[saves.stale[kept] <= moment]]).tolist()),
+        saved_count=len(retained),
+        saved_bytes=_bytes(history, np.unique(saves.storage[retained]), moment),
+        stale=tuple(np.unique(saves.node[retained[saves.stale[retained] <= moment]]).tolist()),
         run=run_box(history, run, moment) if run else None,
         runs=tuple(run_box(history, each, moment) for each in autograd.runs_at(moment)),
         ready=ready(maker, run, moment) if run else (),
@@ -95,10 +95,10 @@ def project(history: Any, moment: int, selection: Any) -> Autograd:
 
 
 def _maker(history: Any) -> PartMaker:
-    kept: dict[str, Any] = history.autograd.kept
-    if "parts" not in kept:
-        kept["parts"] = PartMaker(history)
-    maker: PartMaker = kept["parts"]
+    retained: dict[str, Any] = history.autograd.kept
+    if "parts" not in retained:
+        retained["parts"] = PartMaker(history)
+    maker: PartMaker = retained["parts"]
     return maker
 
 
@@ -109,30 +109,30 @@ def _shown(
     autograd = history.autograd
     parts, table = autograd.parts, autograd.tables.nodes
     living = table.at(moment)
-    found = np.unique(parts.of_row[living])
-    reached = autograd.parts_of_run(run) if run else found[:0]
-    if run and (moment < run.until or not found.any()):
-        found = np.union1d(found, reached)
-    found = found[found != 0]
+    matches = np.unique(parts.of_row[living])
+    reached = autograd.parts_of_run(run) if run else matches[:0]
+    if run and (moment < run.until or not matches.any()):
+        matches = np.union1d(matches, reached)
+    matches = matches[matches != 0]
     leaves = living[parts.of_row[living] == 0]
-    alone = leaves[~np.isin(leaves, maker.rows_of(tuple(found.tolist())))]
+    alone = leaves[~np.isin(leaves, maker.rows_of(tuple(matches.tolist())))]
     for row in alone.tolist():
-        found = np.union1d(found, _part_of_leaf(autograd, row, moment))
+        matches = np.union1d(matches, _part_of_leaf(autograd, row, moment))
     own = parts.of(autograd.row(focus))
-    if not np.isin(own, found).any():
-        found = np.union1d(found, own[-1:])
-    if len(found) <= MOST_PARTS:
-        return tuple(found.tolist()), 0
-    wanted = np.isin(found, reached) | np.isin(found, own)
-    order = np.lexsort([-found, ~wanted])[:MOST_PARTS]
-    return tuple(np.sort(found[order]).tolist()), len(found) - MOST_PARTS
+    if not np.isin(own, matches).any():
+        matches = np.union1d(matches, own[-1:])
+    if len(matches) <= MOST_PARTS:
+        return tuple(matches.tolist()), 0
+    expected = np.isin(matches, reached) | np.isin(matches, own)
+    order = np.lexsort([-matches, ~expected])[:MOST_PARTS]
+    return tuple(np.sort(matches[order]).tolist()), len(matches) - MOST_PARTS
 
 
 def _part_of_leaf(autograd: Any, row: int, moment: int) -> Any:
     """The newest part that uses a leaf which nothing living leads to; else the first to come."""
     parts = autograd.parts.of(row)
-    begun = [part for part in parts.tolist() if autograd.since(part) <= moment]
-    return begun[-1:] or parts[:1]
+    started = [part for part in parts.tolist() if autograd.since(part) <= moment]
+    return started[-1:] or parts[:1]
 
 
 def _nodes(
@@ -142,17 +142,17 @@ def _nodes(
     ids = table.id[rows]
     codes, waits = np.zeros(len(ids), np.uint8), np.zeros(len(ids), np.int64)
     if run:
-        place = np.minimum(np.searchsorted(run.nodes, ids), max(len(run.nodes) - 1, 0))
-        inside = run.nodes[place] == ids if len(run.nodes) else np.zeros(len(ids), bool)
-        codes[inside] = run.codes(moment)[place[inside]]
-        waits[inside] = run.waits(moment)[place[inside]]
+        index = np.minimum(np.searchsorted(run.nodes, ids), max(len(run.nodes) - 1, 0))
+        inside = run.nodes[index] == ids if len(run.nodes) else np.zeros(len(ids), bool)
+        codes[inside] = run.codes(moment)[index[inside]]
+        waits[inside] = run.waits(moment)[index[inside]]
     boxes = NodeMaker(history, moment, selection, run)
     return Nodes(
         ids,
         codes,
         table.until[rows] > moment,
         waits,
-        lambda place: boxes.box(maker.fact(int(rows[place]))),
+        lambda index: boxes.box(maker.fact(int(rows[index]))),
     )
 
 

@@ -54,20 +54,20 @@ def _error(history: Any, run: Any, moment: int) -> str:
     numbers = history.tables.numbers("ERROR", "EXCEPTION")
     last = min(run.until + _AFTER, moment)
     inside = numbers[(numbers > run.since) & (numbers <= last)]
-    texts = (history.text(int(number)) for number in inside[::-1])
-    return next((text for text in texts if text), "")
+    strings = (history.text(int(number)) for number in inside[::-1])
+    return next((text for text in strings if text), "")
 
 
 def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
     """The queue, the next node first; of a long one its beginning."""
     return tuple(
         ReadyRow(
-            node=(node := int(run.nodes[place])),
+            node=(node := int(run.nodes[index])),
             label=maker.label(node),
-            sequence=int(run.sequence[place]),
-            since=int(run.pushed[place]),
+            sequence=int(run.sequence[index]),
+            since=int(run.pushed[index]),
         )
-        for place in run.ready(moment)[:MOST_READY]
+        for index in run.ready(moment)[:MOST_READY]
     )
 
 
@@ -79,7 +79,7 @@ def _let_go(history: Any, run: Any, moment: int) -> Any:
 
 
 def freed_count(history: Any, run: Any, moment: int) -> int:
-    """How many things the pass let go of, up to the moment or its end."""
+    """Return how many things the pass let go of, up to the moment or its end."""
     return len(_let_go(history, run, moment))
 
 
@@ -98,12 +98,12 @@ def freed(history: Any, run: Any, moment: int) -> tuple[FreedRow, ...]:
 def _freed(history: Any, number: int) -> FreedRow:
     event = dict(history.fields(number))
     node, tensor = event.get("node", 0), event.get("tensor", 0)
-    words = history.autograd.words(node) if node else ""
+    node_name = history.autograd.words(node) if node else ""
     nbytes = 0
     if "slot" in event:
-        kind, label = "saved", f"{history.autograd.slot_name(node, event['slot'])} of {words}"
+        kind, label = "saved", f"{history.autograd.slot_name(node, event['slot'])} of {node_name}"
     elif node:
-        kind, label = "node", words
+        kind, label = "node", node_name
     else:
         kind, label = "tensor", history.label(tensor, max(number - 1, 0))
         nbytes = _went(history, event.get("storage", 0), number)

@@ -246,14 +246,14 @@ class Flows(Sequence[Flow]):
         return len(self.tensors)
 
     @overload
-    def __getitem__(self, place: int) -> Flow: ...
+    def __getitem__(self, index: int) -> Flow: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Flow]: ...
-    def __getitem__(self, place: int | slice) -> Flow | Sequence[Flow]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        place = range(len(self))[place]
-        return self._make(place, self.tensors[place])
+    def __getitem__(self, index: slice) -> Sequence[Flow]: ...
+    def __getitem__(self, index: int | slice) -> Flow | Sequence[Flow]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        return self._make(index, self.tensors[index])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -278,19 +278,19 @@ class Nodes(Sequence[NodeBox]):
         return len(self.ids)
 
     @overload
-    def __getitem__(self, place: int) -> NodeBox: ...
+    def __getitem__(self, index: int) -> NodeBox: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[NodeBox]: ...
-    def __getitem__(self, place: int | slice) -> NodeBox | Sequence[NodeBox]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        place = range(len(self))[place]
-        if place not in self._made:
-            self._made[place] = self._make(place)
-        return self._made[place]
+    def __getitem__(self, index: slice) -> Sequence[NodeBox]: ...
+    def __getitem__(self, index: int | slice) -> NodeBox | Sequence[NodeBox]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        if index not in self._made:
+            self._made[index] = self._make(index)
+        return self._made[index]
 
     def __iter__(self) -> Iterator[NodeBox]:
-        return (self[place] for place in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Nodes) and list(self) == list(other)
@@ -298,13 +298,13 @@ class Nodes(Sequence[NodeBox]):
     __hash__ = None  # type: ignore[assignment]
 
     def place_of(self, node: int) -> int:
-        """Where the node with this id stands; -1 if it is not among these."""
-        place = int(self.ids.searchsorted(node))
-        return place if place < len(self.ids) and self.ids[place] == node else -1
+        """Return where the node with this id stands; -1 if it is not among these."""
+        index = int(self.ids.searchsorted(node))
+        return index if index < len(self.ids) and self.ids[index] == node else -1
 
     def of(self, node: int) -> NodeBox | None:
-        place = self.place_of(node)
-        return self[place] if place >= 0 else None
+        index = self.place_of(node)
+        return self[index] if index >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)

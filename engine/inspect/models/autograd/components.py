@@ -99,7 +99,7 @@ class PartMaker:
         }
         modules = {node: module for node, (_, module) in leaf_names.items()}
         short_names = {number: short_name(text) for number, text in names.items()}
-        inside, made = self._inside(rows, names), []
+        inside, results = self._inside(rows, names), []
         for node, name, call, sequence, since, until, op, file, line, frame, leaf in columns:
             out, variable = edges.get(node, ()), variables.get(node, 0)
             if leaf:
@@ -108,7 +108,7 @@ class PartMaker:
                 label, module = short_names[name], self._module(out, modules)
                 if len(out) == 1 and out[0].next in leaf_names:  # a parameter, seen transposed
                     modules[node] = module
-            made.append(
+            results.append(
                 NodeFact(
                     node,
                     names[name],
@@ -129,13 +129,13 @@ class PartMaker:
                     inside.get(node, 0),
                 )
             )
-        return made
+        return results
 
     def _inside(self, rows: Ints, names: dict[int, str]) -> dict[int, int]:
         """The nodes of in-place writes to views: each is run by the CopySlices of the same call."""
         table = self.nodes
-        whole = [number for number, name in names.items() if name == COPY_SLICES]
-        slices = np.isin(table.name[rows], whole) & (table.call[rows] > 0)
+        complete = [number for number, name in names.items() if name == COPY_SLICES]
+        slices = np.isin(table.name[rows], complete) & (table.call[rows] > 0)
         calls = dict(
             zip(table.call[rows[slices]].tolist(), table.id[rows[slices]].tolist(), strict=True)
         )
@@ -160,9 +160,9 @@ class PartMaker:
         last = np.cumsum(hi - lo)
         first = last - (hi - lo)
         rows = np.arange(last[-1] if len(last) else 0) + np.repeat(lo - first, hi - lo)
-        made = list(map(Edge, index[rows].tolist(), end[rows].tolist(), number[rows].tolist()))
+        results = list(map(Edge, index[rows].tolist(), end[rows].tolist(), number[rows].tolist()))
         bounds = zip(ids.tolist(), first.tolist(), last.tolist(), strict=True)
-        return {one: tuple(made[a:b]) for one, a, b in bounds}
+        return {label_a: tuple(results[a:b]) for label_a, a, b in bounds}
 
     def _ops(self, calls: Ints) -> list[str]:
         """The full name of the operator of each call."""
@@ -170,18 +170,18 @@ class PartMaker:
         if not len(table):
             return [""] * len(calls)
         order = np.argsort(table.id, kind="stable")
-        place = np.minimum(np.searchsorted(table.id[order], calls), len(order) - 1)
-        row = order[place]
+        index = np.minimum(np.searchsorted(table.id[order], calls), len(order) - 1)
+        row = order[index]
         number = np.where(table.id[row] == calls, table.op[row], 0)
         names = {each: full_name(self.history.string(each)) for each in np.unique(number).tolist()}
         return [names[each] for each in number.tolist()]
 
     def _functions(self, frames: list[int]) -> dict[int, str]:
-        table, found = self.history.tables.frames, {0: ""}
+        table, matches = self.history.tables.frames, {0: ""}
         for frame in set(frames) - {0}:
             row = table.where("id", frame)
-            found[frame] = self.history.string(int(table.function[row[0]])) if len(row) else ""
-        return found
+            matches[frame] = self.history.string(int(table.function[row[0]])) if len(row) else ""
+        return matches
 
     def _names_of_leaf(self, variable: int, moment: int) -> tuple[str, str]:
         """(what the leaf is called, the module it is a parameter of): of the names that it has when
@@ -202,5 +202,5 @@ class PartMaker:
 
     def _module(self, edges: tuple[Edge, ...], modules: dict[int, str]) -> str:
         """Of what its parameters are attributes."""
-        found = (modules[edge.next] for edge in edges if edge.next in modules)
-        return next((module for module in found if module), "")
+        matches = (modules[edge.next] for edge in edges if edge.next in modules)
+        return next((module for module in matches if module), "")

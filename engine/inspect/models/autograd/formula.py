@@ -26,11 +26,11 @@ def formula(op: str) -> tuple[FormulaRow, ...]:
         depth = len(line) - len(line.lstrip())
         if line.strip() and depth <= indent:
             break
-        found = _KEY.match(line)
-        if found and inner in (-1, depth):
+        matches = _KEY.match(line)
+        if matches and inner in (-1, depth):
             inner = depth
-            text = found[3].strip()
-            rows.append((found[2].strip(), [] if _FOLDED.match(text) else [text]))
+            text = matches[3].strip()
+            rows.append((matches[2].strip(), [] if _FOLDED.match(text) else [text]))
         elif line.strip() and rows:
             rows[-1][1].append(line.strip())
     return tuple(FormulaRow(name, _unquoted(" ".join(parts))) for name, parts in rows)

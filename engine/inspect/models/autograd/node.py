@@ -42,27 +42,27 @@ class NodeMaker:
 
     def box(self, fact: NodeFact) -> NodeBox:
         node, m, run = fact.id, self.moment, self.run
-        place = run.place(node) if run else -1
-        reached = place >= 0 and int(run.known[place]) <= m
+        index = run.place(node) if run else -1
+        reached = index >= 0 and int(run.known[index]) <= m
         outputs = self._outputs(fact)
         saved = tuple(self._saved(each) for each in self.history.autograd.saved_by(node, m))
         inputs = self._inputs(node) if reached else ()
-        given = Flows(self._given(node) if reached else (), self.flow)
-        entered = reached and int(run.entered[place]) <= m
-        touches = {flow.tensor for flow in outputs} | set(given.tensors)
+        gradients = Flows(self._given(node) if reached else (), self.flow)
+        entered = reached and int(run.entered[index]) <= m
+        touches = {flow.tensor for flow in outputs} | set(gradients.tensors)
         touches |= {slot.tensor for slot in inputs} | {fact.variable}
         touches |= {each.tensor for each in saved if each.released < 0}
         return NodeBox(
             fact=fact,
             alive=fact.since <= m < fact.until,
-            state=STATES[int(self._codes[place])] if reached else "",
-            waits_for=int(self._waits[place]) if reached else 0,
-            dependencies=int(run.count[place]) if reached else 0,
+            state=STATES[int(self._codes[index])] if reached else "",
+            waits_for=int(self._waits[index]) if reached else 0,
+            dependencies=int(run.count[index]) if reached else 0,
             place=self._queue.get(node, -1) if reached else -1,
             order=run.order_of(node, m) if reached else 0,
-            thread=int(self.history.tables.events["thread"][run.entered[place]]) if entered else 0,
+            thread=int(self.history.tables.events["thread"][run.entered[index]]) if entered else 0,
             outputs=outputs,
-            given=given,
+            given=gradients,
             inputs=inputs,
             saved=saved,
             stale=any(each.stale for each in saved),
@@ -84,15 +84,15 @@ class NodeMaker:
     @cached_property
     def _queue(self) -> dict[int, int]:
         queue = self.run.nodes[self.run.ready(self.moment)]
-        return {node: place for place, node in enumerate(queue.tolist())}
+        return {node: index for index, node in enumerate(queue.tolist())}
 
     def _lit(self, fact: NodeFact, touches: set[int]) -> bool:
-        chosen = self.selection
+        selected = self.selection
         return (
-            fact.id == chosen.node
-            or (chosen.tensor != 0 and chosen.tensor in touches)
-            or (chosen.call != 0 and chosen.call == fact.call)
-            or (chosen.line != 0 and (chosen.file, chosen.line) == (fact.file, fact.line))
+            fact.id == selected.node
+            or (selected.tensor != 0 and selected.tensor in touches)
+            or (selected.call != 0 and selected.call == fact.call)
+            or (selected.line != 0 and (selected.file, selected.line) == (fact.file, fact.line))
         )
 
     # Tensors
@@ -125,12 +125,12 @@ class NodeMaker:
             start = contents.value(dtype, fact.extent.byte((0,) * len(fact.sizes)))
             return ("" if start is None else f"{short(dtype, start)}, ...", False)
         values, known = contents.elements(dtype, fact.extent)
-        words = [
+        elements = [
             short(dtype, value) if sure else "?"
             for value, sure in zip(values[:_NUMBERS], known[:_NUMBERS], strict=True)
         ]
-        words += ["..."] if fact.numel > _NUMBERS else []
-        return ", ".join(words), bool(known.all() and not values.any())
+        elements += ["..."] if fact.numel > _NUMBERS else []
+        return ", ".join(elements), bool(known.all() and not values.any())
 
     # Buffers
 
@@ -171,8 +171,8 @@ class NodeMaker:
 
     def _given(self, node: int) -> Sequence[int]:
         table = self.history.autograd.tables.exits
-        place = self.run.place(node)
-        moment = int(self.run.exited[place])
+        index = self.run.place(node)
+        moment = int(self.run.exited[index])
         if moment > self.moment:
             return ()
         count = int(table.n[table.begun(moment) - 1])
@@ -234,11 +234,11 @@ class NodeMaker:
             return GradBox(0, "", fact.since if fact else -1, "", (), "")
         done = self.history.autograd.accumulations(variable, self.moment)
         last = next((each for each in reversed(done) if each.grad == fact.grad), None)
-        how = how_word(last.how) if last else ""
+        mode = how_word(last.how) if last else ""
         flow = self.flow(0, fact.grad)
         since = max(fact.since, last.moment) if last else fact.since
         text = self._numbers(fact.grad, self.moment)[0]
-        return GradBox(fact.grad, how, since, flow.dtype, flow.sizes, text)
+        return GradBox(fact.grad, mode, since, flow.dtype, flow.sizes, text)
 
 
 def overwrite(history: Any, saved: Any, moment: int) -> Overwrite | None:
@@ -263,8 +263,10 @@ def overwrite(history: Any, saved: Any, moment: int) -> Overwrite | None:
 
 def roots(history: Any, run: Any) -> list[tuple[int, int, int]]:
     """(node, input, gradient) that the pass began with."""
-    words = _words(history.trace.blob(run.since))
-    return [(a, b, c) for a, b, c in zip(words[::3], words[1::3], words[2::3], strict=False)]
+    integers = _words(history.trace.blob(run.since))
+    return [
+        (a, b, c) for a, b, c in zip(integers[::3], integers[1::3], integers[2::3], strict=False)
+    ]
 
 
 def _words(blob: bytes) -> list[int]:

@@ -49,12 +49,12 @@ class RewriteRow:
 class Rewrites(Sequence[RewriteRow]):
     """The rewrites of a pass as rows, of which thousands are never looked at."""
 
-    def __init__(self, facts: Sequence[RewriteFact], here: int) -> None:
-        self._facts, self._here = facts, here
+    def __init__(self, facts: Sequence[RewriteFact], current: int) -> None:
+        self._facts, self._here = facts, current
 
     def last(self) -> RewriteRow | None:
         """The one that happened last, if it is in this pass."""
-        at = bisect_left(self._facts, self._here, key=lambda one: one.moment)
+        at = bisect_left(self._facts, self._here, key=lambda item: item.moment)
         known = at < len(self._facts) and self._facts[at].moment == self._here
         return self[at] if known else None
 
@@ -63,10 +63,12 @@ class Rewrites(Sequence[RewriteRow]):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
-        one = self._facts[at]
-        here = one.moment == self._here
-        return RewriteRow(one.moment, one.index, one.rule, one.reason, one.file, one.line, here)
+            return [self[item] for item in range(*at.indices(len(self)))]
+        item = self._facts[at]
+        current = item.moment == self._here
+        return RewriteRow(
+            item.moment, item.index, item.rule, item.reason, item.file, item.line, current
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ NOT_YET = (
 
 
 def project(history: Any, moment: int, selection: Any) -> JitModel:
-    """What the compiler has made of the function that it worked on last, as of this moment."""
+    """Return what the compiler has made of the function that it worked on last, as of this moment."""
     jit = history.jit
     focus = focus_at(jit, moment)
     if not focus.function and not focus.graph:
@@ -144,7 +146,7 @@ def project(history: Any, moment: int, selection: Any) -> JitModel:
 
 
 def takes_long(history: Any, moment: int, boxes: bool = False) -> bool:
-    """Whether the first look at this moment goes through thousands of rewrites: better in a thread.
+    """Return whether the first look at this moment goes through thousands of rewrites: better in a thread.
     `boxes`: whether the drawing is looked at."""
     jit = history.jit
     if len(jit.tables.rewrites) < MANY:
@@ -179,7 +181,7 @@ class _View:
         function = self.jit.function(self.focus.function)
         timeline = timeline_of(self.jit, self.focus.graph)
         rows, why = self._rows(timeline)
-        now = place_at(timeline, self.moment)
+        current = place_at(timeline, self.moment)
         functions = functions_of(self.jit, function, timeline.sources, self.moment)
         sources = Sources(self.jit, functions, self.family, self.selected)
         lines = sources.lines()
@@ -204,7 +206,7 @@ class _View:
             rows=rows,
             why_no_graph=why,
             boxes=flow_of(timeline) if rows else (),
-            wires=Wires(timeline, now) if rows else (),
+            wires=Wires(timeline, current) if rows else (),
             rewrites=rewrites,
             rewrite=last,
             rule=rule_of(self.jit, last) if last else RuleText(),
@@ -222,7 +224,7 @@ class _View:
         )
 
     def _meant(self) -> list[int]:
-        """What is selected; of a node that makes nothing (a return) what it takes."""
+        """Return what is selected; of a node that makes nothing (a return) what it takes."""
         kind, node, _, _ = what_is(self.selected)
         if kind != "node" or self.links.values_of.get(node):
             return [self.selected]
@@ -240,23 +242,23 @@ class _View:
         )
 
     def _rows(self, timeline: GraphTimeline) -> tuple[tuple[GraphRow, ...], str]:
-        now = place_at(timeline, self.moment)
-        if now < 0:
+        current = place_at(timeline, self.moment)
+        if current < 0:
             return (), self._no_graph()
-        if not timeline.whole(now):
+        if not timeline.whole(current):
             return (), "The edits of this graph were not kept whole: it cannot be shown here."
-        base = now
+        base = current
         if self.run and self.inside:
-            base = place_at(timeline, self.steps[-1].moment - 1) if self.steps else now
+            base = place_at(timeline, self.steps[-1].moment - 1) if self.steps else current
         elif self.run and self.here is not None:
             base = place_at(timeline, self.here.since)
-        return rows_of(timeline, Window(now, base)).highlighted(self.family, self.selected), ""
+        return rows_of(timeline, Window(current, base)).highlighted(self.family, self.selected), ""
 
     def _no_graph(self) -> str:
         if self.focus.graph:
             return "There is no graph yet."
         later = [f for f in function_rows(self.jit, self.focus, self.moment) if f.current]
-        ahead = [one.since for row in later for one in row.graphs if one.since > self.moment]
+        ahead = [item.since for row in later for item in row.graphs if item.since > self.moment]
         if ahead:
             when = min(ahead)
             return f"There is no graph yet: it is made at event {when:,}."
@@ -271,8 +273,8 @@ class _View:
             total = len(self.jit.rewrites(self.run))
             if not total:
                 return f"in {self.here.name}"
-            where = f"rewrite {len(self.steps)}" if self.steps else "before rewrite 1"
-            return f"in {self.here.name}, {where} of {total}"
+            position = f"rewrite {len(self.steps)}" if self.steps else "before rewrite 1"
+            return f"in {self.here.name}, {position} of {total}"
         return f"{self.here.name} failed" if self.here.failed else f"after {self.here.name}"
 
     def _rewrites(self) -> Rewrites:
@@ -286,27 +288,27 @@ class _View:
 
     def _code(self) -> tuple[tuple[CodeRow, ...], bool]:
         codes = self.jit.tables.codes
-        mine: Any = codes.where("graph", self.focus.graph) if self.focus.graph else ()
-        if not len(mine):
+        own: Any = codes.where("graph", self.focus.graph) if self.focus.graph else ()
+        if not len(own):
             return (), False
-        code = self.jit._code(int(mine[-1]))
-        chosen = self.links.seeds(self.selected) if self.selected else frozenset()
+        code = self.jit._code(int(own[-1]))
+        selected = self.links.seeds(self.selected) if self.selected else frozenset()
         running = self._pc(code.id)
         rows = []
-        for pc, one in enumerate(code.instructions):
-            made = frozenset((int(one["value"]),)) - {0} or frozenset(
-                self.links.values_of.get(int(one["node"]), ())
+        for pc, item in enumerate(code.instructions):
+            values = frozenset((int(item["value"]),)) - {0} or frozenset(
+                self.links.values_of.get(int(item["node"]), ())
             )
             rows.append(
                 CodeRow(
-                    pc, one["text"], min(made, default=0), bool(made & self.family),
-                    bool(made & chosen), pc == running,
+                    pc, item["text"], min(values, default=0), bool(values & self.family),
+                    bool(values & selected), pc == running,
                 )
             )  # fmt: skip
         return tuple(rows), code.moment > self.moment
 
     def _pc(self, code: int) -> int:
-        """What the innermost running frame of this code ran last; -1: none runs."""
+        """Return what the innermost running frame of this code ran last; -1: none runs."""
         frames, steps = self.jit.tables.frames, self.jit.tables.steps
         running = [row for row in frames.at(self.moment) if int(frames.code[row]) == code]
         if not running:

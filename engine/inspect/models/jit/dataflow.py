@@ -96,11 +96,11 @@ class _Flows:
 
 def label(parts: Sequence[Part], constants: dict[int, str], wired: Container[int]) -> list[Part]:
     """The label of a box from the text of its line: `%y mul(·, 2)`, a dot for what comes by a wire."""
-    made: list[Part] = []
+    shortened: list[Part] = []
     inputs = False
     for part, then in zip(parts, (*parts[1:], Part("")), strict=True):
         text, style = part.text.replace(" : ", ""), part.style
-        if style == "type" or (text == " = " and not made):
+        if style == "type" or (text == " = " and not shortened):
             continue
         if inputs and part.value and then.text != " : ":  # that is where a block declares it
             known = constants.get(part.value)
@@ -108,18 +108,18 @@ def label(parts: Sequence[Part], constants: dict[int, str], wired: Container[int
             style = "number" if known is not None else style
         text = " " if text == " = " else text.removeprefix("aten::").removeprefix("prim::")
         inputs = inputs or style in ("op", "keyword") or text == "("
-        made.append(Part(text, part.value, style))
-    return made
+        shortened.append(Part(text, part.value, style))
+    return shortened
 
 
 def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
     """The texts of constants by their Value."""
-    found = {}
+    matches = {}
     for parts in lines:
         if len(parts) > 4 and parts[4].text == CONSTANT:  # it makes one Value: name : type = kind
             text = re.sub(r"^\[\w+=|\]$", "", parts[5].text)
-            found[parts[0].value] = "None" if text.startswith("(") else text
-    return found
+            matches[parts[0].value] = "None" if text.startswith("(") else text
+    return matches
 
 
 class Flow(Sequence[FlowBox]):
@@ -136,7 +136,7 @@ class Flow(Sequence[FlowBox]):
 
     @property
     def made(self) -> bool:
-        """Whether they are known already."""
+        """Return whether they are known already."""
         return self._made is not None
 
     def __len__(self) -> int:
@@ -147,18 +147,18 @@ class Flow(Sequence[FlowBox]):
 
     def _make(self) -> tuple[FlowBox, ...]:
         above: dict[int, dict[int, None]] = {}
-        made: dict[int, list[int]] = {}
-        for place in self._states():
+        makers: dict[int, list[int]] = {}
+        for state in self._states():
             flow = _Flows()
-            for node, boxes in flow.of(self._timeline.lines(place).values()).items():
+            for node, boxes in flow.of(self._timeline.lines(state).values()).items():
                 above.setdefault(node, {}).update(dict.fromkeys(boxes))
-            made |= flow.made
-        self._between(above, made)
+            makers |= flow.made
+        self._between(above, makers)
         order = list(dict.fromkeys(f.key for f in self._timeline.frames if f.key in above))
         width = self._widths(above)
-        there = set(order)
+        present = set(order)
         return tuple(
-            FlowBox(node, width[node], tuple(one for one in above[node] if one in there))
+            FlowBox(node, width[node], tuple(item for item in above[node] if item in present))
             for node in order
         )
 
@@ -169,27 +169,27 @@ class Flow(Sequence[FlowBox]):
             return list(range(len(timeline.moments)))
         return [*timeline.snapshots, len(timeline.moments) - 1]
 
-    def _between(self, above: dict[int, dict[int, None]], made: dict[int, list[int]]) -> None:
-        """What came and went between those states: it hangs on what it reads."""
+    def _between(self, above: dict[int, dict[int, None]], makers: dict[int, list[int]]) -> None:
+        """Return what came and went between those states: it hangs on what it reads."""
         lines = [line for frame in self._timeline.frames for line in frame.lines]
         lines = [line for line in lines if line.role == "node" and line.kind != CONSTANT]
         for line in lines:
             for value in line.outputs:
-                made.setdefault(value.id, [line.node])
+                makers.setdefault(value.id, [line.node])
         for line in lines:
-            reads = [box for value, _ in line.inputs for box in made.get(value, ())]
+            reads = [box for value, _ in line.inputs for box in makers.get(value, ())]
             above.setdefault(line.node, dict.fromkeys(reads))
 
     def _widths(self, boxes: Container[int]) -> dict[int, int]:
-        """How wide the label of each box ever is."""
+        """Return how wide the label of each box ever is."""
         lines = [line for frame in self._timeline.frames for line in frame.lines]
         constants = constants_of(parts_of(line) for line in lines if line.kind == CONSTANT)
         wired = wired_values(lines, boxes)
         width: dict[int, int] = {}
         for line in lines:
             if line.node in boxes:
-                said = label(parts_of(line), constants, wired)
-                cells = min(sum(len(part.text) for part in said), WIDEST)
+                description = label(parts_of(line), constants, wired)
+                cells = min(sum(len(part.text) for part in description), WIDEST)
                 width[line.node] = max(width.get(line.node, 0), cells)
         return width
 
@@ -197,8 +197,8 @@ class Flow(Sequence[FlowBox]):
 class Wires(Sequence[tuple[int, int]]):
     """From which box to which a wire leads, in one state; made when first looked at."""
 
-    def __init__(self, timeline: GraphTimeline, place: int) -> None:
-        self._timeline, self._place = timeline, place
+    def __init__(self, timeline: GraphTimeline, state: int) -> None:
+        self._timeline, self._place = timeline, state
         self._made: tuple[tuple[int, int], ...] | None = None
 
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -217,12 +217,12 @@ class Wires(Sequence[tuple[int, int]]):
         return self.pairs()[at]
 
 
-def wired_values(lines: Iterable[IrLine], found: Container[int]) -> frozenset[int]:
+def wired_values(lines: Iterable[IrLine], matches: Container[int]) -> frozenset[int]:
     """The Values that a box makes: where they are read, a wire leads there."""
     return frozenset(
         value.id
         for line in lines
-        if line.node in found and line.role in ("node", "block")
+        if line.node in matches and line.role in ("node", "block")
         for value in line.outputs
     )
 

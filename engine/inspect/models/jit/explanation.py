@@ -13,12 +13,12 @@ def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...
     """The sentences about what is selected; () when nothing is."""
     if not selected:
         return ()
-    kind, one, which, index = what_is(selected)
+    kind, item, which, index = what_is(selected)
     if kind == "value":
-        return _Story(jit, graph, moment).value(one)
+        return _Story(jit, graph, moment).value(item)
     if kind == "node":
-        return _Story(jit, graph, moment).node(one)
-    return _place(jit, selected, one, which, index, graph, moment)
+        return _Story(jit, graph, moment).node(item)
+    return _place(jit, selected, item, which, index, graph, moment)
 
 
 def _place(
@@ -28,45 +28,45 @@ def _place(
     name = fact.name if fact else f"function {function}"
     tree = jit.tree(function)
     if which == LINE:
-        what = f"Line {index} of {name}"
+        subject = f"Line {index} of {name}"
     elif which == TREE and index < len(tree):
-        what = f"{tree[index].kind} {tree[index].text}".strip() + f" in {name}"
+        subject = f"{tree[index].kind} {tree[index].text}".strip() + f" in {name}"
     else:
         tokens = jit.syntax(function).get("tokens", [])
-        what = (
+        subject = (
             f"Token {tokens[index][1]!r} in {name}" if index < len(tokens) else f"A place in {name}"
         )
     seeds = jit.links.seeds(selected)
     timeline = timeline_of(jit, graph)
-    there = timeline.names(place_at(timeline, moment))
-    here = seeds & there.keys()
-    alive = jit.links.family([selected]) & there.keys()
+    present = timeline.names(place_at(timeline, moment))
+    current = seeds & present.keys()
+    alive = jit.links.family([selected]) & present.keys()
     if not seeds:
-        return (f"{what}: no node of a graph comes from it.",)
-    names = _Names(jit, timeline, there)
-    if here:
-        come = "comes" if len(here) == 1 else "come"
-        return (f"{what}: {names.of(here)} of this graph {come} from it.",)
+        return (f"{subject}: no node of a graph comes from it.",)
+    names = _Names(jit, timeline, present)
+    if current:
+        come = "comes" if len(current) == 1 else "come"
+        return (f"{subject}: {names.of(current)} of this graph {come} from it.",)
     if alive:
-        return (f"{what}: nothing of this graph is its own; {names.of(alive)} belong to it.",)
-    return (f"{what}: nothing in this graph at this moment comes from it.",)
+        return (f"{subject}: nothing of this graph is its own; {names.of(alive)} belong to it.",)
+    return (f"{subject}: nothing in this graph at this moment comes from it.",)
 
 
 class _Names:
     """What Values are called: as the graph calls them now; those that are gone as it did last."""
 
-    def __init__(self, jit: Any, timeline: GraphTimeline, there: dict[int, str]) -> None:
-        self.links, self.there, self.timeline = jit.links, there, timeline
+    def __init__(self, jit: Any, timeline: GraphTimeline, present: dict[int, str]) -> None:
+        self.links, self.there, self.timeline = jit.links, present, timeline
 
     def one(self, value: int) -> str:
         if value in self.there:
             return f"%{self.there[value]}"
         return f"%{self.timeline.last_names.get(value) or self.links.name_of.get(value, value)}"
 
-    def of(self, values: frozenset[int], most: int = 6) -> str:
+    def of(self, values: frozenset[int], maximum: int = 6) -> str:
         names = [self.one(value) for value in sorted(values)]
-        rest = f" and {len(names) - most} more" if len(names) > most else ""
-        return ", ".join(names[:most]) + rest
+        remaining = f" and {len(names) - maximum} more" if len(names) > maximum else ""
+        return ", ".join(names[:maximum]) + remaining
 
 
 class _Story:
@@ -76,17 +76,17 @@ class _Story:
         self.jit, self.links, self.moment = jit, jit.links, moment
         timeline = timeline_of(jit, graph)
         self.own = timeline.keys
-        place = place_at(timeline, moment)
-        self.names, self.lines = _Names(jit, timeline, timeline.names(place)), timeline.lines(place)
+        index = place_at(timeline, moment)
+        self.names, self.lines = _Names(jit, timeline, timeline.names(index)), timeline.lines(index)
 
     def value(self, value: int) -> tuple[str, ...]:
         node = self.links.node_of.get(value)
         if node is None:
             return (f"Value {value} is in no graph of this recording.",)
         name = self.names.one(value)
-        made = self.links.kind_of.get(node, "")
-        what = f"{name} = {made}" if made else f"{name}, a parameter"
-        return self._life(what, node) + self._origin(value)
+        definition = self.links.kind_of.get(node, "")
+        subject = f"{name} = {definition}" if definition else f"{name}, a parameter"
+        return self._life(subject, node) + self._origin(value)
 
     def node(self, node: int) -> tuple[str, ...]:
         kind = self.links.kind_of.get(node)
@@ -94,9 +94,9 @@ class _Story:
             return ("What a graph or a block takes or gives back: it is no node of its own.",)
         return self._life(kind, node)
 
-    def _life(self, what: str, node: int) -> tuple[str, ...]:
+    def _life(self, subject: str, node: int) -> tuple[str, ...]:
         creation, end = self.links.creations.get(node), self.links.removals.get(node)
-        came = f"{what}: {self._came(creation)}" if creation else f"{what}."
+        came = f"{subject}: {self._came(creation)}" if creation else f"{subject}."
         if node not in self.own:
             came += " It is of another graph; what belongs to it here is lit."
         if end is None or end.moment > self.moment:
@@ -114,37 +114,37 @@ class _Story:
     def _gone(self, node: int, end: Any) -> str:
         """Why a node vanished: pass, rule, reason and what stands for it."""
         fact = self.jit.rewrite_at(end.moment)
-        where = ""
+        position = ""
         if fact is not None and fact.file:
             line = rule_of(self.jit, fact).line or fact.line
-            where = f" ({short_path(fact.file)}:{line})"
+            position = f" ({short_path(fact.file)}:{line})"
         reason = f": {end.reason}" if end.reason else ""
-        said = f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{where}{reason}.'
+        description = (
+            f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{position}{reason}.'
+        )
         if end.replaced_by:
             names = self.names.of(frozenset(end.replaced_by))
-            return (
-                f"{said} {names} {'stands' if len(end.replaced_by) == 1 else 'stand'} for it since."
-            )
+            return f"{description} {names} {'stands' if len(end.replaced_by) == 1 else 'stand'} for it since."
         inside = self._inside(node, end)
         if inside:
             (group, copies), *_ = inside.items()
             does = "does" if len(copies) == 1 else "do"
-            return f"{said} {self.names.of(frozenset(copies))} in {group} {does} its work since."
-        return f"{said} Nothing stands for it: nobody used it any more."
+            return f"{description} {self.names.of(frozenset(copies))} in {group} {does} its work since."
+        return f"{description} Nothing stands for it: nobody used it any more."
 
     def _inside(self, node: int, end: Any) -> dict[str, list[int]]:
-        """What was made from a node by the rewrite that took it away, by the groups that hold it."""
-        mine = self.links.values_of.get(node, ())
-        made = {copy for value in mine for copy in self.links.replaced_by(value)}
-        found: dict[str, list[int]] = {}
+        """Return what was made from a node by the rewrite that took it away, by the groups that hold it."""
+        own = self.links.values_of.get(node, ())
+        replacements = {copy for value in own for copy in self.links.replaced_by(value)}
+        matches: dict[str, list[int]] = {}
         group = ""
         for line in self.lines.values():
             group = line.kind if line.role == "with" else group
             creation = self.links.creations.get(line.node)
             if group and creation is not None and creation.moment == end.moment:
-                copies = [value.id for value in line.outputs if value.id in made]
-                found.setdefault(group, []).extend(copies)
-        return {group: copies for group, copies in found.items() if copies}
+                copies = [value.id for value in line.outputs if value.id in replacements]
+                matches.setdefault(group, []).extend(copies)
+        return {group: copies for group, copies in matches.items() if copies}
 
     def _pass(self, run: int) -> str:
         row = self.jit.tables.runs.last("id", run, 1 << 61)
@@ -155,16 +155,16 @@ class _Story:
 
     def _origin(self, value: int) -> tuple[str, ...]:
         origins = self.links.origins(value)
-        places = self.links.sources(value)
-        said = []
-        own = frozenset(one for one in origins if self.links.node_of.get(one) in self.own)
+        indices = self.links.sources(value)
+        description = []
+        own = frozenset(item for item in origins if self.links.node_of.get(item) in self.own)
         if own:
-            said.append(f"made from {self.names.of(own)}")
+            description.append(f"made from {self.names.of(own)}")
         if origins - own:
-            said.append(f"made from {self.names.of(origins - own)} of another graph")
-        if places:
-            shown = [f"{p.file.rpartition('/')[2]}:{p.line}" for p in places]
-            shown = list(dict.fromkeys(shown))
-            rest = f" and {len(shown) - 6} more" if len(shown) > 6 else ""
-            said.append(f"source {', '.join(shown[:6])}{rest}")
-        return (f"Its origins: {'; '.join(said)}.",) if said else ()
+            description.append(f"made from {self.names.of(origins - own)} of another graph")
+        if indices:
+            visible = [f"{p.file.rpartition('/')[2]}:{p.line}" for p in indices]
+            visible = list(dict.fromkeys(visible))
+            remaining = f" and {len(visible) - 6} more" if len(visible) > 6 else ""
+            description.append(f"source {', '.join(visible[:6])}{remaining}")
+        return (f"Its origins: {'; '.join(description)}.",) if description else ()

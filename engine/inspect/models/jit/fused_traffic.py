@@ -47,9 +47,9 @@ class _Count:
             name = at_rest.get(value["id"], "")
             if not name.startswith("in"):
                 continue
-            told = self._input(name)
-            self.width[value["id"]] = itemsize(told["dtype"])
-            self.shapes[value["id"]] = self._sizes(history, tensor, bool(told["zero_dim"]))
+            recorded = self._input(name)
+            self.width[value["id"]] = itemsize(recorded["dtype"])
+            self.shapes[value["id"]] = self._sizes(history, tensor, bool(recorded["zero_dim"]))
         for value, tensor, output in zip(
             self.block["returns"], launch.outputs, kernel.outputs, strict=False
         ):
@@ -59,9 +59,9 @@ class _Count:
 
     def _input(self, name: str) -> Json:
         """What the program says of `in0`; of one that it does not have (the trace is damaged) a guess."""
-        told, place = self.kernel.program["inputs"], int(name[2:])
-        if place < len(told):
-            return dict(told[place])
+        recorded, index = self.kernel.program["inputs"], int(name[2:])
+        if index < len(recorded):
+            return dict(recorded[index])
         self.exact = False
         return {"dtype": "float32", "zero_dim": False, "used": True}
 
@@ -84,7 +84,7 @@ class _Count:
             read = [value for value in node["inputs"] if value in self.shapes]
             for value in node["outputs"]:
                 number = value["id"]
-                self.shapes.setdefault(number, _broadcast([self.shapes[one] for one in read]))
+                self.shapes.setdefault(number, _broadcast([self.shapes[item] for item in read]))
                 self.width.setdefault(number, 4)
                 eager += self._bytes(number)
             eager += sum(self._bytes(value) for value in read)
@@ -103,8 +103,8 @@ class _Count:
 
 def _broadcast(shapes: list[Sizes]) -> Sizes:
     """The sizes to which these broadcast."""
-    found = [
+    matches = [
         next((n for n in column if n != 1), 1)
         for column in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
     ]
-    return tuple(found[::-1])
+    return tuple(matches[::-1])

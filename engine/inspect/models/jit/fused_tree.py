@@ -58,14 +58,14 @@ class Program:
 
     def tree(self) -> tuple[ExpressionRow, ...]:
         """Each output, then the steps that lead to it, from the last to the first."""
-        held = self.kernel.held
-        returned = held.graph["block"]["returns"] if held is not None else []
+        graph = self.kernel.held
+        returned = graph.graph["block"]["returns"] if graph is not None else []
         for at, output in enumerate(self.kernel.outputs):
             value = int(returned[at]) if at < len(returned) else 0
-            what = self._reduction(output) if "reduce" in output else ""
+            subject = self._reduction(output) if "reduce" in output else ""
             self.rows.append(
                 ExpressionRow(
-                    -1, f"out{at}{what}", (), True, self._name(value), output["dtype"], False, value,
+                    -1, f"out{at}{subject}", (), True, self._name(value), output["dtype"], False, value,
                     value in self.family, value == self.selected,
                 )
             )  # fmt: skip
@@ -89,13 +89,21 @@ class Program:
             self._add(tree, path, head, str(tree["leaf"]), False)
             return
         step = int(tree["step"])
-        told = self.match.trees[step]
+        recorded = self.match.trees[step]
         again = step in self._drawn
         self._drawn.add(step)
-        inner = [one for one in told["operands"] if "step" in one]
-        said = ", ".join("·" if "step" in one else str(one["leaf"]) for one in told["operands"])
-        text = short(told["op"])
-        self._add(told, path, head, f"{text}, drawn above" if again else f"{text}({said})", again)
+        inner = [item for item in recorded["operands"] if "step" in item]
+        description = ", ".join(
+            "·" if "step" in item else str(item["leaf"]) for item in recorded["operands"]
+        )
+        text = short(recorded["op"])
+        self._add(
+            recorded,
+            path,
+            head,
+            f"{text}, drawn above" if again else f"{text}({description})",
+            again,
+        )
         if again:
             return
         for at, operand in enumerate(inner):
@@ -118,10 +126,10 @@ class Program:
         )  # fmt: skip
 
     def _name(self, value: int = 0) -> str:
-        held = self.kernel.held
-        if held is None or value not in held.values:
+        graph = self.kernel.held
+        if graph is None or value not in graph.values:
             return ""
-        return f"%{held.values[value]['name']}"
+        return f"%{graph.values[value]['name']}"
 
     # The loop
 
@@ -135,7 +143,9 @@ class Program:
             ways = f"{' '.join(unit['reads'])} to {' '.join(unit['writes'])}"
             rows.append(LoopRow("unit", f"{kind} {number}{size}", ways))
             rows += [
-                self._step(at, one) for at, one in enumerate(steps) if int(one["unit"]) == number
+                self._step(at, operand)
+                for at, operand in enumerate(steps)
+                if int(operand["unit"]) == number
             ]
         for at, output in enumerate(self.kernel.outputs):
             if "reduce" in output:
@@ -147,7 +157,7 @@ class Program:
         return tuple(rows)
 
     def _notes(self) -> list[LoopRow]:
-        """What lies in the first cache while a tile goes through, and what is copied there."""
+        """Return what lies in the first cache while a tile goes through, and what is copied there."""
         program = self.kernel.program
         launch = program.get("launch", program)
         notes = []
@@ -163,26 +173,26 @@ class Program:
         return notes
 
     def _place(self, tree: Json) -> str:
-        """Where the result of a part of the tree lies."""
+        """Return where the result of a part of the tree lies."""
         if "step" not in tree:
             return str(tree["leaf"])
         return str(self.kernel.steps[int(tree["step"])]["to"])
 
-    def _step(self, at: int, one: Json) -> LoopRow:
+    def _step(self, at: int, operand: Json) -> LoopRow:
         values = self.match.of_step(at)
-        operands = ", ".join(one["operands"])
-        odd = [text for text in one["parameters"] if text != "1"]
-        given = f"; {', '.join(odd)}" if odd else ""
+        operands = ", ".join(operand["operands"])
+        odd = [text for text in operand["parameters"] if text != "1"]
+        gradients = f"; {', '.join(odd)}" if odd else ""
         name = self._name(*values[:1])
         if at in self.match.part_of:
             name = f"for {name}" if name else "conversion"
         elif len(values) > 1:
             name += f" +{len(values) - 1}"
-        dtype = str(one["dtype"])
-        aside = dtype if dtype == one["computes"] else f"{dtype} in {one['computes']}"
+        dtype = str(operand["dtype"])
+        aside = dtype if dtype == operand["computes"] else f"{dtype} in {operand['computes']}"
         return LoopRow(
-            "step", f"{one['to']} = {short(one['op'])}({operands}{given})", aside, at, name,
-            str(one["expr"]), values[0] if values else 0, bool(self.family & set(values)),
+            "step", f"{operand['to']} = {short(operand['op'])}({operands}{gradients})", aside, at, name,
+            str(operand["expr"]), values[0] if values else 0, bool(self.family & set(values)),
             self.selected in values,
         )  # fmt: skip
 
@@ -191,8 +201,8 @@ def _tiles(kernel: Kernel, launch: Any) -> tuple[str, str]:
     if launch is None:
         return f"for each tile of {kernel.tile:,} elements", ""
     last = last_tile(launch.elements, launch.tiles, kernel.tile)
-    said = f"for each of {pluralise(launch.tiles, 'tile')} of {kernel.tile:,} elements"
-    return said, f"the last has {last:,}" if last != kernel.tile else ""
+    description = f"for each of {pluralise(launch.tiles, 'tile')} of {kernel.tile:,} elements"
+    return description, f"the last has {last:,}" if last != kernel.tile else ""
 
 
 def last_tile(elements: int, tiles: int, tile: int) -> int:
@@ -205,6 +215,6 @@ def short(op: str) -> str:
     return op.removeprefix("aten::").partition(".")[0]
 
 
-def lines_of(held: IrGraph | None) -> tuple[Any, ...]:
+def lines_of(graph: IrGraph | None) -> tuple[Any, ...]:
     """The lines of a group's graph."""
-    return tuple(held.lines()) if held is not None else ()
+    return tuple(graph.lines()) if graph is not None else ()

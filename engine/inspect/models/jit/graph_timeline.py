@@ -54,17 +54,17 @@ class LineHistory:
         """As it was last."""
         return self.lines[-1] if self.lines else None
 
-    def at(self, place: int) -> IrLine | None:
+    def at(self, state: int) -> IrLine | None:
         """As it was in one state."""
         if len(self.lines) == 1 or not self.lines:
             return self.line
-        return self.lines[max(0, bisect_right(self.places, place) - 1)]
+        return self.lines[max(0, bisect_right(self.places, state) - 1)]
 
-    def reads(self, place: int, line: IrLine | None) -> None:
+    def reads(self, state: int, line: IrLine | None) -> None:
         """From this state on it reads so."""
         if line is None or (self.lines and self.lines[-1] == line):
             return
-        self.places.append(place)
+        self.places.append(state)
         self.lines.append(line)
 
 
@@ -74,7 +74,7 @@ class GraphTimeline:
     def __init__(self, jit: Any, graph: int) -> None:
         changes = jit.changes.get(graph, [])
         self.moments = [moment for moment, _ in changes]
-        self.snapshots = [place for place, (_, row) in enumerate(changes) if row < 0]
+        self.snapshots = [state for state, (_, row) in enumerate(changes) if row < 0]
         self.lost = -1  # the first place whose edits were not kept whole
         self.name = ""
         self._holes: list[tuple[int, int]] = []  # the places from and until which they were not
@@ -82,51 +82,51 @@ class GraphTimeline:
         self._last: dict[int, dict[int, IrLine]] = {}
         self._names: dict[int, dict[int, str]] = {}
         self._graph: LinkedGraph | None = None
-        for place, (moment, row) in enumerate(changes):
+        for state, (moment, row) in enumerate(changes):
             if row < 0:
-                self._told(jit.json(moment), place)
+                self._told(jit.json(moment), state)
             elif self._graph is not None:
-                self._rewritten(jit._rewrite(row).edits, place)
+                self._rewritten(jit._rewrite(row).edits, state)
         self._graph = None
         self.frames = list(self._walk(self._top))
         for frame in self.frames:
             # What came and went within one pass, or went elsewhere, leaves no place behind.
             pair = (
-                bisect_right(self.snapshots, place - 1)
-                for place in (frame.created_at, frame.removed_at)
+                bisect_right(self.snapshots, state - 1)
+                for state in (frame.created_at, frame.removed_at)
             )
             frame.keeps = not frame.moved and len(set(pair)) > 1
         self.keys = frozenset(frame.key for frame in self.frames)
 
     # States
 
-    def whole(self, place: int) -> bool:
-        """Whether this state is known."""
-        return place >= 0 and not any(since <= place < until for since, until in self._holes)
+    def whole(self, state: int) -> bool:
+        """Return whether this state is known."""
+        return state >= 0 and not any(since <= state < until for since, until in self._holes)
 
-    def lines(self, place: int) -> dict[int, IrLine]:
+    def lines(self, state: int) -> dict[int, IrLine]:
         """The lines of a state by their nodes, in the order of its text; {} where it is not known."""
-        known = self._last.get(place)
+        known = self._last.get(state)
         if known is None:
-            known = self._lines(place) if self.whole(place) else {}
-            self._last[place] = known
+            known = self._lines(state) if self.whole(state) else {}
+            self._last[state] = known
             while len(self._last) > KEPT:
                 del self._last[next(iter(self._last))]
         return known
 
-    def names(self, place: int) -> dict[int, str]:
-        """What the Values of a state are called; not those inside of a group."""
-        if place not in self._names:
-            self._names = {place: {}}  # only of the last one that was asked for
-            for line in self.lines(place).values():
+    def names(self, state: int) -> dict[int, str]:
+        """Return what the Values of a state are called; not those inside of a group."""
+        if state not in self._names:
+            self._names = {state: {}}  # only of the last one that was asked for
+            for line in self.lines(state).values():
                 if line.role == "with":
                     break
-                self._names[place] |= {value.id: value.name for value in line.outputs}
-        return self._names[place]
+                self._names[state] |= {value.id: value.name for value in line.outputs}
+        return self._names[state]
 
     @cached_property
     def last_names(self) -> dict[int, str]:
-        """What each Value that the graph ever had was called last."""
+        """Return what each Value that the graph ever had was called last."""
         lines = (frame.line for frame in self.frames if frame.line is not None)
         return {value.id: value.name for line in lines for value in line.outputs}
 
@@ -134,61 +134,61 @@ class GraphTimeline:
     def sources(self) -> tuple[Place, ...]:
         """The lines of source, told once each, that the nodes of the graph come from."""
         lines = (line for frame in self.frames for line in frame.lines)
-        found = {(line.place.file, line.place.line): line.place for line in lines if line.place}
-        return tuple(found.values())
+        matches = {(line.place.file, line.place.line): line.place for line in lines if line.place}
+        return tuple(matches.values())
 
-    def _lines(self, place: int) -> dict[int, IrLine]:
-        found = {}
+    def _lines(self, state: int) -> dict[int, IrLine]:
+        matches = {}
         for frame in self.frames:
             if (
-                frame.created_at <= place < frame.removed_at
-                and (line := frame.at(place)) is not None
+                frame.created_at <= state < frame.removed_at
+                and (line := frame.at(state)) is not None
             ):
-                found[frame.key] = line
-        return found
+                matches[frame.key] = line
+        return matches
 
     # How it is made
 
-    def _told(self, snapshot: Json, place: int) -> None:
+    def _told(self, snapshot: Json, state: int) -> None:
         """A snapshot: what is known already, but for what the edits do not tell."""
         if "block" not in snapshot:
             return
         self.name = str(snapshot.get("name", ""))
         try:
-            if self._graph is not None and self._agrees(self._graph, snapshot, place):
+            if self._graph is not None and self._agrees(self._graph, snapshot, state):
                 return
             chain = LinkedGraph(snapshot)
             new = list(chain.chain())
-            lines = [chain.line(spot.key) for spot in new]
+            lines = [chain.line(linked.key) for linked in new]
         except _LOST:
-            self._lose(place)
+            self._lose(state)
             return
         if self._holes and self._holes[-1][1] == NEVER:
-            self._holes[-1] = self._holes[-1][0], place
+            self._holes[-1] = self._holes[-1][0], state
         elif self._graph is None:
-            self._holes.append((0, place))
+            self._holes.append((0, state))
         old = [frame for frame in self._walk(self._top) if frame.removed_at == NEVER]
         self._graph = chain
-        self._lay(self._top, old, new, place)
-        for spot, line in zip(new, lines, strict=True):
-            spot.mark.reads(place, line)
+        self._lay(self._top, old, new, state)
+        for linked, line in zip(new, lines, strict=True):
+            linked.mark.reads(state, line)
         for frame in old:
-            frame.moved = frame.removed_at == place and frame.key in chain.spots
+            frame.moved = frame.removed_at == state and frame.key in chain.spots
 
-    def _agrees(self, chain: LinkedGraph, snapshot: Json, place: int) -> bool:
-        """Whether the edits led to just this; the schema of a node is only told here."""
+    def _agrees(self, chain: LinkedGraph, snapshot: Json, state: int) -> bool:
+        """Return whether the edits led to just this; the schema of a node is only told here."""
         chain.settle()
-        told = IrGraph(snapshot)
-        for key, node in told.nodes.items():
-            mine = chain.nodes.get(key)
-            if mine is not None and "schema" in node and "schema" not in mine:
-                mine["schema"] = node["schema"]
-                spot = chain.spots.get(key)
-                if spot is not None and spot.mark is not None:
-                    spot.mark.reads(place, chain.line(key))
+        recorded = IrGraph(snapshot)
+        for key, node in recorded.nodes.items():
+            own = chain.nodes.get(key)
+            if own is not None and "schema" in node and "schema" not in own:
+                own["schema"] = node["schema"]
+                linked = chain.spots.get(key)
+                if linked is not None and linked.mark is not None:
+                    linked.mark.reads(state, chain.line(key))
         return bool(chain.graph["block"] == snapshot["block"])
 
-    def _rewritten(self, edits: list[Any], place: int) -> None:
+    def _rewritten(self, edits: list[Any], state: int) -> None:
         chain = self._graph
         assert chain is not None
         try:
@@ -197,31 +197,31 @@ class GraphTimeline:
             chain.apply(edits)
             fresh, loose, dirty = chain.take()
         except _LOST:
-            self._lose(place)
+            self._lose(state)
             return
         removed_at = set(loose)
-        for spot in fresh:
-            if spot.mark is None:
-                self._fill(spot, removed_at, place)
+        for linked in fresh:
+            if linked.mark is None:
+                self._fill(linked, removed_at, state)
         for frame in removed_at:
-            frame.removed_at = place
+            frame.removed_at = state
         for frame in loose:
-            frame.moved = frame.removed_at == place and _in_text(chain, frame.key)
+            frame.moved = frame.removed_at == state and _in_text(chain, frame.key)
         for key in dirty:
             known = chain.spots.get(key)
             if known is not None and known.mark is not None:
-                known.mark.reads(place, chain.line(key))
+                known.mark.reads(state, chain.line(key))
 
-    def _lose(self, place: int) -> None:
-        """What is told here is of no graph that can be: the next snapshot goes on."""
-        self.lost = place if self.lost < 0 else self.lost
+    def _lose(self, state: int) -> None:
+        """Return what is told here is of no graph that can be: the next snapshot goes on."""
+        self.lost = state if self.lost < 0 else self.lost
         if not self._holes or self._holes[-1][1] != NEVER:
-            self._holes.append((place, NEVER))
+            self._holes.append((state, NEVER))
         self._graph = None
 
-    def _fill(self, spot: LinkedLine, removed_at: set[LineHistory], place: int) -> None:
+    def _fill(self, linked: LinkedLine, removed_at: set[LineHistory], state: int) -> None:
         """The gap that a new line is in: what stood there, and what does now."""
-        first = spot
+        first = linked
         while first.before is not None and first.before.mark is None:
             first = first.before
         above = first.before.mark if first.before is not None else self._top
@@ -237,11 +237,11 @@ class GraphTimeline:
                 break
             if frame in removed_at:
                 old.append(frame)
-        self._lay(above, old, new, place)
+        self._lay(above, old, new, state)
         removed_at.difference_update(frame for frame in old if frame.removed_at == NEVER)
 
     def _lay(
-        self, above: LineHistory, old: list[LineHistory], new: list[LinkedLine], place: int
+        self, above: LineHistory, old: list[LineHistory], new: list[LinkedLine], state: int
     ) -> None:
         """Lay new lines over those that stood there: each of the old ones stays, or goes."""
         first, last, shorter = 0, 0, min(len(old), len(new))
@@ -249,23 +249,23 @@ class GraphTimeline:
             first += 1
         while last < shorter - first and old[-1 - last].key == new[-1 - last].key:
             last += 1
-        for frame, spot in zip(old[:first], new[:first], strict=True):
-            spot.mark = frame
+        for frame, linked in zip(old[:first], new[:first], strict=True):
+            linked.mark = frame
         if last:
-            for frame, spot in zip(old[-last:], new[-last:], strict=True):
-                spot.mark = frame
-        mine, fresh = old[first : len(old) - last], new[first : len(new) - last]
-        keys = [frame.key for frame in mine], [spot.key for spot in fresh]
+            for frame, linked in zip(old[-last:], new[-last:], strict=True):
+                linked.mark = frame
+        own, fresh = old[first : len(old) - last], new[first : len(new) - last]
+        keys = [frame.key for frame in own], [linked.key for linked in fresh]
         for tag, i, j, k, n in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
             if tag == "equal":
-                for frame, spot in zip(mine[i:j], fresh[k:n], strict=True):
-                    spot.mark = frame
+                for frame, linked in zip(own[i:j], fresh[k:n], strict=True):
+                    linked.mark = frame
                 continue
-            for frame in mine[i:j]:
-                frame.removed_at = place
-            upper = mine[j - 1] if j else old[first - 1] if first else above
-            for spot in fresh[k:n]:  # below what they replace
-                frame = spot.mark = LineHistory(spot.key, place)
+            for frame in own[i:j]:
+                frame.removed_at = state
+            upper = own[j - 1] if j else old[first - 1] if first else above
+            for linked in fresh[k:n]:  # below what they replace
+                frame = linked.mark = LineHistory(linked.key, state)
                 frame.after, upper.after = upper.after, frame
                 upper = frame
 
@@ -278,8 +278,8 @@ class GraphTimeline:
 
 
 def _in_text(chain: LinkedGraph, key: int) -> bool:
-    spot = chain.spots.get(key)
-    return spot is not None and spot.mark is not None
+    linked = chain.spots.get(key)
+    return linked is not None and linked.mark is not None
 
 
 _FILMS: WeakKeyDictionary[Any, dict[int, GraphTimeline]] = WeakKeyDictionary()
@@ -295,7 +295,7 @@ def timeline_of(jit: Any, graph: int) -> GraphTimeline:
 
 
 def has_timeline(jit: Any, graph: int) -> bool:
-    """Whether the film of a graph is made already."""
+    """Return whether the film of a graph is made already."""
     return graph in _FILMS.get(jit, {})
 
 

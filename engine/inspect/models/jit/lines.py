@@ -102,7 +102,7 @@ _NUMBERED = re.compile(r"_\d+$")
 
 
 def _same(a: IrLine, b: IrLine) -> bool:
-    """Whether a line reads the same; the numbers of groups apart."""
+    """Return whether a line reads the same; the numbers of groups apart."""
     return a is b or _reading(a) == _reading(b)
 
 
@@ -112,7 +112,7 @@ def _reading(line: IrLine) -> tuple[Any, ...]:
 
 
 def number_of_line(line: IrLine) -> int:
-    """What is selected by pointing at a whole line: its first output, else its node."""
+    """Return what is selected by pointing at a whole line: its first output, else its node."""
     makes = line.role in ("node",) and line.outputs
     return line.outputs[0].id if makes else node_number(line.node)
 
@@ -122,11 +122,11 @@ class Rows:
 
     def __init__(self, timeline: GraphTimeline, window: Window) -> None:
         self.timeline, self.window = timeline, window
-        base, now, since = timeline.lines(window.base), window.now, window.base
-        whole = timeline.whole(now)
+        base, state, since = timeline.lines(window.base), window.now, window.base
+        complete = timeline.whole(state)
         rows = []
         for frame in timeline.frames:
-            if frame.created_at > now or (frame.removed_at <= since and not frame.keeps):
+            if frame.created_at > state or (frame.removed_at <= since and not frame.keeps):
                 continue
             known: Any = frame.row
             if known is not None and frame.created_at <= since:  # nearly always just as it was
@@ -134,11 +134,11 @@ class Rows:
                 if frame.removed_at <= since and row.change == "gone":
                     rows.append(row)
                     continue
-                stands = whole and frame.removed_at > now and not row.change
-                if stands and base.get(frame.key) is line and frame.at(now) is line:
+                stands = complete and frame.removed_at > state and not row.change
+                if stands and base.get(frame.key) is line and frame.at(state) is line:
                     rows.append(row)
                     continue
-            row = self._row(frame, base, now, whole)
+            row = self._row(frame, base, state, complete)
             if row is not None:
                 rows.append(row)
         self.plain = tuple(rows)
@@ -148,20 +148,20 @@ class Rows:
         """The rows with what belongs to the selection lit."""
         if not family and not selected:
             return self.plain
-        places = self._places()
-        highlighted = {at for value in family for at in places.get(value, ())}
-        chosen = {
+        indices = self._places()
+        highlighted = {at for value in family for at in indices.get(value, ())}
+        picked = {
             at
-            for at in places.get(selected, ())
+            for at in indices.get(selected, ())
             if self.plain[at].number == selected or selected in self.plain[at].made
         }
         rows = list(self.plain)
-        for at in highlighted | chosen:
-            rows[at] = replace(rows[at], highlighted=at in highlighted, chosen=at in chosen)
+        for at in highlighted | picked:
+            rows[at] = replace(rows[at], highlighted=at in highlighted, chosen=at in picked)
         return tuple(rows)
 
     def _places(self) -> dict[int, list[int]]:
-        """Where the Values are that light a row up, and the numbers of rows themselves."""
+        """Return where the Values are that light a row up, and the numbers of rows themselves."""
         if self._by_value is None:
             self._by_value = {}
             for at, row in enumerate(self.plain):
@@ -171,11 +171,11 @@ class Rows:
         return self._by_value
 
     def _row(
-        self, frame: LineHistory, base: dict[int, IrLine], now: int, whole: bool
+        self, frame: LineHistory, base: dict[int, IrLine], state: int, complete: bool
     ) -> GraphRow | None:
-        if frame.removed_at > now:
-            line = frame.at(now)
-            if line is None or not whole:
+        if frame.removed_at > state:
+            line = frame.at(state)
+            if line is None or not complete:
                 return None
             old = base.get(frame.key)
             if old is line and frame.created_at <= self.window.base:  # nearly always
@@ -209,10 +209,10 @@ def _plain(frame: LineHistory, line: IrLine, change: str) -> GraphRow:
 
 
 def _made(frame: LineHistory, line: IrLine, change: str, before: str) -> GraphRow:
-    place = f"{line.place.file}:{line.place.line}" if line.place else ""
+    location = f"{line.place.file}:{line.place.line}" if line.place else ""
     return GraphRow(
         frame.key, number_of_line(line), line.depth, parts_of(line), change, before, False, False,
-        place, tuple(one.id for one in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
+        location, tuple(item.id for item in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
     )  # fmt: skip
 
 
@@ -222,9 +222,9 @@ _KEPT = 4  # windows of which the rows are kept
 
 def rows_of(timeline: GraphTimeline, window: Window) -> Rows:
     """The rows of a window, made once as long as it is looked at."""
-    kept = _ROWS.setdefault(timeline, {})
-    found = kept.pop(window, None) or Rows(timeline, window)
-    kept[window] = found
-    while len(kept) > _KEPT:
-        del kept[next(iter(kept))]
-    return found
+    retained = _ROWS.setdefault(timeline, {})
+    matches = retained.pop(window, None) or Rows(timeline, window)
+    retained[window] = matches
+    while len(retained) > _KEPT:
+        del retained[next(iter(retained))]
+    return matches

@@ -69,33 +69,33 @@ class Focus:
 
 
 def focus_at(jit: Any, moment: int) -> Focus:
-    """What the compiler or the interpreter worked on last."""
+    """Return what the compiler or the interpreter worked on last."""
     tables = jit.tables
-    found: list[tuple[int, Focus]] = []
+    matches: list[tuple[int, Focus]] = []
 
     def last(table: Any, focus: Any) -> None:
         row = table.begun(moment) - 1
         if row >= 0:
-            found.append((int(table.since[row]), focus(row)))
+            matches.append((int(table.since[row]), focus(row)))
 
     functions, graphs, codes, runs = tables.functions, tables.graphs, tables.codes, tables.runs
     last(functions, lambda row: _own(jit, int(functions.id[row]), moment))
     last(tables.syntax, lambda row: _own(jit, int(tables.syntax.function[row]), moment))
     last(graphs, lambda row: Focus(int(graphs.function[row]), int(graphs.id[row])))
     last(codes, lambda row: Focus(int(codes.function[row]), int(codes.graph[row])))
-    told = set(graphs.id[: graphs.begun(moment)].tolist())
+    recorded = set(graphs.id[: graphs.begun(moment)].tolist())
     for row in range(runs.begun(moment) - 1, -1, -1):
-        if int(runs.graph[row]) in told:
-            where = Focus(int(runs.function[row]), int(runs.graph[row]))
-            found.append((int(runs.since[row]), where))
+        if int(runs.graph[row]) in recorded:
+            position = Focus(int(runs.function[row]), int(runs.graph[row]))
+            matches.append((int(runs.since[row]), position))
             break
     running = tables.frames.at(moment)
     if len(running):
         code = jit.code(int(tables.frames.code[int(running[-1])]))
         if code is not None:
             since = int(tables.frames.since[int(running[-1])])
-            found.append((since, Focus(code.function, code.graph)))
-    return max(found, key=lambda one: one[0])[1] if found else Focus()
+            matches.append((since, Focus(code.function, code.graph)))
+    return max(matches, key=lambda item: item[0])[1] if matches else Focus()
 
 
 def _own(jit: Any, number: int, moment: int) -> Focus:
@@ -120,25 +120,25 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
             tuple(refs.get(f.id, {}).values()), f.id == focus.function,
         )
         for f in jit.functions(FOREVER - 1)
-        if f.moment <= moment or any(one.since <= moment for one in refs.get(f.id, {}).values())
+        if f.moment <= moment or any(item.since <= moment for item in refs.get(f.id, {}).values())
     ]  # fmt: skip
     known = {row.id for row in rows}
     rows += [
         FunctionRow(
             function, _told_name(jit, graphs), "", graphs[0].since, "", 0, graphs,
-            function == focus.function and any(one.current for one in graphs),
+            function == focus.function and any(item.current for item in graphs),
         )
         for function, graphs in ((f, tuple(refs[f].values())) for f in refs if f not in known)
-        if any(one.since <= moment for one in graphs)
+        if any(item.since <= moment for item in graphs)
     ]  # fmt: skip
     return tuple(rows)
 
 
 def _told_name(jit: Any, graphs: tuple[GraphRef, ...]) -> str:
-    """What graphs are called whose function was never told: those of a module that was loaded or
+    """Return what graphs are called whose function was never told: those of a module that was loaded or
     frozen, and what a fork runs. Read from the beginning of a snapshot: the rest may be long."""
-    found = _NAME.search(jit.history.text(graphs[0].since)[:200])
-    name = method_name(found[1]) if found else ""
+    matches = _NAME.search(jit.history.text(graphs[0].since)[:200])
+    name = method_name(matches[1]) if matches else ""
     return name or "unnamed"
 
 
@@ -146,7 +146,7 @@ _NAME = re.compile(r'"name":"([^"\\]*)"')
 
 
 def title_of(function: Any, name: str, graph: int) -> str:
-    """What a graph is called: by its function; that of a gradient is no function's own."""
+    """Return what a graph is called: by its function; that of a gradient is no function's own."""
     if function is None:
         return name or (f"graph {graph}" if graph else "")
     own = method_name(str(function.name))
@@ -160,19 +160,19 @@ def with_graph(jit: Any, focus: Focus) -> Focus:
     rows = jit.tables.graphs.where("function", focus.function)
     graphs = list(dict.fromkeys(jit.tables.graphs.id[rows].tolist()))
     codes = set(jit.tables.codes.graph.tolist())
-    made = next((graph for graph in graphs if graph in codes), graphs[0] if graphs else 0)
-    return Focus(focus.function, int(made))
+    graph = next((graph for graph in graphs if graph in codes), graphs[0] if graphs else 0)
+    return Focus(focus.function, int(graph))
 
 
 def pass_rows(jit: Any, focus: Focus, moment: int, touched: frozenset[int]) -> tuple[PassRow, ...]:
     """The rows of a graph, in time. `touched`: runs that had to do with what is selected."""
     rows = [*_before(jit, focus), *_passes(jit, focus, touched), *_after(jit, focus)]
     rows.sort(key=lambda row: (row.since, row.at))
-    here = max((at for at, row in enumerate(rows) if row.since <= moment), default=-1)
+    current = max((at for at, row in enumerate(rows) if row.since <= moment), default=-1)
     return tuple(
         PassRow(
             r.kind, r.name, r.at, r.since, r.run, r.index, r.changes, r.ns, r.failed,
-            "here" if at == here else "past" if at < here else "ahead", r.highlighted,
+            "here" if at == current else "past" if at < current else "ahead", r.highlighted,
         )
         for at, r in enumerate(rows)
     )  # fmt: skip
@@ -184,8 +184,8 @@ def _before(jit: Any, focus: Focus) -> list[PassRow]:
     if function is not None:
         name = {"script": "source", "trace": "traced", "load": "loaded"}.get(function.how, "source")
         # The function is told of when its graph has been compiled: here in the order of the work.
-        mine = jit.changes.get(function.graph, []) if focus.graph == function.graph else []
-        first = mine[0][0] - 1 if mine else FOREVER
+        own = jit.changes.get(function.graph, []) if focus.graph == function.graph else []
+        first = own[0][0] - 1 if own else FOREVER
         rows.append(PassRow("source", name, function.moment, min(function.moment, first)))
         row = jit.tables.syntax.last("function", focus.function, FOREVER - 1)
         if row >= 0:

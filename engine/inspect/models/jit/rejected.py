@@ -13,14 +13,14 @@ def refused(history: Any, moment: int) -> tuple[str, ...]:
     table, jit = history.tables.exceptions, history.jit
     last = max(
         (
-            int(one.since[one.begun(moment) - 1])
-            for one in (jit.tables.functions, jit.tables.graphs, jit.tables.frames)
-            if one.begun(moment)
+            int(item.since[item.begun(moment) - 1])
+            for item in (jit.tables.functions, jit.tables.graphs, jit.tables.frames)
+            if item.begun(moment)
         ),
         default=-1,
     )
-    begun = table.begun(moment)
-    for row in range(begun - 1, max(-1, begun - 1 - FEW), -1):
+    started = table.begun(moment)
+    for row in range(started - 1, max(-1, started - 1 - FEW), -1):
         since = int(table.since[row])
         if since < last:
             break

@@ -61,10 +61,10 @@ def rule_text(file: str, line: int, rule: str, recorded: str = "") -> RuleText:
     return RuleText(short, at, first, tuple(lines[first - 1 : at + ROUND]))
 
 
-def _place_of(texts: list[str], line: int, rule: str) -> int:
+def _place_of(strings: list[str], line: int, rule: str) -> int:
     quoted = f'"{rule}"'
-    near = [n for n, text in enumerate(texts, 1) if quoted in text]
-    if 1 <= line <= len(texts) and (not near or line in near):
+    near = [n for n, text in enumerate(strings, 1) if quoted in text]
+    if 1 <= line <= len(strings) and (not near or line in near):
         return line
     return min(near, key=lambda n: abs(n - line), default=line)
 

@@ -83,30 +83,30 @@ class Sources:
             jit.links.own_places(jit.links.seeds(selected)) if selected > 0 else frozenset()
         )
 
-    def _here(self, function: Any, places: frozenset[Place]) -> set[Extent]:
+    def _here(self, function: Any, extents: frozenset[Place]) -> set[Extent]:
         return {
-            (p.line, p.column, p.end_line, p.end_column) for p in places if p.file == function.file
+            (p.line, p.column, p.end_line, p.end_column) for p in extents if p.file == function.file
         }
 
     def lines(self) -> tuple[SourceRow, ...]:
         rows: list[SourceRow] = []
         for function in self.functions:
-            texts = function.source.splitlines()
-            if len(self.functions) > 1 and texts:
+            strings = function.source.splitlines()
+            if len(self.functions) > 1 and strings:
                 rows.append(
                     SourceRow(function.id, 0, method_name(function.name), 0, False, False, ())
                 )
-            highlighted, chosen = (
+            highlighted, selected = (
                 self._here(function, self.places),
                 self._here(function, self.chosen),
             )
-            for line, text in enumerate(texts, function.first_line):
+            for line, text in enumerate(strings, function.first_line):
                 number = number_of(function.id, LINE, line)
                 spans = tuple(
                     sorted({_columns(span, text) for span in highlighted if span[0] == line})
                 )
-                mine = number == self.selected or any(span[0] == line for span in chosen)
-                rows.append(SourceRow(function.id, line, text, number, bool(spans), mine, spans))
+                own = number == self.selected or any(span[0] == line for span in selected)
+                rows.append(SourceRow(function.id, line, text, number, bool(spans), own, spans))
         return tuple(rows)
 
     def tree(self) -> tuple[TreeRow, ...]:
@@ -118,14 +118,14 @@ class Sources:
                 rows.append(TreeRow(function.id, 0, "", "", name, 0, 0, False, False))
             spans = [node.span for node in nodes]
             highlighted = _exact(self._here(function, self.places), spans)
-            chosen = _exact(self._here(function, self.chosen), spans)
+            selected = _exact(self._here(function, self.chosen), spans)
             for index, node in enumerate(nodes):
                 number = number_of(function.id, TREE, index)
                 rows.append(
                     TreeRow(
                         function.id, node.depth, node.field, node.kind, node.text,
                         node.span[0] if node.span else 0, number,
-                        index in highlighted, number == self.selected or index in chosen,
+                        index in highlighted, number == self.selected or index in selected,
                     )
                 )  # fmt: skip
         return tuple(rows)
@@ -137,27 +137,27 @@ class Sources:
     def _tokens(self) -> tuple[TokenRow, ...]:
         rows: list[TokenRow] = []
         for function in self.functions:
-            here, chosen = self._here(function, self.places), self._here(function, self.chosen)
+            current, selected = self._here(function, self.places), self._here(function, self.chosen)
             for index, (kind, text, *span) in enumerate(
                 self.jit.syntax(function.id).get("tokens", [])
             ):
                 number = number_of(function.id, TOKEN, index)
-                place = (span[0], span[1], span[2], span[3])
+                extent = (span[0], span[1], span[2], span[3])
                 # A token belongs to the smallest place that holds it: `*` to the product.
-                highlighted = bool(text.strip()) and _within(place, here)
-                mine = number == self.selected or (highlighted and _within(place, chosen))
+                highlighted = bool(text.strip()) and _within(extent, current)
+                own = number == self.selected or (highlighted and _within(extent, selected))
                 rows.append(
                     TokenRow(
                         function.id, kind, text, span[0], span[1], number, highlighted,
-                        mine,
+                        own,
                     )
                 )  # fmt: skip
         return tuple(rows)
 
 
-def _within(place: Extent, spans: set[Extent]) -> bool:
-    """Whether a token stands in one of these places; one of many lines lights none by itself."""
-    return any(inside(place, one) for one in spans if one[0] == one[2])
+def _within(extent: Extent, spans: set[Extent]) -> bool:
+    """Return whether a token stands in one of these places; one of many lines lights none by itself."""
+    return any(inside(extent, item) for item in spans if item[0] == item[2])
 
 
 def _columns(span: Extent, text: str) -> tuple[int, int]:
@@ -165,34 +165,34 @@ def _columns(span: Extent, text: str) -> tuple[int, int]:
     return (span[1], span[3]) if span[0] == span[2] else (span[1], len(text))
 
 
-def _exact(places: set[Extent], spans: list[Extent | None]) -> set[int]:
+def _exact(extents: set[Extent], spans: list[Extent | None]) -> set[int]:
     """The tree nodes of these places: those of the same span, else the smallest round it."""
-    found = set()
-    for place in places:
-        same = [at for at, span in enumerate(spans) if span == place]
+    matches = set()
+    for extent in extents:
+        same = [at for at, span in enumerate(spans) if span == extent]
         if not same:
-            round_it = [at for at, span in enumerate(spans) if span and inside(place, span)]
+            round_it = [at for at, span in enumerate(spans) if span and inside(extent, span)]
             same = round_it[-1:]  # the tree goes inwards
-        found.update(same)
-    return found
+        matches.update(same)
+    return matches
 
 
-def functions_of(jit: Any, own: Any, places: Iterable[Place], moment: int) -> tuple[Any, ...]:
+def functions_of(jit: Any, own: Any, extents: Iterable[Place], moment: int) -> tuple[Any, ...]:
     """The graph's own function, then those that were inlined into it."""
     files: dict[str, set[int]] = {}
-    for place in places:
-        files.setdefault(place.file, set()).add(place.line)
-    found = [own] if own is not None else []
+    for extent in extents:
+        files.setdefault(extent.file, set()).add(extent.line)
+    matches = [own] if own is not None else []
     ran = files.get(own.file, set()) if own is not None and not own.source else set()
     if ran:
-        found = [_stretch(jit.history, own, min(ran), max(ran))]
+        matches = [_stretch(jit.history, own, min(ran), max(ran))]
     for function in jit.functions(moment):
         last = function.first_line + len(function.source.splitlines())
         lines = files.get(function.file, set())
-        known = any((f.file, f.first_line) == (function.file, function.first_line) for f in found)
+        known = any((f.file, f.first_line) == (function.file, function.first_line) for f in matches)
         if not known and any(function.first_line <= line < last for line in lines):
-            found.append(function)
-    return tuple(found)
+            matches.append(function)
+    return tuple(matches)
 
 
 def _stretch(history: Any, function: Any, first: int, last: int) -> Any:
