@@ -193,6 +193,11 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "a private operator, which is called with floating gradients",
     ),
     Deviation(
+        "native_dropout_backward",
+        "bool * raises NotImplementedError: *",
+        "a private operator, which is called with floating gradients",
+    ),
+    Deviation(
         "linalg.matrix_power",
         "* out other dtype: raises RuntimeError: *",
         "PyTorch checks the dtype of out= for some exponents only, the engine for all",
@@ -205,10 +210,13 @@ DEVIATIONS: tuple[Deviation, ...] = (
         )
         for name in ("std", "var")
     ),
-    Deviation(
-        "conj",
-        "complex* is a new tensor; PyTorch's is a view of input 0",
-        "the engine has no conjugate bit: conj() of complex numbers computes",
+    *(
+        Deviation(
+            name,
+            "complex* is a new tensor; PyTorch's is a view of input 0",
+            "the engine has no conjugate bit: conj() of complex numbers computes",
+        )
+        for name in ("conj", "H", "mH")
     ),
     Deviation("complex", "float16 * raises RuntimeError: *", NO_COMPLEX32),
     Deviation("view_as_complex", "float16 * raises RuntimeError: *", NO_COMPLEX32),

@@ -137,9 +137,7 @@ def _edition(operators: Rows, modules: list[dict[str, Any]]) -> str:
     ordered = sorted(measured.items(), key=lambda item: -item[1])
     where = ", ".join(f"{count} at {commit}" for commit, count in ordered)
     gone = sorted(expected() - {(name, kind) for name, own in operators.items() for kind in own})
-    text = (
-        f"Reports, by the engine's commit: {where}; {seconds:.0f} s of CPU on both sides together. "
-    )
+    text = f"Reports, by the engine's commit: {where}; {seconds:.0f} s of CPU for operators, both sides together. "
     if not gone:
         text += "**Complete**: every operator, dtype, error input and gradient was measured."
         return textwrap.fill(text, 118, break_on_hyphens=False)
@@ -152,7 +150,8 @@ def _edition(operators: Rows, modules: list[dict[str, Any]]) -> str:
 def _summary(operators: Rows, listed: set[str]) -> str:
     lines = []
     for title, inside in (("the list", True), ("others", False)):
-        own = [o for name, o in operators.items() if (name in listed) is inside]
+        names = [name for name in operators if (name in listed) is inside]
+        own = [operators[name] for name in names]
         measured = [o for o in own if o]
         whole = sum(all(r["passed"] == r["samples"] for r in o.values()) for o in measured)
         counts = {"samples": [0, 0], "error inputs": [0, 0], "gradients": [0, 0]}
@@ -163,8 +162,12 @@ def _summary(operators: Rows, listed: set[str]) -> str:
             pair[1] += report["samples"]
         found = ", ".join(f"{a} of {b} {what}" for what, (a, b) in counts.items())
         lines.append(f"- {title}: {whole} of {len(measured)} operators whole, {found}")
-        if rest := len(own) - len(measured):
-            lines.append(f"- {title}: {rest} not in these reports")
+        tasks = {name for name, _ in expected()}
+        idle = [f"`{name}`" for name in names if name not in tasks]
+        if idle:
+            lines.append(f"- {title}: {', '.join(idle)} without samples on a CPU")
+        if rest := len(own) - len(measured) - len(idle):
+            lines.append(f"- {title}: {rest} not measured")
     gone = len(catalog.database()) - len(operators)
     lines.append(f"- missing, each with its reason below: {gone} of {len(catalog.database())}")
     slowest = max(
@@ -214,7 +217,8 @@ def _differences(reports: list[dict[str, Any]], modules: list[dict[str, Any]]) -
     """What fails: the first difference of each cell."""
     lines = []
     for report in [*reports, *modules]:
-        if report["passed"] == report["samples"] and not report["differences"]:
+        errors = report.get("errors", 0) - report.get("errors_passed", 0)
+        if report["passed"] == report["samples"] and not errors:
             continue
         name = report.get("operator") or report["name"]
         first = report["differences"][0].partition(" | ")[0].replace("`", "'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +123,32 @@ def test_what_is_missing_has_a_reason_and_is_missing() -> None:
     for name in catalog.present():
         op = catalog.database()[name]
         counterpart(op.op, op.name)
+
+
+def test_the_page_says_what_fails_and_what_was_not_measured(tmp_path: Path) -> None:
+    import coverage_table
+
+    report = {
+        "operator": "abs", "dtype": "int8", "samples": 2, "passed": 1, "skipped": {"a layout": 3},
+        "forms": {"function": [1, 2]}, "differences": ["int8 function: values: 1 | abs(1)"],
+        "deviations": {}, "commit": "c0ffee",
+    }  # fmt: skip
+    path = tmp_path / "reports.json"
+    path.write_text(json.dumps(report) + "\n")
+    rows = coverage_table.read([str(path)])
+    page = coverage_table.table(rows, [])
+    (row,) = [line for line in page.splitlines() if line.startswith("| `abs` |")]
+    assert row.startswith("| `abs` | function |  | **1/2** (3 skipped) | - |"), "bool, int8, uint8"
+    tasks = len(coverage_table.expected())
+    flowing = " ".join(page.split())
+    assert (
+        f"1 at c0ffee; 0 s of CPU for operators, both sides together. **Not measured**: {tasks - 1}"
+        in flowing
+    )
+    assert "- `abs`: `int8 function: values: 1`" in page
+    assert "- a layout: 3" in page
+    rows["abs"]["int8"].update(passed=2, deviations={"a reason": 1})
+    assert "| `abs` | function |  | 2/2\\* (3 skipped) |" in coverage_table.table(rows, [])
 
 
 CRASHES = """
