@@ -175,7 +175,7 @@ def refusal(lines: tuple[str, ...], width: int) -> list[tuple[str, str]]:
         if line.startswith("  "):  # source: what does not fit is cut
             made.append((line, "error" if HERE in line else "text"))
         else:
-            style = "good" if line.startswith("Hint") else "title"
+            style = "good" if line.startswith(("Hint", "Instead")) else "title"
             made += [(part, style) for part in wrap(line, width)]
     return made
 
