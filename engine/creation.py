@@ -1,7 +1,7 @@
 """New tensors: from data, from sizes, from ranges.
 
-The factories here take PyTorch's keyword arguments and hand the work to the operators of
-csrc/ops/creation.yaml. Random ones are in draws.py.
+The factories here take PyTorch's keyword arguments and call the operators of
+csrc/ops/creation.yaml. Random ones are in random_factories.py.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class LessonSession:
         self.runner = Runner(lesson, progress)
         self.trace: Path | None = None
         self._seen = 0.0  # when the exercise was last looked at
-        self.go(progress.where(lesson))
+        self.go(progress.resume_index(lesson))
 
     @classmethod
     def open(cls, name: str = "") -> LessonSession:
@@ -116,7 +116,7 @@ class LessonSession:
         if result.trace_path is None:
             return None
         from engine.inspect.trace import TraceError
-        from lessons._runner.looking import place
+        from lessons._runner.look_target import resolve_look
         from tui.navigator import open_navigator
 
         look = self.step.look
@@ -125,7 +125,7 @@ class LessonSession:
         except TraceError as error:
             raise ValueError(str(error)) from None
         if look is not None:
-            nav.moment, nav.selection = place(look, nav.history)
+            nav.moment, nav.selection = resolve_look(look, nav.history)
         return nav
 
     def grade(self, typed: str) -> Said:

@@ -1,4 +1,4 @@
-"""A view is a TensorImpl of its own over the Storage that is there."""
+"""A view is another TensorImpl over the Storage that is there."""
 
 import engine
 

@@ -4,7 +4,7 @@ import engine
 
 x = engine.arange(12).view(3, 4)
 
-# TODO: a copy with memory of its own, then one write through a view.
+# TODO: a copy with its own memory, then one write through a view.
 before = x
 
 print(x, "version", x._version)

@@ -12,11 +12,11 @@ def store(x, data):
 
 
 def build(data):
-    found = engine.tensor(data)
+    result = engine.tensor(data)
     strides = [1]
-    for size in found.shape[:-1]:
+    for size in result.shape[:-1]:
         strides.append(strides[-1] * size)
-    x = engine.empty_strided(found.shape, strides, dtype=found.dtype)
+    x = engine.empty_strided(result.shape, strides, dtype=result.dtype)
     store(x, data)
     return x
 

@@ -18,6 +18,6 @@ def generate(schema, expr):
     return {name: space[name]}
 
 
-made = generate("cube(Tensor self) -> Tensor", "self**3")
-print("made:", *made)
-print(made["cube"](engine.tensor([2.0, 3.0])))
+generated = generate("cube(Tensor self) -> Tensor", "self**3")
+print("made:", *generated)
+print(generated["cube"](engine.tensor([2.0, 3.0])))

@@ -15,13 +15,13 @@ def generate(schema, expr):
     source += f"def {name}_({arguments(schema)}):\n    return self.copy_({expr})\n"
     space = {"engine": engine}
     exec(source, space)
-    made = {key: space[key] for key in (name, f"{name}_")}
-    for function in made.values():
+    generated = {key: space[key] for key in (name, f"{name}_")}
+    for function in generated.values():
         function.__doc__ = schema
-    return made
+    return generated
 
 
-made = generate("cube(Tensor self) -> Tensor", "self**3")
-print("made:", *made)
-print(made["cube"](engine.tensor([2.0, 3.0])))
-print(made["cube_"](engine.tensor([2.0, 3.0])))
+generated = generate("cube(Tensor self) -> Tensor", "self**3")
+print("made:", *generated)
+print(generated["cube"](engine.tensor([2.0, 3.0])))
+print(generated["cube_"](engine.tensor([2.0, 3.0])))

@@ -6,7 +6,7 @@ x = engine.arange(10_000.0)
 
 notes = []
 for i in range(100):
-    # TODO: the same numbers without a new tensor in each round.
+    # TODO: the same numbers without a new tensor in each iteration.
     y = x * i + 1
     notes.append(y[-1].item())
 

@@ -1,4 +1,4 @@
-"""y is made once; out= and an in-place operation write every round into it."""
+"""y is made once; out= and an in-place operation write every iteration into it."""
 
 import engine
 

@@ -4,9 +4,9 @@ import engine
 
 
 def outputs(node, gradient):
-    """What a node gives to each of its next_functions, always as a tuple."""
-    made = node(gradient)
-    return made if isinstance(made, tuple) else (made,)
+    """Return what a node gives to each of its next_functions, always as a tuple."""
+    results = node(gradient)
+    return results if isinstance(results, tuple) else (results,)
 
 
 def backward(result):
@@ -18,9 +18,9 @@ def backward(result):
             grads[node] = grads[node] + gradient if node in grads else gradient
             return
         order.append(node)
-        for (behind, _), made in zip(node.next_functions, outputs(node, gradient)):
-            if behind is not None:
-                send(behind, made)
+        for (next_node, _), results in zip(node.next_functions, outputs(node, gradient)):
+            if next_node is not None:
+                send(next_node, results)
 
     send(result.grad_fn, engine.ones(()))
     return grads, order

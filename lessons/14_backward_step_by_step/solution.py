@@ -4,20 +4,20 @@ import engine
 
 
 def outputs(node, gradient):
-    """What a node gives to each of its next_functions, always as a tuple."""
-    made = node(gradient)
-    return made if isinstance(made, tuple) else (made,)
+    """Return what a node gives to each of its next_functions, always as a tuple."""
+    results = node(gradient)
+    return results if isinstance(results, tuple) else (results,)
 
 
 def dependencies(result):
     counts = {result.grad_fn: 0}
     todo = [result.grad_fn]
     while todo:
-        for behind, _ in todo.pop().next_functions:
-            if behind is not None:
-                if behind not in counts:
-                    todo.append(behind)
-                counts[behind] = counts.get(behind, 0) + 1
+        for next_node, _ in todo.pop().next_functions:
+            if next_node is not None:
+                if next_node not in counts:
+                    todo.append(next_node)
+                counts[next_node] = counts.get(next_node, 0) + 1
     return counts
 
 
@@ -33,13 +33,13 @@ def backward(result):
             grads[node] = gradient
             continue
         order.append(node)
-        for (behind, _), made in zip(node.next_functions, outputs(node, gradient)):
-            if behind is None:
+        for (next_node, _), results in zip(node.next_functions, outputs(node, gradient)):
+            if next_node is None:
                 continue
-            buffers[behind] = buffers[behind] + made if behind in buffers else made
-            waits[behind] -= 1
-            if waits[behind] == 0:
-                ready.append(behind)
+            buffers[next_node] = buffers[next_node] + results if next_node in buffers else results
+            waits[next_node] -= 1
+            if waits[next_node] == 0:
+                ready.append(next_node)
     return grads, order
 
 

@@ -1,4 +1,4 @@
-"""The long side of a right triangle, with a backward of its own."""
+"""The long side of a right triangle, with its own backward."""
 
 import engine
 from engine.autograd import Function, gradcheck

@@ -9,7 +9,7 @@ layers = [layer for _ in range(16) for layer in (nn.Linear(128, 128), nn.Tanh())
 model = nn.Sequential(*layers)
 x = engine.randn(1024, 128)
 
-# Eight batches; each gives its share of the mean, and backward lets go of it.
+# Eight batches; each gives its share of the mean, and backward releases it.
 for part in x.split(128):
     loss = model(part).pow(2).mean() * (len(part) / len(x))
     loss.backward()

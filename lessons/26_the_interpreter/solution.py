@@ -58,41 +58,41 @@ def run(listing, *inputs):
     program = [line.split() for line in listing.splitlines()]
     stack, registers, pc, steps = list(inputs), {}, 0, []
     while True:
-        here, (_, name, *rest) = pc, program[pc]
+        current, (_, name, *operands) = pc, program[pc]
         pc += 1
         match name:
             case "OP":
                 right, left = stack.pop(), stack.pop()
-                stack.append(OPERATORS[rest[0]](left, right))
+                stack.append(OPERATORS[operands[0]](left, right))
             case "CONST":  # CONST 2 = 7 (%3)
-                stack.append(int(rest[2]))
+                stack.append(int(operands[2]))
             case "LOAD":
-                stack.append(registers[int(rest[0])])
+                stack.append(registers[int(operands[0])])
             case "MOVE":
-                stack.append(registers.pop(int(rest[0])))
+                stack.append(registers.pop(int(operands[0])))
             case "STORE":
-                registers[int(rest[0])] = stack.pop()
+                registers[int(operands[0])] = stack.pop()
             case "STOREN":
-                first, count = int(rest[0]), int(rest[1])
+                first, count = int(operands[0]), int(operands[1])
                 for register in reversed(range(first, first + count)):
                     registers[register] = stack.pop()
             case "DROPR":
-                del registers[int(rest[0])]
+                del registers[int(operands[0])]
             case "JUMP":
-                pc = int(rest[0])
+                pc = int(operands[0])
             case "JUMP_IF_FALSE":
                 if not stack.pop():
-                    pc = int(rest[0])
+                    pc = int(operands[0])
             case "LOOP":
-                count = int(rest[1])
+                count = int(operands[1])
                 registers[count] += 1
                 if not stack.pop() or registers[count] >= registers[count + 1]:
-                    pc = int(rest[0])
+                    pc = int(operands[0])
             case "RETURN":
                 pass
             case _:
-                raise NotImplementedError(" ".join(program[here]))
-        steps.append((here, list(stack), dict(registers)))
+                raise NotImplementedError(" ".join(program[current]))
+        steps.append((current, list(stack), dict(registers)))
         if name == "RETURN":
             return steps
 
@@ -105,9 +105,9 @@ def recorded(function, *inputs):
         history = History(TraceReader.open(f"{folder}/run.uht"))
     steps = []
     for moment in history.jit.tables.steps.since:
-        now = project("interpreter", history, int(moment), Selection())
-        registers = {one.number: number(one.text) for one in now.registers}
-        steps.append((now.pc, [number(one.text) for one in now.stack], registers))
+        model = project("interpreter", history, int(moment), Selection())
+        registers = {entry.number: number(entry.text) for entry in model.registers}
+        steps.append((model.pc, [number(entry.text) for entry in model.stack], registers))
     return steps
 
 
@@ -116,6 +116,6 @@ def number(text):
 
 
 for function, inputs in ((straight, (7, 2)), (distance, (3, 7)), (squares, (3,)), (collatz, (3,))):
-    mine = run(function.instructions(*inputs), *inputs)
-    same = mine == recorded(function, *inputs)
-    print(function.name, inputs, "is", function(*inputs), "and here", mine[-1][1], same)
+    actual = run(function.instructions(*inputs), *inputs)
+    same = actual == recorded(function, *inputs)
+    print(function.name, inputs, "is", function(*inputs), "and here", actual[-1][1], same)

@@ -34,5 +34,5 @@ for _ in range(150):
     optimiser.step()
 
 loaded = engine.jit.load(io.BytesIO(shipped.getvalue()))
-print("scores", loaded(x[0]).tolist(), "and once more", loaded(x[0]).tolist())
+print("scores", loaded(x[0]).tolist(), "and again", loaded(x[0]).tolist())
 print("has a method label:", hasattr(loaded, "label"))

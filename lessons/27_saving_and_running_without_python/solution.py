@@ -38,6 +38,6 @@ compiled = engine.jit.script(model.eval())
 engine.jit.save(compiled, shipped, _extra_files={"classes.txt": "cat dog bird"})
 
 loaded = engine.jit.load(io.BytesIO(shipped.getvalue()))
-print("scores", loaded(x[0]).tolist(), "and once more", loaded(x[0]).tolist())
+print("scores", loaded(x[0]).tolist(), "and again", loaded(x[0]).tolist())
 print("has a method label:", hasattr(loaded, "label"))
 print("label", loaded.label(x[0]), "of", y[0].item())

@@ -20,12 +20,12 @@ from pathlib import Path
 from lessons._runner import grading
 from lessons._runner.lesson import Lesson, LessonError, Step
 from lessons._runner.loader import FILES, LESSONS, load, load_all
-from lessons._runner.looking import place
+from lessons._runner.look_target import resolve_look
 from lessons._runner.runner import Runner
 
 MIN_PREDICTIONS = 3
 MIN_ACCEPTED = 2
-MIN_REFUSED = 3
+MIN_REJECTED = 3
 MAX_LINES = 6  # of a reply
 COLUMNS = 100
 VIEWS = (
@@ -58,12 +58,16 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     problems = 0
     with ThreadPoolExecutor(max_workers=2) as pool:
-        for lesson, found in zip(lessons, pool.map(check_lesson, lessons), strict=True):
+        for lesson, problems_of_lesson in zip(
+            lessons, pool.map(check_lesson, lessons), strict=True
+        ):
             unknown = [fact for fact in lesson.covers if fact not in known]
-            found += [f"covers {fact!r}, which facts.toml lacks" for fact in unknown]
-            problems += len(found)
-            print(f"{'ok     ' if not found else 'PROBLEM'} {lesson.name}: {lesson.title}")
-            for problem in found:
+            problems_of_lesson += [f"covers {fact!r}, which facts.toml lacks" for fact in unknown]
+            problems += len(problems_of_lesson)
+            print(
+                f"{'ok     ' if not problems_of_lesson else 'PROBLEM'} {lesson.name}: {lesson.title}"
+            )
+            for problem in problems_of_lesson:
                 print(f"        {problem}")
     if not names:
         print(uncovered(known, lessons))
@@ -77,7 +81,7 @@ def facts(root: Path = LESSONS) -> dict[str, str]:
 
 
 def uncovered(known: dict[str, str], lessons: list[Lesson]) -> str:
-    """Which facts no lesson covers yet, as text to print."""
+    """Return the facts that no lesson covers yet, as text to print."""
     taught = {fact for lesson in lessons for fact in lesson.covers}
     missing = [name for name in known if name not in taught]
     lines = [f"{len(known) - len(missing)} of {len(known)} facts are taught."]
@@ -96,8 +100,8 @@ def check_lesson(lesson: Lesson) -> list[str]:
         if predictions < MIN_PREDICTIONS:
             problems.append(f"has {predictions} predictions of at least {MIN_PREDICTIONS}")
         for i, step in enumerate(lesson.steps):
-            where = f"step {i + 1} ({step.title!r})"
-            problems += [f"{where}: {problem}" for problem in check_step(runner, i, step)]
+            label = f"step {i + 1} ({step.title!r})"
+            problems += [f"{label}: {problem}" for problem in check_step(runner, i, step)]
         return problems
 
 
@@ -109,10 +113,10 @@ def check_files(folder: Path) -> Iterator[str]:
 
 
 def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
-    """What is wrong with one step, whatever its kind."""
+    """Yield the problems of one step of any kind."""
     if not step.text:
         yield "has no text"
-    for text in texts_of(step):
+    for text in strings_of(step):
         yield from check_fields(text)
     if any(not hint.strip() for hint in step.hints):
         yield "has an empty hint"
@@ -130,12 +134,12 @@ def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
         yield from check_exercise(runner, i, step)
 
 
-def texts_of(step: Step) -> list[str]:
-    """The texts of a step into which values are filled."""
-    texts = [goal.message for goal in step.exercise.goals] if step.exercise else []
+def strings_of(step: Step) -> list[str]:
+    """Return the strings of a step that contain values."""
+    strings = [goal.message for goal in step.exercise.goals] if step.exercise else []
     if step.predict:
-        texts += [step.predict.why, *(wrong.message for wrong in step.predict.wrong)]
-    return texts
+        strings += [step.predict.why, *(wrong.message for wrong in step.predict.wrong)]
+    return strings
 
 
 def check_fields(text: str) -> Iterator[str]:
@@ -144,7 +148,7 @@ def check_fields(text: str) -> Iterator[str]:
         try:
             compile((field or "None").strip(), "<text>", "eval")
         except SyntaxError as error:
-            yield f"{{{field}}} in {text!r} is no expression: {error.msg}"
+            yield f"{{{field}}} in {text!r} is not an expression: {error.msg}"
 
 
 def check_look(runner: Runner, i: int, step: Step) -> Iterator[str]:
@@ -160,7 +164,7 @@ def check_look(runner: Runner, i: int, step: Step) -> Iterator[str]:
     from engine.inspect import History, TraceError, TraceReader
 
     try:
-        place(look, History(TraceReader.open(result.trace_path)))
+        resolve_look(look, History(TraceReader.open(result.trace_path)))
     except (LessonError, TraceError) as error:
         yield str(error)
 
@@ -181,7 +185,10 @@ def check_predict(runner: Runner, step: Step) -> Iterator[str]:
     if not wrong:
         yield "has no typical wrong answer"
     for answer, message in wrong:
-        if any(grading.matches(answer["text"], one, tolerance) for one in [right, *also]):
+        if any(
+            grading.matches(answer["text"], right_answer, tolerance)
+            for right_answer in [right, *also]
+        ):
             yield f"its wrong answer {answer['text']} is right ({message!r})"
 
 
@@ -191,7 +198,7 @@ def check_exercise(runner: Runner, i: int, step: Step) -> Iterator[str]:
     assert exercise is not None
     folder = runner.lesson.folder
     if len(step.hints) < 2:
-        yield f"has {len(step.hints)} hints; at least 2 are asked for"
+        yield f"has {len(step.hints)} hints; expected at least 2"
     if runner.check_exercise(folder / "exercise.py").ok:
         yield "the starter passes already"
     if "# TODO" not in (folder / "exercise.py").read_text(encoding="utf-8"):
@@ -201,27 +208,27 @@ def check_exercise(runner: Runner, i: int, step: Step) -> Iterator[str]:
         yield f"the solution fails: {verdict.message}"
     rights = {code.strip() for code in exercise.accepts} - {runner.solution().strip()}
     if len(rights) < MIN_ACCEPTED:
-        yield f"lists {len(rights)} other right answers; at least {MIN_ACCEPTED} are asked for"
-    if len(exercise.refuses) < MIN_REFUSED:
-        yield f"lists {len(exercise.refuses)} wrong answers; at least {MIN_REFUSED} are asked for"
+        yield f"lists {len(rights)} other right answers; expected at least {MIN_ACCEPTED}"
+    if len(exercise.rejects) < MIN_REJECTED:
+        yield f"lists {len(exercise.rejects)} wrong answers; expected at least {MIN_REJECTED}"
     for number, goal in enumerate(exercise.goals, 1):
         if not any(field for _, field, _, _ in string.Formatter().parse(goal.message)):
             yield f"goal {number} says nothing of what came: {goal.message!r}"
     for number, code in enumerate(exercise.accepts, 1):
         if message := judge(runner, step, code):
             yield f"right answer {number} is refused: {message}"
-    for number, refusal in enumerate(exercise.refuses, 1):
-        message = judge(runner, step, refusal.code)
+    for number, rejected in enumerate(exercise.rejects, 1):
+        message = judge(runner, step, rejected.code)
         if not message:
             yield f"wrong answer {number} passes"
-        elif refusal.message not in message:
-            yield f"wrong answer {number} gets {message!r}, which lacks {refusal.message!r}"
+        elif rejected.message not in message:
+            yield f"wrong answer {number} gets {message!r}, which lacks {rejected.message!r}"
         elif (lines := len(textwrap.wrap(message, COLUMNS))) > MAX_LINES:
             yield f"wrong answer {number} gets {lines} lines: {message!r}"
 
 
 def judge(runner: Runner, step: Step, code: str) -> str:
-    """What the learner who wrote `code` would be told; "" if it is right."""
+    """Return the reply to a learner who wrote `code`; "" if it is right."""
     path = runner.folder / "try.py"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(code, encoding="utf-8")

@@ -27,14 +27,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SHORT_CHECK = 60  # longer ones would tell the learner of the lesson's inside, not of the mistake
+SHORT_CHECK = 60  # longer ones would show the lesson's code, not the mistake
 MAX_VALUE = 160  # characters of a value in a message
 MAX_ERROR = 300  # characters of an exception's text
 MAX_WATCHED = 1000  # values of a watched expression that are kept
 
 
 class Names(dict[str, Any]):
-    """What checks can name: the checker's own names, then the program's.
+    """The names that checks can use: the checker's own names, then the program's.
 
     The program's names stay in its module: a copy would count as an owner of everything in it.
     """
@@ -42,7 +42,7 @@ class Names(dict[str, Any]):
     def __init__(self, program: dict[str, Any], own: dict[str, Any]) -> None:
         super().__init__(own)
         self["__builtins__"] = builtins
-        self["names_of"] = lambda thing: [n for n, held in program.items() if held is thing]
+        self["names_of"] = lambda thing: [n for n, value in program.items() if value is thing]
         self.program = program
 
     def __missing__(self, name: str) -> Any:
@@ -86,7 +86,7 @@ def main(job_path: str) -> None:
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
-    """Writes the result whole or not at all: a process that is killed meanwhile has given none."""
+    """Write the whole result or none: a process killed during this has no result."""
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(result), encoding="utf-8")
     os.replace(draft, path)
@@ -129,7 +129,7 @@ def watching(program: Path, expression: str, values: list[Any]) -> Iterator[None
 
 
 def checkers_names(program: Path) -> dict[str, Any]:
-    """What checks may use beside the program's own names. `start` is taken before it runs."""
+    """Return the names that checks may use besides the program's. `start` is taken before it runs."""
     import engine
     from engine.inspect import live
 
@@ -145,7 +145,7 @@ def checkers_names(program: Path) -> dict[str, Any]:
 
 
 def refcount(thing: Any) -> int:
-    """What the object's header says, less the one owner that this call's argument is."""
+    """Return the count in the object's header, without the reference of this call's argument."""
     return ctypes.c_uint32.from_address(id(thing)).value - 1
 
 
@@ -154,27 +154,27 @@ def count_in(holder: Any, thing: Any) -> int:
     skipped = (types.ModuleType, type, types.FunctionType, types.FrameType)
     count, seen, todo = 0, {id(holder)}, [holder]
     while todo:
-        for held in gc.get_referents(todo.pop()):
-            if held is thing:
+        for referent in gc.get_referents(todo.pop()):
+            if referent is thing:
                 count += 1
-            elif id(held) not in seen and not isinstance(held, skipped):
-                seen.add(id(held))
-                todo.append(held)
+            elif id(referent) not in seen and not isinstance(referent, skipped):
+                seen.add(id(referent))
+                todo.append(referent)
     return count
 
 
 def nodes_behind(tensor: Any) -> list[Any]:
     """Every Node of the graph that made the tensor, each once, nearest first."""
-    found = [tensor.grad_fn] if tensor.grad_fn is not None else []
-    for node in found:  # grows while it is walked
-        for behind, _ in node.next_functions:
-            if behind is not None and behind not in found:
-                found.append(behind)
-    return found
+    nodes = [tensor.grad_fn] if tensor.grad_fn is not None else []
+    for node in nodes:  # grows while it is walked
+        for next_node, _ in node.next_functions:
+            if next_node is not None and next_node not in nodes:
+                nodes.append(next_node)
+    return nodes
 
 
 def run(program: Path, trace: str | None) -> tuple[dict[str, Any], str]:
-    """Runs the file as `__main__`; gives the names it leaves behind, or what went wrong."""
+    """Run the file as `__main__`; return its names at the end, or the error."""
     module = types.ModuleType("__main__")
     module.__dict__["__file__"] = str(program)
     sys.modules["__main__"] = module
@@ -184,8 +184,8 @@ def run(program: Path, trace: str | None) -> tuple[dict[str, Any], str]:
             exec(code, module.__dict__)
     except SyntaxError as error:
         text = (error.text or "").strip()
-        where = f"line {error.lineno}: " if error.filename == str(program) else ""
-        return {}, f"{where}SyntaxError: {error.msg}" + (f": `{text}`" if text else "")
+        location = f"line {error.lineno}: " if error.filename == str(program) else ""
+        return {}, f"{location}SyntaxError: {error.msg}" + (f": `{text}`" if text else "")
     except SystemExit as error:
         if error.code not in (None, 0):
             return {}, f"Your program ended with sys.exit({describe_code(error.code)})."
@@ -195,7 +195,7 @@ def run(program: Path, trace: str | None) -> tuple[dict[str, Any], str]:
 
 
 def describe_code(code: object) -> str:
-    """What the program gave to sys.exit: a number, a text, or any object."""
+    """Describe the argument of sys.exit: a number, a string, or any object."""
     return shortened(repr(code), MAX_ERROR) if isinstance(code, int | str) else type(code).__name__
 
 
@@ -221,10 +221,10 @@ def describe(error: BaseException, program: Path) -> str:
 
 
 def ask(questions: dict[str, Any], names: Names) -> dict[str, Any]:
-    """Computes expressions and texts, and finds the first goal that the state does not meet."""
+    """Compute expressions and strings, and find the first goal that the state does not meet."""
     return {
         "values": [encode(evaluate(text, names)) for text in questions["values"]],
-        "texts": [fill(text, names) for text in questions["texts"]],
+        "strings": [fill(text, names) for text in questions["strings"]],
         "failed": first_failed(questions["goals"], names),
     }
 
@@ -252,18 +252,18 @@ def bound_in(check: str) -> list[str]:
 
 
 def in_program(error: BaseException, names: Names) -> bool:
-    """Whether a line of the learner's program was running when it was raised."""
+    """Return True if a line of the learner's program was running when it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(frame.filename == names["__file__"] for frame in frames)
 
 
 def failure(check: str, error: Exception, names: Names) -> str:
-    """Where a check failed: at a line of the program, or in what it asks, where that is short."""
+    """Name the place at which a check failed: a line of the program, or a short check itself."""
     if in_program(error, names):
         return describe(error, Path(names["__file__"]))
-    asked = " ".join(check.split())
-    said = describe_short(error)
-    return f"`{asked}` says: {said}" if len(asked) <= SHORT_CHECK else said
+    question = " ".join(check.split())
+    reply = describe_short(error)
+    return f"`{question}` says: {reply}" if len(question) <= SHORT_CHECK else reply
 
 
 def describe_short(error: BaseException) -> str:

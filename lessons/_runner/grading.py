@@ -1,4 +1,4 @@
-"""Compares what a learner typed with what the engine answered.
+"""Compare a learner's answer with the engine's.
 
 Typed text is parsed, never run: numbers (also `4 * 6` and `9 / 3`), tuples and lists in any bracket or none,
 yes and no in several spellings, words without regard to case or quotes.
@@ -16,7 +16,7 @@ NO = {"false", "no", "n", "f", "different"}
 
 
 def matches(typed: str, answer: dict[str, Any], tolerance: float = 0.0) -> bool:
-    """Whether the typed text means `answer` (as `child.encode` made it)."""
+    """Return True if the typed text means `answer` (as `child.encode` made it)."""
     kind, value = answer["kind"], answer["value"]
     if kind == "bool":
         return read_bool(typed) is value
@@ -29,7 +29,7 @@ def matches(typed: str, answer: dict[str, Any], tolerance: float = 0.0) -> bool:
 
 
 def understood(typed: str, answer: dict[str, Any]) -> str:
-    """What is expected instead, if the text cannot be an answer of this kind at all; else ""."""
+    """Describe the expected kind of answer if the text cannot be one; otherwise ""."""
     kind = answer["kind"]
     if not typed.strip():
         return "Type an answer first."

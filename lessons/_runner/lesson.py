@@ -1,11 +1,11 @@
-"""What a lesson is, as plain frozen data. The loader makes these; nobody changes them.
+"""A lesson as plain frozen data. The loader makes these; nothing changes them.
 
 A lesson is a row of steps. Every step is one section of the lesson's `lesson.md` (its heading is
 the step's title, its text the step's text) and has one of five kinds:
 
     text      read
     run       the section's Python block runs, recorded, so that the explorer shows real state
-    look      open a view on what the last block left behind
+    look      open a view on the recording of the last block
     predict   say what an expression will be; the engine computes the answer after the learner typed
     exercise  edit `exercise.py` until the *state of the engine* is the asked one
 """
@@ -24,7 +24,7 @@ class LessonError(Exception):
 
 @dataclass(frozen=True)
 class Look:
-    """What to look at: a view of the run of `code`, at a line (0: its end), on a name."""
+    """A view of the run of `code`, at a line (0: its end), on a name."""
 
     view: str
     select: str = ""
@@ -42,7 +42,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Predict:
-    """`answer` is an expression over the names that the step's code leaves behind."""
+    """A prediction; `answer` is an expression over the names at the end of the step's code."""
 
     answer: str
     why: str
@@ -53,14 +53,14 @@ class Predict:
 
 @dataclass(frozen=True)
 class Goal:
-    """One condition on the state that the program leaves behind, and what to say if it fails."""
+    """One condition on the state at the end of the program, and the reply if it fails."""
 
     check: str
     message: str
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Rejected:
     """A typical wrong program, and a piece of the message that it must get."""
 
     code: str
@@ -69,14 +69,14 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Exercise:
-    """Goals are tried in order; the first one that fails is what the learner is told.
+    """Goals are tried in order; the first one that fails is the reply.
 
     `watch` is an expression whose values, while the program runs, are `watched` for the goals.
     """
 
     goals: tuple[Goal, ...]
     accepts: tuple[str, ...]
-    refuses: tuple[Refusal, ...]
+    rejects: tuple[Rejected, ...]
     watch: str = ""
 
 

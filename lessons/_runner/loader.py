@@ -19,7 +19,7 @@ from lessons._runner.lesson import (
     LessonError,
     Look,
     Predict,
-    Refusal,
+    Rejected,
     Step,
     Wrong,
 )
@@ -27,13 +27,13 @@ from lessons._runner.lesson import (
 LESSONS = Path(__file__).resolve().parent.parent
 FILES = ("lesson.toml", "lesson.md", "exercise.py", "solution.py")
 
-# The keys a step of each kind may have, beside `kind` and `section`.
+# The keys a step of each kind may have, besides `kind` and `section`.
 _KEYS = {
     "text": set(),
     "run": {"continues"},
     "look": {"view", "select", "index", "line"},
     "predict": {"continues", "answer", "why", "also", "tolerance", "wrong", "hints"},
-    "exercise": {"goal", "hints", "accepts", "refuses", "watch"},
+    "exercise": {"goal", "hints", "accepts", "rejects", "watch"},
 }
 
 
@@ -93,8 +93,8 @@ def split_sections(text: str) -> dict[str, str]:
 
 def python_block(text: str) -> str:
     """The first fenced Python block of a section, or nothing."""
-    found = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return found[1] if found else ""
+    match = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return match[1] if match else ""
 
 
 def slug(title: str) -> str:
@@ -113,85 +113,85 @@ def _find(name: str, root: Path) -> Path:
     raise LessonError(f"there is no lesson {name!r}; the lessons are: {known}")
 
 
-def _need(table: dict[str, Any], key: str, where: str) -> Any:
+def _need(table: dict[str, Any], key: str, label: str) -> Any:
     if not table.get(key):
-        raise LessonError(f"{where}: {key!r} is missing or empty")
+        raise LessonError(f"{label}: {key!r} is missing or empty")
     return table[key]
 
 
 def _step(entry: dict[str, Any], sections: dict[str, str], before: list[Step], file: str) -> Step:
     title = _need(entry, "section", file)
-    where = f"{file}, step {title!r}"
-    kind = _need(entry, "kind", where)
+    label = f"{file}, step {title!r}"
+    kind = _need(entry, "kind", label)
     if kind not in KINDS:
-        raise LessonError(f"{where}: kind {kind!r} is none of {', '.join(KINDS)}")
+        raise LessonError(f"{label}: kind {kind!r} is none of {', '.join(KINDS)}")
     if title not in sections:
-        raise LessonError(f"{where}: lesson.md has no such heading")
+        raise LessonError(f"{label}: lesson.md has no such heading")
     unknown = set(entry) - {"kind", "section"} - _KEYS[kind]
     if unknown:
-        raise LessonError(f"{where}: a {kind} step has no key {min(unknown)!r}")
+        raise LessonError(f"{label}: a {kind} step has no key {min(unknown)!r}")
     return Step(
         kind=kind,
         title=title,
         text=sections[title],
         name=slug(title),
-        code=_code(kind, entry, sections[title], before, where),
-        look=_look(entry, where) if kind == "look" else None,
-        predict=_predict(entry, where) if kind == "predict" else None,
-        exercise=_exercise(entry, where) if kind == "exercise" else None,
+        code=_code(kind, entry, sections[title], before, label),
+        look=_look(entry, label) if kind == "look" else None,
+        predict=_predict(entry, label) if kind == "predict" else None,
+        exercise=_exercise(entry, label) if kind == "exercise" else None,
         hints=tuple(entry.get("hints", ())),
     )
 
 
-def _code(kind: str, entry: dict[str, Any], text: str, before: list[Step], where: str) -> str:
+def _code(kind: str, entry: dict[str, Any], text: str, before: list[Step], label: str) -> str:
     if kind in ("text", "exercise"):
         return ""
     earlier = next((step.code for step in reversed(before) if step.code), "")
     if kind == "look" or entry.get("continues"):
         if not earlier:
-            raise LessonError(f"{where}: there is no earlier code to go on from")
+            raise LessonError(f"{label}: there is no earlier code to go on from")
         if kind == "look":
             return earlier
         return "\n".join(part for part in (earlier, python_block(text)) if part)
     code = python_block(text)
     if not code:
-        raise LessonError(f"{where}: a {kind} step needs a ```python block in its section")
+        raise LessonError(f"{label}: a {kind} step needs a ```python block in its section")
     return code
 
 
-def _look(entry: dict[str, Any], where: str) -> Look:
+def _look(entry: dict[str, Any], label: str) -> Look:
     index = entry.get("index")
     return Look(
-        view=_need(entry, "view", where),
+        view=_need(entry, "view", label),
         select=entry.get("select", ""),
         index=None if index is None else tuple(index),
         line=entry.get("line", 0),
     )
 
 
-def _predict(entry: dict[str, Any], where: str) -> Predict:
+def _predict(entry: dict[str, Any], label: str) -> Predict:
     return Predict(
-        answer=_need(entry, "answer", where),
-        why=_need(entry, "why", where).strip(),
+        answer=_need(entry, "answer", label),
+        why=_need(entry, "why", label).strip(),
         also=tuple(entry.get("also", ())),
         tolerance=float(entry.get("tolerance", 0.0)),
         wrong=tuple(
-            Wrong(_need(wrong, "answer", where), _need(wrong, "message", where).strip())
+            Wrong(_need(wrong, "answer", label), _need(wrong, "message", label).strip())
             for wrong in entry.get("wrong", ())
         ),
     )
 
 
-def _exercise(entry: dict[str, Any], where: str) -> Exercise:
+def _exercise(entry: dict[str, Any], label: str) -> Exercise:
     return Exercise(
         goals=tuple(
-            Goal(_need(goal, "check", where), _need(goal, "message", where).strip())
-            for goal in _need(entry, "goal", where)
+            Goal(_need(goal, "check", label), _need(goal, "message", label).strip())
+            for goal in _need(entry, "goal", label)
         ),
-        accepts=tuple(_need(right, "code", where) for right in entry.get("accepts", ())),
-        refuses=tuple(
-            Refusal(_need(wrong, "code", where), _need(wrong, "message", where))
-            for wrong in entry.get("refuses", ())
+        accepts=tuple(_need(right, "code", label) for right in entry.get("accepts", ())),
+        rejects=tuple(
+            Rejected(_need(wrong, "code", label), _need(wrong, "message", label))
+            for wrong in entry.get("rejects", ())
         ),
         watch=entry.get("watch", ""),
     )

@@ -1,8 +1,8 @@
-"""Starts a program in a process of its own and says, whatever it does, how it ended.
+"""Start a program in a separate process and report how it ended, whatever it does.
 
 Endless loops, crashes, `os._exit`, endless output, a program that stops itself or kills its parent:
-all come back as an `Outcome`, and leave no process and no file behind. `engine/inspect/supervise.py`
-stands between the program and this process.
+all come back as an `Outcome`, and leave no process and no file. `engine/inspect/supervise.py`
+is between the program and this process.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ OUTPUT_LIMIT = 64 * 1024
 ADDRESS_LIMIT = 16 << 30  # bytes of address space; libraries reserve far more than they use
 MEMORY_LIMIT = 4 << 30  # bytes that the program can write to, if the machine has twice as many
 STARTUP_S = 60.0  # until the program's first line; a crowded machine is slow to start a Python
-WAITING = 6  # a program that computes nothing may take so many times its time limit
-STOPPED_S = 1.0  # a program that has stopped itself does not go on
+WAITING = 6  # a program that computes nothing may take this many times its time limit
+STOPPED_S = 1.0  # a program that has stopped itself does not continue
 GRACE_S = 10.0  # between asking where a program hangs and ending it unheard
-END_S = 60.0  # until everything that the program left behind has ended
+END_S = 60.0  # until every process that the program left has ended
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What to compute in the process once the program has run."""
+    """The expressions to compute in the process once the program has run."""
 
     values: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
+    strings: tuple[str, ...] = ()
     goals: tuple[tuple[str, str], ...] = ()
 
     def table(self) -> dict[str, Any] | None:
         """For the job file; nothing to ask is None."""
-        if not (self.values or self.texts or self.goals):
+        if not (self.values or self.strings or self.goals):
             return None
-        return {"values": self.values, "texts": self.texts, "goals": self.goals}
+        return {"values": self.values, "strings": self.strings, "goals": self.goals}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Outcome:
     stdout: str
     error: str = ""
     values: list[dict[str, Any]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
+    strings: list[str] = field(default_factory=list)
     failed: str = ""
 
 
@@ -69,7 +69,7 @@ def run_program(
     watch: str = "",
 ) -> Outcome:
     """Runs `program` (a file), recorded into `trace` if given. `time_limit` is in seconds that it
-    computes: what else the machine does is no fault of the program. The values that the expression
+    computes: what else the machine does is not the fault of the program. The values that the expression
     `watch` takes while it runs are `watched` for the questions."""
     with tempfile.TemporaryDirectory(prefix="underhood-", ignore_cleanup_errors=True) as folder:
         box = Path(folder)
@@ -94,7 +94,7 @@ def run_program(
         try:
             return Outcome(stdout, **json.loads((box / "result.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            return Outcome(stdout, f"What the program left behind cannot be read: {error}")
+            return Outcome(stdout, f"The program's result cannot be read: {error}")
 
 
 def _memory_of_machine() -> int:
@@ -117,7 +117,7 @@ def _supervisor() -> Path:
 
 @dataclass
 class _End:
-    """How a program ended: its exit code (below 0: a signal's number) or what had to be done."""
+    """The end of a program: its exit code (below 0: a signal's number) or what had to be done."""
 
     code: int | None = None
     stopped: bool = False  # it had stopped itself
@@ -127,23 +127,23 @@ class _End:
 def _run(box: Path, folder: Path, limit: float) -> tuple[str, _End]:
     """Output (cut at OUTPUT_LIMIT) and end."""
     command = [sys.executable, str(CHILD), str(box / "job.json")]
-    status, said = os.pipe()
+    status, report_fd = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_supervisor()), str(said), WRITER, *command],
+            [sys.executable, "-I", "-S", str(_supervisor()), str(report_fd), WRITER, *command],
             cwd=folder,
             env=os.environ | {"PYTHONIOENCODING": "utf-8", "TMPDIR": str(box / "tmp")},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            pass_fds=[said],
+            pass_fds=[report_fd],
             start_new_session=True,
         )
     except BaseException:
         os.close(status)
         raise
     finally:
-        os.close(said)
+        os.close(report_fd)
     end = _End()
     with os.fdopen(status, encoding="ascii") as lines:
         try:
@@ -163,18 +163,18 @@ def _run(box: Path, folder: Path, limit: float) -> tuple[str, _End]:
 
 
 class _Clock:
-    """How much of its time a program has used. The clock starts when it does: when the child has
+    """The time that a program has used, of its limit. The clock starts when it does: when the child has
     opened the file for its stacks."""
 
     def __init__(self, pid: int, stacks: Path, limit: float) -> None:
         self.pid, self.stacks, self.limit = pid, stacks, limit
-        self.made = time.monotonic()
+        self.started_at = time.monotonic()
         self.began: tuple[float, float] | None = None
         self.stopped_at = 0.0
 
     @property
     def stopped(self) -> bool:
-        """Whether the program has stood still, by SIGSTOP or the like, for so long that it will."""
+        """Return True if the program has been stopped, as by SIGSTOP, for too long to continue."""
         return bool(self.stopped_at) and time.monotonic() - self.stopped_at > STOPPED_S
 
     def over(self) -> bool:
@@ -185,7 +185,7 @@ class _Clock:
             return True
         if self.began is None:
             if not self.stacks.exists():
-                return now - self.made > STARTUP_S
+                return now - self.started_at > STARTUP_S
             self.began = now, used
         passed, computed = now - self.began[0], used - self.began[1]
         if math.isnan(computed):  # this system does not say
@@ -217,7 +217,7 @@ def _is_alive(pid: int) -> bool:
 
 def _computed(pid: int) -> tuple[str, float]:
     """State of a process, and the seconds that all its threads have computed; NaN where the system
-    does not tell."""
+    does not report it."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2].split()
         return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -228,7 +228,7 @@ def _computed(pid: int) -> tuple[str, float]:
 def _read(process: subprocess.Popen[bytes], clock: _Clock) -> str:
     """Reads until the process ends or its time is over, keeping only the beginning."""
     assert process.stdout is not None
-    kept = bytearray()
+    output = bytearray()
     cut = False
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
@@ -241,10 +241,10 @@ def _read(process: subprocess.Popen[bytes], clock: _Clock) -> str:
             if not chunk:
                 _wait(process, clock)
                 break
-            room = OUTPUT_LIMIT - len(kept)
-            kept += chunk[:room]
+            room = OUTPUT_LIMIT - len(output)
+            output += chunk[:room]
             cut |= len(chunk) > room
-    text = kept.decode("utf-8", errors="replace")
+    text = output.decode("utf-8", errors="replace")
     return text + f"\n[output cut after {OUTPUT_LIMIT} bytes]\n" if cut else text
 
 
@@ -291,5 +291,5 @@ def _last_line(stacks: Path, program: Path) -> int:
         text = stacks.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
-    found = re.search(rf'File "{re.escape(str(program))}", line (\d+)', text)
-    return int(found[1]) if found else 0
+    match = re.search(rf'File "{re.escape(str(program))}", line (\d+)', text)
+    return int(match[1]) if match else 0

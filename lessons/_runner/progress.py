@@ -1,4 +1,4 @@
-"""What the learner has done, in one small JSON file.
+"""The learner's progress, in one small JSON file.
 
 Saved by writing a new file and replacing the old one at once, so that a crash leaves the old or the
 new state, never half of one. A file that cannot be read is put aside, not overwritten, and said.
@@ -57,7 +57,7 @@ class Progress:
     last: str = ""
     problem: str = ""
     base: Progress | None = field(default=None, repr=False)
-    """A copy of what was last read or written: what differs from it is new."""
+    """A copy of the state last read or written: a difference from it is new."""
 
     @classmethod
     def load(cls, path: Path | None = None) -> Progress:
@@ -84,13 +84,13 @@ class Progress:
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             saved = Progress.load(self.path)
             if saved.problem:
-                self.problem = saved.problem.replace("progress starts afresh", "is written anew")
+                self.problem = saved.problem.replace("progress starts afresh", "is written again")
             self._merge(saved)
             self._write()
         self._remember()
 
     def _merge(self, saved: Progress) -> None:
-        """What differs from `base` stays; all else becomes what the file has."""
+        """Keep what differs from `base`; take everything else from the file."""
         base = self.base or Progress(self.path)
         if self.last == base.last:
             self.last = saved.last or self.last
@@ -99,11 +99,11 @@ class Progress:
                 self.at[lesson] = name
         for lesson, states in saved.steps.items():
             for name, state in states.items():
-                ours = self.step(lesson, name)
+                own = self.step(lesson, name)
                 before = base.steps.get(lesson, {}).get(name, StepState())
                 for entry in fields(StepState):
-                    if getattr(ours, entry.name) == getattr(before, entry.name):
-                        setattr(ours, entry.name, getattr(state, entry.name))
+                    if getattr(own, entry.name) == getattr(before, entry.name):
+                        setattr(own, entry.name, getattr(state, entry.name))
 
     def _remember(self) -> None:
         self.base = Progress(
@@ -136,16 +136,16 @@ class Progress:
         return self.steps.setdefault(lesson, {}).setdefault(name, StepState())
 
     def is_done(self, lesson: Lesson, i: int) -> bool:
-        """Whether step `i` is done (text and look steps are done once they were read)."""
+        """Return True if step `i` is done (text and look steps are done once they were read)."""
         state = self.steps.get(lesson.name, {}).get(lesson.steps[i].name)
         return state is not None and state.done
 
     def done_count(self, lesson: Lesson) -> int:
-        """How many of the lesson's steps are done."""
+        """Count the lesson's steps that are done."""
         return sum(self.is_done(lesson, i) for i in range(len(lesson.steps)))
 
     def finished(self, lesson: Lesson) -> bool:
-        """Whether every step of the lesson is done."""
+        """Return True if every step of the lesson is done."""
         return self.done_count(lesson) == len(lesson.steps)
 
     def visit(self, lesson: Lesson, i: int) -> None:
@@ -156,7 +156,7 @@ class Progress:
         if step.kind in ("text", "look"):
             self.step(lesson.name, step.name).done = True
 
-    def where(self, lesson: Lesson) -> int:
+    def resume_index(self, lesson: Lesson) -> int:
         """The step to continue at: the last one visited, else the first."""
         names = [step.name for step in lesson.steps]
         at = self.at.get(lesson.name)
@@ -197,7 +197,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def unused_name(path: Path, word: str) -> Path:
-    """A name beside `path` that nothing has: `x.py` -> `x.2026-01-31-120000.backup.py`."""
+    """Return an unused name next to `path`: `x.py` -> `x.2026-01-31-120000.backup.py`."""
     stamp = time.strftime("%Y-%m-%d-%H%M%S")
     number = 0
     while True:

@@ -36,7 +36,7 @@ class Verdict:
 
 
 class Answers(NamedTuple):
-    """What the engine says: the answer, others as good, typical wrong ones with replies, why."""
+    """The engine's answer, equally good ones, typical wrong ones with replies, and the reason."""
 
     right: dict[str, Any]
     also: list[dict[str, Any]]
@@ -81,7 +81,7 @@ class Runner:
     # ---- predictions --------------------------------------------------------------------------
 
     def grade(self, i: int, typed: str) -> Verdict:
-        """Computes the answer in the engine and compares it with what was typed."""
+        """Compute the answer in the engine and compare it with the typed one."""
         step, predict = self._predict(i)
         right, also, wrong, why = self.ask(step)
         self._tried(step, typed)
@@ -94,7 +94,7 @@ class Runner:
         for answer, message in wrong:
             if grading.matches(typed, answer, predict.tolerance):
                 return Verdict(False, message)
-        return Verdict(False, f"The engine says something else than {typed.strip()}. Try again.")
+        return Verdict(False, f"The engine disagrees with {typed.strip()}. Try again.")
 
     def reveal(self, i: int) -> Verdict:
         """The answer for a learner who gives up; the step counts as not done."""
@@ -108,20 +108,20 @@ class Runner:
         assert predict is not None
         questions = Questions(
             values=(predict.answer, *predict.also, *(wrong.answer for wrong in predict.wrong)),
-            texts=(predict.why, *(wrong.message for wrong in predict.wrong)),
+            strings=(predict.why, *(wrong.message for wrong in predict.wrong)),
         )
         outcome = run_program(self._write_code(step), questions, time_limit=self.time_limit)
         if outcome.error:
             raise LessonError(f"{self.lesson.name}, {step.title!r}: {outcome.error}")
         right, *others = outcome.values
         also, wrong = others[: len(predict.also)], others[len(predict.also) :]
-        why, *messages = outcome.texts
+        why, *messages = outcome.strings
         return Answers(right, also, list(zip(wrong, messages, strict=True)), why)
 
     # ---- the exercise -------------------------------------------------------------------------
 
     def exercise_path(self) -> Path:
-        """Where the learner's copy of `exercise.py` is, once it was started."""
+        """Return the path of the learner's copy of `exercise.py`, once it was started."""
         return self.folder / "exercise.py"
 
     def start_exercise(self) -> Path:
@@ -133,7 +133,7 @@ class Runner:
         return path
 
     def check_exercise(self, path: Path | None = None) -> Verdict:
-        """Runs the program and checks the goals on the state it leaves behind."""
+        """Run the program and check the goals on its final state."""
         step = self.lesson.steps[self.lesson.exercise_step()]
         assert step.exercise is not None
         path = path or self.start_exercise()
@@ -146,14 +146,14 @@ class Runner:
             self._save()
             return Verdict(False, message)
         self._done(step)
-        return Verdict(True, "The engine is in the state that was asked for.")
+        return Verdict(True, "The engine is in the expected state.")
 
     def solution(self) -> str:
         """The text of one right answer."""
         return (self.lesson.folder / "solution.py").read_text(encoding="utf-8")
 
     def reset(self) -> Path | None:
-        """Puts the starter back. Work that differs from it is kept beside it; says where."""
+        """Put the starter back. Save work that differs from it next to it, and return that path."""
         path = self.exercise_path()
         starter = self.lesson.folder / "exercise.py"
         backup = None

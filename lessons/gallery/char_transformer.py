@@ -51,13 +51,13 @@ def network(nn):
         def __init__(self):
             super().__init__()
             self.letters = nn.Embedding(len(LETTERS), WIDTH)
-            self.places = nn.Embedding(CONTEXT, WIDTH)
+            self.positions = nn.Embedding(CONTEXT, WIDTH)
             self.blocks = nn.Sequential(*[Block() for _ in range(LAYERS)])
             self.norm = nn.LayerNorm(WIDTH)
             self.head = nn.Linear(WIDTH, len(LETTERS))
 
         def forward(self, text):
-            x = self.letters(text) + self.places.weight[: text.shape[1]]
+            x = self.letters(text) + self.positions.weight[: text.shape[1]]
             return self.head(self.norm(self.blocks(x)))
 
     return Transformer()

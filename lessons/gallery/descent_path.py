@@ -5,22 +5,22 @@ import engine
 WIDTH, HEIGHT, STEPS = 64, 21, 40
 
 
-def valley(place):
+def valley(point):
     """Steep across, flat along; the lowest point is at (2, 1)."""
-    x, y = place.unbind()
+    x, y = point.unbind()
     return 0.1 * (x - 2) ** 2 + 2.0 * (y - 1) ** 2
 
 
 def walk(make):
     """The places that an optimiser comes through, from (-8, 2.2)."""
-    place = engine.tensor([-8.0, 2.2], dtype=engine.float64, requires_grad=True)
-    optimizer = make([place])
-    path = [place.tolist()]
+    point = engine.tensor([-8.0, 2.2], dtype=engine.float64, requires_grad=True)
+    optimizer = make([point])
+    path = [point.tolist()]
     for _ in range(STEPS):
         optimizer.zero_grad()
-        valley(place).backward()
+        valley(point).backward()
         optimizer.step()
-        path.append(place.tolist())
+        path.append(point.tolist())
     return path
 
 

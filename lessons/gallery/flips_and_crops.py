@@ -24,8 +24,8 @@ def show(title, image):
 
 def describe(name, image, original):
     """Is it a view of the original, and by which numbers?"""
-    here = image.untyped_storage().data_ptr()
-    kind = "view" if here == original.untyped_storage().data_ptr() else "COPY"
+    address = image.untyped_storage().data_ptr()
+    kind = "view" if address == original.untyped_storage().data_ptr() else "COPY"
     print(f"{name:12} {kind}  strides {image.stride()}  offset {image.storage_offset()}")
 
 

@@ -13,10 +13,10 @@ left = points.unsqueeze(1).expand(N, M, 2)
 right = stations.unsqueeze(0).expand(N, M, 2)
 
 for name, tensor in (("left", left), ("right", right)):
-    shown = tensor.numel() * tensor.element_size()
-    held = tensor.untyped_storage().nbytes()
+    visible_bytes = tensor.numel() * tensor.element_size()
+    stored_bytes = tensor.untyped_storage().nbytes()
     print(f"{name:6} shape {tuple(tensor.shape)}  strides {tensor.stride()}")
-    print(f"       shows {shown:,} bytes, holds {held:,}: {shown // held} times less")
+    print(f"       shows {visible_bytes:,} bytes, holds {stored_bytes:,}: {visible_bytes // stored_bytes} times less")
 
 # Only here memory is taken: the differences are new numbers.
 difference = left - right

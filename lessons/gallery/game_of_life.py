@@ -25,8 +25,8 @@ def step():
     for view in shifted[1:]:
         neighbours += view
     survives = (board == 1) & ((neighbours == 2) | (neighbours == 3))
-    born = (board == 0) & (neighbours == 3)
-    board.copy_(survives | born)
+    births = (board == 0) & (neighbours == 3)
+    board.copy_(survives | births)
 
 
 def show(generation):

@@ -33,7 +33,7 @@ except RuntimeError as error:
     print("   backward:", str(error).split(" Hint")[0])
 print("   weight.grad:", weight.grad)
 
-print("mended: a new tensor for the sum")
+print("corrected: a new tensor for the sum")
 block(x, weight).sum().backward()
 print("   weight.grad:", [[round(v, 4) for v in row] for row in weight.grad.tolist()])
 

@@ -7,9 +7,9 @@ CLOUDS, PER_CLOUD, ROUNDS = 3, 60, 12
 
 def clouds():
     """Points around three places, in one tensor."""
-    places = engine.tensor([[0.0, 0.0], [6.0, 1.0], [2.0, 7.0]])
+    centres = engine.tensor([[0.0, 0.0], [6.0, 1.0], [2.0, 7.0]])
     spread = engine.randn(CLOUDS, PER_CLOUD, 2)
-    return (places.unsqueeze(1) + spread).reshape(CLOUDS * PER_CLOUD, 2)
+    return (centres.unsqueeze(1) + spread).reshape(CLOUDS * PER_CLOUD, 2)
 
 
 def nearest_centre(points, centres):
@@ -22,9 +22,9 @@ def means(points, belongs, centres):
     """The middle of each centre's points; a centre without points stays where it is."""
     moved = centres.clone()
     for k in range(len(centres)):
-        mine = points[belongs == k]
-        if len(mine) > 0:
-            moved[k] = mine.mean(0)
+        cluster = points[belongs == k]
+        if len(cluster) > 0:
+            moved[k] = cluster.mean(0)
     return moved
 
 

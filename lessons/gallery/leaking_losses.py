@@ -6,7 +6,7 @@ STEPS = 20
 
 
 def held_by(losses):
-    """How many nodes stand behind the losses, and how many bytes these have saved."""
+    """Count the nodes in the graphs of the losses, and how many bytes these have saved."""
     todo = [loss.grad_fn for loss in losses if getattr(loss, "grad_fn", None) is not None]
     nodes, saved = set(todo), {}
     while todo:
@@ -16,14 +16,14 @@ def held_by(losses):
                 continue
             try:
                 value = getattr(node, name)
-            except RuntimeError:  # backward has let go of it
+            except RuntimeError:  # backward has released it
                 continue
             if isinstance(value, engine.Tensor):
                 saved[value.data_ptr()] = value.untyped_storage().nbytes()
-        for behind, _ in node.next_functions:
-            if behind is not None and behind not in nodes:
-                nodes.add(behind)
-                todo.append(behind)
+        for next_node, _ in node.next_functions:
+            if next_node is not None and next_node not in nodes:
+                nodes.add(next_node)
+                todo.append(next_node)
     return len(nodes), sum(saved.values())
 
 
@@ -42,7 +42,7 @@ def evaluate(weight, keep):
 
 weight = engine.linspace(-1, 1, 64 * 32).view(64, 32).requires_grad_()
 
-print(f"{STEPS} losses are kept for a curve. What is held by them?")
+print(f"{STEPS} losses are kept for a curve. What do they hold?")
 for name, keep in (
     ("losses.append(loss)", lambda loss: loss),
     ("losses.append(loss.detach())", lambda loss: loss.detach()),
@@ -66,7 +66,7 @@ for step in range(STEPS):
     loss.backward()
     losses.append(loss)
 nodes, size = held_by(losses)
-print(f"   what was saved is let go of: {size} bytes are left; but {nodes} nodes are still there")
+print(f"   what was saved is released: {size} bytes are left; but {nodes} nodes are still there")
 
 average = 0.0
 for step in range(STEPS):

@@ -1,4 +1,4 @@
-"""A small network learns to tell three kinds of iris by four measurements (Fisher's, 1936)."""
+"""A small network learns to distinguish three kinds of iris by four measurements (Fisher's, 1936)."""
 
 import csv
 import random
@@ -11,7 +11,7 @@ EPOCHS, BATCH = 30, 20
 
 
 def flowers():
-    """150 rows of four centimetres, and the number of each row's kind; shuffled, always alike."""
+    """150 rows of four centimetres, and the number of each row's kind; always shuffled the same way."""
     with Path(__file__).with_name("iris.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))[1:]
     random.Random(1).shuffle(rows)

@@ -60,5 +60,5 @@ print("the loop is in the graph:", "prim::Loop" in kinds)
 
 # Trained through: the gradients are those of the Python program.
 compiled(rows)[0].sum().backward()
-ours = compiled.cell.wide.bias.grad.tolist()
-print("gradient of a bias:", [round(v, 4) for v in ours])
+compiled_grad = compiled.cell.wide.bias.grad.tolist()
+print("gradient of a bias:", [round(v, 4) for v in compiled_grad])

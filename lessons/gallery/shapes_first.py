@@ -14,7 +14,7 @@ def layers():
 
 
 def mib(x):
-    """What x would take."""
+    """Return the bytes that x would take."""
     return x.numel() * x.element_size() / 2**20
 
 

@@ -12,9 +12,9 @@ temperature = trend + noise
 # Window i shows the days i, i + 1, ..., i + 5. Both strides are 1: neighbours overlap in five days.
 windows = temperature.unfold(0, WINDOW, 1)
 stored = temperature.untyped_storage().nbytes()
-shown = windows.numel() * windows.element_size()
+visible_bytes = windows.numel() * windows.element_size()
 print("windows", tuple(windows.shape), "strides", windows.stride())
-print(f"{shown} bytes shown, {stored} bytes stored")
+print(f"{visible_bytes} bytes shown, {stored} bytes stored")
 
 average = windows.mean(1)
 warmest = windows.max(1).values

@@ -40,13 +40,13 @@ def sign_matters(x):
     return x * -1
 
 
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter("always")
     baked = engine.jit.trace(sign_matters, engine.ones(2))
 print(
-    "a warning came:", any("might cause the trace to be incorrect" in str(w.message) for w in said)
+    "a warning came:", any("might cause the trace to be incorrect" in str(w.message) for w in warned)
 )
-kept = engine.jit.script(sign_matters)
+scripted = engine.jit.script(sign_matters)
 negative = engine.tensor([-1.0, -2.0])
 print("traced:  ", baked(negative).tolist(), "- the branch of the example")
-print("scripted:", kept(negative).tolist(), "- the branch of this input")
+print("scripted:", scripted(negative).tolist(), "- the branch of this input")

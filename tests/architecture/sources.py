@@ -80,11 +80,8 @@ def imports(path: Path) -> tuple[Use, ...]:
 def _imports(path: Path, body: list[ast.stmt]) -> Iterator[Use]:
     for node in body:
         match node:
-            case ast.Import(names=names):
-                for name in names:
-                    yield Use(name_of(path), node.lineno, name.name)
-            case ast.ImportFrom():
-                yield from _from(path, node)
+            case ast.Import() | ast.ImportFrom():
+                yield from import_targets(path, node)
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 yield from _imports(path, node.orelse)
             case _:
@@ -94,8 +91,12 @@ def _imports(path: Path, body: list[ast.stmt]) -> Iterator[Use]:
                         yield from _imports(path, inner.body)
 
 
-def _from(path: Path, node: ast.ImportFrom) -> Iterator[Use]:
-    """`from a import b` names a.b where that is a module, otherwise a."""
+def import_targets(path: Path, node: ast.Import | ast.ImportFrom) -> Iterator[Use]:
+    """The modules that a statement names: `from a import b` names a.b if that is a module, otherwise a."""
+    if isinstance(node, ast.Import):
+        for name in node.names:
+            yield Use(name_of(path), node.lineno, name.name)
+        return
     base = node.module or ""
     if node.level:
         package = module_of(path).split(".")
@@ -109,6 +110,6 @@ def _from(path: Path, node: ast.ImportFrom) -> Iterator[Use]:
         yield Use(name_of(path), node.lineno, f"{base}.{name.name}" if whole else base)
 
 
-def told(broken: list[str]) -> str:
+def report(broken: list[str]) -> str:
     """The message of a failing rule: one offence a line."""
     return "\n  ".join(["", *broken])

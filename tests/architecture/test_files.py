@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT, files, line_of, name_of, text_of, told, under
+from tests.architecture.sources import ROOT, files, line_of, name_of, report, text_of, under
 
 CODE = files(".py", ".cpp", ".h", ".c", ".yaml", ".inc", ".md", ".txt")
 MOST_COLUMNS = 120  # what a page shows; the aim, and what the formatters make, is 100
@@ -24,7 +24,7 @@ def test_lines_fit_the_page(suffix: str) -> None:
         for number, line in enumerate(text_of(path).splitlines(), 1):
             if len(line) > most:
                 broken.append(f"{name_of(path)}:{number}: {len(line)} columns (at most {most})")
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def test_every_note_that_is_named_exists_once() -> None:
@@ -44,7 +44,7 @@ def test_every_note_that_is_named_exists_once() -> None:
         f"{place}: Note [{n}] is written nowhere" for n, place in named.items() if not written[n]
     ]
     broken += [f"Note [{n}] is written {many} times" for n, many in written.items() if many > 1]
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def declarations() -> list[tuple[Path, dict[str, object]]]:
@@ -62,7 +62,7 @@ def test_every_operator_is_documented() -> None:
         for path, entry in declarations()
         if not str(entry.get("doc", "")).strip() and entry.get("python") != []
     ]
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def test_operators_are_declared_once() -> None:
@@ -88,4 +88,4 @@ def test_no_test_is_left_out_for_good() -> None:
         for text in [text_of(path)]
         for match in mark.finditer(text)
     ]
-    assert not broken, told(broken)
+    assert not broken, report(broken)

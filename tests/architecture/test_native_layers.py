@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT, Use, includes, name_of, told, under
+from tests.architecture.sources import ROOT, Use, includes, name_of, report, under
 
 LAYERS = (
     ("base",),
@@ -70,7 +70,7 @@ def test_a_layer_includes_only_lower_layers(folder: str) -> None:
         other = layer_of(use.target)
         if other in RANK and other != folder and RANK[other] >= RANK[folder]:
             broken.append(f"{use}: {folder} does not know {other}")
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_header_of_jit_knows_what_it_stands_on(folder: str) -> None:
         if use.file.endswith(".h") and use.target.startswith("jit/")
         if use.target.split("/")[1] not in (folder, *JIT[folder])
     ]
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def test_every_folder_of_csrc_has_its_place() -> None:
@@ -107,7 +107,7 @@ def test_includes_in_quotes_are_paths_from_csrc() -> None:
                 broken.append(
                     f"{use}: no such file below csrc, and not one that csrc/codegen writes"
                 )
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def test_headers_do_not_include_each_other_in_a_circle() -> None:
@@ -137,7 +137,7 @@ def test_the_core_does_not_know_python() -> None:
         for use in includes(path, quote)
         if Path(use.target).name in ("Python.h", "structmember.h", "frameobject.h")
     ]
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def test_c_inside_engine_uses_the_c_abi_alone() -> None:
@@ -153,7 +153,7 @@ def test_c_inside_engine_uses_the_c_abi_alone() -> None:
         for use in includes(path):
             if use.target not in allowed and not (path.parent / use.target).is_file():
                 broken.append(f"{use}: engine/_native goes through {', '.join(sorted(allowed))}")
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def test_headers_open_with_what_they_are() -> None:
@@ -162,7 +162,7 @@ def test_headers_open_with_what_they_are() -> None:
         for path in under("csrc", ".h")
         if not path.read_text().startswith(("//", "/*"))
     ]
-    assert not broken, told(broken)
+    assert not broken, report(broken)
 
 
 def test_headers_are_included_once() -> None:
@@ -171,4 +171,4 @@ def test_headers_are_included_once() -> None:
         for path in under("csrc", ".h")
         if "#pragma once" not in (text := path.read_text()) and "#ifndef UNDERHOOD" not in text
     ]
-    assert not broken, told(broken)
+    assert not broken, report(broken)

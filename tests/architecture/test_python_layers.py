@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tests.architecture.sources import Use, imports, module_of, name_of, text_of, told, under
+from tests.architecture.sources import Use, imports, module_of, name_of, text_of, report, under
 
 # engine: _native < { dtypes, tensor, creation, ... } < autograd < nn < { jit, optim }; jit.script and
 # jit.trace take modules and give modules
@@ -38,7 +38,7 @@ def owner(use: Use) -> str:
 
 
 def offences(found: list[Use], rule: str) -> str:
-    return told([f"{use}: {rule}" for use in found])
+    return report([f"{use}: {rule}" for use in found])
 
 
 @pytest.mark.parametrize("stranger", ["tui", "lessons", "textual", "rich"])
@@ -156,7 +156,7 @@ def test_tui_layers() -> None:
         mine, other = tui_rank(owner(use)), tui_rank(use.target)
         if other > mine:
             broken.append(f"{use}: {names[mine]} does not know {names[other]}")
-    assert not broken, told(broken) + "\n  render < widgets < views < screens < app"
+    assert not broken, report(broken) + "\n  render < widgets < views < screens < app"
 
 
 @pytest.mark.parametrize("folder", ["tui/render", "tui/views"])
@@ -210,4 +210,4 @@ def test_engine_jit_imports_at_the_top_of_files() -> None:
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
     ]
-    assert not violations, told(violations)
+    assert not violations, report(violations)

@@ -1,4 +1,4 @@
-"""Random calls, as data: which name, with which arguments. call_build.py makes them of a library's tensors.
+"""Random calls, as data: which name, with which arguments. call_run.py builds them from a library's tensors.
 
 An argument is a tuple that begins with its tag:
     ("tensor", dtype, shape, numbers, layout, grad)

@@ -101,15 +101,15 @@ code = "y = 1 + 2"
 [[step.accepts]]
 code = "y = 3.0"
 
-[[step.refuses]]
+[[step.rejects]]
 code = "y = 4"
 message = "y is 4"
 
-[[step.refuses]]
+[[step.rejects]]
 code = "z = 3"
 message = "no name `y`"
 
-[[step.refuses]]
+[[step.rejects]]
 code = "y = "
 message = "SyntaxError"
 """

@@ -11,7 +11,7 @@ from engine.inspect import History, TraceReader
 from engine.inspect.models import autograd
 from engine.inspect.models.autograd import Autograd
 from lessons._runner.loader import LESSONS, load, load_all
-from lessons._runner.looking import place
+from lessons._runner.look_target import resolve_look
 from lessons._runner.process import run_program
 from lessons._runner.runner import Runner
 
@@ -36,7 +36,7 @@ def looked_at(name: str, title: str, folder: Path, *, at_end: bool = False) -> A
     assert result.error == ""
     assert result.trace_path is not None
     history = History(TraceReader.open(result.trace_path))
-    moment, selection = place(step.look, history)
+    moment, selection = resolve_look(step.look, history)
     return autograd.project(history, history.end - 1 if at_end else moment, selection)
 
 

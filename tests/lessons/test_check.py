@@ -36,7 +36,7 @@ FAULTS = (
             "{if} in 'Not {a : b}, {if}.' is no expression",
         ),
         ('[[step.accepts]]\ncode = "y = 3.0"', "", "lists 1 other right answers"),
-        ('[[step.refuses]]\ncode = "z = 3"\nmessage = "no name `y`"', "", "lists 2 wrong answers"),
+        ('[[step.rejects]]\ncode = "z = 3"\nmessage = "no name `y`"', "", "lists 2 wrong answers"),
     ),
 )
 

@@ -13,7 +13,7 @@ from engine.inspect.history.jit import Jit
 from engine.inspect.models import jit
 from engine.inspect.models.jit import JitModel
 from lessons._runner.loader import LESSONS, load, load_all
-from lessons._runner.looking import place
+from lessons._runner.look_target import resolve_look
 from lessons._runner.process import run_program
 from lessons._runner.runner import Runner
 
@@ -36,7 +36,7 @@ def looked_at(name: str, title: str, folder: Path) -> JitModel:
     assert result.error == ""
     assert result.trace_path is not None
     history = History(TraceReader.open(result.trace_path))
-    return jit.project(history, *place(step.look, history))
+    return jit.project(history, *resolve_look(step.look, history))
 
 
 def test_every_look_at_the_compiler_is_listed() -> None:

@@ -16,7 +16,7 @@ from engine.inspect import History, TraceReader
 from engine.inspect.models import project
 from lessons._runner.lesson import Step
 from lessons._runner.loader import LESSONS, load, load_all
-from lessons._runner.looking import place
+from lessons._runner.look_target import resolve_look
 from lessons._runner.process import run_program
 from lessons._runner.runner import Runner
 
@@ -36,7 +36,7 @@ def looked_at(name: str, title: str, folder: Path) -> Any:
     assert result.error == ""
     assert result.trace_path is not None
     history = History(TraceReader.open(result.trace_path))
-    return project(step.look.view, history, *place(step.look, history))
+    return project(step.look.view, history, *resolve_look(step.look, history))
 
 
 def after(name: str, title: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

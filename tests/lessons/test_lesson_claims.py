@@ -12,7 +12,7 @@ from engine.inspect import History, TraceReader
 from engine.inspect.models import dispatch, microscope
 from lessons._runner.lesson import Lesson, Step
 from lessons._runner.loader import LESSONS, load, load_all
-from lessons._runner.looking import place
+from lessons._runner.look_target import resolve_look
 from lessons._runner.process import run_program
 from lessons._runner.runner import Runner
 
@@ -46,7 +46,7 @@ def looked_at(lesson: Lesson, step: Step, folder: Path) -> tuple[History, Any]:
     assert step.look is not None
     history = History(TraceReader.open(result.trace_path))
     project = {"dispatch": dispatch.project, "microscope": microscope.project}[step.look.view]
-    return history, project(history, *place(step.look, history))
+    return history, project(history, *resolve_look(step.look, history))
 
 
 def find(name: str, title: str) -> tuple[Lesson, Step]:

@@ -136,7 +136,7 @@ for path in [line for line in open("/proc/self/cmdline").read().split(chr(0)) if
 open(result, "w").write({json.dumps(text)})
 os._exit(0)
 """
-    assert run(code).error.startswith("What the program left behind cannot be read: ")
+    assert run(code).error.startswith("The program's result cannot be read: ")
 
 
 def test_names_of_the_checker_are_the_programs_own_for_its_functions(run: Run) -> None:

@@ -26,7 +26,7 @@ def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
     progress.step("01_first", "a").typed = "(3, 1)"
     progress.save()
     again = Progress.load(path)
-    assert again.where(lesson("a", "b")) == 1
+    assert again.resume_index(lesson("a", "b")) == 1
     assert again.step("01_first", "a").typed == "(3, 1)"
     assert again.problem == ""
 
@@ -34,9 +34,9 @@ def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
 def test_steps_are_known_by_name_so_a_lesson_may_be_reordered(tmp_path: Path) -> None:
     progress = Progress.load(tmp_path / "progress.json")
     progress.visit(lesson("a", "b"), 1)
-    assert progress.where(lesson("new", "b", "a")) == 1
+    assert progress.resume_index(lesson("new", "b", "a")) == 1
     assert progress.is_done(lesson("new", "b", "a"), 1)
-    assert progress.where(lesson("gone")) == 0
+    assert progress.resume_index(lesson("gone")) == 0
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", '{"version": 2}', '{"version": 1}', "\x00"])
@@ -155,7 +155,7 @@ def test_a_file_damaged_meanwhile_is_kept_aside_and_ours_is_written(tmp_path: Pa
     progress.save()
     path.write_text('{"version": 1, "la')
     progress.save()
-    assert "is written anew" in progress.problem
+    assert "is written again" in progress.problem
     assert Progress.load(path).step("01_first", "a").done
     (kept,) = [other for other in tmp_path.iterdir() if "damaged" in other.name]
     assert kept.read_text() == '{"version": 1, "la'

@@ -83,7 +83,7 @@ class HomeScreen(BaseScreen):
         if following is None:
             description = f"all {len(found)} lessons are done"
         else:
-            step = progress.where(following) + 1
+            step = progress.resume_index(following) + 1
             description = (
                 f"{following.number}. {following.title}, step {step} of {len(following.steps)}"
             )

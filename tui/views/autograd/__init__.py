@@ -61,7 +61,7 @@ HELP = {
     "formula": "The gradient of each argument as the operator's yaml entry declares it.",
     "queue": "Nodes that have all their gradients, in the order in which they will run: the newest "
     "(highest sequence number) first, AccumulateGrad before all others.",
-    "let go": "Saved tensors, nodes and memory that this pass has freed, newest first.",
+    "released": "Saved tensors, nodes and memory that this pass has freed, newest first.",
     "…": "Too long for its place, or more than fits.",
 }
 

@@ -244,7 +244,7 @@ def _let_go(model: Autograd, context: DrawContext, width: int) -> list[Line]:
     if not model.freed:
         return []
     pane = Pane(model, context, width)
-    pane.head("let go", f"{model.freed_count} so far")
+    pane.head("released", f"{model.freed_count} so far")
     for row in model.freed[:3]:
         size = f"  {bytes_text(row.nbytes)}" if row.nbytes else ""
         target = Target("event", event=row.moment)

@@ -214,7 +214,7 @@ def _saved(pane: Pane, box: NodeBox) -> None:
     if not box.saved:
         return
     kept = [each for each in box.saved if each.released < 0]
-    about = f"keeps {pluralise(len(kept), 'tensor')}" if kept else "let go of"
+    about = f"keeps {pluralise(len(kept), 'tensor')}" if kept else "released"
     pane.head("saved", about)
     for each in box.saved:
         _saved_one(pane, each, box.fact.id)
@@ -225,7 +225,7 @@ def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
     gone = each.released >= 0
     style = "error" if each.stale else "ghost" if gone else "name"
     label = _label(each.label, each.tensor)
-    version = f"let go of at event {each.released}" if gone else f"version {each.saved}"
+    version = f"released at event {each.released}" if gone else f"version {each.saved}"
     pane.add(
         Span(f"   {each.name} ", "dim"),
         Span(label, style, target),

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 
-def place(look: Look, history: History) -> tuple[int, Selection]:
-    """Where to stand and what to point at. A name that is not bound there is a LessonError."""
+def resolve_look(look: Look, history: History) -> tuple[int, Selection]:
+    """Return the moment and the selection. A name that is not bound there is a LessonError."""
     moment = moment_of(look, history)
     if not look.select:
         return moment, Selection()

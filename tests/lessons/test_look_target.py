@@ -6,7 +6,7 @@ import pytest
 
 from engine.inspect import History, TraceReader
 from lessons._runner.lesson import LessonError, Look
-from lessons._runner.looking import place
+from lessons._runner.look_target import resolve_look
 from lessons._runner.process import run_program
 
 PROGRAM = """\
@@ -28,7 +28,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 def test_at_the_end_a_name_is_what_it_was_bound_to_last(history: History) -> None:
-    moment, selection = place(Look("memory", select="x"), history)
+    moment, selection = resolve_look(Look("memory", select="x"), history)
     tensor = history.tensor(selection.tensor, moment)
     assert tensor is not None
     assert tensor.sizes == (5,)
@@ -36,7 +36,7 @@ def test_at_the_end_a_name_is_what_it_was_bound_to_last(history: History) -> Non
 
 
 def test_after_a_line_its_effects_are_there_and_later_ones_are_not(history: History) -> None:
-    moment, selection = place(Look("memory", select="x", line=3), history)
+    moment, selection = resolve_look(Look("memory", select="x", line=3), history)
     tensor = history.tensor(selection.tensor, moment)
     assert tensor is not None
     assert tensor.sizes == (3, 4)
@@ -44,19 +44,19 @@ def test_after_a_line_its_effects_are_there_and_later_ones_are_not(history: Hist
 
 
 def test_an_index_is_the_address_of_its_cell(history: History) -> None:
-    _, selection = place(Look("strides", select="y", index=(1, 1)), history)
+    _, selection = resolve_look(Look("strides", select="y", index=(1, 1)), history)
     assert selection.index == (1, 1)
     assert selection.byte == (4 + 1 * 4 + 1 * 2) * 8
 
 
 def test_what_is_not_there_is_said(history: History) -> None:
     with pytest.raises(LessonError, match="no name 'z' stands for a tensor"):
-        place(Look("memory", select="z"), history)
+        resolve_look(Look("memory", select="z"), history)
     with pytest.raises(LessonError, match="line 99 of the program never ran"):
-        place(Look("memory", line=99), history)
+        resolve_look(Look("memory", line=99), history)
 
 
 def test_without_a_name_only_the_moment_is_chosen(history: History) -> None:
-    moment, selection = place(Look("timeline"), history)
+    moment, selection = resolve_look(Look("timeline"), history)
     assert not selection
     assert 0 < moment < history.end
