@@ -16,7 +16,9 @@ for name, tensor in (("left", left), ("right", right)):
     visible_bytes = tensor.numel() * tensor.element_size()
     stored_bytes = tensor.untyped_storage().nbytes()
     print(f"{name:6} shape {tuple(tensor.shape)}  strides {tensor.stride()}")
-    print(f"       shows {visible_bytes:,} bytes, holds {stored_bytes:,}: {visible_bytes // stored_bytes} times less")
+    print(
+        f"       shows {visible_bytes:,} bytes, holds {stored_bytes:,}: {visible_bytes // stored_bytes} times less"
+    )
 
 # Only here memory is taken: the differences are new numbers.
 difference = left - right

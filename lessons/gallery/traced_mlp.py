@@ -44,7 +44,8 @@ with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter("always")
     baked = engine.jit.trace(sign_matters, engine.ones(2))
 print(
-    "a warning came:", any("might cause the trace to be incorrect" in str(w.message) for w in warned)
+    "a warning came:",
+    any("might cause the trace to be incorrect" in str(w.message) for w in warned),
 )
 scripted = engine.jit.script(sign_matters)
 negative = engine.tensor([-1.0, -2.0])

@@ -31,7 +31,8 @@ NOT_OURS = {
     "train.py", "script.py", "x.py", "a.py", "b.py", "setup.py", "sitecustomize.py", "module.py",
     "file.py", "demo.py", "tui.py", "name.txt", "config.toml", "classes.txt",
     "underhood_ops.h", "capi_ops.cpp", "pass_list.inc", "TensorIterator.cpp", "pycore_code.h",
-    "golden/name.txt", "internal/pycore_code.h", "_generated/ops.py", "conftest.py", "model.py", "main.py", "program.py", "native_functions.yaml", "derivatives.yaml",
+    "golden/name.txt", "internal/pycore_code.h", "_generated/ops.py", "conftest.py",
+    "model.py", "main.py", "program.py", "native_functions.yaml", "derivatives.yaml",
     "Python.h", "CMakeLists.txt", "DESIGN.md", "glossary.md", "array.h", "usercustomize.py",
 }  # fmt: skip
 # Named in headers that every file includes; correct them with the next change there.

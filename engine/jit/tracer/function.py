@@ -2,7 +2,7 @@
 
 Only what operators did is seen: a branch that Python took, a loop count, and a number that Python read
 from a tensor are fixed in the trace. Where that happens, a TracerWarning names the line. Sizes are
-followed: what is computed from `x.shape` is in the graph (trace_tensors.py).
+followed: what is computed from `x.shape` is in the graph (tensors.py).
 """
 
 from __future__ import annotations
