@@ -25,4 +25,6 @@ def test_what_is_written_out_stands_side_by_side() -> None:
     first, last = written.index(True), len(written) - written[::-1].index(True)
     assert all(written[first:last])
     assert last - first >= 3
-    assert all(len(word.text.split()) > 1 for word in tab_words("strides", 160)[1:])
+    assert all(
+        len(word.text.split()) > 1 for word in tab_words("strides", 60 + 20 * len(views()))[1:]
+    )

@@ -18,7 +18,7 @@ from tui.render import UNICODE, Target
 from tui.screens.tabs import tab_words
 from tui.views import help_of, key_groups, views
 
-LIFETIMES = '''
+EXAMPLE = '''
 from dataclasses import dataclass
 
 from tui.render import Picture, Span
@@ -30,12 +30,12 @@ class Options(ViewOptions):
     dead: bool = False
 
 
-class LifetimesView(View):
+class ExampleView(View):
     """A view with two keys of its own."""
 
-    name = "lifetimes"
-    key = "T"
-    title = "Lifetimes"
+    name = "example"
+    key = "X"
+    title = "Example"
     help = {"@": "A tensor."}
     opens = {"lifetime": 0}
     Options = Options
@@ -47,12 +47,12 @@ class LifetimesView(View):
         dead = self.with_options(context).options.dead
         return Picture.of([(Span(f"@ at {model}, dead tensors {dead}"),)], context.width)
 
-    @action("D", "dead tensors", "Show freed tensors, too.", option="form")
+    @action("Z", "dead tensors", "Show freed tensors, too.", option="form")
     def dead(self, nav, name=""):
         self.change(nav, dead=not nav.options_of(self.name).dead)
         return "freed tensors"
 
-    @action("E", "first tensor", "Go to the first tensor.", leads_in=True)
+    @action("H", "first tensor", "Go to the first tensor.", leads_in=True)
     def first_tensor(self, nav):
         nav.move(0)
         return "the first tensor"
@@ -60,34 +60,34 @@ class LifetimesView(View):
 
 
 @pytest.fixture
-def lifetimes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One more module in the folder of views, and nothing else."""
-    (tmp_path / "lifetimes.py").write_text(LIFETIMES)
+    (tmp_path / "example.py").write_text(EXAMPLE)
     monkeypatch.setattr(tui.views, "__path__", [*tui.views.__path__, str(tmp_path)])
     views.cache_clear()
     yield
-    sys.modules.pop("tui.views.lifetimes", None)
+    sys.modules.pop("tui.views.example", None)
     views.cache_clear()
 
 
-@pytest.mark.usefixtures("lifetimes")
+@pytest.mark.usefixtures("example")
 def test_one_module_makes_a_view_with_its_tab_keys_help_options_and_targets() -> None:
     nav = Navigator(program().history(), view="memory")
-    assert any(word.text.split() == ["T", "Lifetimes"] for word in tab_words("lifetimes", 120))
-    assert help_of("lifetimes")["@"] == "A tensor."
-    own = next(group for group in key_groups("lifetimes") if group.title == "Lifetimes view")
-    assert [row.keys for row in own.rows] == ["D", "E"]
-    assert nav.press("D") == "this is a key of: Lifetimes"
-    assert nav.press("E") == "the first tensor"
-    assert (nav.view, nav.moment) == ("lifetimes", 0), "a key that leads in shows the view"
-    assert nav.press("D") == "freed tensors"
-    assert "@ at 0, dead tensors True" in nav.picture("lifetimes", 80, 24, UNICODE).text()
+    assert any(word.text.split() == ["X", "Example"] for word in tab_words("example", 120))
+    assert help_of("example")["@"] == "A tensor."
+    own = next(group for group in key_groups("example") if group.title == "Example view")
+    assert [row.keys for row in own.rows] == ["Z", "H"]
+    assert nav.press("Z") == "this is a key of: Example"
+    assert nav.press("H") == "the first tensor"
+    assert (nav.view, nav.moment) == ("example", 0), "a key that leads in shows the view"
+    assert nav.press("Z") == "freed tensors"
+    assert "@ at 0, dead tensors True" in nav.picture("example", 80, 24, UNICODE).text()
     assert nav.command("dead") == "freed tensors"
     assert nav.set_option("form", "any") == ""
-    assert nav.options_of("lifetimes").dead
+    assert nav.options_of("example").dead
     nav.show_view("memory")
     nav.open(Target("lifetime"))
-    assert nav.view == "lifetimes"
+    assert nav.view == "example"
 
 
 def test_no_key_has_two_meanings_in_one_view() -> None:
