@@ -123,25 +123,60 @@ def compare(label: str, ours: Any, expected: Any, source: str) -> Difference | N
 
 
 def scripted(text: str) -> Difference | None:
-    return _compiled(text, lambda f, inputs: engine.jit.script(f), CALLS)
+    return _compiled(text, script, CALLS)
 
 
 def traced(text: str) -> Difference | None:
-    return _compiled(
-        text, lambda f, inputs: engine.jit.trace(f, tuple(inputs), check_trace=False), CALLS
-    )
+    return _compiled(text, trace, CALLS)
 
 
-def _compiled(
-    text: str, compiler: Callable[[Any, list[Any]], Any], calls: int
-) -> Difference | None:
+Compiler = Callable[[Any, Any, list[Any]], Any]
+
+
+def script(lib: Any, f: Any, inputs: list[Any]) -> Any:
+    return lib.jit.script(f)
+
+
+def trace(lib: Any, f: Any, inputs: list[Any]) -> Any:
+    return lib.jit.trace(f, tuple(inputs), check_trace=False)
+
+
+def compiles_as(torch: Any, text: str, compiler: Compiler) -> bool:
+    """Whether PyTorch compiles the program to what the engine compiles it to, or neither compiles it.
+
+    Compiled code may do something else than Python does: `x[...]` is `x` there, `.data` is not traced.
+    """
+    names, _, source = source_of(text)
+    programs: list[Any] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for lib in (engine, torch):
+            f = function_of(lib, source)
+            try:
+                programs.append((lib, compiler(lib, f, inputs_of(lib, text, names))))
+            except Exception:
+                programs.append((lib, None))
+        if None in (program for _, program in programs):
+            return all(program is None for _, program in programs)
+        for call in range(CALLS):
+            ours, theirs = (
+                outcome(lib, program, inputs_of(lib, text, names)) for lib, program in programs
+            )
+            if ours[0] and theirs[0]:  # every error of PyTorch's interpreter is a RuntimeError
+                continue
+            if compare(f"call {call + 1}", ours, theirs, source):
+                return False
+    return True
+
+
+def _compiled(text: str, compiler: Compiler, calls: int) -> Difference | None:
     names, _, source = source_of(text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         f = function_of(engine, source)
         expected = outcome(engine, f, inputs_of(engine, text, names))
         try:
-            program = compiler(f, inputs_of(engine, text, names))
+            program = compiler(engine, f, inputs_of(engine, text, names))
         except Exception as error:
             if expected[0] is not None:
                 return None

@@ -122,7 +122,7 @@ def facts(lib: Any, x: Any, storages: dict[int, int], tensors: dict[str, Any]) -
         "nbytes": nbytes,
         "retains_grad": x.retains_grad,
         "is_conj": x.is_conj(),
-        "values": x.detach().reshape(-1).tolist() if fits(x, nbytes) else "outside of its storage",
+        "values": flat(x.detach().tolist()) if fits(x, nbytes) else "outside of its storage",
         "grad": None,
     }
 
@@ -133,6 +133,13 @@ def answer(question: Callable[[], Any]) -> Any:
         return question()
     except RuntimeError as error:
         return type(error).__name__
+
+
+def flat(values: Any) -> list[Any]:
+    """The numbers in nested lists."""
+    if not isinstance(values, list):
+        return [values]
+    return [number for part in values for number in flat(part)]
 
 
 def fits(x: Any, nbytes: int) -> bool:
@@ -168,7 +175,8 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
         for name, ours in step.tensors.items():
             fact = different_fact(ours, other.tensors[name], tolerance)
             if fact:
-                detail = f"{name}: {ours[fact]}, not {other.tensors[name][fact]}"
+                after = f" (after {step.error})" if step.error else ""
+                detail = f"{name}: {ours[fact]}, not {other.tensors[name][fact]}{after}"
                 return Difference(fact, step.statement, detail)
         if not near(step.seen, other.seen, tolerance):
             return Difference("seen", step.statement, f"{step.seen[-1:]}, not {other.seen[-1:]}")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import importlib
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -53,6 +54,16 @@ CHECKS: dict[str, compiled.Check] = {
     "script": compiled.scripted,
     "trace": compiled.traced,
 }
+COMPILERS: dict[str, compiled.Compiler] = {"script": compiled.script, "trace": compiled.trace}
+
+
+def known_reason(mode: str, text: str, result: Difference) -> str | None:
+    """Why a difference is meant; None where it is not."""
+    if mode not in COMPILERS or not importlib.util.find_spec("torch"):
+        return reason_for(result)
+    torch = importlib.import_module("torch")
+    same = compiled.compiles_as(torch, text, COMPILERS[mode])
+    return "PyTorch compiles the program to the same" if same else reason_for(result)
 
 
 def text_of(mode: str, seed: int) -> str:
@@ -78,13 +89,15 @@ def work(mode: str, seeds: range, pipe: Connection) -> None:
         pipe.send(("begin", seed))
         signal.alarm(SECONDS)
         text = text_of(mode, seed)
+        reason = None
         try:
             result = CHECKS[mode](text)
+            if result is not None:
+                reason = known_reason(mode, text, result)
         except Exception as error:
             trace = "".join(traceback.format_exception(error)[-3:])
             result = Difference("the search failed", "0", trace)
         if result is not None:
-            reason = reason_for(result)
             if reason:
                 pipe.send(("known", reason))
             else:
@@ -106,7 +119,7 @@ def reduce(mode: str, seed: int, signature: str, alone: bool, pipe: Connection) 
             result = in_child(check_alone, (mode, text)) if alone else CHECKS[mode](text)
         except Exception:
             return fact == "the search failed"
-        return result is not None and result.fact == fact and not reason_for(result)
+        return result is not None and result.fact == fact and not known_reason(mode, text, result)
 
     text = shrunk(text_of(mode, seed), fails, 600)
     result = CHECKS[mode](text) if fact != "the search failed" else None
