@@ -65,7 +65,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = _value(self, value)
     if index is False:  # nothing
         return
-    if self.requires_grad and _is_whole(self, index):  # the graph has no view then
+    recorded = self.requires_grad or (isinstance(value, Tensor) and value.requires_grad)
+    if recorded and _is_whole(self, index):  # the graph has no view then
         _write(self, value)
         return
     handle = _basic(self._h, id(index))
@@ -216,7 +217,8 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
         size = sizes[dim]
         if isinstance(item, slice):
             start, length, step = _span(item, size)
-            if (start, length, step) != (0, size, 1):
+            begins_at_0 = item.start is None or _bound(item.start) == 0
+            if not begins_at_0 or (length, step) != (size, 1):
                 steps.append((lib.UH_SLICE, at, start, start + length * step, step))
             advanced.append(None)
         else:

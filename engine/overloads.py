@@ -146,6 +146,12 @@ def where(
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if out is not None:
+        for name, position, value in (("input", 2, input), ("other", 3, other)):
+            if not isinstance(value, Tensor):
+                kind = type(value).__name__
+                raise TypeError(
+                    f"where(): argument '{name}' (position {position}) must be Tensor, not {kind}"
+                )
         return ops.where_out(condition, input, other, out=out)
     return ops.where(condition, input, other)
 

@@ -41,8 +41,8 @@ def is_sequence(data: object) -> bool:
     """Whether `data` counts as a dimension: it has a length and items by position."""
     if isinstance(data, (list, tuple)):
         return True
-    if isinstance(data, (str, bytes, bytearray, dict)):
-        return isinstance(data, (bytes, bytearray))
+    if isinstance(data, (str, bytes, dict)):
+        return False
     if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
         return False
     return getattr(data, "ndim", 1) > 0  # a 0-d tensor or array is one element
@@ -190,6 +190,8 @@ def _dtype_of(item: Any, function: str) -> dtype:
         return int64
     if hasattr(item, "__float__"):
         return get_default_dtype()
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"{function}: invalid data type '{type(item).__name__}': {item!r}")
     raise RuntimeError(f"{function}: could not infer dtype of {type(item).__name__}, got {item!r}")
 
 

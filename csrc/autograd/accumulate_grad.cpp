@@ -7,6 +7,7 @@
 #include "events/recorder.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
+#include "tensor/dense.h"
 
 namespace uh::autograd {
 namespace {
@@ -24,14 +25,17 @@ bool is_ours_alone(const Tensor& gradient) {
 }
 
 // Whether the gradient lies in memory as the leaf does, so that optimizers walk both in one order.
+// A leaf whose elements share memory or leave gaps has a row-major gradient.
 bool same_layout(const Tensor& leaf, const Tensor& gradient) {
-  return leaf.strides() == gradient.strides() || (leaf.is_contiguous() && gradient.is_contiguous());
+  if (!is_dense(leaf)) return gradient.is_contiguous();
+  for (int64_t d = 0; d < leaf.ndim(); ++d)
+    if (leaf.size(d) != 1 && leaf.stride(d) != gradient.stride(d)) return false;
+  return true;
 }
 
 Tensor copy_like(const Tensor& gradient, const Tensor& leaf) {
-  const bool dense = !has_internal_overlap(leaf);
-  Tensor laid_out = dense ? empty_like(leaf, gradient.dtype())
-                          : empty(gradient.sizes(), gradient.dtype(), gradient.device());
+  Tensor laid_out = is_dense(leaf) ? empty_like(leaf, gradient.dtype())
+                                   : empty(gradient.sizes(), gradient.dtype(), gradient.device());
   ops::copy_(laid_out, gradient, false);
   return laid_out;
 }

@@ -32,13 +32,6 @@ Meta& meta(const Tensor& tensor) {
   return static_cast<Meta&>(*tensor.impl()->offer_autograd(std::make_unique<Meta>()));
 }
 
-bool requires_grad(const TensorImpl* impl) {
-  // Of a view the base is asked first: what the view itself says may be about to change.
-  if (impl->base() && requires_grad(impl->base())) return true;
-  const Meta* m = maybe_meta(impl);
-  return m && (m->requires_grad.load(std::memory_order_relaxed) || m->has_grad_fn());
-}
-
 namespace {
 
 std::mutex& view_lock(const TensorImpl* view) {
@@ -99,7 +92,7 @@ Edge history_of(const Tensor& tensor) {
   std::mutex& lock = view_lock(impl);
   {
     const std::lock_guard<std::mutex> one_at_a_time(lock);
-    if (look() || (!found.node && !requires_grad(impl->base()))) return found;
+    if (look() || (!found.node && !impl->base()->requires_grad())) return found;
   }
   check_view(tensor);  // its base was written: that is a write to the view as well
   const Tensor base = Tensor::share(impl->base());
@@ -184,18 +177,19 @@ void move_retained(const Tensor& self, Node& to, uint32_t output) {
 
 }  // namespace
 
-void rebase_history(const Tensor& self, Ref<Node> node) {
-  if (!self.impl()->base()) {
-    const uint32_t output = node->add_input(self);
-    if (Meta* m = maybe_meta(self.impl()); m && !m->has_grad_fn()) {
-      HookList of_the_leaf;
-      const std::lock_guard guard(m->lock);
-      std::swap(m->hooks, of_the_leaf);
-    }
-    move_retained(self, *node, output);
-    set_edge(self, std::move(node), output);
-    return;
+void extend_history(const Tensor& self, Ref<Node> node) {
+  const uint32_t output = node->add_input(self);
+  if (Meta* m = maybe_meta(self.impl()); m && !m->has_grad_fn()) {
+    HookList of_the_leaf;
+    const std::lock_guard guard(m->lock);
+    std::swap(m->hooks, of_the_leaf);
   }
+  move_retained(self, *node, output);
+  set_edge(self, std::move(node), output);
+}
+
+void rebase_history(const Tensor& self, Ref<Node> node) {
+  if (!self.impl()->base()) return extend_history(self, std::move(node));
   node->add_input(self);
   const Tensor base = Tensor::share(self.impl()->base());
   Ref<Node> slices = make_ref<CopySlices>(base, self, std::move(node));

@@ -21,6 +21,9 @@ namespace uh::autograd {
 // the host.
 struct Meta final : AutogradSlot {
   ~Meta() override;
+  bool needs_gradient() const override {
+    return requires_grad.load(std::memory_order_relaxed) || has_grad_fn();
+  }
 
   std::atomic<bool> requires_grad{false};  // of a leaf
   std::atomic<bool> retains_grad{false};
@@ -70,10 +73,8 @@ struct Meta final : AutogradSlot {
 inline Meta* maybe_meta(const TensorImpl* impl) { return static_cast<Meta*>(impl->autograd()); }
 Meta& meta(const Tensor& tensor);
 
-// Whether gradients are computed for it: by its own flag, its Node, or through the base it views.
-bool requires_grad(const TensorImpl* impl);
 inline bool requires_grad(const Tensor& t) {
-  return t && t.keys().has(Key::kAutograd) && requires_grad(t.impl());
+  return t && t.keys().has(Key::kAutograd) && t.impl()->requires_grad();
 }
 inline bool requires_grad(const Operand& o) { return requires_grad(o.tensor); }
 inline bool requires_grad(const std::vector<Tensor>& list) {
@@ -93,6 +94,8 @@ Ref<Node> grad_accumulator(const Tensor& leaf);
 // `result` was made by `node`: it is the Node's next output.
 void set_history(const Tensor& result, const Ref<Node>& node);
 void set_history(const std::vector<Tensor>& results, const Ref<Node>& node);
+// `self` itself was changed by the operator whose Node is `node`: a base that it views was not.
+void extend_history(const Tensor& self, Ref<Node> node);
 // `self` was written in place by the operator whose Node is `node`.
 void rebase_history(const Tensor& self, Ref<Node> node);
 // Throws where PyTorch forbids writing `self` in place while gradients are recorded.

@@ -11,7 +11,7 @@ using namespace uh::autograd;  // NOLINT
 
 int uh_requires_grad(uh_handle self) {
   const InUse impl(self);
-  return impl->keys().has(Key::kAutograd) && requires_grad(impl.operator->());
+  return impl->keys().has(Key::kAutograd) && impl->requires_grad();
 }
 int uh_set_requires_grad(uh_handle self, int value) {
   return guard(-1, [&] {

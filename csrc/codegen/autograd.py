@@ -268,6 +268,8 @@ def autograd_kernel(op: Operator) -> str:
     written = op.arguments[0] if op.written else None
     if written:
         any_needed = f"is_differentiable({written.name}.dtype()) && ({any_needed})"
+    if op.differentiable_if:
+        any_needed = f"{op.differentiable_if} && ({any_needed})"
     lines.append(f"  if (!({any_needed})) return {below};")
     if written:
         lines.append(f"  check_inplace({written.name}, true);")
@@ -288,7 +290,8 @@ def autograd_kernel(op: Operator) -> str:
     lines += [_save(op, s, written) for s in saved if not _is_saved_result(s)]
     if written:
         lines.append(f"  below_autograd([&] {{ {below}; }});")
-        lines.append(f"  rebase_history({written.name}, node);")
+        extended = "extend_history" if op.inplace_view else "rebase_history"
+        lines.append(f"  {extended}({written.name}, node);")
         for s in saved:
             if s.how.startswith("result:"):
                 lines.append(f"  node->{s.name}_.save_output(*node, {written.name});")
@@ -298,6 +301,11 @@ def autograd_kernel(op: Operator) -> str:
         return "\n".join(lines)
     lines.append(f"  {op.cpp_result} made = below_autograd([&] {{ return {below}; }});")
     several = len(op.results) > 1
+    if not several and not op.differentiable_if and any(a.name == "dtype" for a in op.arguments):
+        lines.append(
+            '  check(is_differentiable(made.dtype()), "Autograd not support dtype: ", '
+            "info(made.dtype()).title);"
+        )
     for i in range(len(op.results)):
         value = f"std::get<{i}>(made)" if several else "made"
         plain = (

@@ -165,7 +165,10 @@ def _inplace_or_view(op: Operator) -> str | None:
         head += "".join(f"\n  {a.name}.impl()->check_writable();" for a in op.written)
         if op.bumps == "resized":
             self = op.written[0].name
-            head += f"\n  const Dims sizes = {self}.sizes();"
+            head += (
+                f'\n  check(!{self}.impl()->requires_grad(), "cannot resize variables that require grad");'
+                f"\n  const Dims sizes = {self}.sizes();"
+            )
             bumps = f"\n  if (!({self}.sizes() == sizes)) {bumps.strip()}"
         # However the kernel writes, with calls of its own, it is one write.
         within = "const Without<Key::kADInplaceOrView> below;"

@@ -134,6 +134,8 @@ class Operator:
     decompose: str = ""  # a function that makes it of other operators, where gradients are wanted
     node: str = ""  # the name of its Node, where PyTorch's is not made from the operator's
     differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
+    differentiable_if: str = ""  # the condition, in terms of the arguments, for a gradient at all
+    inplace_view: bool = False  # writes no element: the tensor becomes another view of its base
     made: tuple[Result, ...] = ()  # the results of the functional form
     # PyTorch's overloads, where this is several of them in one; and what arguments are that one lacks.
     overloads: tuple[str, ...] = ()
@@ -313,7 +315,7 @@ _KEYS |= {
     "complex_result",
 }
 _KEYS |= {"numbers", "check", "promoting", "loop", "overlap"}
-_KEYS |= {"gradient", "decompose", "node", "differentiable"}
+_KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if", "inplace_view"}
 _KEYS |= {"overloads", "given", "bumps"}
 
 
@@ -385,6 +387,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         node=entry.get("node", ""),
         bumps=entry.get("bumps", ""),
         differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
+        differentiable_if=entry.get("differentiable_if", ""),
+        inplace_view=entry.get("inplace_view", False),
         made=results,
         overloads=tuple(entry.get("overloads", ())),
         given=tuple(entry.get("given", {}).items()),

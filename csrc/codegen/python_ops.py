@@ -222,8 +222,15 @@ def raw(op: Operator) -> str:
     spread = ""
     if op.varargs:
         v = op.varargs
+        required = any(py_name(a) == v and a.default is None for a in op.arguments)
+        missing = (
+            f"        if not _{v}: raise TypeError('{op.name}() missing 1 required positional arguments: \"{v}\"')\n"
+            if required
+            else ""
+        )
         spread = (
-            f"    if {v} is None: {v} = _{v}[0] if len(_{v}) == 1 and not isinstance(_{v}[0], int) else _{v}\n"
+            f"    if {v} is None:\n{missing}"
+            f"        {v} = _{v}[0] if len(_{v}) == 1 and not isinstance(_{v}[0], int) else _{v}\n"
             f"    elif _{v}: raise TypeError('{op.name}() got multiple values for argument `{v}`')\n"
         )
     names = ", ".join(py_name(a) for a in op.arguments)

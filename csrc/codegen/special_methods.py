@@ -69,6 +69,14 @@ UNARY_OPERATORS = {
     "__abs__": "abs",
     "__invert__": "bitwise_not",
 }
+# The operator rejects other dtypes than the function of its name does.
+INVERT = """def __invert__(self):
+    if self.is_floating_point() or self.is_complex():
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
+
+"""
 
 
 def _head(name: str, target: str) -> list[str]:
@@ -91,6 +99,8 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     # An `alpha` multiplies what is added: `__radd__` adds `other`, too.
     lines = _head(name, "div_Tensor_mode" if op.name == "div" else op.cpp_name)
     if not swapped and has_fast_form(op):
+        if name == "__rsub__":  # not a slot of a class in C: it can be called on anything
+            lines.append("    if not isinstance(self, Tensor): return NotImplemented")
         lines += [
             "    kind = other.__class__",
             f"    if kind is Tensor: r = _uh_{op.cpp_name}_tt(self._h, other._h)",
@@ -138,6 +148,8 @@ def write(
     for name, target in UNARY_OPERATORS.items():
         if target in by_name:
             methods[name] = target
+    if "bitwise_not" in by_name:
+        add("__invert__", INVERT, by_name["bitwise_not"].family)
     for name, target in INPLACE_OPERATORS.items():
         if target in by_name:
             text = [

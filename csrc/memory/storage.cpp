@@ -19,10 +19,23 @@ void Storage::announce() {
 
 Storage::~Storage() {
   shared_bytes::forget(this);
+  if (OwnCounter* shared = shared_counter_.load(std::memory_order_relaxed))
+    Ref<OwnCounter>::adopt(shared);
   if (events::on()) [[unlikely]] {
     events::emit(events::Kind::kSTORAGE_FREE, id_, reinterpret_cast<int64_t>(data()),
                  static_cast<int64_t>(nbytes_));
   }
+}
+
+Ref<OwnCounter> Storage::share_counter() {
+  OwnCounter* shared = shared_counter_.load(std::memory_order_acquire);
+  if (!shared) {
+    Ref<OwnCounter> counter = make_ref<OwnCounter>(counter_);
+    // Another thread may be faster: its object is the one.
+    if (shared_counter_.compare_exchange_strong(shared, counter.get(), std::memory_order_acq_rel))
+      shared = counter.leak();
+  }
+  return Ref<OwnCounter>::share(shared);
 }
 
 void Storage::resize(size_t nbytes) {

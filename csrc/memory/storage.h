@@ -37,7 +37,12 @@ class Storage final : public RefCounted {
   Device device() const { return device_; }
   Allocator* allocator() const { return allocator_; }
   bool foreign() const { return allocator_ == nullptr; }
-  VersionCounter& counter() { return counter_; }
+  VersionCounter& counter() {
+    OwnCounter* shared = shared_counter_.load(std::memory_order_acquire);
+    return shared ? shared->counter : counter_;
+  }
+  // The counter as an object that outlives the Storage. Note [Version counter].
+  Ref<OwnCounter> share_counter();
 
   // Note [Exports pin a Storage]: an array of NumPy or another library knows the address of the
   // bytes and not the Storage, so the bytes stay where they are once one was exported: for good,
@@ -74,6 +79,7 @@ class Storage final : public RefCounted {
   bool has_shrunk_ = false;
   int64_t id_ = next_id(IdSpace::kStorage);
   VersionCounter counter_;
+  std::atomic<OwnCounter*> shared_counter_{nullptr};  // counts instead of counter_, once there
 };
 
 }  // namespace uh

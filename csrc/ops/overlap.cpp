@@ -157,6 +157,17 @@ void check_read_in_place(const Tensor& written, const Layout& layout, const Tens
   if (!same_elements(to, from) && share_bytes(to, from)) refuse(op);
 }
 
+bool reads_elsewhere(const Tensor& written, const Tensor& read) {
+  if (written.storage() != read.storage()) [[likely]]
+    return false;
+  const Bytes to = bytes_of(written), from = bytes_of(read);
+  return !same_elements(to, from) && share_bytes(to, from);
+}
+
+bool share_bytes(const Tensor& written, const Tensor& read) {
+  return written.storage() == read.storage() && share_bytes(bytes_of(written), bytes_of(read));
+}
+
 void check_disjoint(const Tensor& written, const Tensor& read, std::string_view op) {
   if (!read || written.storage() != read.storage()) [[likely]]
     return;

@@ -2,9 +2,10 @@
 //
 // Note [Overlap]: PyTorch compares the spans of dense tensors and rejects two that meet. It does not
 // look at tensors with gaps: the write happens, and an element that is read after it was written is
-// wrong. Here the comparison of spans rejects the same calls, and a second, exact comparison rejects
-// those whose result would be wrong. Kernels that compute the whole result before they write (the
-// generated in-place and out= forms) are always right and need the first comparison only.
+// wrong. Here the comparison of spans rejects the same calls, and a second, exact comparison finds
+// those whose result would be wrong: copies, masks and indices are read from a copy then, pointwise
+// operators reject them. Kernels that compute the whole result before they write (the generated
+// in-place and out= forms) are always right and need the first comparison only.
 #pragma once
 
 #include <string_view>
@@ -27,12 +28,16 @@ void check_no_overlap(const Tensor& written, const Tensor& read, std::string_vie
 void check_out_overlap(const Tensor& out, const Dims& sizes, const Tensor& read, bool any,
                        std::string_view op);
 
-// Throws when an element is written that is read at another index, exactly: for loops that read
-// while they write. `layout` is what `written` is about to have, `read` broadcasts to its sizes.
+// Whether an element is written that is read at another index, exactly: for loops that read while
+// they write. `read` broadcasts to the sizes of `written`.
+bool reads_elsewhere(const Tensor& written, const Tensor& read);
+// Throws where that is so; `layout` is what `written` is about to have.
 void check_read_in_place(const Tensor& written, const Layout& layout, const Tensor& read,
                          std::string_view op);
 
-// Throws when any byte is in both, exactly: for kernels that read at other indices than they write.
+// Whether any byte is in both, exactly: for kernels that read at other indices than they write.
+bool share_bytes(const Tensor& written, const Tensor& read);
+// Throws where that is so.
 void check_disjoint(const Tensor& written, const Tensor& read, std::string_view op);
 
 }  // namespace uh

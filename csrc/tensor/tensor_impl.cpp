@@ -85,6 +85,13 @@ AutogradSlot* TensorImpl::offer_autograd(std::unique_ptr<AutogradSlot> slot) {
   return there;
 }
 
+bool TensorImpl::requires_grad() const {
+  // Of a view the base is asked first: what the view itself says may be about to change.
+  if (base_ && base_->requires_grad()) return true;
+  const AutogradSlot* slot = autograd();
+  return slot && slot->needs_gradient();
+}
+
 namespace {
 
 // A tensor that has one reference is known to its maker alone.
@@ -117,8 +124,8 @@ void TensorImpl::set_layout(Layout layout) {
 
 void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
   const ChangeOfShared change(this);
-  // The version goes on counting from where it was: the old Storage's counter stays with it.
-  if (!own_counter_) own_counter_ = make_ref<OwnCounter>(version());
+  // The version goes on counting, and so do the views that stay behind.
+  if (!own_counter_) own_counter_ = storage_->share_counter();
   storage_->dropped_by(events::Holder::kTensor, id_);
   storage_ = std::move(storage);
   storage_->held_by(events::Holder::kTensor, id_);

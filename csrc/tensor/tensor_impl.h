@@ -22,6 +22,8 @@ namespace uh {
 class AutogradSlot {
  public:
   virtual ~AutogradSlot() = default;
+  // Whether gradients are computed for the tensor by its own flag or Node.
+  virtual bool needs_gradient() const = 0;
 };
 
 // How a view came about, as far as writing through it is concerned (PyTorch's CreationMeta).
@@ -79,6 +81,8 @@ class TensorImpl final : public RefCounted {
   AutogradSlot* autograd() const { return autograd_.slot.load(std::memory_order_acquire); }
   // What is there now: `slot`, or what another thread was faster with.
   AutogradSlot* offer_autograd(std::unique_ptr<AutogradSlot> slot);
+  // Whether gradients are computed for it: by its own flag, its Node, or through the base it views.
+  bool requires_grad() const;
   void add_key(Key key) { keys_.fetch_or(KeySet(key).bits(), std::memory_order_relaxed); }
   void remove_key(Key key) { keys_.fetch_and(~KeySet(key).bits(), std::memory_order_relaxed); }
   // Made in inference mode: never part of a graph, and no version of it is worth remembering.

@@ -15,9 +15,10 @@ typedef struct {
 
 static int is_bound(PyObject* object) { return object == Py_None || PyLong_CheckExact(object); }
 
-// Reads a slice of plain ints over `size` indices; 0 when it is another kind of slice.
+// Reads a slice of plain ints over `size` indices; 0 when it is another kind of slice. `from_first`:
+// whether it says that it begins at 0.
 static int read_slice(PyObject* object, int64_t size, Py_ssize_t* start, Py_ssize_t* step,
-                      int64_t* length) {
+                      int64_t* length, int* from_first) {
   const PySliceObject* slice = (PySliceObject*)object;
   Py_ssize_t stop;
   if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return 0;
@@ -26,6 +27,7 @@ static int read_slice(PyObject* object, int64_t size, Py_ssize_t* start, Py_ssiz
     return 0;
   }
   if (*step < 1) return 0;
+  *from_first = *start == 0;
   *length = PySlice_AdjustIndices(size, start, &stop, *step);
   return 1;
 }
@@ -50,9 +52,12 @@ static int plan_item(PyObject* item, uh_handle self, int64_t* dim, int64_t* at, 
   }
   Py_ssize_t start, step;
   int64_t length;
-  if (!PySlice_Check(item) || !read_slice(item, size, &start, &step, &length)) return 0;
+  int from_first;
+  if (!PySlice_Check(item) || !read_slice(item, size, &start, &step, &length, &from_first))
+    return 0;
   const int64_t dimension = (*at)++;
-  if (start == 0 && step == 1 && length == size) return 1;  // x[:, 0]: the colon does nothing
+  // x[:, 0]: the colon does nothing; of two elements, x[:, -2:] is a slice.
+  if (from_first && step == 1 && length == size) return 1;
   return add(plan, (uh_index_step){UH_SLICE, dimension, start, start + length * step, step});
 }
 

@@ -130,7 +130,7 @@ def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any])
 def view(source: Any, kind: str) -> Any:
     """A view of a tensor that there is already."""
     if kind == "reversed" and source.dim():
-        return source.permute(*reversed(range(source.dim())))
+        return source.permute(tuple(reversed(range(source.dim()))))
     if kind in ("first", "rest") and source.dim() and source.shape[0]:
         return source[:1] if kind == "first" else source[1:]
     return source.reshape(-1) if kind == "flat" else source.view(source.shape)

@@ -97,9 +97,7 @@ def test_all_of_pytorchs_ways_to_name_the_same_elements_are_permitted() -> None:
     assert grid.tolist() == [[1, 1, 4, 9], [9, 5, 6, 7], [17, 81, 100, 121]]
 
 
-@pytest.mark.parametrize(
-    "method", ["add_", "mul_", "sub_", "div_", "copysign_", "maximum", "copy_"]
-)
+@pytest.mark.parametrize("method", ["add_", "mul_", "sub_", "div_", "copysign_", "maximum"])
 def test_in_place_with_the_own_transpose_is_refused(method: str) -> None:
     def call(x: Any, other: Any) -> None:
         engine.maximum(x, other, out=x) if method == "maximum" else getattr(x, method)(other)
@@ -119,6 +117,22 @@ def test_in_place_with_the_own_transpose_is_refused(method: str) -> None:
         x.addcmul_(x.t(), x)
     with pytest.raises(RuntimeError, match=SHARED):
         x.lerp_(x.t(), 0.5)
+
+
+def test_a_copy_over_what_it_reads_is_refused_where_both_are_dense_and_right_elsewhere() -> None:
+    x = engine.arange(9.0).view(3, 3)
+    row = engine.arange(10.0)
+    for written, read in ((x, x.t()), (x.t(), x), (row[1:], row[:-1]), (x, x[0])):
+        with pytest.raises(RuntimeError, match=SHARED):
+            written.copy_(read)
+    assert x.tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    gaps = engine.arange(36.0).view(6, 6)[::2, ::2]
+    for written, read in (
+        (gaps, gaps.t()), (row[2::2], row[:-2:2]), (x[:, :2], x[:, 1:]), (gaps, gaps[0]),
+    ):  # fmt: skip
+        expected = read.clone().expand(written.shape)
+        written.copy_(read)
+        assert engine.equal(written, expected)
 
 
 def test_out_that_is_an_input_and_has_to_grow_is_refused_before_it_is_resized() -> None:
@@ -177,17 +191,26 @@ def test_writes_through_a_view_that_overlaps_itself_go_in_pytorchs_order() -> No
     assert x.tolist() == [1, 3, 4, 4, 4, 5]
 
 
-def test_index_kernels_refuse_what_they_read_at_other_places() -> None:
+def test_index_kernels_over_what_they_read_at_other_places_are_right_or_refused() -> None:
     x = engine.arange(12.0)
     index = engine.tensor([2, 0, 1])
-    for call in (
-        lambda a, b: a.index_add_(0, index, b), lambda a, b: a.index_copy_(0, index, b),
-        lambda a, b: a.scatter_(0, index, b), lambda a, b: a.scatter_add_(0, index, b),
-        lambda a, b: a.put_(index, b),
-    ):  # fmt: skip
-        for a, b in ((x[:3], x[1:4]), (x[0:6:2], x[2:8:2]), (x[:3], x[:3])):
+    for name, call in {
+        "index_add_": lambda a, b: a.index_add_(0, index, b),
+        "index_copy_": lambda a, b: a.index_copy_(0, index, b),
+        "put_": lambda a, b: a.put_(index, b),
+        "scatter_": lambda a, b: a.scatter_(0, index, b),
+        "scatter_add_": lambda a, b: a.scatter_add_(0, index, b),
+    }.items():
+        for a, b in ((x[:3], x[1:4]), (x[:3], x[:3])):
             with pytest.raises(RuntimeError, match=SHARED):
                 call(a, b)
+        a, b = x[0:6:2], x[2:8:2]
+        if name.startswith("scatter"):
+            with pytest.raises(RuntimeError, match=SHARED):
+                call(a, b)
+        else:
+            expected = call(a.clone(), b.clone())
+            assert engine.equal(call(a, b), expected), name
         call(x[0:6:2], x[1:7:2])  # interleaved
     own = engine.zeros(8, dtype=engine.int64)
     with pytest.raises(RuntimeError, match=SHARED):  # indices that change while they are used

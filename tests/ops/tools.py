@@ -22,7 +22,7 @@ def spread(module: Any, a: Array) -> Any:
         return tensor(module, a)
     wide = np.repeat(a.values.T, 2, axis=0)
     view = tensor(module, Array(np.ascontiguousarray(wide), a.dtype))[::2]
-    return view.permute(*reversed(range(a.values.ndim)))
+    return view.permute(tuple(reversed(range(a.values.ndim))))
 
 
 def convert(value: Any, make: Callable[[Array], Any]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import engine
@@ -68,6 +70,9 @@ STRIDES = {
     "engine.ones(2, 3, 2)[::2].clone()": (12, 2, 1),
     "engine.ones(1, 2)[..., 1] == 1": (1,),
     "engine.zeros_like(engine.ones(1, 3).t())": (1, 3),
+    "engine.ones(2, 3, 1)[engine.tensor([], dtype=engine.int64)]": (1, 0, 0),
+    "engine.ones(2, 3)[engine.tensor([], dtype=engine.int64), None]": (3, 0, 1),
+    "engine.ones(3, 2).t().masked_fill(engine.zeros(2, 3) > 0, 1)": (3, 1),
 }
 
 
@@ -195,6 +200,9 @@ NODES = {
     "x.fill_(engine.tensor(1.0))": "FillBackward3",
     "x.conj_physical_()": "ConjPhysicalBackward1",
     "x[None].kron(x)": "UnsafeViewBackward0",
+    "x[None, -3:]": "SliceBackward0",
+    "x[..., -3:]": "SliceBackward0",
+    "x[..., 0:]": "AliasBackward0",
 }
 
 
@@ -214,3 +222,201 @@ def test_data_in_a_script_counts_its_own_versions() -> None:
     assert write(x).requires_grad is False
     assert x.tolist() == [2, 2]
     assert x._version == 0
+
+
+def test_a_tensor_that_moves_to_another_storage_counts_with_its_views() -> None:
+    x, y = engine.zeros(3), engine.ones(4)
+    view, of_y = x[:2], y[1:]
+    x.set_(y)
+    assert (x._version, view._version, y._version) == (1, 1, 0)
+    view.add_(1)
+    x.mul_(2)
+    of_y.add_(1)
+    assert (x._version, view._version, y._version) == (3, 3, 1)
+    x.data = engine.zeros(2)
+    view.add_(1)
+    assert (x._version, view._version, x[:1]._version) == (4, 4, 4)
+    z = engine.zeros(3)
+    z.detach().set_(y)
+    assert z._version == 1
+
+
+def test_a_write_through_a_view_that_stayed_behind_is_noticed_by_backward() -> None:
+    x = engine.ones(2)
+    w = engine.ones(2, requires_grad=True)
+    view = x[:]
+    product = w * x
+    x.set_(engine.zeros(2))
+    view.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "call", ["x.resize_(4)", "x[:].resize_(4)", "x.resize_as_(engine.ones(2))"]
+)
+def test_what_requires_grad_is_not_resized_whatever_the_grad_mode(call: str) -> None:
+    x = engine.ones(3, requires_grad=True)
+    for enabled in (True, False):
+        with (
+            engine.set_grad_enabled(enabled),
+            pytest.raises(RuntimeError, match="cannot resize variables that require grad"),
+        ):
+            eval(call, {"x": x, "engine": engine})
+    assert x.shape == (3,)
+    assert x.detach().resize_(1).shape == (1,)
+    with engine.no_grad():
+        assert engine.add(engine.ones(2), 1, out=engine.ones(3, requires_grad=True)).shape == (2,)
+
+
+# Expression of x = tensor(1.0), y = ones(2, 3, requires_grad=True): the class of its error.
+RAISES = {
+    "x.unflatten(0, (1, -1))": RuntimeError,
+    "x.permute()": TypeError,
+    "x.view()": TypeError,
+    "x.reshape()": TypeError,
+    "x.expand()": TypeError,
+    "x.repeat()": TypeError,
+    "x.flip()": TypeError,
+    "~x": TypeError,
+    "~engine.ones(2, dtype=engine.complex64)": TypeError,
+    "x.bitwise_not()": NotImplementedError,
+    "y.sum(dtype=engine.int64)": RuntimeError,
+    "y.cumsum(0, dtype=engine.int32)": RuntimeError,
+    "y.prod(0, dtype=engine.bool)": RuntimeError,
+    "engine.ones(3).put_(engine.tensor([0, 1]), engine.ones(3))": IndexError,
+    "engine.ones(3).index_add_(0, engine.tensor([0, 0]), engine.tensor(1.0))": IndexError,
+    "engine.ones(4).index_add(0, engine.tensor([0]), engine.tensor(1.0))": RuntimeError,
+    "y.detach().index_copy_(0, engine.tensor([0]), y.detach())": RuntimeError,
+    "y.detach().index_put_((engine.tensor([0, 0]),), y.detach())": RuntimeError,
+    "x.index_put_((x > 0,), x)": IndexError,
+    "engine.ones(2).index_put_((engine.tensor([5]),), engine.ones(1).long())": RuntimeError,
+    "engine.tensor([1, 'a'])": TypeError,
+    "engine.tensor(b'ab')": TypeError,
+    "engine.tensor([b'a'])": TypeError,
+    "engine.where(x > 0, x, 1, out=engine.empty(()))": TypeError,
+}
+
+
+@pytest.mark.parametrize("expression", RAISES)
+def test_classes_of_errors(expression: str) -> None:
+    x, y = engine.tensor(1.0), engine.ones(2, 3, requires_grad=True)
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the class is compared
+        eval(expression, {"engine": engine, "x": x, "y": y})
+    assert caught.type is RAISES[expression]
+
+
+def test_an_integer_of_a_tensor_that_requires_grad_has_no_gradient() -> None:
+    y = engine.ones(2, requires_grad=True)
+    assert not y.long().requires_grad
+    assert not y.to(engine.bool).requires_grad
+    assert y.sum(dtype=engine.float64).requires_grad
+    assert engine.Tensor.__rsub__(2, 3) is NotImplemented  # type: ignore[arg-type]
+
+
+def test_strides_of_gradients() -> None:
+    empty = engine.zeros(2, 0, requires_grad=True)
+    empty.sum().backward()
+    assert empty.grad.stride() == (1, 1)
+    expanded = engine.ones(1).expand(3).requires_grad_()
+    expanded.sum().backward()
+    assert expanded.grad.stride() == (1,)
+    spaced = engine.ones(4)[::2].requires_grad_()
+    (spaced * engine.ones(2)).sum().backward()
+    assert spaced.grad.stride() == (1,)
+    turned = engine.ones(2, 3).t().requires_grad_()
+    turned.square().sum().backward()
+    assert turned.grad.stride() == (1, 3)
+
+
+# Statement that writes x = arange(3).expand(2, 3), whose rows are one memory: what a row is then.
+SHARED = {
+    "x.masked_fill_(x > 0, -1)": [0, -1, -1],
+    "x[x > 0] = -1": [0, -1, -1],
+    "x.index_fill_(1, engine.tensor([0]), 5)": [5, 1, 2],
+    "x[:, engine.tensor([0, 2])] = 5": [5, 1, 5],
+    "x.index_put_((engine.tensor([0]), engine.tensor([1])), engine.tensor(4))": [0, 4, 2],
+    "x.copy_(x[:])": [0, 1, 2],
+}
+
+
+@pytest.mark.parametrize("statement", SHARED)
+def test_elements_that_share_memory_are_written(statement: str) -> None:
+    x = engine.arange(3).expand(2, 3)
+    exec(statement, {"engine": engine, "x": x})
+    assert x.tolist() == [SHARED[statement]] * 2
+
+
+def test_what_is_written_is_read_as_it_was() -> None:
+    x = engine.arange(6).view(2, 3)
+    x[...] = x[:, :1]
+    assert x.tolist() == [[0, 0, 0], [3, 3, 3]]
+    x = engine.arange(3)
+    x.masked_scatter_(engine.tensor([False, True, True]), x)
+    assert x.tolist() == [0, 0, 1]
+
+
+def test_an_inplace_view_leaves_the_history_of_its_base() -> None:
+    base = engine.ones(2, 3, requires_grad=True) * 2
+    view = base[:1]
+    for change in (
+        "t_()",
+        "unsqueeze_(0)",
+        "squeeze_()",
+        "transpose_(0, 0)",
+        "as_strided_((2,), (1,))",
+    ):
+        eval(f"view.{change}", {"view": view})
+    assert base.grad_fn.name() == "MulBackward0"
+    assert view.grad_fn.name() == "AsStridedBackward1"
+    assert view.shape == (2,)
+
+
+def test_unique_has_a_node_and_no_derivative() -> None:
+    x = engine.ones(3, requires_grad=True)
+    assert x.unique().grad_fn.name() == "Unique2Backward0"
+    assert engine.unique(x[None], dim=0).grad_fn.name() == "UniqueDimBackward0"
+    values, inverse = x.unique_consecutive(return_inverse=True)
+    assert values.grad_fn.name() == "UniqueConsecutiveBackward0"
+    assert not inverse.requires_grad
+    with pytest.raises(
+        NotImplementedError, match="the derivative for '_unique2' is not implemented"
+    ):
+        x.unique().sum().backward()
+
+
+def test_data_in_a_trace_counts_its_own_versions() -> None:
+    def write(x: engine.Tensor) -> engine.Tensor:
+        x.data.mul_(2)
+        return x + 1
+
+    traced = jit.trace(write, (engine.ones(2),), check_trace=False)
+    x = engine.ones(2, requires_grad=True)
+    assert traced(x).tolist() == [3, 3]
+    assert x._version == 0
+
+
+def test_compiled_code_returns_a_view_and_not_its_input() -> None:
+    @jit.script
+    def whole(x: engine.Tensor) -> engine.Tensor:
+        return x[:]
+
+    x = engine.ones(2, requires_grad=True)
+    for _ in range(4):
+        assert whole(x) is not x
+        assert whole(x).grad_fn is not None
+
+
+def test_a_script_views_as_another_dtype() -> None:
+    @jit.script
+    def bits(x: engine.Tensor) -> engine.Tensor:
+        return x.view(engine.int32)
+
+    assert bits(engine.ones(2)).tolist() == [0x3F800000] * 2
+
+
+@pytest.mark.parametrize("index", [(), ..., slice(None)])
+def test_an_assignment_to_all_elements_is_a_copy(index: Any) -> None:
+    x, y = engine.zeros(2), engine.ones(2, requires_grad=True)
+    x[index] = y
+    assert x.grad_fn.name() == "CopyBackwards"

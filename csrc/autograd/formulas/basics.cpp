@@ -65,6 +65,10 @@ Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Oper
   return ops::where(flat, Scalar(0), slope);
 }
 
+Tensor underivable(const char* op) {
+  fail(ErrorKind::kNotImplemented, "the derivative for '", op, "' is not implemented.");
+}
+
 Tensor zero_gradient(const Tensor& grad) {
   return ops::zeros_like(grad, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
 }

@@ -23,6 +23,8 @@ Dims inverse(const Dims& dims);
 // Gradients of all outputs of `node`, zeros for those that got none.
 std::vector<Tensor> or_zeros(const Node& node, const Gradients& grads);
 
+// A derivative that PyTorch does not have either: raises.
+[[noreturn]] Tensor underivable(const char* op);
 Tensor as_tensor(const Operand& operand);
 Tensor zero_gradient(const Tensor& grad);
 Scalar negated(const Scalar& number);

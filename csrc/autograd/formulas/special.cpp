@@ -42,8 +42,4 @@ Tensor xlog1py_backward(const Tensor& grad, const Operand& self, const Operand& 
   return ops::where(none, Scalar(0), grad * ops::log1p(y));
 }
 
-Tensor underivable(const char* what) {
-  fail(ErrorKind::kNotImplemented, "the derivative for '", what, "' is not implemented.");
-}
-
 }  // namespace uh::autograd

@@ -14,7 +14,5 @@ Tensor mvlgamma_backward(const Tensor& grad, const Tensor& self, int64_t p);
 // The derivative of the lower incomplete gamma function by its upper end.
 Tensor gamma_density(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor xlog1py_backward(const Tensor& grad, const Operand& self, const Operand& other);
-// A derivative that PyTorch does not have either: raises.
-[[noreturn]] Tensor underivable(const char* what);
 
 }  // namespace uh::autograd

@@ -233,8 +233,15 @@ bool squeeze_of_nothing(Peephole& p, Node* node) {
   return p.same(node, node->input(0), "x.squeeze(d) -> x", {}, "x has another size than 1 there");
 }
 
+// Whether a caller may get the Value, and see which tensor it is.
+bool is_returned(const Value* value) {
+  return std::any_of(value->uses().begin(), value->uses().end(),
+                     [](const Use& use) { return use.node->is("prim::Return"); });
+}
+
 bool slice_of_all(Peephole& p, Node* node) {
   if (!node->input("dim")) return false;  // of a list or text
+  if (is_returned(node->output())) return false;
   const auto is_first = [](const Value* v) { return is_constant_none(v) || constant_int(v) == 0; };
   const auto is_last = [](const Value* v) {
     return is_constant_none(v) || constant_int(v) == INT64_MAX;

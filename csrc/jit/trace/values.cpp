@@ -144,6 +144,11 @@ Value* Tracing::value_of(const IValue& value) {
     }
     if (const Known* same = same_memory(*t)) {
       Value* value = same->value;
+      // x.data: no operator makes it, and it counts its own writes.
+      if (&same->tensor.impl()->counter() != &t->impl()->counter()) {
+        record("prim::data", Stack{IValue(same->tensor)}, *t);
+        return used(t->impl(), values_.at(t->impl()).value);
+      }
       know(*t, value);
       return value;
     }

@@ -36,6 +36,13 @@ Tensor copied(const Tensor& self, const Tensor& out) {
   return out;
 }
 
+// Whether both are the same elements in the same order.
+bool describes_same(const Tensor& a, const Tensor& b) {
+  if (a.is_same(b)) return true;
+  return a.storage() == b.storage() && a.dtype() == b.dtype() && a.offset() == b.offset() &&
+         a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
 Scalar single_value(const Tensor& value, std::string_view op) {
   check(value.ndim() == 0, op, " only supports a 0-dimensional value tensor, but got tensor with ",
         value.ndim(), " dimension(s): ", value.sizes());
@@ -46,13 +53,14 @@ Scalar single_value(const Tensor& value, std::string_view op) {
 
 void copy(KeySet, const Tensor& self, const Tensor& src, bool) {
   check_broadcasts_to(src.sizes(), self.sizes(), "copy_");
+  if (describes_same(self, src)) return;
   check_no_internal_overlap(self, "copy_");
-  if (self.is_same(src) || self.is_meta()) return;
+  if (self.is_meta()) return;
   check_no_partial_overlap(self, src, "copy_");
-  check_read_in_place(self, self.impl()->layout(), src, "copy_");
+  const Tensor source = reads_elsewhere(self, src) ? ops::clone(src, MemoryFormat::kPreserve) : src;
   const bool shares = !self.is_contiguous() && !is_non_overlapping(self.impl()->layout());
-  if (shares && !src.is_meta()) return copy_in_order(self, src);
-  copied(src, self);
+  if (shares && !source.is_meta()) return copy_in_order(self, source);
+  copied(source, self);
 }
 
 Tensor clone(KeySet, const Tensor& self, MemoryFormat format) {

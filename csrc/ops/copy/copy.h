@@ -57,6 +57,9 @@ void fill_elements(const Tensor& self, const ElementBytes& value);
 Tensor as_contiguous(const Tensor& self, DType dtype);
 inline Tensor as_contiguous(const Tensor& self) { return as_contiguous(self, self.dtype()); }
 
+// A contiguous copy; of a meta tensor its shape.
+Tensor dense_copy(const Tensor& self);
+
 // The single element of a one-element tensor.
 Scalar read_scalar(const Tensor& self);
 

@@ -236,6 +236,12 @@ Tensor as_contiguous(const Tensor& self, DType dtype) {
   return out;
 }
 
+Tensor dense_copy(const Tensor& self) {
+  Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  if (!out.is_meta()) copy_elements(out, self);
+  return out;
+}
+
 Scalar read_scalar(const Tensor& self) {
   check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
   return visit_any(self.dtype(), [&](auto zero) {

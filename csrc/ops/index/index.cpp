@@ -87,15 +87,19 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
 
 void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
                     const Tensor& values, bool accumulate) {
+  check_kind(static_cast<int64_t>(indices.size()) <= self.ndim(), ErrorKind::kIndex,
+             "too many indices for tensor of dimension ", self.ndim(), " (got ", indices.size(),
+             ")");
   if (const Tensor mask = only_mask(self, indices); mask && values.numel() == 1 && !accumulate) {
     const Scalar value = values.is_meta() ? Scalar(0) : read_scalar(values);
     return masked_fill_into(keys, self, mask, value);
   }
+  check_no_overlap(self, values, "index_put_");
+  for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");
   check(self.dtype() == values.dtype(),
         "Index put requires the source and destination dtypes match, got ",
         info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
         " for the source.");
-  check_no_internal_overlap(self, "index_put_");
   if (self.is_meta()) return;
   const Advanced a = resolve_indices(self, indices);
   const Dims sizes = a.result_sizes();

@@ -12,11 +12,20 @@ IntSpan strides_of(const Tensor& source) {
   return source.ndim() ? IntSpan(source.strides()) : IntSpan();
 }
 
+void check_overlap(const Tensor& self, const Tensor& index, const Tensor& source,
+                   std::string_view op) {
+  check_no_internal_overlap(self, op);
+  check_no_overlap(self, index, op);
+  check_no_overlap(self, source, op);
+}
+
+// What is read while `self` is written: a copy, where it shares memory with it.
+Tensor apart(const Tensor& self, const Tensor& read) {
+  return share_bytes(self, read) ? dense_copy(read) : read;
+}
+
 std::optional<IndexWalk> walk(const Tensor& self, int64_t dim, const Tensor& index,
                               const Tensor& source, std::string_view op) {
-  check_no_internal_overlap(self, op);
-  check_disjoint(self, index, op);
-  check_disjoint(self, source, op);
   if (self.is_meta() || source.numel() == 0 || self.numel() == 0) {
     if (!self.is_meta() && index.numel() > 0)
       check_places(walk_slices(self, dim, index, IntSpan()), op, ErrorKind::kIndex);
@@ -40,11 +49,13 @@ int64_t check_add(const Tensor& self, int64_t dim, const Tensor& index, const Te
         name(source.dtype()));
   check(d == 0 || d < source.ndim(), op, "(): Indexing dim ", d,
         " is out of bounds of the source tensor with dim ", source.ndim());
+  check_kind(n == 1 || source.ndim() > 0, ErrorKind::kIndex, "Dimension specified as ", d,
+             " but tensor has no dimensions");
   check(n == (source.ndim() ? source.size(d) : 1), op, "(): Number of indices (", n,
         ") should be equal to source.size(dim): ", source.sizes(), " at dim ", d);
-  if (source.ndim() == 0 || self.ndim() == 0) {
-    check(self.ndim() == 0 ? source.numel() == n : self.ndim() == 1, op, "(): source of shape ",
-          source.sizes(), " does not fit slices of self of shape ", self.sizes());
+  if (self.ndim() == 0) {
+    check(source.numel() == n, op, "(): source of shape ", source.sizes(),
+          " does not fit slices of self of shape ", self.sizes());
     return d;
   }
   bool fits = source.ndim() == self.ndim();
@@ -59,6 +70,7 @@ int64_t check_add(const Tensor& self, int64_t dim, const Tensor& index, const Te
 int64_t check_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   const char* op = "index_copy";
   const int64_t d = wrap_dim(dim, self.ndim(), op), n = index.numel();
+  check_overlap(self, index, source, op);
   check_kind(index.ndim() < 2, ErrorKind::kIndex, op,
              "(): Index should have dimension 1 or 0 (got ", index.ndim(), ")");
   check_kind(source.ndim() > 0 || n == 1, ErrorKind::kIndex, op,
@@ -98,12 +110,6 @@ Tensor wrapped(const Tensor& index, int64_t size) {
   return out;
 }
 
-Tensor dense_copy(const Tensor& self) {
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  if (!out.is_meta()) copy_elements(out, self);
-  return out;
-}
-
 Tensor like_copy(const Tensor& self) {
   Tensor out = empty_like(self, self.dtype());
   if (!out.is_meta()) copy_elements(out, self);
@@ -134,18 +140,21 @@ void index_add_into(KeySet, const Tensor& self, int64_t dim, const Tensor& index
                     const Tensor& source, const Scalar& alpha) {
   const int64_t d = check_add(self, dim, index, source, "index_add");
   check_alpha(self.dtype(), alpha);
-  const auto places = walk(self, d, index, source, "index_add");
+  check_overlap(self, index, source, "index_add");
+  const Tensor values = apart(self, source);
+  const auto places = walk(self, d, apart(self, index), values, "index_add");
   if (!places) return;
-  fold_places(self, *places, source.data(), Fused::kSum, alpha);
+  fold_places(self, *places, values.data(), Fused::kSum, alpha);
   record_write(self);
 }
 
 void index_copy_into(KeySet, const Tensor& self, int64_t dim, const Tensor& index,
                      const Tensor& source) {
   const int64_t d = check_copy(self, dim, index, source);
-  const auto places = walk(self, d, index, source, "index_copy");
+  const Tensor values = apart(self, source);
+  const auto places = walk(self, d, apart(self, index), values, "index_copy");
   if (!places) return;
-  assign_places(self, *places, source.data());
+  assign_places(self, *places, values.data());
   record_write(self);
 }
 
@@ -153,10 +162,12 @@ void index_reduce_into(KeySet, const Tensor& self, int64_t dim, const Tensor& in
                        const Tensor& source, const std::string& reduce, bool include_self) {
   const Fused op = index_word(reduce, "index_reduce");
   const int64_t d = check_add(self, dim, index, source, "index_reduce");
-  const auto places = walk(self, d, index, source, "index_reduce");
+  check_overlap(self, index, source, "index_reduce");
+  const Tensor values = apart(self, source);
+  const auto places = walk(self, d, apart(self, index), values, "index_reduce");
   if (!places) return;
   if (!include_self) forget_places(self, *places, op);
-  fold_places(self, *places, source.data(), op, Scalar(1));
+  fold_places(self, *places, values.data(), op, Scalar(1));
   if (op == Fused::kMean) divide_by_hits(self, *places, include_self);
   record_write(self);
 }
@@ -171,8 +182,7 @@ void index_fill_into(KeySet, const Tensor& self, int64_t dim, const Tensor& inde
              "(): Index has to be a vector/scalar, got sizes ", index.sizes());
   check(is_complex(self.dtype()) || !value.is_complex(), op,
         "(): Converting complex Scalar to non-complex type is not supported");
-  check_no_internal_overlap(self, op);
-  check_disjoint(self, index, op);
+  check_no_overlap(self, index, op);
   if (self.is_meta()) return;
   const ElementBytes bytes = element_bytes(value, self.dtype());
   const IndexWalk places = walk_slices(self, d, wrapped(index, self.ndim() ? self.size(d) : 1),
@@ -195,18 +205,16 @@ void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& sou
   check(self.dtype() == source.dtype(),
         "put_(): self and source expected to have the same dtype, but got self.dtype = ",
         name(self.dtype()), " and source.dtype = ", name(source.dtype()));
-  check_no_internal_overlap(self, "put_");
-  check_disjoint(self, index, "put_");
-  check_disjoint(self, source, "put_");
-  check(index.numel() == source.numel(),
-        "put_(): Expected source and index to have the same number of elements, but got "
-        "source.numel() = ",
-        source.numel(), ", index.numel() = ", index.numel());
+  check_kind(index.numel() == source.numel(), ErrorKind::kIndex,
+             "put_(): Expected source and index to have the same number of elements, but got "
+             "source.numel() = ",
+             source.numel(), ", index.numel() = ", index.numel());
   check_kind(self.numel() > 0 || index.numel() == 0, ErrorKind::kIndex,
              "put_(): Tried to put elements into an empty tensor");
+  check_overlap(self, index, source, "put_");
   if (self.is_meta() || index.numel() == 0) return;
   // Without strides of its own, a flat copy takes the values and gives them back.
-  const Tensor dense = as_contiguous(self), values = as_contiguous(source);
+  const Tensor dense = as_contiguous(self), values = as_contiguous(apart(self, source));
   const Tensor flat = ops::view(dense, {-1});
   const IndexWalk places =
       walk_places(flat, 0, wrapped(ops::reshape(index, {-1}), self.numel()), Dims{1});

@@ -43,18 +43,18 @@ Tensor spread(const Tensor& t, const Dims& sizes) {
 void masked_fill_into(KeySet, const Tensor& self, const Tensor& mask, const Scalar& value) {
   check_mask(mask, "masked_fill_");
   check_broadcasts_to(mask.sizes(), self.sizes(), "masked_fill_");
-  check_no_internal_overlap(self, "masked_fill_");
   check_no_partial_overlap(self, mask, "masked_fill_");
-  check_read_in_place(self, self.impl()->layout(), mask, "masked_fill_");
   const ElementBytes bytes = element_bytes(value, self.dtype());
   if (self.is_meta() || self.numel() == 0) return;
-  const Dims mask_strides = broadcast_strides(mask.sizes(), mask.strides(), self.sizes().size());
+  const Tensor chosen = reads_elsewhere(self, mask) ? dense_copy(mask) : mask;
+  const Dims mask_strides =
+      broadcast_strides(chosen.sizes(), chosen.strides(), self.sizes().size());
   const auto g = make_geometry<2>(self.sizes(), {self.strides(), mask_strides});
   const int64_t item = itemsize(self.dtype());
   const auto fill = copy_loops().masked_fill[size_class(item)];
   parallel_for(0, g.rows(), std::max<int64_t>(1, 32768 / g.row()), [&](int64_t lo, int64_t hi) {
     for_rows(g, lo, hi, [&](const auto& at) {
-      fill(self.data() + at[0] * item, g.row_stride(0), mask.data_as<uint8_t>() + at[1],
+      fill(self.data() + at[0] * item, g.row_stride(0), chosen.data_as<uint8_t>() + at[1],
            g.row_stride(1), bytes.data(), g.row());
     });
   });
@@ -69,8 +69,7 @@ void masked_fill_tensor_into(KeySet keys, const Tensor& self, const Tensor& mask
 Tensor masked_fill(KeySet keys, const Tensor& self, const Tensor& mask, const Scalar& value) {
   check_mask(mask, "masked_fill");
   const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
-  Tensor out = sizes == self.sizes() ? empty_like(self, self.dtype())
-                                     : empty(sizes, self.dtype(), self.device());
+  Tensor out = empty(sizes, self.dtype(), self.device());
   if (!out.is_meta()) copy_elements(out, self);
   masked_fill_into(keys, out, mask, value);
   return out;
@@ -99,7 +98,6 @@ void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const T
         name(self.dtype()), " and ", name(source.dtype()));
   check_broadcasts_to(mask.sizes(), self.sizes(), "masked_scatter_");
   check_no_internal_overlap(self, "masked_scatter_");
-  check_disjoint(self, source, "masked_scatter_");
   if (self.is_meta()) return;
   Tensor places = set_places(spread(mask, self.sizes()));
   const int64_t n = places.numel();
@@ -108,7 +106,8 @@ void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const T
         "mask: ",
         source.numel(), " < ", n);
   if (n == 0) return;
-  const Tensor dense = as_contiguous(self), values = as_contiguous(source);
+  const Tensor dense = as_contiguous(self);
+  const Tensor values = share_bytes(self, source) ? dense_copy(source) : as_contiguous(source);
   const Tensor flat = ops::view(dense, {-1});
   assign_places(flat, walk_places(flat, 0, places, Dims{1}), values.data());
   if (!dense.is_same(self)) copy_elements(self, dense);

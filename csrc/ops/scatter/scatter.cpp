@@ -51,12 +51,6 @@ std::optional<IndexWalk> begin(const Tensor& self, int64_t dim, const Tensor& in
   return walk;
 }
 
-Tensor dense_copy(const Tensor& self) {
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  if (!out.is_meta()) copy_elements(out, self);
-  return out;
-}
-
 void folded(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Fused op,
             bool include_self, std::string_view name) {
   const auto walk = begin(self, dim, index, &src, name);

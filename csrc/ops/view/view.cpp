@@ -262,6 +262,8 @@ Tensor ravel(KeySet, const Tensor& self) {
 
 Tensor unflatten(KeySet, const Tensor& self, int64_t dim, const Dims& sizes) {
   const size_t d = dim_of(self, dim, "unflatten");
+  check(self.ndim() > 0, "unflatten got an unexpected error:\nDimension specified as ", dim,
+        " but tensor has no dimensions");
   check(!sizes.empty(), "unflatten: sizes must be non-empty");
   const Dims inner = layouts::infer_size(sizes, self.sizes()[d]);
   Dims shape;

@@ -188,6 +188,9 @@ def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue
     if owner.type.kind in ("List", "Dict") and len(args) > 1:
         args[-1] = c.fitted(tree, args[-1], owner.type.inner[-1])
     operator = operators.SAME.get(name, name) if owner.type == TENSOR else name
+    of_dtype = len(args) == 2 and isinstance(args[1].constant, dtypes.dtype)
+    if owner.type == TENSOR and name == "view" and of_dtype:  # an int in the graph, but no size
+        args, options = args[:1], {"dtype": args[1]}
     try:
         return c.builder.call(tree, f"aten::{operator}", args, options)
     except CallError:
