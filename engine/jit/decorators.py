@@ -1,6 +1,6 @@
 """What programs say to the compiler: decorators and words of `engine.jit`.
 
-In eager Python all of them do nothing but mark; `mark_of` is how the compiler reads them.
+In eager Python all of them do nothing but mark; `modifier_of` is how the compiler reads them.
 """
 
 from __future__ import annotations

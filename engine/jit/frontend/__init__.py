@@ -32,8 +32,8 @@ and its methods: compiled once. A method calls a method by `prim::CallMethod[nam
 ...)`, reads an attribute with `prim::GetAttr[name="..."](%self)`, sets it with `prim::SetAttr`.
 
 Functions and methods of the engine itself are compiled for the types that they are called with
-(`generic`), a few from other source (`substitutes`). `marks` has the words of `engine.jit`, `hints` what
-people are told to write instead.
+(`specialise`), a few from other source (`polyfills`). `rules` is the table of calls with a rule, by the
+object that is called; `hints` words what to write instead.
 
 Refusals are `NotSupportedError`s, what is wrong a `CompileError`; both are RuntimeErrors, with the
 file, the line, carets under the expression, and often what to write instead.
@@ -53,9 +53,9 @@ thing, `programs/user_errors.py` and `class_user_errors.py` the messages.
     interfaces  `@jit.interface`: which methods a submodule has. Its class is what is called: a Module
                 is compiled for the submodules that it has, and graphs name those.
 
-Reading order: `source`, `types`, `values`, `builder`, `environment`, `dispatch`, `expressions`,
-`control`, `walks`, `loops`, `contexts`, `calls`, `signatures`, `functions`, `classes`, `enums`,
-`modules`.
+Reading order: `source`, `sugared_values`, `builder`, `environment`, `dispatch`, `expressions`, `rules`,
+`exit_transforms`, `iterables`, `loops`, `with_statements`, `calls`, `signatures`, `functions`, `classes`,
+`modules`, `materialise`.
 """
 
 from __future__ import annotations
