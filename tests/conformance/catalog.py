@@ -155,6 +155,19 @@ DEVIATIONS: tuple[Deviation, ...] = (
         for n in range(5)
     ),
     Deviation(
+        "special.polygamma/special_polygamma_n_0",
+        "* values: inf*",
+        "infinite at its poles; in PyTorch the sine of a multiple of pi is not quite 0",
+    ),
+    *(
+        Deviation(
+            name,
+            "float64 * values: *",
+            "PyTorch is up to 3.2e-7 off between 4 and 8.4; the engine's J0 is that of the integral to 1e-15",
+        )
+        for name in ("special.bessel_j0", "special.bessel_y1")
+    ),
+    Deviation(
         "cov",
         "float32 gradient: gradient 1: values: *e-0*",
         "a gradient that is 0 but for the rounding of both",
