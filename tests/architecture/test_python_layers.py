@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tests.architecture.sources import Use, imports, module_of, name_of, text_of, report, under
+from tests.architecture.sources import Use, imports, module_of, name_of, report, text_of, under
 
 # engine: _native < { dtypes, tensor, creation, ... } < autograd < nn < { jit, optim }; jit.script and
 # jit.trace take modules and give modules
