@@ -139,7 +139,7 @@ class SharedMemory:
             "strides": tuple(step * kind.itemsize for step in strides),
         }
 
-    def __del__(self, _drop: Any = lib.uh_storage_drop) -> None:
+    def __del__(self, _drop: Any = lib.uh_storage_release) -> None:
         if self._storage:
             _drop(self._storage, _HOLDER_NUMPY, self._holder)
 

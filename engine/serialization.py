@@ -82,7 +82,7 @@ def _serialized(tensors: dict[str, Any], metadata: dict[str, str]) -> bytes:
 
 
 def _write(path: Any, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
-    """Through the library, which knows how a file is replaced: csrc/jit/model/output_file.h."""
+    """Through the library, which knows how a file is replaced: csrc/jit/serialization/output_file.h."""
     listen()
     name = os.fsencode(path)
     if b"\0" in name:

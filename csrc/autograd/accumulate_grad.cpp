@@ -2,8 +2,8 @@
 
 #include <mutex>
 
+#include "autograd/autograd_meta.h"
 #include "autograd/engine.h"
-#include "autograd/meta.h"
 #include "events/recorder.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
@@ -50,7 +50,7 @@ AccumulateGrad::AccumulateGrad(const Tensor& leaf) : Node(UINT64_MAX), leaf_(lea
 }
 
 AccumulateGrad::~AccumulateGrad() {
-  Meta& m = meta(leaf_);
+  AutogradMeta& m = meta(leaf_);
   m.lock.lock();
   if (m.accumulator == this) m.accumulator = nullptr;
   m.lock.unlock();
@@ -60,7 +60,7 @@ AccumulateGrad::~AccumulateGrad() {
 }
 
 HookList AccumulateGrad::leaf_hooks() const {
-  const Meta* m = maybe_meta(leaf_.impl());
+  const AutogradMeta* m = maybe_meta(leaf_.impl());
   if (!m) return {};
   const std::lock_guard guard(m->lock);
   return m->hooks;
@@ -69,7 +69,7 @@ HookList AccumulateGrad::leaf_hooks() const {
 Gradients AccumulateGrad::apply(Gradients gradients) {
   Tensor incoming = std::move(gradients[0]);
   if (!incoming) return {};
-  Meta& m = meta(leaf_);
+  AutogradMeta& m = meta(leaf_);
   check(!grad_fn(leaf_), "leaf variable has been moved into the graph interior");
   if (!m.requires_grad) return {};
   const int64_t arrived = incoming.id();
@@ -90,7 +90,7 @@ Gradients AccumulateGrad::apply(Gradients gradients) {
 }
 
 void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
-  Meta& m = meta(leaf_);
+  AutogradMeta& m = meta(leaf_);
   How how = How::kTaken;
   // Threads may bring gradients for one leaf at the same time: one after the other.
   const std::lock_guard<std::mutex> one_at_a_time(accumulation_lock(leaf_));

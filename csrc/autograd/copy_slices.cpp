@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"

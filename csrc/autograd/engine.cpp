@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "autograd/meta.h"
-#include "autograd/run.h"
+#include "autograd/autograd_meta.h"
+#include "autograd/graph_task.h"
 #include "base/call_section.h"
 #include "generated/ops/creation.h"
 
@@ -23,7 +23,7 @@ std::vector<Tensor> run_here(std::vector<Edge>& roots, std::vector<Tensor>& grad
                              std::vector<Edge>& inputs, RunOptions options) {
   const Deeper deeper;
   const GradMode mode(options.create_graph);
-  BackwardRun run(options, !inputs.empty());
+  GraphTask run(options, !inputs.empty());
   return run.execute(std::move(roots), std::move(gradients), inputs);
 }
 

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "autograd/saved_tensor.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"

@@ -1,7 +1,7 @@
 #include "autograd/function_node.h"
 
+#include "autograd/autograd_meta.h"
 #include "autograd/formula.h"
-#include "autograd/meta.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/view.h"
 #include "tensor/call_scope.h"

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "autograd/saved_tensor.h"
 #include "base/call_section.h"
 #include "events/recorder.h"

@@ -29,7 +29,7 @@ namespace uh::autograd {
 // saved.
 
 class Node;
-class BackwardRun;
+class GraphTask;
 
 // One gradient per output of a Node, or per edge; an empty Tensor means zero.
 using Gradients = SmallVector<Tensor, 3>;
@@ -130,7 +130,7 @@ class Node : public RefCounted {
   explicit Node(uint64_t sequence);
 
  private:
-  friend class BackwardRun;
+  friend class GraphTask;
   template <class List>
   void append_hook(List Hooks::*list, typename List::value_type hook) {
     const std::lock_guard guard(lock_);
@@ -156,7 +156,7 @@ class Node : public RefCounted {
   int64_t call_ = 0;
   // Note [Run slots]: the run that is executing this Node, and the Node's place in its tables. A
   // second run that comes across the Node meanwhile uses a map of its own.
-  std::atomic<const BackwardRun*> run_{nullptr};
+  std::atomic<const GraphTask*> run_{nullptr};
   uint32_t slot_ = 0;
   mutable SpinLock lock_;  // of hooks, of what is saved, of metadata
   mutable bool announced_ = false;

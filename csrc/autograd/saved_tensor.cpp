@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "events/recorder.h"
 
 namespace uh::autograd {
@@ -72,7 +72,7 @@ void SavedTensor::save(const Node& owner, const Tensor& input, const Tensor& wri
 void SavedTensor::save_output(const Node& owner, const Tensor& result) {
   if (!result) return;
   is_output_ = true;
-  const Meta* m = maybe_meta(result.impl());
+  const AutogradMeta* m = maybe_meta(result.impl());
   output_ = m ? m->history().input : 0;
   // What knows no Node: of a view that was written in place even the base would lead back here.
   keep(owner, alias(result, result.impl()->layout()), result);
@@ -143,8 +143,8 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
     record_hook(HookKind::kUnpack, owner.id(), Tensor(), found);
     if (!requires_grad_ && !is_output_) return found;
     Tensor whole = alias(found, found.impl()->layout());
-    Meta& m = meta(whole);
-    m.set_history(!is_output_               ? node
+    AutogradMeta& m = meta(whole);
+    m.set_history(!is_output_             ? node
                   : owner.use_count() > 0 ? Ref<Node>::share(&owner)
                                           : nullptr,
                   output_);
@@ -161,7 +161,7 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   if (!is_output_) return kept;
   Tensor whole = alias(kept, kept.impl()->layout());
   if ((grad_enabled() || with_node) && owner.use_count() > 0) {
-    Meta& m = meta(whole);
+    AutogradMeta& m = meta(whole);
     m.set_history(Ref<Node>::share(&owner), output_);
     whole.impl()->add_key(Key::kAutograd);
   }

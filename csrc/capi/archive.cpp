@@ -1,10 +1,10 @@
 // The C ABI of safetensors files. See underhood_archive.h for the contract of each function.
 #include <cerrno>
 
-#include "jit/model/archive.h"
-#include "jit/model/output_file.h"
 #include "capi/convert.h"
 #include "capi/underhood_archive.h"
+#include "jit/serialization/archive.h"
+#include "jit/serialization/output_file.h"
 
 using namespace uh;       // NOLINT: this file is nothing but calls into uh
 using namespace uh::jit;  // NOLINT

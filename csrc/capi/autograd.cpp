@@ -1,7 +1,7 @@
 // The C ABI of differentiation: tensors, modes, passes, saved_tensors_hooks. See
 // underhood_autograd.h for the contract of each function; autograd_nodes.cpp has those of Nodes.
+#include "autograd/autograd_meta.h"
 #include "autograd/engine.h"
-#include "autograd/meta.h"
 #include "autograd/saved_tensor.h"
 #include "capi/convert_autograd.h"
 #include "tensor/thread_state.h"
@@ -26,12 +26,12 @@ uh_node uh_grad_fn(uh_handle self) {
   return guard(~uh_node{0}, [&] { return give_node(grad_fn(take(self))); });
 }
 int64_t uh_output_nr(uh_handle self) {
-  const Meta* m = maybe_meta(impl_of(self));
+  const AutogradMeta* m = maybe_meta(impl_of(self));
   return m ? m->history().input : 0;
 }
 uh_handle uh_grad(uh_handle self) {
   const CallSection call;
-  const Meta* m = maybe_meta(impl_of(self));
+  const AutogradMeta* m = maybe_meta(impl_of(self));
   Tensor grad = m ? m->grad() : Tensor();
   return grad ? give(std::move(grad)) : 0;
 }
@@ -57,7 +57,7 @@ int uh_set_grad(uh_handle self, uh_handle grad) {
   });
 }
 int uh_retains_grad(uh_handle self) {
-  const Meta* m = maybe_meta(impl_of(self));
+  const AutogradMeta* m = maybe_meta(impl_of(self));
   return m && m->retains_grad;
 }
 int uh_is_inference(uh_handle self) { return impl_of(self)->is_inference(); }

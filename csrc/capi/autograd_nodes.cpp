@@ -2,9 +2,9 @@
 #include <cstring>
 #include <mutex>
 
+#include "autograd/autograd_meta.h"
 #include "autograd/formula.h"
 #include "autograd/function_node.h"
-#include "autograd/meta.h"
 #include "capi/convert_autograd.h"
 
 using namespace uh;            // NOLINT: this file is nothing but calls into uh
@@ -134,7 +134,7 @@ int uh_node_saved_version(uh_node node, const char* name, int64_t* ret_saved, in
 }
 
 const char* uh_node_traceback(uh_node node) { return node_of(node)->forward_traceback().c_str(); }
-uh_node uh_node_made_by(uh_node node) { return give_node(node_of(node)->made_by()); }
+uh_node uh_node_created_by(uh_node node) { return give_node(node_of(node)->made_by()); }
 
 int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
                   int64_t n_ret) {
@@ -158,7 +158,7 @@ void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*)) {
     if (!host_gone()) release(held);
   }));
 }
-void uh_host_gone(void) { g_host_gone = true; }
+void uh_host_finalizing(void) { g_host_gone = true; }
 
 // ---- hooks
 
@@ -214,7 +214,7 @@ class RetainHook final : public Hook {
   void call(Tensor* gradients, size_t, const Tensor*, size_t) override {
     const Tensor tensor = alive();
     if (!gradients[0] || !tensor) return;
-    Meta& m = meta(tensor);
+    AutogradMeta& m = meta(tensor);
     if (const Tensor grad = m.grad()) {
       set_grad(tensor, grad + gradients[0]);
     } else {
@@ -254,7 +254,7 @@ int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
       return id;
     }
     const Tensor tensor = take(place);
-    Meta& m = meta(tensor);
+    AutogradMeta& m = meta(tensor);
     if (kind == UH_HOOK_POST_ACCUMULATE) {
       check(is_leaf(tensor), "post accumulate grad hooks cannot be registered on non-leaf tensors");
       const std::lock_guard guard(m.lock);
@@ -276,7 +276,7 @@ void uh_remove_hook(uint64_t place, int kind, int64_t id) {
       return 0;
     }
     const Tensor tensor = take(place);
-    Meta& m = meta(tensor);
+    AutogradMeta& m = meta(tensor);
     Ref<Hook> removed[2];  // released when the lock is open again
     {
       const std::lock_guard guard(m.lock);
@@ -307,7 +307,7 @@ class OwnedObjects {
   void of(const TensorImpl* impl) {
     if (impl->use_count() != 1) return;
     if (const TensorImpl* base = impl->base()) of(base);
-    const Meta* m = maybe_meta(impl);
+    const AutogradMeta* m = maybe_meta(impl);
     if (!m) return;
     const std::lock_guard guard(m->lock);
     hooks(m->hooks);

@@ -5,15 +5,15 @@
 #include <cstring>
 #include <mutex>
 
-#include "autograd/barrier.h"
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
+#include "autograd/not_implemented_fallback.h"
 #include "autograd/registration.h"
 #include "base/call_section.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
 #include "events/ring.h"
 #include "generated/ops.h"
-#include "memory/shared_bytes.h"
+#include "memory/foreign_writes.h"
 #include "ops/kernel/isa.h"
 #include "ops/kernel/pointwise.h"
 #include "ops/linalg/gemm.h"
@@ -284,7 +284,7 @@ uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n) 
   });
 }
 
-uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder) {
+uh_handle uh_storage_retain(uh_handle tensor, int holder_kind, int64_t holder) {
   return guard(uh_handle{0}, [&] {
     TensorImpl* impl = use(tensor);
     impl->check_within_storage();
@@ -314,7 +314,7 @@ uh_handle uh_storage_export(uh_handle tensor, int holder_kind, int64_t holder,
     ret_layout->dtype = static_cast<int>(t->dtype());
     copy_dims(t->sizes(), ret_layout->sizes, UH_MAX_DIMS);
     copy_dims(t->strides(), ret_layout->strides, UH_MAX_DIMS);
-    return uh_storage_hold(tensor, holder_kind, holder);
+    return uh_storage_retain(tensor, holder_kind, holder);
   });
 }
 
@@ -345,7 +345,7 @@ int uh_storage_write(uh_handle tensor, int64_t offset, const void* bytes, int64_
     return 0;
   });
 }
-void uh_storage_drop(uh_handle handle, int holder_kind, int64_t holder) {
+void uh_storage_release(uh_handle handle, int holder_kind, int64_t holder) {
   auto* storage = reinterpret_cast<Storage*>(handle);
   storage->dropped_by(static_cast<events::Holder>(holder_kind), holder);
   storage->release();
@@ -375,7 +375,7 @@ int uh_set_data(uh_handle self, uh_handle source) {
     check(!autograd::requires_grad(to) || autograd::is_differentiable(from.dtype()),
           "data set to a tensor that requires gradients must be floating point or complex dtype");
     const Change change(to.impl());
-    autograd::Meta* meta = autograd::maybe_meta(to.impl());
+    autograd::AutogradMeta* meta = autograd::maybe_meta(to.impl());
     if (meta && (to.dtype() != from.dtype() || to.sizes() != from.sizes())) {
       meta->lock.lock();
       meta->accumulator = nullptr;  // it expects gradients of the dtype and sizes that were

@@ -116,10 +116,11 @@ uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n);
 
 /* ---- the Storage as an object of its own: a reference on it, named by its holder kind */
 /* Returns a Storage, which is not resizable from then on: whoever holds it knows its address. */
-uh_handle uh_storage_hold(uh_handle tensor, int holder_kind, int64_t holder);
+uh_handle uh_storage_retain(uh_handle tensor, int holder_kind, int64_t holder);
 /* -1 where the tensor describes bytes that its Storage no longer has. */
 int uh_check_within_storage(uh_handle tensor);
-/* The same, with what the tensor says of it in the same moment: the rest of `ret_sizes` is zeros. */
+/* The same, with what the tensor says of it in the same moment: the rest of `ret_sizes` is zeros.
+ */
 enum { UH_MAX_DIMS = 64 };
 typedef struct {
   uint64_t data; /* the first element's address, 0: there is none */
@@ -129,10 +130,11 @@ typedef struct {
 } uh_layout;
 uh_handle uh_storage_export(uh_handle tensor, int holder_kind, int64_t holder,
                             uh_layout* ret_layout); /* 0: it has too many dimensions */
-/* Copies bytes [offset, offset + n) out of or into the tensor's Storage; -1: there are fewer now. */
+/* Copies bytes [offset, offset + n) out of or into the tensor's Storage; -1: there are fewer now.
+ */
 int uh_storage_read(uh_handle tensor, int64_t offset, void* ret_bytes, int64_t n);
 int uh_storage_write(uh_handle tensor, int64_t offset, const void* bytes, int64_t n);
-void uh_storage_drop(uh_handle storage, int holder_kind, int64_t holder);
+void uh_storage_release(uh_handle storage, int holder_kind, int64_t holder);
 int uh_storage_resize(uh_handle tensor, int64_t nbytes);
 /* The same TensorImpl description with a version counter of its own (x.data). */
 uh_handle uh_variable_data(uh_handle self);
@@ -194,9 +196,10 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
 /* ---- recording: see csrc/events */
 int uh_record_open(int fd, uint64_t value_budget);
 void uh_record_close(void);
-void* uh_record_header(void); /* 4096 bytes: of the ring that is open, or was last (events/ring.h) */
+void* uh_record_header(
+    void); /* 4096 bytes: of the ring that is open, or was last (events/ring.h) */
 void uh_record_release(void); /* gives the memory of a closed ring back; its writer has ended */
-int uh_recording(void); /* 0, or 4 | 1 (lines) | 2 (values) */
+int uh_recording(void);       /* 0, or 4 | 1 (lines) | 2 (values) */
 uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
 uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d,
                       const void* bytes, size_t n);

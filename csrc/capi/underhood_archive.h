@@ -1,6 +1,6 @@
-/* The C ABI of Underhood: one safetensors file, read or mapped, and written. The rules of underhood.h
- * hold. Nothing in a file is run; a damaged one is an error (RuntimeError, TypeError for a dtype
- * that the engine does not have) before any tensor is made.
+/* The C ABI of Underhood: one safetensors file, read or mapped, and written. The rules of
+ * underhood.h hold. Nothing in a file is run; a damaged one is an error (RuntimeError, TypeError
+ * for a dtype that the engine does not have) before any tensor is made.
  */
 #ifndef UNDERHOOD_ARCHIVE_H
 #define UNDERHOOD_ARCHIVE_H
@@ -36,9 +36,9 @@ uh_archive_writer uh_archive_writer_new(void);
 void uh_archive_writer_free(uh_archive_writer self);
 const char* uh_archive_writer_add(uh_archive_writer self, const char* name, uh_handle tensor);
 int uh_archive_writer_set_metadata(uh_archive_writer self, const char* key, const char* text);
-/* Replaces the file when the new one is complete, or leaves it as it was. Symbolic links stay, devices
- * and pipes are written into; csrc/jit/model/output_file.h has the rules. Where a system call failed,
- * errno says why; it is 0 for other errors. */
+/* Replaces the file when the new one is complete, or leaves it as it was. Symbolic links stay,
+ * devices and pipes are written into; csrc/jit/serialization/output_file.h has the rules. Where a
+ * system call failed, errno says why; it is 0 for other errors. */
 int uh_archive_writer_write(uh_archive_writer self, const char* path);
 /* cdef end */
 

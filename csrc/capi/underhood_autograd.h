@@ -66,7 +66,7 @@ int uh_node_saved(uh_node node, const char* name, uh_value* ret_value);
 /* The i-th saved tensor without unpacking it: version saved at and now; -1: there is none. */
 int uh_node_saved_version(uh_node node, const char* name, int64_t* ret_saved, int64_t* ret_now);
 const char* uh_node_traceback(uh_node node);
-uh_node uh_node_made_by(uh_node node); /* in anomaly mode: whose backward made it */
+uh_node uh_node_created_by(uh_node node); /* in anomaly mode: whose backward made it */
 /* The Node applied by hand: grad_fn(gradients). */
 int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
                   int64_t n_ret);
@@ -74,7 +74,7 @@ int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle
 void* uh_node_metadata(uh_node node);
 void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*));
 /* The host is ending: nothing of its is called or let go of any more. */
-void uh_host_gone(void);
+void uh_host_finalizing(void);
 
 /* ---- hooks. A hook may replace gradients[i] by a new reference, or by 0; it leaves alone what it
  * does not replace. `from`: the gradients that a Node's results were made of. -1: it failed, and

@@ -96,7 +96,7 @@ const char* uh_pass_doc(int64_t i);
 /* Runs one pass by name, recorded; the number of its rewrites, or -1. */
 int64_t uh_pass_run(uh_graph self, const char* name);
 /* The same, and the rewrites as JSON: [{rule, file, line, reason, nodes, edits}]. */
-const char* uh_pass_run_kept(uh_graph self, const char* name);
+const char* uh_pass_run_recorded(uh_graph self, const char* name);
 /* The phases of the pipeline: JSON [{name, doc, specialised, passes}]. */
 const char* uh_pipeline(void);
 /* A pass of the host's: `run` gets the graph, not a reference of its own, and returns 0, or -1 with

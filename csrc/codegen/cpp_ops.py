@@ -157,7 +157,7 @@ def _inplace_or_view(op: Operator) -> str | None:
         return None  # marked by the views that it is made of
     if op.is_view:
         self = next(a.name for a in op.arguments if a.viewed)
-        how = "mark_alias" if op.no_gradient else "mark_view"
+        how = "mark_alias" if op.no_gradient else "as_view"
         mark = f"{how}({self}, result, ops::{op.cpp_name}_op);"
         return f"{head}\n  auto result = {call};\n  {mark}\n  return result;\n}}"
     if op.written:
@@ -238,9 +238,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         f'#include "generated/ops/{family}.h"',
         f'#include "generated/pointwise/{family}.h"',
         '#include "ops/copy/copy.h"',
-        '#include "ops/mark_view.h"',
-        '#include "ops/one_device.h"',
-        '#include "ops/out_order.h"\n' if any(op.row_major for op in ops) else "",
+        '#include "ops/as_view.h"',
+        '#include "ops/common_device_check.h"',
+        '#include "ops/resize_output.h"\n' if any(op.row_major for op in ops) else "",
         "namespace uh::ops {\n",
     ]
     for op in ops:

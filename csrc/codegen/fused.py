@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import machine
+import postfix
 from model import Operator
 from pointwise import PARAMETERS, RESULT_BOOL, expression, operands, params, rows
 
@@ -30,21 +30,21 @@ def refuses_zero(op: Operator) -> bool:
     return any(text.endswith(", q)") for text in (expression(op, "int"), expression(op, "bool")))
 
 
-def words(op: Operator, functions: machine.Functions, floats: bool) -> str:
-    """Its expression for machine code (machine.py): floats in, floats out, and the plain loop."""
+def words(op: Operator, functions: postfix.Functions, floats: bool) -> str:
+    """Its expression for machine code (postfix.py): floats in, floats out, and the plain loop."""
     assert op.pointwise
     if op.pointwise.loop != "loop" or op.pointwise.promotion in RESULT_BOOL | {"where"}:
         return ""
     names = {name: f"o{i}" for i, name in enumerate(operands(op))}
     names |= {p.name: f"p{i}" for i, p in enumerate(params(op)) if p.type.startswith("Scalar")}
-    return machine.postfix(expression(op, "float"), names, functions, floats)
+    return postfix.postfix(expression(op, "float"), names, functions, floats)
 
 
 def table_cpp(ops: list[Operator], kernels: Path) -> str:
-    """step_operators() of csrc/jit/fused/table.h; `kernels` is the folder of the functions' headers."""
-    functions = machine.Functions.of(kernels)
+    """step_operators() of csrc/jit/fused/step_operators.h; `kernels` is the folder of the functions' headers."""
+    functions = postfix.Functions.of(kernels)
     steps = sorted(rows(ops), key=lambda op: op.full_name.encode())
-    lines = [HEAD, '#include "jit/fused/table.h"\n']
+    lines = [HEAD, '#include "jit/fused/step_operators.h"\n']
     lines += [f'#include "generated/pointwise/{f}.h"' for f in sorted({op.family for op in steps})]
     lines.append("\nnamespace uh::jit::fused {\n")
     lines.append("std::span<const StepOperator> step_operators() {")

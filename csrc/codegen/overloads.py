@@ -1,7 +1,7 @@
 """generated/overload_table.cpp: PyTorch's overloads of operators that are declared as one here.
 
 The engine has `sum(self, dim=None, keepdim=False, *, dtype=None)` where PyTorch has `sum` and
-`sum.dim_IntList`: graphs are made of PyTorch's (csrc/jit/resolve/overload.h).
+`sum.dim_IntList`: graphs are made of PyTorch's (csrc/jit/schema_matching/overload.h).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def rows(op: Operator) -> list[str]:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """overload_table() of csrc/jit/resolve/overload.h, those of one operator in a row."""
-    lines = [HEAD, '#include "jit/resolve/overload.h"\n', "namespace uh::jit {\n"]
+    """overload_table() of csrc/jit/schema_matching/overload.h, those of one operator in a row."""
+    lines = [HEAD, '#include "jit/schema_matching/overload.h"\n', "namespace uh::jit {\n"]
     lines.append("const std::vector<OverloadRow>& overload_table() {")
     lines.append("  static const auto* table = new std::vector<OverloadRow>{")
     lines += [row for op in ops for row in rows(op)]

@@ -1,7 +1,7 @@
 """generated/saved_table.cpp: which arguments and results of an operator its gradient formulas use.
 
 The Node of a call saves them, so a backward pass fails where they were written to since: what compiles
-graphs has to know that (csrc/jit/group/saved.h).
+graphs has to know that (csrc/jit/group/saved_for_backward.h).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def row(op: Operator) -> str:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """saved_table() of csrc/jit/group/saved.h, sorted by name."""
+    """saved_table() of csrc/jit/group/saved_for_backward.h, sorted by name."""
     made = sorted((op for op in ops if op.gradient), key=lambda op: op.full_name.encode())
-    lines = [HEAD, '#include "jit/group/saved.h"\n', "namespace uh::jit {\n"]
+    lines = [HEAD, '#include "jit/group/saved_for_backward.h"\n', "namespace uh::jit {\n"]
     lines.append("std::span<const SavedByOperator> saved_table() {")
     lines.append("  static constexpr SavedByOperator table[] = {")
     lines += [row(op) for op in made]

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "tensor/held.h"
+#include "tensor/holder_tracker.h"
 #include "tensor/tensor.h"
 
 namespace uh {
@@ -38,12 +38,12 @@ struct Container : RefCounted {
  protected:
   virtual void tell() = 0;
   // Shows what is held now; nothing is made for nothing.
-  void tell(events::Holder holder, const std::vector<HeldTensors::Found>& found);
+  void tell(events::Holder holder, const std::vector<HolderTracker::Found>& found);
 
   int64_t number_ = 0;  // as a holder; 0 as long as it was none
 
  private:
-  std::unique_ptr<HeldTensors>
+  std::unique_ptr<HolderTracker>
       held_;  // goes after what it tells of: the items of what derives from this
 };
 
@@ -153,8 +153,8 @@ struct Object final : Container {
   std::vector<IValue> slots;
 
   // What an attribute is called, as a recording says it: the JIT knows.
-  using Words = std::string (*)(const Object& object, size_t slot, int64_t number);
-  static Words words;
+  using ArgumentStream = std::string (*)(const Object& object, size_t slot, int64_t number);
+  static ArgumentStream words;
 
  protected:
   void tell() override;

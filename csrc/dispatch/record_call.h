@@ -23,7 +23,7 @@ class OperatorInfo;
 void record_hop(const OperatorInfo& op, Key key, KeySet keys);
 
 // Words that rarely outgrow the stack: a recorded call should not allocate.
-class Words {
+class ArgumentStream {
  public:
   void push(int64_t word) {
     if (n_ < kInline) {
@@ -98,8 +98,8 @@ class CallRecord {
   int64_t op_;
   int64_t call_;
   int64_t n_args_ = 0;
-  Words words_;
-  Words results_;
+  ArgumentStream words_;
+  ArgumentStream results_;
   std::optional<CallScope> scope_;
 };
 

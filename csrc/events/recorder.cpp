@@ -151,7 +151,7 @@ RingEnd writer_end(const RingHeader& h, uint64_t waited) {
   return waited > patience ? RingEnd::kWriterSilent : RingEnd::kNone;
 }
 
-struct Wanted {
+struct PendingRecord {
   Kind kind;
   int64_t a, b, c, d, e;
   uint16_t flags;
@@ -166,7 +166,7 @@ uint64_t blob_start(uint64_t head, uint64_t need, uint64_t capacity) {
 }
 
 // One attempt; false when there is no room yet. A recording that has ended takes everything.
-bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
+bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_t& number) {
   std::lock_guard guard(r.lock);
   RingHeader* open = r.header.load(std::memory_order_relaxed);
   if (!open) return true;
@@ -198,7 +198,7 @@ bool try_commit(Ring& r, const Wanted& w, uint32_t thread, uint64_t& number) {
   return true;
 }
 
-uint64_t commit(const Wanted& w) {
+uint64_t commit(const PendingRecord& w) {
   Ring& r = ring();
   RingHeader* header = r.header.load(std::memory_order_acquire);
   if (!on() || !header) return 0;
@@ -300,7 +300,7 @@ std::vector<std::byte> sample(const ValueSource& s) {
 
 void open(int fd, uint64_t value_budget) {
   check(!on(), "record: this process is already being recorded");
-  struct stat st{};
+  struct stat st {};
   check(fstat(fd, &st) == 0 && st.st_size > static_cast<off_t>(kHeaderBytes),
         "record: file descriptor ", fd, " is not a ring: it is too short or closed");
   void* at =

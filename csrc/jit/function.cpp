@@ -7,7 +7,7 @@
 #include "jit/builtins/builtin.h"
 #include "jit/run/executor.h"
 #include "jit/text/print.h"
-#include "jit/trace/trace.h"
+#include "jit/trace/tracing_state.h"
 
 namespace uh::jit {
 namespace {
@@ -108,7 +108,7 @@ bool fit(IValue& value, const Type& type) {
       const Tensor* t = value.get_if<Tensor>();
       return t && *t &&
              (type.facts().nothing() ||
-              is_instance(value, *without_facts(TypeRef::share(const_cast<Type*>(&type)))));
+              is_instance(value, *unshaped(TypeRef::share(const_cast<Type*>(&type)))));
     }
     case TypeKind::kInt: return value.get_if<DType>() || fits_number<int64_t>(value);
     case TypeKind::kFloat: return fits_number<double>(value);
@@ -199,16 +199,16 @@ std::string Function::schema_text() const {
     const Type& type = *inputs[i]->type();
     const bool self = i == 0 && type.is(TypeKind::kClass) && parameter_name(i) == "self";
     text += self ? type.text() + " self"
-                 : without_facts(inputs[i]->type())->text() + " " + parameter_name(i);
+                 : unshaped(inputs[i]->type())->text() + " " + parameter_name(i);
     if (i + defaults_.size() >= inputs.size())
       text += "=" + print(defaults_[i + defaults_.size() - inputs.size()]);
   }
   text += ") -> ";
   const auto& outputs = graph_->outputs();
-  if (outputs.size() == 1) return text + without_facts(outputs[0]->type())->text();
+  if (outputs.size() == 1) return text + unshaped(outputs[0]->type())->text();
   text += "(";
   for (size_t i = 0; i < outputs.size(); ++i)
-    text += (i ? ", " : "") + without_facts(outputs[i]->type())->text();
+    text += (i ? ", " : "") + unshaped(outputs[i]->type())->text();
   return text + ")";
 }
 
@@ -219,7 +219,7 @@ void Function::convert(IValue& value, size_t i) const {
     if (const Tensor* t = value.get_if<Tensor>(); t && *t) return;
   if (fit(value, *type)) return;
   fail(ErrorKind::kRuntime, unqualified_name(), "() Expected a value of type '",
-       without_facts(type)->annotation(), "' for argument '", parameter_name(i),
+       unshaped(type)->annotation(), "' for argument '", parameter_name(i),
        "' but instead found type '", python_name(value), "'.\nPosition: ", i,
        "\nValue: ", print(value), "\nDeclaration: ", schema_text());
 }
@@ -263,8 +263,8 @@ void Function::bind(Stack& stack, size_t given, Keywords keywords) const {
 }
 
 void Function::call(Stack& stack) {
-  if (Tracing::records()) [[unlikely]] {
-    Tracing::current().call(*this, stack);
+  if (TracingState::records()) [[unlikely]] {
+    TracingState::current().call(*this, stack);
     return;
   }
   bind(stack, stack.size());

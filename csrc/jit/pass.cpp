@@ -42,14 +42,14 @@ void verify_once(const Graph& graph) {
 }
 
 // The graph that this thread told last, as it then was.
-struct Told {
+struct LastSnapshot {
   int64_t graph = 0, version = 0;
   uint32_t recording = 0;
-  bool operator==(const Told&) const = default;
+  bool operator==(const LastSnapshot&) const = default;
 };
-thread_local Told t_told;
+thread_local LastSnapshot t_told;
 
-Told now(const Graph& graph) {
+LastSnapshot now(const Graph& graph) {
   return {graph.id(), graph.version(), events::g_generation.load(std::memory_order_relaxed)};
 }
 }  // namespace

@@ -16,13 +16,13 @@ std::vector<UserPass>& registered() {
 Phase inlined() {
   return {"inline",
           "calls become what they call",
-          {"inline_calls", "erase_shapes", "forward_writes"},
+          {"inline", "erase_shape_information", "forward_inplace_self"},
           1};
 }
 Phase simplified() {
   return {"simplify",
           "what is known before any input comes",
-          {"lower_tuples", "constant_propagation", "constant_conditions", "peephole", "cse",
+          {"lower_all_tuples", "constant_propagation", "fold_constant_branches", "peephole", "cse",
            "unroll_loops", "dce"},
           4};
 }
@@ -33,7 +33,7 @@ const std::vector<Phase>& general() {
       simplified(),
       {"tidy",
        "constants once, at the beginning",
-       {"hoist_invariants", "constant_pooling", "dce"},
+       {"hoist_loop_invariants", "constant_pooling", "dce"},
        1},
   };
   return *all;
@@ -45,12 +45,12 @@ const std::vector<Phase>& specialised() {
       simplified(),
       {"types",
        "what is known of these inputs",
-       {"propagate_shapes", "peephole", "constant_propagation", "constant_conditions", "cse",
+       {"propagate_shapes", "peephole", "constant_propagation", "fold_constant_branches", "cse",
         "dce"},
        3},
       {"group",
        "fewer, larger steps",
-       {"hoist_invariants", "group_products", "remove_writes", "decompose", "propagate_shapes",
+       {"hoist_loop_invariants", "batch_mm", "remove_mutation", "decompose_ops", "propagate_shapes",
         "cse", "constant_pooling", "fuse", "dce"},
        1},
       {"canonicalise", "names and order as PyTorch has them", {"canonicalise"}, 1},

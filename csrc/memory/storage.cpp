@@ -5,7 +5,7 @@
 
 #include "base/call_section.h"
 #include "base/error.h"
-#include "memory/shared_bytes.h"
+#include "memory/foreign_writes.h"
 
 namespace uh {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "memory/shared_bytes.h"
+#include "memory/foreign_writes.h"
 #include "tensor/call_scope.h"
 #include "tensor/dense.h"
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/call_section.h"
-#include "tensor/held.h"
+#include "tensor/holder_tracker.h"
 #include "tensor/thread_state.h"
 
 namespace uh {
@@ -73,8 +73,8 @@ void TensorImpl::check_within_storage() const {
     last += (layout_.sizes[i] - 1) * layout_.strides[i];
   const int64_t width = itemsize(dtype_), needed = (last + 1) * width;
   check(needed <= static_cast<int64_t>(storage_->nbytes()), "setStorage: sizes ", layout_.sizes,
-        ", strides ", layout_.strides, ", storage offset ", layout_.offset, ", and itemsize ", width,
-        " requiring a storage size of ", needed, " are out of bounds for storage of size ",
+        ", strides ", layout_.strides, ", storage offset ", layout_.offset, ", and itemsize ",
+        width, " requiring a storage size of ", needed, " are out of bounds for storage of size ",
         storage_->nbytes());
 }
 

@@ -18,7 +18,8 @@
 
 namespace uh {
 
-// What autograd keeps with a tensor. This layer only owns it; autograd/meta.h has the contents.
+// What autograd keeps with a tensor. This layer only owns it; autograd/autograd_meta.h has the
+// contents.
 class AutogradSlot {
  public:
   virtual ~AutogradSlot() = default;
@@ -53,9 +54,9 @@ class TensorImpl final : public RefCounted {
   int64_t numel() const { return numel_; }
   int64_t ndim() const { return layout_.sizes.ndim(); }
   bool is_contiguous() const { return contiguous_; }
-  // Note [Tensors beyond their Storage]: UntypedStorage.resize_ can make a Storage smaller than what
-  // tensors on it describe. Nothing knows the tensors of a Storage, so each looks when its bytes
-  // are wanted, and only if its Storage ever shrank: one branch elsewhere.
+  // Note [Tensors beyond their Storage]: UntypedStorage.resize_ can make a Storage smaller than
+  // what tensors on it describe. Nothing knows the tensors of a Storage, so each looks when its
+  // bytes are wanted, and only if its Storage ever shrank: one branch elsewhere.
   std::byte* data() const {
     if (storage_->has_shrunk()) [[unlikely]]
       check_within_storage();

@@ -83,7 +83,7 @@ typedef struct {
 } Given;
 
 static void give_back(Given* given) {
-  uh_storage_drop(given->storage, kHolderDlpack, given->holder);
+  uh_storage_release(given->storage, kHolderDlpack, given->holder);
   free(given);
 }
 static void give_back_plain(DLManagedTensor* managed) { give_back((Given*)managed); }
@@ -117,7 +117,7 @@ int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versi
   if (!storage) return -2;
   Given* given = calloc(1, sizeof(Given) + 2 * (size_t)layout.ndim * sizeof(int64_t));
   if (!given) {
-    uh_storage_drop(storage, kHolderDlpack, holder);
+    uh_storage_release(storage, kHolderDlpack, holder);
     return -1;
   }
   given->holder = holder;

@@ -19,7 +19,7 @@ from engine._native.errors import pass_on
 from engine.tensor import Tensor, wrap
 
 # At the end of the process the core outlives Python: from then on it calls nothing here.
-atexit.register(lib.uh_host_gone)
+atexit.register(lib.uh_host_finalizing)
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _here = threading.local()
 DROP = ffi.addressof(lib, "uh_object_drop")

@@ -82,6 +82,6 @@ def warn_of_forward_call() -> None:
             )
         warnings.warn(shown, stacklevel=4)
         first = False
-        parent = lib.uh_node_made_by(handle)
+        parent = lib.uh_node_created_by(handle)
         lib.uh_node_release(handle)
         handle = parent

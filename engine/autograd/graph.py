@@ -156,7 +156,7 @@ class Node(_NodeBase):
             text = ffi.string(lib.uh_node_traceback(self._node)).decode()
             if text:
                 found["traceback_"] = text.splitlines(keepends=True)
-                parent = node_of(lib.uh_node_made_by(self._node))
+                parent = node_of(lib.uh_node_created_by(self._node))
                 if parent is not None:
                     found["parent_"] = parent
         return found

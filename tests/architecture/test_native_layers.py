@@ -23,7 +23,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Within jit, what the headers know: a graph is the same whoever makes, rewrites, prints or runs it.
 JIT = {
     "ir": (),
-    "machine": (),
+    "assembler": (),
     "builtins": (),
     "resolve": ("ir",),
     "text": ("ir",),
@@ -31,8 +31,8 @@ JIT = {
     "peephole": ("ir",),
     "passes": ("ir",),
     "run": ("ir",),
-    "scalar": ("ir", "machine"),
-    "fused": ("machine",),
+    "scalar": ("ir", "assembler"),
+    "fused": ("assembler",),
     "group": ("ir", "fused"),
     "model": ("function.h",),
 }

@@ -40,7 +40,7 @@ class Graph:
         return set(_numbers(json.loads(self.snapshot()), names))
 
     def run(self, name: str) -> list[dict[str, Any]]:
-        return list(json.loads(_text(lib.uh_pass_run_kept(self.handle, name.encode()))))
+        return list(json.loads(_text(lib.uh_pass_run_recorded(self.handle, name.encode()))))
 
 
 def _numbers(part: Any, names: set[str]) -> Iterator[int]:

@@ -1,5 +1,6 @@
-// Safetensors files: what was written is read, through the mapped file too; what is damaged is refused.
-#include "jit/model/archive.h"
+// Safetensors files: what was written is read, through the mapped file too; what is damaged is
+// refused.
+#include "jit/serialization/archive.h"
 
 #include <unistd.h>
 

@@ -16,7 +16,7 @@
 #include "dispatch/dispatcher.h"
 #include "generated/ops.h"
 #include "jit/fused/program.h"
-#include "jit/fused/table.h"
+#include "jit/fused/step_operators.h"
 
 namespace uh {
 namespace {

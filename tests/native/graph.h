@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "autograd/autograd_meta.h"
 #include "autograd/engine.h"
 #include "autograd/function_node.h"
-#include "autograd/meta.h"
 #include "check.h"
 #include "generated/ops.h"
 #include "memory/allocator.h"

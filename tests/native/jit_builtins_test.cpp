@@ -6,7 +6,7 @@
 #include "check.h"
 #include "jit/builtins/builtin.h"
 #include "jit/builtins/side_effects.h"
-#include "jit/resolve/signature.h"
+#include "jit/schema_matching/signature.h"
 #include "jit/text/print.h"
 #include "tensor/tensor.h"
 

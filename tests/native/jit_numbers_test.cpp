@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "jit/run/code.h"
-#include "jit/run/interpret.h"
+#include "jit/run/interpreter.h"
 #include "jit/scalar/program.h"
 #include "jit/text/parse.h"
 #include "jit/text/print.h"

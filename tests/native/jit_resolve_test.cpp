@@ -4,8 +4,8 @@
 #include "dispatch/dispatcher.h"
 #include "jit/builtins/builtin.h"
 #include "jit/ir/verify.h"
-#include "jit/resolve/resolve.h"
-#include "jit/resolve/signature.h"
+#include "jit/schema_matching/builtin_calls.h"
+#include "jit/schema_matching/signature.h"
 #include "jit/text/print.h"
 
 namespace uh::test {
@@ -22,7 +22,7 @@ struct Scene {
   // The call, verified, as "name.overload(inputs) -> types", constants by their value.
   std::string call(const char* name, const std::vector<Value*>& args,
                    const std::vector<NamedValue>& kwargs = {}) {
-    Node* node = emit_call(*graph, name, args, kwargs);
+    Node* node = emit_builtin_call(*graph, name, args, kwargs);
     verify(*graph);
     std::string text = node->op()->full_name() + "(";
     for (const Value* input : node->inputs()) {
@@ -97,7 +97,7 @@ TEST(type_variables_are_bound) {
   CHECK_EQ(s.call("aten::_unwrap_optional", {s.in[4]}), "_unwrap_optional(%4) -> int;");
   CHECK_EQ(s.call("aten::__is__", {s.in[4], s.number(IValue())}), "__is__(%4, None) -> bool;");
   CHECK_EQ(s.call("aten::divmod", {s.in[1], s.in[1]}), "divmod.int(%1, %1) -> int;int;");
-  CHECK_FAILS(emit_call(*s.graph, "aten::append", {s.in[0], s.in[3]}),
+  CHECK_FAILS(emit_builtin_call(*s.graph, "aten::append", {s.in[0], s.in[3]}),
               "Type variable 't' previously matched to type int is matched to type str.");
 }
 
@@ -123,7 +123,7 @@ TEST(what_was_tried_is_told) {
   const size_t nodes = s.graph->node_count();
   const auto call = [&](const char* name, const std::vector<Value*>& args,
                         const std::vector<NamedValue>& kwargs = {}) {
-    emit_call(*s.graph, name, args, kwargs);
+    emit_builtin_call(*s.graph, name, args, kwargs);
   };
   CHECK_FAILS(
       call("aten::relu", {s.in[0]}),

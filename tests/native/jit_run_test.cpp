@@ -8,7 +8,7 @@
 #include "check.h"
 #include "jit/function.h"
 #include "jit/run/executor.h"
-#include "jit/run/interpret.h"
+#include "jit/run/interpreter.h"
 #include "jit/run/interrupt.h"
 #include "jit/text/parse.h"
 #include "jit/text/print.h"

@@ -3,7 +3,7 @@
 #include "dispatch/dispatcher.h"
 #include "jit/function.h"
 #include "jit/ir/verify.h"
-#include "jit/resolve/resolve.h"
+#include "jit/schema_matching/builtin_calls.h"
 #include "jit/text/parse.h"
 
 namespace uh::test {

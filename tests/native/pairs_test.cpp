@@ -134,7 +134,7 @@ const Call kCalls[] = {
      [](const Shared& s) {
        uh_layout layout;
        const uh_handle storage = uh_storage_export(s.plain, 7, 1, &layout);
-       uh_storage_drop(storage, 7, 1);
+       uh_storage_release(storage, 7, 1);
      }},
     {"select", [](const Shared& s) { drop(uh_select(s.plain, 0, 0)); }},
     {"transpose", [](const Shared& s) { drop(uh_transpose(s.plain, 0, 1)); }},
@@ -145,8 +145,7 @@ const Call kCalls[] = {
     {"matmul", [](const Shared& s) { drop(uh_matmul(s.plain, s.plain)); }},
     {"add a view", [](const Shared& s) { drop(uh_add_tt(s.view, s.leaf)); }},
     {"clone", [](const Shared& s) { drop(uh_clone(s.plain, -1)); }},
-    {"matmul into",
-     [](const Shared& s) { (void)uh_matmul_out(s.leaf, s.leaf, s.plain); }},
+    {"matmul into", [](const Shared& s) { (void)uh_matmul_out(s.leaf, s.leaf, s.plain); }},
     {"write", [](const Shared& s) { (void)uh_copy_(s.plain, s.plain, 0); }},
     {"write a view", [](const Shared& s) { (void)uh_copy_(s.view, s.view, 0); }},
     {"resize", [](const Shared& s) { resize(s.plain, 40), resize(s.plain, kSide); }},
@@ -259,8 +258,7 @@ const Call kCalls[] = {
        uh_release(mine);
        other.join();
      }},
-    {"run a function",
-     [](const Shared& s) { drop(uh_function_call_1(s.function, s.leaf)); }},
+    {"run a function", [](const Shared& s) { drop(uh_function_call_1(s.function, s.leaf)); }},
     {"run a function on plain",
      [](const Shared& s) { drop(uh_function_call_1(s.function, s.plain)); }},
     {"inspect a function",

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "base/dtype.h"
 #include "capi/underhood_autograd.h"
 

@@ -1,6 +1,6 @@
 #include "autograd/formulas/index_write.h"
 
-#include "autograd/formulas/folded.h"
+#include "autograd/formulas/scatter_reduce.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/gather.h"
 #include "generated/ops/index_write.h"

@@ -1,6 +1,6 @@
 #include "autograd/formulas/scatter.h"
 
-#include "autograd/formulas/folded.h"
+#include "autograd/formulas/scatter_reduce.h"
 #include "generated/ops/gather.h"
 #include "generated/ops/scatter.h"
 

@@ -1,6 +1,6 @@
 // + - * / // % ** and bits, of numbers.
-#include "jit/builtins/define.h"
 #include "jit/builtins/numbers.h"
+#include "jit/builtins/register_builtin.h"
 
 namespace uh::jit {
 namespace {

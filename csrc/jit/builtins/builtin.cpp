@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
 
 namespace uh::jit {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "generated/ops/comparison.h"
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
 #include "jit/builtins/tensors.h"
 #include "jit/function.h"
 #include "jit/ir/type.h"
@@ -44,7 +44,8 @@ void define_numbers(const std::string& name) {
   define(name + ".float(float a, float b) -> bool", floats);
   define(name + ".int_float(int a, float b) -> bool", floats);
   define(name + ".float_int(float a, int b) -> bool", floats);
-  define(name + ".str(str a, str b) -> bool", boxed<[](Text a, Text b) { return F::of(a, b); }>);
+  define(name + ".str(str a, str b) -> bool",
+         boxed<[](StringArg a, StringArg b) { return F::of(a, b); }>);
 }
 
 template <class F>

@@ -2,12 +2,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "autograd/meta.h"
-#include "jit/builtins/characters.h"
-#include "jit/builtins/decimals.h"
-#include "jit/builtins/define.h"
+#include "autograd/autograd_meta.h"
+#include "jit/builtins/float_conversion.h"
 #include "jit/builtins/numbers.h"
+#include "jit/builtins/register_builtin.h"
 #include "jit/builtins/tensors.h"
+#include "jit/builtins/utf8.h"
 #include "ops/copy/copy.h"
 
 namespace uh::jit {
@@ -33,7 +33,7 @@ std::string without_underscores(std::string_view text) {
   return digits;
 }
 
-Int int_of_text(Text text) {
+Int int_of_text(StringArg text) {
   const std::string digits = without_underscores(stripped(text));
   const char* from = digits.c_str();
   const bool plus = *from == '+' && from[1] != '-';
@@ -46,7 +46,7 @@ Int int_of_text(Text text) {
   return value;
 }
 
-double float_of_text(Text text) {
+double float_of_text(StringArg text) {
   const std::string digits = without_underscores(stripped(text));
   const char* from = digits.c_str();
   const bool plus = *from == '+' && from[1] != '-';
@@ -61,7 +61,7 @@ double float_of_text(Text text) {
 }
 
 // A character's number, and the character of a number, in UTF-8.
-Int code_point(Text text) {
+Int code_point(StringArg text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const size_t n = text.size();
   const size_t wanted = n == 0            ? 0
@@ -121,18 +121,18 @@ Scalar implicit(const Tensor& t) {
 }
 
 void define_text_conversions() {
-  define("Int.str(str a) -> int", boxed<[](Text a) { return int_of_text(a); }>);
-  define("Float.str(str a) -> float", boxed<[](Text a) { return float_of_text(a); }>);
-  define("Bool.str(str a) -> bool", boxed<[](Text a) { return !a.empty(); }>);
+  define("Int.str(str a) -> int", boxed<[](StringArg a) { return int_of_text(a); }>);
+  define("Float.str(str a) -> float", boxed<[](StringArg a) { return float_of_text(a); }>);
+  define("Bool.str(str a) -> bool", boxed<[](StringArg a) { return !a.empty(); }>);
   define("str(t elem) -> str", boxed<[](const IValue& v) { return text_of(v); }>);
-  define("ord(str string) -> int", boxed<[](Text text) { return code_point(text); }>);
+  define("ord(str string) -> int", boxed<[](StringArg text) { return code_point(text); }>);
   define("chr(int i) -> str", boxed<[](Int code) { return character(code); }>);
   define("hex(int i) -> str", boxed<[](Int value) { return in_base<16>(value); }>);
   define("oct(int i) -> str", boxed<[](Int value) { return in_base<8>(value); }>);
   define("bin(int i) -> str", boxed<[](Int value) { return in_base<2>(value); }>);
   define("device(str a) -> Device",
          boxed<[](const IValue& text) { return from_value<Device>(text); }>);
-  define("device.with_index(str type, int index) -> Device", boxed<[](Text type, Int index) {
+  define("device.with_index(str type, int index) -> Device", boxed<[](StringArg type, Int index) {
            return from_value<Device>(IValue(type + ":" + std::to_string(index)));
          }>);
 }

@@ -1,5 +1,5 @@
 // What dictionaries do. PyTorch has each of these once per type of key: `len.Dict_str`.
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
 
 namespace uh::jit {
 namespace {

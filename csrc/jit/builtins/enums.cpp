@@ -1,7 +1,7 @@
 // Members of Enums: their names and values, and whether two are the same.
 #include <algorithm>
 
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
 #include "jit/ir/type.h"
 
 namespace uh::jit {

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
 
 namespace uh::jit {
 namespace {

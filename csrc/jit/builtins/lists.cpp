@@ -1,8 +1,8 @@
 // What lists do, as Python's do it. Generic over the type t of the elements.
 #include <algorithm>
 
-#include "jit/builtins/characters.h"
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
+#include "jit/builtins/utf8.h"
 
 namespace uh::jit {
 namespace {
@@ -140,7 +140,7 @@ void define_making() {
   constexpr auto copy = &boxed<[](List& l) { return new_list(l.items); }>;
   define("copy.t(t[](a) self) -> t[]", copy);
   define("list.t(t[] l) -> t[]", copy);
-  define("list(str t) -> str[]", boxed<[](Text text) {
+  define("list(str t) -> str[]", boxed<[](StringArg text) {
            Items items;
            for (size_t at = 0, next = 0; at < text.size(); at = next) {
              next = at + characters::byte_of(std::string_view(text).substr(at), 1);

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jit/builtins/decimals.h"
-#include "jit/builtins/define.h"
+#include "jit/builtins/float_conversion.h"
 #include "jit/builtins/numbers.h"
+#include "jit/builtins/register_builtin.h"
 
 namespace uh::jit {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/call_section.h"
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
 #include "ops/random/generator.h"
 #include "tensor/thread_state.h"
 
@@ -28,7 +28,7 @@ void print_all(Stack& stack, size_t n) {
 }
 
 // What `raise` and `assert` become: the class first, as Python's traceback has it.
-[[noreturn]] void raise(Text text, const IValue& kind) {
+[[noreturn]] void raise(StringArg text, const IValue& kind) {
   std::string name = kind.is_none() ? "RuntimeError" : from_value<std::string>(kind);
   // builtins.ValueError and __torch__.Error come as they are written in graphs.
   if (const size_t dot = name.rfind('.'); dot != std::string::npos) name = name.substr(dot + 1);
@@ -56,9 +56,9 @@ void warn_out(const std::string& text) {
 void define_effects() {
   define("prim::Print(...) -> ()", print_all, kEffect);
   define("warn(str message, int stacklevel=2) -> ()",
-         boxed<[](Text text, int64_t) { warn_out(text); }>, kEffect);
+         boxed<[](StringArg text, int64_t) { warn_out(text); }>, kEffect);
   define("prim::RaiseException(str msg, str? cls=None) -> ()",
-         boxed<[](Text text, const IValue& kind) { raise(text, kind); }>, kEffect);
+         boxed<[](StringArg text, const IValue& kind) { raise(text, kind); }>, kEffect);
   define("manual_seed(int seed) -> ()",
          boxed<[](int64_t seed) { random::manual_seed(static_cast<uint64_t>(seed)); }>, kEffect);
   define("is_grad_enabled() -> bool", boxed<[] { return grad_enabled(); }>, kEffect);

@@ -2,11 +2,11 @@
 // kernels, and as attributes (prim::dtype).
 #include "jit/builtins/tensors.h"
 
+#include "autograd/autograd_meta.h"
 #include "autograd/engine.h"
-#include "autograd/meta.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
-#include "jit/builtins/define.h"
+#include "jit/builtins/register_builtin.h"
 #include "ops/copy/copy.h"
 
 namespace uh::jit {
@@ -95,8 +95,7 @@ void define_gradients() {
            autograd::set_requires_grad(t, on);
            return t;
          }>);
-  define("prim::data(Tensor(a) a) -> Tensor(a)",
-         boxed<[](const Tensor& t) {
+  define("prim::data(Tensor(a) a) -> Tensor(a)", boxed<[](const Tensor& t) {
            // Writes to it are not counted in t's versions.
            return alias(t, t.impl()->layout(), t.dtype(), make_ref<OwnCounter>());
          }>);

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstring>
 
+#include "jit/assembler/vector_assembler.h"
 #include "jit/fused/expression.h"
 #include "jit/fused/steps.h"
-#include "jit/machine/vectors.h"
 #include "ops/kernel/isa.h"
 
 namespace uh::jit::fused {
@@ -59,7 +59,8 @@ class Emitter {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node& n = nodes_[i];
       if (last_[i] < 0) continue;
-      if (n.what == Do::kNeg || n.what == Do::kAbs || n.what == Do::kCopySign) count(-0.0);
+      if (n.what == ExprOp::kNeg || n.what == ExprOp::kAbs || n.what == ExprOp::kCopySign)
+        count(-0.0);
       for (const int id : {n.a, n.b, n.c}) {
         if (id >= 0 && is_number(id)) count(at(id).number);
       }
@@ -80,7 +81,7 @@ class Emitter {
       kept_in_.push_back(top--);
     }
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (last_[i] < 0 || nodes_[i].what != Do::kUniform) continue;
+      if (last_[i] < 0 || nodes_[i].what != ExprOp::kUniform) continue;
       if (top < as_.registers() / 4) throw NoBlock();
       reg_[i] = top--;
       as_.pointer(pointer_of(nodes_[i].item));
@@ -106,13 +107,14 @@ class Emitter {
 
   size_t uniforms() const {
     size_t n = 0;
-    for (size_t i = 0; i < nodes_.size(); ++i) n += last_[i] >= 0 && nodes_[i].what == Do::kUniform;
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      n += last_[i] >= 0 && nodes_[i].what == ExprOp::kUniform;
     return n;
   }
   static bool same(double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; }
 
   const Node& at(int id) const { return nodes_[static_cast<size_t>(id)]; }
-  bool is_number(int id) const { return at(id).what == Do::kConstant; }
+  bool is_number(int id) const { return at(id).what == ExprOp::kConstant; }
   int reg(int id) const { return reg_[static_cast<size_t>(id)]; }
 
   void need(int id, int by) {
@@ -178,9 +180,9 @@ class Emitter {
     return reg;
   }
   bool dies(int id, size_t i) const {
-    const Do what = at(id).what;
-    return last_[static_cast<size_t>(id)] == static_cast<int>(i) && what != Do::kConstant &&
-           what != Do::kUniform;
+    const ExprOp what = at(id).what;
+    return last_[static_cast<size_t>(id)] == static_cast<int>(i) && what != ExprOp::kConstant &&
+           what != ExprOp::kUniform;
   }
   // Gives back the registers of operands that nobody reads after node i, but not `kept`.
   void release(size_t i, int kept = -1) {
@@ -218,25 +220,26 @@ class Emitter {
 
   void node(size_t i) {
     const Node& n = nodes_[i];
-    if (n.what == Do::kConstant && !stores_[i].empty()) throw NoBlock();
-    if (n.what == Do::kConstant) return;
-    if (n.what != Do::kUniform) reg_[i] = n.condition() ? condition(n, i) : value(n, i);
+    if (n.what == ExprOp::kConstant && !stores_[i].empty()) throw NoBlock();
+    if (n.what == ExprOp::kConstant) return;
+    if (n.what != ExprOp::kUniform) reg_[i] = n.condition() ? condition(n, i) : value(n, i);
     for (const int32_t pointer : stores_[i]) {
       as_.pointer(pointer);
       as_.store_vector(reg_[i]);
     }
     // Stored, and read by nobody here.
-    if (last_[i] == static_cast<int>(i) && n.what != Do::kUniform) free_.push_back(reg_[i]);
+    if (last_[i] == static_cast<int>(i) && n.what != ExprOp::kUniform) free_.push_back(reg_[i]);
   }
 
   int condition(const Node& n, size_t i) {
     const int to = as_.wide() ? take(free_masks_) : take_value();
-    if (n.what == Do::kCompare && is_number(n.a))
+    if (n.what == ExprOp::kCompare && is_number(n.a))
       as_.compare(to, reg(n.b), source(n.a), turned(n.how));
-    else if (n.what == Do::kCompare)
+    else if (n.what == ExprOp::kCompare)
       as_.compare(to, reg(n.a), source(n.b), n.how);
     else
-      n.what == Do::kAnd ? as_.both(to, reg(n.a), reg(n.b)) : as_.either(to, reg(n.a), reg(n.b));
+      n.what == ExprOp::kAnd ? as_.both(to, reg(n.a), reg(n.b))
+                             : as_.either(to, reg(n.a), reg(n.b));
     release(i);
     return to;
   }
@@ -247,29 +250,29 @@ class Emitter {
 
   int value(const Node& n, size_t i) {
     switch (n.what) {
-      case Do::kMulAdd:
-      case Do::kNegMulAdd:
-      case Do::kMulSub: return joined(n, i);
-      case Do::kAdd:
-      case Do::kMul:
-      case Do::kAtMost: {
+      case ExprOp::kMulAdd:
+      case ExprOp::kNegMulAdd:
+      case ExprOp::kMulSub: return joined(n, i);
+      case ExprOp::kAdd:
+      case ExprOp::kMul:
+      case ExprOp::kAtMost: {
         const bool swapped = register_of(n.a) < 0;
         return two(n, i, swapped ? n.b : n.a, swapped ? n.a : n.b);
       }
-      case Do::kLimit: return two(n, i, n.a, n.b);
-      case Do::kSub:
-      case Do::kDiv:
+      case ExprOp::kLimit: return two(n, i, n.a, n.b);
+      case ExprOp::kSub:
+      case ExprOp::kDiv:
         if (register_of(n.a) >= 0) return two(n, i, n.a, n.b);
         return over_first(i, n.a, [&](int to) { arithmetic(n.what, to, to, source(n.b)); });
-      case Do::kChoose:
+      case ExprOp::kChoose:
         if (register_of(n.c) < 0)
           return over_first(i, n.c, [&](int to) { as_.blend(to, reg(n.a), source(n.b), to); });
         return choose(n, i);
-      case Do::kKeepNan:
+      case ExprOp::kKeepNan:
         if (is_number(n.b)) throw NoBlock();
         return over_first(i, n.a, [&](int to) { as_.keep_nan(to, reg(n.b), nan_stays()); });
-      case Do::kCopySign: return with_sign(n, i);
-      case Do::kAbs: return without_sign(n, i);
+      case ExprOp::kCopySign: return with_sign(n, i);
+      case ExprOp::kAbs: return without_sign(n, i);
       default: return one(n, i);
     }
   }
@@ -280,14 +283,14 @@ class Emitter {
     release(i);
     const int to = take_value();
     switch (n.what) {
-      case Do::kItem:
+      case ExprOp::kItem:
         as_.pointer(pointer_of(n.item));
         as_.load_vector(to);
         return to;
-      case Do::kSqrt: as_.sqrt(to, {reg(n.a)}); return to;
-      case Do::kNeg: as_.bit_xor(to, reg(n.a), number(-0.0)); return to;
-      case Do::kRound: as_.round(to, {reg(n.a)}, n.how); return to;
-      case Do::kShiftLeft: as_.shift_left(to, reg(n.a), n.how); return to;
+      case ExprOp::kSqrt: as_.sqrt(to, {reg(n.a)}); return to;
+      case ExprOp::kNeg: as_.bit_xor(to, reg(n.a), number(-0.0)); return to;
+      case ExprOp::kRound: as_.round(to, {reg(n.a)}, n.how); return to;
+      case ExprOp::kShiftLeft: as_.shift_left(to, reg(n.a), n.how); return to;
       default: throw NoBlock();
     }
   }
@@ -329,7 +332,8 @@ class Emitter {
     const Source right = source(b);
     release(i);
     const int to = take_value();
-    n.what == Do::kLimit ? as_.limit(to, left, right, n.how) : arithmetic(n.what, to, left, right);
+    n.what == ExprOp::kLimit ? as_.limit(to, left, right, n.how)
+                             : arithmetic(n.what, to, left, right);
     return to;
   }
   int choose(const Node& n, size_t i) {
@@ -340,13 +344,13 @@ class Emitter {
     as_.blend(to, mask, yes, no);
     return to;
   }
-  void arithmetic(Do what, int to, int a, Source b) {
+  void arithmetic(ExprOp what, int to, int a, Source b) {
     switch (what) {
-      case Do::kAdd: return as_.add(to, a, b);
-      case Do::kSub: return as_.sub(to, a, b);
-      case Do::kMul: return as_.mul(to, a, b);
-      case Do::kDiv: return as_.div(to, a, b);
-      case Do::kAtMost: return as_.at_most(to, a, b);
+      case ExprOp::kAdd: return as_.add(to, a, b);
+      case ExprOp::kSub: return as_.sub(to, a, b);
+      case ExprOp::kMul: return as_.mul(to, a, b);
+      case ExprOp::kDiv: return as_.div(to, a, b);
+      case ExprOp::kAtMost: return as_.at_most(to, a, b);
       default: throw NoBlock();
     }
   }
@@ -367,8 +371,8 @@ class Emitter {
     if (is_number(a)) throw NoBlock();
     if (!is_number(n.c)) {
       return over_first(i, n.c, [&](int to) {
-        if (n.what == Do::kMulAdd) return as_.fma_add(to, reg(a), source(b));
-        if (n.what == Do::kMulSub) return as_.fma_sub(to, reg(a), source(b));
+        if (n.what == ExprOp::kMulAdd) return as_.fma_add(to, reg(a), source(b));
+        if (n.what == ExprOp::kMulSub) return as_.fma_sub(to, reg(a), source(b));
         as_.fma_negated(to, reg(a), source(b));
       });
     }
@@ -376,8 +380,8 @@ class Emitter {
     const int base = is_number(b) || dies(b, i) ? b : a, factor = base == b ? a : b;
     return over_first(i, base, [&](int to) {
       const Source addend = source(n.c);
-      if (n.what == Do::kMulAdd) return as_.fma_add_number(to, reg(factor), addend);
-      if (n.what == Do::kMulSub) return as_.fma_sub_number(to, reg(factor), addend);
+      if (n.what == ExprOp::kMulAdd) return as_.fma_add_number(to, reg(factor), addend);
+      if (n.what == ExprOp::kMulSub) return as_.fma_sub_number(to, reg(factor), addend);
       as_.fma_negated_number(to, reg(factor), addend);
     });
   }
@@ -397,7 +401,7 @@ class Emitter {
 
 }  // namespace
 
-bool is_simple(const FusedProgram& program, const Step& step) {
+bool is_simple(const FusedKernel& program, const Step& step) {
 #if defined(__x86_64__)
   if (isa() == Isa::kV2 || !step.op) return false;
   const TermKind made = program.kind(step.result);
@@ -410,7 +414,7 @@ bool is_simple(const FusedProgram& program, const Step& step) {
 #endif
 }
 
-std::unique_ptr<Block> compile_block(const FusedProgram& program, std::span<const int> steps,
+std::unique_ptr<Block> compile_block(const FusedKernel& program, std::span<const int> steps,
                                      std::vector<int> writes) {
   const auto step = [&](int id) -> const Step& { return program.steps[static_cast<size_t>(id)]; };
   const bool doubles = step(steps[0]).dtype == DType::kFloat64;

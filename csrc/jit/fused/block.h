@@ -12,12 +12,12 @@
 #include <span>
 #include <vector>
 
-#include "jit/machine/code_memory.h"
+#include "jit/assembler/code_memory.h"
 #include "tensor/tensor.h"
 
 namespace uh::jit::fused {
 
-class FusedProgram;
+class FusedKernel;
 struct Step;
 
 struct Block {
@@ -33,11 +33,11 @@ struct Block {
 };
 
 // Whether a step may be part of a block on this machine.
-bool is_simple(const FusedProgram& program, const Step& step);
+bool is_simple(const FusedKernel& program, const Step& step);
 
 // One block of steps that compute in one dtype; `writes` are the results that others read. Null
 // where the registers do not suffice.
-std::unique_ptr<Block> compile_block(const FusedProgram& program, std::span<const int> steps,
+std::unique_ptr<Block> compile_block(const FusedKernel& program, std::span<const int> steps,
                                      std::vector<int> writes);
 
 }  // namespace uh::jit::fused

@@ -122,25 +122,25 @@ std::array<std::byte, 16> number_bytes(const Scalar& value, DType dtype) {
   return bytes;
 }
 
-Builder::Builder() : program_(std::make_shared<FusedProgram>()) {}
+Builder::Builder() : program_(std::make_shared<FusedKernel>()) {}
 Builder::~Builder() = default;
 Builder::Builder(Builder&&) noexcept = default;
 
 Term Builder::input(TermKind kind) {
-  FusedProgram& p = *program_;
-  check(p.inputs.size() < kMaxInputs, "FusedProgram: more than ", kMaxInputs, " inputs");
+  FusedKernel& p = *program_;
+  check(p.inputs.size() < kMaxInputs, "FusedKernel: more than ", kMaxInputs, " inputs");
   const auto id = static_cast<int>(p.items.size());
-  p.items.push_back({Item::Is::kInput, kind, static_cast<int>(p.inputs.size())});
+  p.items.push_back({Item::ItemKind::kInput, kind, static_cast<int>(p.inputs.size())});
   p.inputs.push_back(id);
   return {id};
 }
 
 Term Builder::number(Scalar::Kind kind) {
-  FusedProgram& p = *program_;
-  check(p.given.size() < kMaxNumbers, "FusedProgram: more than ", kMaxNumbers, " numbers");
+  FusedKernel& p = *program_;
+  check(p.given.size() < kMaxNumbers, "FusedKernel: more than ", kMaxNumbers, " numbers");
   const auto id = static_cast<int>(p.items.size());
   const DType dtype = example_number(kind).dtype(default_dtype());
-  p.items.push_back({Item::Is::kGiven, {dtype, true}, static_cast<int>(p.given.size())});
+  p.items.push_back({Item::ItemKind::kGiven, {dtype, true}, static_cast<int>(p.given.size())});
   p.given.push_back(id);
   p.given_kinds.push_back(kind);
   return {id};
@@ -151,34 +151,35 @@ TermKind Builder::kind(Term term) const {
 }
 
 bool Builder::is_tensor(Term term) const {
-  const Item::Is is = program_->items[static_cast<size_t>(term.id)].is;
-  return is == Item::Is::kInput || is == Item::Is::kStep;
+  const Item::ItemKind is = program_->items[static_cast<size_t>(term.id)].is;
+  return is == Item::ItemKind::kInput || is == Item::ItemKind::kStep;
 }
 
 // The item that holds a number in the dtype it is read in.
-int FusedProgram::number_item(const Number& wanted) {
+int FusedKernel::number_item(const Number& wanted) {
   for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i].is != Item::Is::kNumber) continue;
+    if (items[i].is != Item::ItemKind::kNumber) continue;
     const Number& there = numbers[static_cast<size_t>(items[i].index)];
     if (there.given == wanted.given && there.dtype == wanted.dtype &&
         same(there.value, wanted.value))
       return static_cast<int>(i);
   }
-  items.push_back({Item::Is::kNumber, {wanted.dtype, true}, static_cast<int>(numbers.size())});
+  items.push_back(
+      {Item::ItemKind::kNumber, {wanted.dtype, true}, static_cast<int>(numbers.size())});
   numbers.push_back(wanted);
   if (wanted.given < 0) numbers.back().bytes = number_bytes(wanted.value, wanted.dtype);
   return static_cast<int>(items.size()) - 1;
 }
 
-int FusedProgram::add(Step step, TermKind made) {
+int FusedKernel::add(Step step, TermKind made) {
   step.result = static_cast<int>(items.size());
-  items.push_back({Item::Is::kStep, made, static_cast<int>(steps.size())});
+  items.push_back({Item::ItemKind::kStep, made, static_cast<int>(steps.size())});
   steps.push_back(std::move(step));
   return steps.back().result;
 }
 
 // The item converted; the same one where another step wanted that already.
-int FusedProgram::converted(int id, DType dtype, bool copy) {
+int FusedKernel::converted(int id, DType dtype, bool copy) {
   const Item source = items[static_cast<size_t>(id)];
   if (source.kind.dtype == dtype && !copy) return id;
   for (const Step& step : steps) {
@@ -188,7 +189,7 @@ int FusedProgram::converted(int id, DType dtype, bool copy) {
   return add_conversion(id, dtype);
 }
 
-int FusedProgram::add_conversion(int id, DType dtype) {
+int FusedKernel::add_conversion(int id, DType dtype) {
   const Item source = items[static_cast<size_t>(id)];
   Step step;
   step.loop = conversion(dtype, source.kind.dtype);
@@ -202,7 +203,7 @@ int FusedProgram::add_conversion(int id, DType dtype) {
 
 std::optional<Term> Builder::step(std::string_view name, std::span<const StepArgument> arguments) {
   name = plain(name);
-  FusedProgram& p = *program_;
+  FusedKernel& p = *program_;
   // A step needs at most a conversion per operand, an expansion a few steps, an output a copy.
   if (p.steps.size() + 8 + kMaxOutputs > kMaxSteps || p.numbers.size() + 8 > kMaxNumbers)
     return std::nullopt;
@@ -218,7 +219,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
     const Item* item = term ? &p.items[static_cast<size_t>(term->id)] : nullptr;
     if (!item) {
       operands.emplace_back(std::get<Scalar>(a));
-    } else if (item->is == Item::Is::kGiven) {
+    } else if (item->is == Item::ItemKind::kGiven) {
       if (op->op->check) return std::nullopt;  // its value decides, and is not known
       operands.emplace_back(example_number(p.given_kinds[static_cast<size_t>(item->index)]));
     } else {
@@ -245,7 +246,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
     const Item* item = term ? &p.items[static_cast<size_t>(term->id)] : nullptr;
     if (!item)
       step.operands[i] = p.number_item({operands[i].number, -1, wanted});
-    else if (item->is == Item::Is::kGiven)
+    else if (item->is == Item::ItemKind::kGiven)
       step.operands[i] = p.number_item({Scalar(), item->index, wanted});
     else
       step.operands[i] = p.converted(term->id, wanted);
@@ -255,12 +256,12 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
 }
 
 void Builder::output(Term term) {
-  FusedProgram& p = *program_;
-  check(p.outputs.size() < kMaxOutputs, "FusedProgram: more than ", kMaxOutputs, " outputs");
+  FusedKernel& p = *program_;
+  check(p.outputs.size() < kMaxOutputs, "FusedKernel: more than ", kMaxOutputs, " outputs");
   const Item item = p.items[static_cast<size_t>(term.id)];
-  check(is_tensor(term), "FusedProgram: a number is no output");
+  check(is_tensor(term), "FusedKernel: a number is no output");
   // A tensor of its own: neither an input's nor another output's, which someone may write to.
-  const bool own = item.is == Item::Is::kStep &&
+  const bool own = item.is == Item::ItemKind::kStep &&
                    std::none_of(p.outputs.begin(), p.outputs.end(), [&](const Output& other) {
                      return !other.fold && other.item == term.id;
                    });
@@ -269,7 +270,7 @@ void Builder::output(Term term) {
 }
 
 bool Builder::reduce(std::string_view op, Term term, int dims, bool keepdim) {
-  FusedProgram& p = *program_;
+  FusedKernel& p = *program_;
   op = plain(op);
   const TermKind kind = this->kind(term);
   const bool other = p.reduces() && p.reduced_dims != dims;
@@ -295,7 +296,7 @@ bool Builder::reduce(std::string_view op, Term term, int dims, bool keepdim) {
 
 ProgramRef Builder::build() {
   program_->plan();
-  return std::exchange(program_, std::make_shared<FusedProgram>());
+  return std::exchange(program_, std::make_shared<FusedKernel>());
 }
 
 std::optional<TermKind> can_fuse(std::string_view op, std::span<const StepArgumentKind> arguments) {

@@ -1,14 +1,14 @@
 // describe(): a program as JSON for the explorer.
 #include "base/error.h"
 #include "base/json.h"
-#include "jit/fused/walk.h"
+#include "jit/fused/tile_loop.h"
 
 namespace uh::jit::fused {
 namespace {
 
 class Describer {
  public:
-  explicit Describer(const FusedProgram& program) : p_(program) {}
+  explicit Describer(const FusedKernel& program) : p_(program) {}
 
   std::string text(const Launch* launch) {
     w_.begin_object();
@@ -48,14 +48,14 @@ class Describer {
   std::string called(int id) const {
     const Item& i = item(id);
     switch (i.is) {
-      case Item::Is::kInput: return "in" + std::to_string(i.index);
-      case Item::Is::kGiven: return "n" + std::to_string(i.index);
-      case Item::Is::kNumber: {
+      case Item::ItemKind::kInput: return "in" + std::to_string(i.index);
+      case Item::ItemKind::kGiven: return "n" + std::to_string(i.index);
+      case Item::ItemKind::kNumber: {
         const Number& number = p_.numbers[static_cast<size_t>(i.index)];
         if (number.given >= 0) return "n" + std::to_string(number.given);
         return message(number.value);
       }
-      case Item::Is::kStep: break;
+      case Item::ItemKind::kStep: break;
     }
     if (i.output >= 0) return "out" + std::to_string(i.output);
     // What only its own block reads lies in no register of the first cache.
@@ -70,7 +70,7 @@ class Describer {
   void tree(int id, std::vector<bool>& told) {
     const Item& i = item(id);
     w_.begin_object();
-    if (i.is != Item::Is::kStep) {
+    if (i.is != Item::ItemKind::kStep) {
       w_.member("leaf", called(id)).member("dtype", uh::name(i.kind.dtype)).end_object();
       return;
     }
@@ -165,8 +165,8 @@ class Describer {
       if (!step.live) continue;
       eager += width(step.result);
       for (size_t k = 0; k < step.arity; ++k) {
-        const Item::Is is = item(step.operands[k]).is;
-        eager += is == Item::Is::kNumber ? 0 : width(step.operands[k]);
+        const Item::ItemKind is = item(step.operands[k]).is;
+        eager += is == Item::ItemKind::kNumber ? 0 : width(step.operands[k]);
       }
     }
     w_.member("tile", tile_of(p_)).member("l1_bytes", arena_of(p_));
@@ -174,14 +174,14 @@ class Describer {
   }
   int64_t width(int id) const { return itemsize(item(id).kind.dtype); }
 
-  const FusedProgram& p_;
+  const FusedKernel& p_;
   JsonWriter w_;
   std::vector<int64_t> number_;  // of each step among the live ones
 };
 
 }  // namespace
 
-std::string describe(const FusedProgram& program, const Launch* launch) {
+std::string describe(const FusedKernel& program, const Launch* launch) {
   return Describer(program).text(launch);
 }
 

@@ -12,20 +12,20 @@ namespace {
 
 struct Word {
   std::string_view text;
-  Do what;
+  ExprOp what;
   uint8_t how = 0;
 };
-constexpr Word kUnary[] = {{"neg", Do::kNeg},        {"sqrt", Do::kSqrt},
-                           {"abs", Do::kAbs},        {"floor", Do::kRound, 9},
-                           {"ceil", Do::kRound, 10}, {"trunc", Do::kRound, 11},
-                           {"rint", Do::kRound, 12}};
-constexpr Word kBinary[] = {{"+", Do::kAdd},          {"-", Do::kSub},
-                            {"*", Do::kMul},          {"/", Do::kDiv},
-                            {"&&", Do::kAnd},         {"||", Do::kOr},
-                            {"==", Do::kCompare, 0},  {"!=", Do::kCompare, 4},
-                            {"<", Do::kCompare, 17},  {"<=", Do::kCompare, 18},
-                            {">=", Do::kCompare, 29}, {">", Do::kCompare, 30},
-                            {"at_most", Do::kAtMost}, {"copysign", Do::kCopySign}};
+constexpr Word kUnary[] = {{"neg", ExprOp::kNeg},        {"sqrt", ExprOp::kSqrt},
+                           {"abs", ExprOp::kAbs},        {"floor", ExprOp::kRound, 9},
+                           {"ceil", ExprOp::kRound, 10}, {"trunc", ExprOp::kRound, 11},
+                           {"rint", ExprOp::kRound, 12}};
+constexpr Word kBinary[] = {{"+", ExprOp::kAdd},          {"-", ExprOp::kSub},
+                            {"*", ExprOp::kMul},          {"/", ExprOp::kDiv},
+                            {"&&", ExprOp::kAnd},         {"||", ExprOp::kOr},
+                            {"==", ExprOp::kCompare, 0},  {"!=", ExprOp::kCompare, 4},
+                            {"<", ExprOp::kCompare, 17},  {"<=", ExprOp::kCompare, 18},
+                            {">=", ExprOp::kCompare, 29}, {">", ExprOp::kCompare, 30},
+                            {"at_most", ExprOp::kAtMost}, {"copysign", ExprOp::kCopySign}};
 
 // The node among `nodes`, added where it is not there yet.
 int find_or_add(std::vector<Node>& nodes, const Node& node) {
@@ -56,10 +56,10 @@ class Reader {
  private:
   int add(const Node& node) { return find_or_add(nodes, node); }
   const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
-  bool constant(int id) const { return node(id).what == Do::kConstant; }
+  bool constant(int id) const { return node(id).what == ExprOp::kConstant; }
   int number(double x) {
     const double rounded = doubles_ ? x : static_cast<double>(static_cast<float>(x));
-    return add({.what = Do::kConstant, .number = rounded});
+    return add({.what = ExprOp::kConstant, .number = rounded});
   }
   int pop() {
     if (stack_.empty()) throw NoBlock();
@@ -77,8 +77,9 @@ class Reader {
     const bool named = w.size() > 1 && w[1] >= '0' && w[1] <= '9';
     if (named && w[0] == 'o') {
       const auto& known = numbers_[index(w)];
-      return stack_.push_back(known ? number(*known)
-                                    : add({.what = Do::kItem, .item = static_cast<int>(index(w))}));
+      return stack_.push_back(
+          known ? number(*known)
+                : add({.what = ExprOp::kItem, .item = static_cast<int>(index(w))}));
     }
     if (named && w[0] == 'p') {
       const auto& value = (*step_.params)[index(w)];
@@ -99,7 +100,7 @@ class Reader {
   int operation(std::string_view w) {
     if (w == "?") {
       const int no = pop(), yes = pop(), condition = pop();
-      return add({.what = Do::kChoose, .a = condition, .b = yes, .c = no});
+      return add({.what = ExprOp::kChoose, .a = condition, .b = yes, .c = no});
     }
     if (w == "low" || w == "high") {
       const int limit = pop(), value = pop();
@@ -107,12 +108,13 @@ class Reader {
     }
     if (w == "isnan") {
       const int x = pop();
-      return add({.what = Do::kCompare, .a = x, .b = x, .how = 4});
+      return add({.what = ExprOp::kCompare, .a = x, .b = x, .how = 4});
     }
     if (w == "<<") {
       const int by = pop(), x = pop();
       if (!constant(by)) throw NoBlock();
-      return add({.what = Do::kShiftLeft, .a = x, .how = static_cast<uint8_t>(node(by).number)});
+      return add(
+          {.what = ExprOp::kShiftLeft, .a = x, .how = static_cast<uint8_t>(node(by).number)});
     }
     for (const Word& known : kUnary) {
       if (w == known.text) return unary(known, pop());
@@ -129,13 +131,13 @@ class Reader {
   int limited(int value, int limit, bool low) {
     if (std::isnan(node(limit).number)) return limit;
     const auto how = static_cast<uint8_t>(low ? 17 : 30);
-    const int beyond = add({.what = Do::kCompare, .a = value, .b = limit, .how = how});
-    return add({.what = Do::kChoose, .a = beyond, .b = limit, .c = value});
+    const int beyond = add({.what = ExprOp::kCompare, .a = value, .b = limit, .how = how});
+    return add({.what = ExprOp::kChoose, .a = beyond, .b = limit, .c = value});
   }
 
   int unary(const Word& w, int a) {
-    if (constant(a) && w.what == Do::kNeg) return number(-node(a).number);
-    if (constant(a) && w.what == Do::kAbs) return number(std::fabs(node(a).number));
+    if (constant(a) && w.what == ExprOp::kNeg) return number(-node(a).number);
+    if (constant(a) && w.what == ExprOp::kAbs) return number(std::fabs(node(a).number));
     return add({.what = w.what, .a = a, .how = w.how});
   }
 
@@ -143,12 +145,12 @@ class Reader {
     const auto is_one = [&](int id) { return constant(id) && node(id).number == 1; };
     if (constant(a) && constant(b)) {
       const double x = node(a).number, y = node(b).number;
-      if (w.what == Do::kAdd) return number(x + y);
-      if (w.what == Do::kSub) return number(x - y);
-      if (w.what == Do::kMul) return number(x * y);
+      if (w.what == ExprOp::kAdd) return number(x + y);
+      if (w.what == ExprOp::kSub) return number(x - y);
+      if (w.what == ExprOp::kMul) return number(x * y);
     }
-    if (w.what == Do::kMul && is_one(a)) return b;
-    if ((w.what == Do::kMul || w.what == Do::kDiv) && is_one(b)) return a;
+    if (w.what == ExprOp::kMul && is_one(a)) return b;
+    if ((w.what == ExprOp::kMul || w.what == ExprOp::kDiv) && is_one(b)) return a;
     return add({.what = w.what, .a = a, .b = b, .how = w.how});
   }
 
@@ -176,7 +178,7 @@ class Joiner {
   void join() {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node product = nodes_[i];
-      if (!live_[i] || product.what != Do::kMul || static_cast<int>(i) == root_) continue;
+      if (!live_[i] || product.what != ExprOp::kMul || static_cast<int>(i) == root_) continue;
       const bool both = fixed(product.a) && fixed(product.b);
       if (!both && std::all_of(nodes_.begin(), nodes_.end(),
                                [&](const Node& n) { return agrees(n, static_cast<int>(i)); }))
@@ -186,22 +188,24 @@ class Joiner {
 
  private:
   bool fixed(int id) const {
-    return nodes_[static_cast<size_t>(id)].what == Do::kConstant ||
+    return nodes_[static_cast<size_t>(id)].what == ExprOp::kConstant ||
            invariant_[static_cast<size_t>(id)];
   }
   // Whether a node does not read `id`, or is a sum that reads it once.
   bool agrees(const Node& n, int id) const {
     if (!live_[static_cast<size_t>(&n - nodes_.data())]) return true;
     if (n.a != id && n.b != id && n.c != id) return true;
-    return (n.what == Do::kAdd || n.what == Do::kSub) && n.a != n.b;
+    return (n.what == ExprOp::kAdd || n.what == ExprOp::kSub) && n.a != n.b;
   }
   void put_into_sums(int id) {
     const Node product = nodes_[static_cast<size_t>(id)];
     for (Node& n : nodes_) {
       if (n.a != id && n.b != id) continue;
-      if (n.what != Do::kAdd && n.what != Do::kSub) continue;
+      if (n.what != ExprOp::kAdd && n.what != ExprOp::kSub) continue;
       const bool left = n.a == id;
-      const Do what = n.what == Do::kAdd ? Do::kMulAdd : left ? Do::kMulSub : Do::kNegMulAdd;
+      const ExprOp what = n.what == ExprOp::kAdd ? ExprOp::kMulAdd
+                          : left                 ? ExprOp::kMulSub
+                                                 : ExprOp::kNegMulAdd;
       n = {.what = what, .a = product.a, .b = product.b, .c = left ? n.b : n.a};
     }
   }
@@ -219,7 +223,7 @@ bool Node::operator==(const Node& o) const {
          std::bit_cast<int64_t>(number) == std::bit_cast<int64_t>(o.number);
 }
 
-Expression::Expression(const FusedProgram& program, bool doubles)
+Expression::Expression(const FusedKernel& program, bool doubles)
     : program_(program), doubles_(doubles), values_(program.items.size(), -1) {}
 
 // An operand of a step: what an earlier step has made, or an item of the program.
@@ -227,15 +231,16 @@ int Expression::leaf(int id) {
   int& value = values_[static_cast<size_t>(id)];
   if (value >= 0) return value;
   const Item& item = program_.items[static_cast<size_t>(id)];
-  const bool single = item.is == Item::Is::kNumber || item.kind.zero_dim;
-  return value = find_or_add(nodes_, {.what = single ? Do::kUniform : Do::kItem, .item = id});
+  const bool single = item.is == Item::ItemKind::kNumber || item.kind.zero_dim;
+  return value =
+             find_or_add(nodes_, {.what = single ? ExprOp::kUniform : ExprOp::kItem, .item = id});
 }
 
 void Expression::add(const Step& step) {
   Reader::Numbers numbers;
   for (size_t k = 0; k < step.arity; ++k) {
     const Item& item = program_.items[static_cast<size_t>(step.operands[k])];
-    if (item.is != Item::Is::kNumber) continue;
+    if (item.is != Item::ItemKind::kNumber) continue;
     const Number& number = program_.numbers[static_cast<size_t>(item.index)];
     if (number.given < 0) numbers[k] = number.value.to_double();
   }
@@ -246,8 +251,8 @@ void Expression::add(const Step& step) {
   };
   std::vector<bool> invariant(reader.nodes.size());
   for (size_t i = 0; i < reader.nodes.size(); ++i) {
-    if (reader.nodes[i].what == Do::kItem)
-      invariant[i] = nodes_[static_cast<size_t>(operand(reader.nodes[i]))].what == Do::kUniform;
+    if (reader.nodes[i].what == ExprOp::kItem)
+      invariant[i] = nodes_[static_cast<size_t>(operand(reader.nodes[i]))].what == ExprOp::kUniform;
   }
   Joiner(reader.nodes, reader.root(), invariant).join();
   std::vector<int> here;  // where each of the reader's nodes is among all
@@ -256,7 +261,7 @@ void Expression::add(const Step& step) {
     for (int* id : {&copy.a, &copy.b, &copy.c}) {
       if (*id >= 0) *id = here[static_cast<size_t>(*id)];
     }
-    here.push_back(node.what == Do::kItem ? operand(node) : find_or_add(nodes_, copy));
+    here.push_back(node.what == ExprOp::kItem ? operand(node) : find_or_add(nodes_, copy));
   }
   values_[static_cast<size_t>(step.result)] = here[static_cast<size_t>(reader.root())];
 }
@@ -266,24 +271,25 @@ void Expression::finish(bool wide) {
   constexpr uint8_t kSignOfA = 2, kNoSign = 10, kNotAtMost = 22;  // as the instructions say it
   const auto at = [&](int id) -> const Node& { return nodes_[static_cast<size_t>(id)]; };
   const auto asks = [&](const Node& n, uint8_t how) {
-    return n.what == Do::kCompare && n.how == how;
+    return n.what == ExprOp::kCompare && n.how == how;
   };
   const auto asks_nan = [&](const Node& n) { return asks(n, 4) && n.a == n.b; };
   for (Node& n : nodes_) {
     // a > b || a is a NaN, as relu says it
-    if (n.what == Do::kOr && asks(at(n.a), 30) && asks_nan(at(n.b)) && at(n.a).a == at(n.b).a &&
-        at(at(n.b).a).what != Do::kConstant) {
-      n = {.what = Do::kCompare, .a = at(n.a).a, .b = at(n.a).b, .how = kNotAtMost};
+    if (n.what == ExprOp::kOr && asks(at(n.a), 30) && asks_nan(at(n.b)) && at(n.a).a == at(n.b).a &&
+        at(at(n.b).a).what != ExprOp::kConstant) {
+      n = {.what = ExprOp::kCompare, .a = at(n.a).a, .b = at(n.a).b, .how = kNotAtMost};
     }
     if (!wide) continue;
     // at_most(|x|, limit), copysign(of that, x) and keep_nan of vector_math.h. A limit is positive,
     // and what becomes of a NaN before it is kept does not matter.
-    if (n.what == Do::kAtMost && at(n.a).what == Do::kAbs) {
-      n = {.what = Do::kLimit, .a = at(n.a).a, .b = n.b, .how = kNoSign};
-    } else if (n.what == Do::kCopySign && at(n.a).what == Do::kLimit && at(n.a).a == n.b) {
-      n = {.what = Do::kLimit, .a = n.b, .b = at(n.a).b, .how = kSignOfA};
-    } else if (n.what == Do::kChoose && asks(at(n.a), 0) && at(n.a).a == n.c && at(n.a).b == n.c) {
-      n = {.what = Do::kKeepNan, .a = n.b, .b = n.c};
+    if (n.what == ExprOp::kAtMost && at(n.a).what == ExprOp::kAbs) {
+      n = {.what = ExprOp::kLimit, .a = at(n.a).a, .b = n.b, .how = kNoSign};
+    } else if (n.what == ExprOp::kCopySign && at(n.a).what == ExprOp::kLimit && at(n.a).a == n.b) {
+      n = {.what = ExprOp::kLimit, .a = n.b, .b = at(n.a).b, .how = kSignOfA};
+    } else if (n.what == ExprOp::kChoose && asks(at(n.a), 0) && at(n.a).a == n.c &&
+               at(n.a).b == n.c) {
+      n = {.what = ExprOp::kKeepNan, .a = n.b, .b = n.c};
     }
   }
 }

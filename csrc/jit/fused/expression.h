@@ -10,10 +10,10 @@
 
 namespace uh::jit::fused {
 
-class FusedProgram;
+class FusedKernel;
 struct Step;
 
-enum class Do : uint8_t {
+enum class ExprOp : uint8_t {
   kItem,      // an item, element by element
   kUniform,   // an item that is one value
   kConstant,  // a number
@@ -41,14 +41,16 @@ enum class Do : uint8_t {
 };
 
 struct Node {
-  Do what;
+  ExprOp what;
   int a = -1, b = -1, c = -1;
   int item = -1;
   double number = 0;
   uint8_t how = 0;
 
   bool operator==(const Node& other) const;
-  bool condition() const { return what == Do::kCompare || what == Do::kAnd || what == Do::kOr; }
+  bool condition() const {
+    return what == ExprOp::kCompare || what == ExprOp::kAnd || what == ExprOp::kOr;
+  }
 };
 
 // Thrown where steps cannot be a block after all; caught by compile_block.
@@ -56,7 +58,7 @@ struct NoBlock {};
 
 class Expression {
  public:
-  Expression(const FusedProgram& program, bool doubles);
+  Expression(const FusedKernel& program, bool doubles);
 
   void add(const Step& step);
   // After the last step: what several nodes say and the machine does in one instruction becomes one
@@ -69,7 +71,7 @@ class Expression {
  private:
   int leaf(int item);
 
-  const FusedProgram& program_;
+  const FusedKernel& program_;
   bool doubles_;
   std::vector<Node> nodes_;
   std::vector<int> values_;

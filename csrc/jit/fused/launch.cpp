@@ -3,25 +3,25 @@
 #include <chrono>
 
 #include "base/parallel.h"
-#include "jit/fused/walk.h"
+#include "jit/fused/tile_loop.h"
 
 namespace uh::jit::fused {
 namespace {
 
-[[noreturn]] void broken_promise(const FusedProgram& program, std::span<const Tensor> inputs) {
-  check(inputs.size() == program.inputs.size(), "FusedProgram: ", program.inputs.size(),
+[[noreturn]] void broken_promise(const FusedKernel& program, std::span<const Tensor> inputs) {
+  check(inputs.size() == program.inputs.size(), "FusedKernel: ", program.inputs.size(),
         " inputs are needed, got ", inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TermKind kind = program.kind(program.inputs[i]);
-    check(inputs[i].device() == Device::kCPU, "FusedProgram: input ", i, " is on ",
+    check(inputs[i].device() == Device::kCPU, "FusedKernel: input ", i, " is on ",
           name(inputs[i].device()), ", not on the CPU");
-    check(inputs[i].dtype() == kind.dtype, "FusedProgram: input ", i, " is ",
+    check(inputs[i].dtype() == kind.dtype, "FusedKernel: input ", i, " is ",
           info(inputs[i].dtype()).title, ", the program was made for ", info(kind.dtype).title);
-    check((inputs[i].ndim() == 0) == kind.zero_dim, "FusedProgram: input ", i, " has ",
+    check((inputs[i].ndim() == 0) == kind.zero_dim, "FusedKernel: input ", i, " has ",
           inputs[i].ndim(), " dimensions, the program was made for one with",
           kind.zero_dim ? "out" : "");
   }
-  fail(ErrorKind::kRuntime, "FusedProgram: inputs do not match the program");
+  fail(ErrorKind::kRuntime, "FusedKernel: inputs do not match the program");
 }
 
 // Whether all inputs are row-major and of one shape.
@@ -33,7 +33,7 @@ bool all_alike(std::span<const Tensor> inputs) {
   });
 }
 
-void go(const Walk& walk) {
+void go(const TileLoop& walk) {
   const int64_t tiles = (walk.elements + walk.tile - 1) / walk.tile;
   parallel_for(0, tiles, walk.grain() / walk.tile, [&](int64_t lo, int64_t hi) {
     alignas(64) std::byte arena[kArena];
@@ -45,10 +45,10 @@ void go(const Walk& walk) {
 }
 
 // One walk, whose outputs all have the sizes of `shapes[outputs[0].item]`.
-void walk_around(const FusedProgram& program, const std::vector<Shape>& shapes,
+void walk_around(const FusedKernel& program, const std::vector<Shape>& shapes,
                  std::span<const Tensor> inputs, std::span<Tensor> outputs,
                  std::span<const Scalar> numbers, Launch* launch) {
-  Walk walk(program);
+  TileLoop walk(program);
   walk.set_numbers(numbers);
   const Dims& sizes = shapes[static_cast<size_t>(program.outputs[0].item)].sizes;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -63,7 +63,7 @@ void walk_around(const FusedProgram& program, const std::vector<Shape>& shapes,
 }
 
 // Note [Outputs of several shapes].
-void run_around(const FusedProgram& program, std::span<const Tensor> inputs,
+void run_around(const FusedKernel& program, std::span<const Tensor> inputs,
                 std::span<Tensor> outputs, std::span<const Scalar> numbers, Launch* launch) {
   const std::vector<Shape> shapes = layouts(program, inputs);
   const auto sizes = [&](size_t i) -> const Dims& {
@@ -89,7 +89,7 @@ void run_around(const FusedProgram& program, std::span<const Tensor> inputs,
 
 }  // namespace
 
-bool matches(const FusedProgram& program, std::span<const Tensor> inputs) {
+bool matches(const FusedKernel& program, std::span<const Tensor> inputs) {
   if (inputs.size() != program.inputs.size()) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TermKind kind = program.kind(program.inputs[i]);
@@ -122,12 +122,12 @@ class Timed {
 
 }  // namespace
 
-void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
          std::span<const Scalar> numbers, Launch* launch) {
   if (!matches(program, inputs)) broken_promise(program, inputs);
-  check(outputs.size() == program.outputs.size(), "FusedProgram: ", program.outputs.size(),
+  check(outputs.size() == program.outputs.size(), "FusedKernel: ", program.outputs.size(),
         " outputs are made, room is for ", outputs.size());
-  check(numbers.size() == program.given.size(), "FusedProgram: ", program.given.size(),
+  check(numbers.size() == program.given.size(), "FusedKernel: ", program.given.size(),
         " numbers are needed, got ", numbers.size());
   if (outputs.empty()) return;
   const Timed timed(launch);
@@ -138,14 +138,14 @@ void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<
     const Output& output = program.outputs[i];
     outputs[i] = empty_dense(first.layout(), first.numel(), output.dtype);
   }
-  Walk walk(program);
+  TileLoop walk(program);
   walk.set_numbers(numbers);
   walk.go_straight(inputs, outputs, first.numel());
   if (launch) walk.tell(*launch);
   go(walk);
 }
 
-size_t input_count(const FusedProgram& program) { return program.inputs.size(); }
-size_t output_count(const FusedProgram& program) { return program.outputs.size(); }
+size_t input_count(const FusedKernel& program) { return program.inputs.size(); }
+size_t output_count(const FusedKernel& program) { return program.outputs.size(); }
 
 }  // namespace uh::jit::fused

@@ -1,4 +1,4 @@
-// FusedProgram: a group of pointwise operators as a straight line of steps, run tile by tile.
+// FusedKernel: a group of pointwise operators as a straight line of steps, run tile by tile.
 //
 // What: a Builder is told inputs, operators and outputs; build() gives a program that no longer
 // knows the operators' graph. run() makes the outputs in one walk over memory: some 500 elements at
@@ -38,8 +38,8 @@
 
 namespace uh::jit::fused {
 
-class FusedProgram;
-using ProgramRef = std::shared_ptr<FusedProgram>;
+class FusedKernel;
+using ProgramRef = std::shared_ptr<FusedKernel>;
 
 // What the choice of dtypes depends on.
 struct TermKind {
@@ -110,15 +110,15 @@ struct Launch {
 };
 
 // Whether these are the dtypes and kinds of inputs that the program was built for.
-bool matches(const FusedProgram& program, std::span<const Tensor> inputs);
+bool matches(const FusedKernel& program, std::span<const Tensor> inputs);
 
 // Makes the outputs. Inputs broadcast against each other. Throws a RuntimeError where they do not,
 // or where an input is not what was promised.
-void run(const FusedProgram& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
          std::span<const Scalar> numbers = {}, Launch* launch = nullptr);
 
-size_t input_count(const FusedProgram& program);
-size_t output_count(const FusedProgram& program);
+size_t input_count(const FusedKernel& program);
+size_t output_count(const FusedKernel& program);
 
 // JSON for the explorer: {"inputs": [{"dtype", "zero_dim", "used"}], "numbers", "outputs":
 // [{"dtype", "tree": {"step", "op", "dtype", "operands": [tree or {"leaf"}]}; of reductions
@@ -127,6 +127,6 @@ size_t output_count(const FusedProgram& program);
 // [bytes per element], "tile", "l1_bytes", and per element "read_bytes", "written_bytes",
 // "eager_bytes"}; with a launch also {"launch": {"elements", "tile", "tiles", "threads",
 // "gathered", "l1_bytes"}}.
-std::string describe(const FusedProgram& program, const Launch* launch = nullptr);
+std::string describe(const FusedKernel& program, const Launch* launch = nullptr);
 
 }  // namespace uh::jit::fused

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "jit/fused/walk.h"
+#include "jit/fused/tile_loop.h"
 #include "ops/copy/copy.h"
 
 namespace uh::jit::fused {
@@ -19,13 +19,13 @@ constexpr int64_t kUnit = 32768;  // elements
 struct Rows {
   int64_t rows, length, blocks;
 
-  Rows(const FusedProgram& program, const Dims& sizes) {
+  Rows(const FusedKernel& program, const Dims& sizes) {
     const size_t kept = kept_dims(program, sizes);
     rows = numel_of(IntSpan(sizes.data(), kept));
     length = numel_of(IntSpan(sizes.data() + kept, sizes.size() - kept));
     blocks = std::max<int64_t>(1, (length + kUnit - 1) / kUnit);
   }
-  static size_t kept_dims(const FusedProgram& program, const Dims& sizes) {
+  static size_t kept_dims(const FusedKernel& program, const Dims& sizes) {
     if (program.reduced_dims == Builder::kAllDims) return 0;
     return sizes.size() - std::min(sizes.size(), static_cast<size_t>(program.reduced_dims));
   }
@@ -68,7 +68,7 @@ void fold_tile(Accumulators& acc, const Rows& rows, const std::byte* data, int64
 
 }  // namespace
 
-Tensor make_reduced(const FusedProgram& program, const Output& output, const Dims& sizes) {
+Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes) {
   const Rows rows(program, sizes);
   const bool adds = output.name == "sum" || output.name == "mean";
   check_kind(adds || rows.length > 0 || rows.rows == 0, ErrorKind::kIndex, output.name,
@@ -79,7 +79,7 @@ Tensor make_reduced(const FusedProgram& program, const Output& output, const Dim
   return empty(made, output.dtype);
 }
 
-void run_reduced(const Walk& walk, const Dims& sizes, std::span<Tensor> outputs) {
+void run_reduced(const TileLoop& walk, const Dims& sizes, std::span<Tensor> outputs) {
   const Rows rows(walk.program, sizes);
   std::vector<Accumulators> all;
   std::vector<Tensor*> results;

@@ -39,11 +39,11 @@ class Free {
 
 }  // namespace
 
-bool FusedProgram::reduces() const {
+bool FusedKernel::reduces() const {
   return std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.fold; });
 }
 
-FusedProgram::FusedProgram(const FusedProgram& whole, const std::vector<int>& chosen)
+FusedKernel::FusedKernel(const FusedKernel& whole, const std::vector<int>& chosen)
     : items(whole.items),
       steps(whole.steps),
       numbers(whole.numbers),
@@ -56,21 +56,21 @@ FusedProgram::FusedProgram(const FusedProgram& whole, const std::vector<int>& ch
   plan();
 }
 
-const FusedProgram& FusedProgram::with_outputs(const std::vector<int>& chosen) const {
+const FusedKernel& FusedKernel::with_outputs(const std::vector<int>& chosen) const {
   const std::lock_guard guard(mutex_);
   for (const auto& [key, part] : parts_) {
     if (key == chosen) return *part;
   }
-  return *parts_.emplace_back(chosen, std::make_unique<FusedProgram>(*this, chosen)).second;
+  return *parts_.emplace_back(chosen, std::make_unique<FusedKernel>(*this, chosen)).second;
 }
 
-void FusedProgram::plan() {
+void FusedKernel::plan() {
   mark_live();
   schedule();
   allocate();
 }
 
-void FusedProgram::mark_live() {
+void FusedKernel::mark_live() {
   std::vector<bool> wanted(items.size());
   for (size_t i = 0; i < outputs.size(); ++i) wanted[static_cast<size_t>(outputs[i].item)] = true;
   live_steps = 0;
@@ -83,7 +83,7 @@ void FusedProgram::mark_live() {
   }
 }
 
-void FusedProgram::allocate() {
+void FusedKernel::allocate() {
   const auto item = [&](int id) -> Item& { return items[static_cast<size_t>(id)]; };
   for (Item& each : items) each.output = each.reg = each.last_use = -1;
   for (size_t u = 0; u < units.size(); ++u) {
@@ -118,12 +118,12 @@ void FusedProgram::allocate() {
   }
 }
 
-bool FusedProgram::in_place(const Unit& unit, int id) const {
+bool FusedKernel::in_place(const Unit& unit, int id) const {
   const Step& step = steps[static_cast<size_t>(unit.steps[0])];
   return !unit.block && step.op && itemsize(kind(id).dtype) == itemsize(kind(step.result).dtype);
 }
 
-std::vector<int> Unit::reads(const FusedProgram& program) const {
+std::vector<int> Unit::reads(const FusedKernel& program) const {
   if (block) return block->reads;
   const Step& step = program.steps[static_cast<size_t>(steps[0])];
   std::vector<int> items;
@@ -134,7 +134,7 @@ std::vector<int> Unit::reads(const FusedProgram& program) const {
   return items;
 }
 
-std::vector<int> Unit::writes(const FusedProgram& program) const {
+std::vector<int> Unit::writes(const FusedKernel& program) const {
   if (block) return block->writes;
   return {program.steps[static_cast<size_t>(steps[0])].result};
 }

@@ -13,7 +13,7 @@ namespace {
 
 class Scheduler {
  public:
-  explicit Scheduler(FusedProgram& program) : p_(program), simple_(program.steps.size()) {
+  explicit Scheduler(FusedKernel& program) : p_(program), simple_(program.steps.size()) {
     for (size_t s = 0; s < p_.steps.size(); ++s)
       simple_[s] = p_.steps[s].live && is_simple(p_, p_.steps[s]);
   }
@@ -35,7 +35,7 @@ class Scheduler {
   // The live step that makes an item, or -1.
   int maker(int id) const {
     const Item& item = p_.items[static_cast<size_t>(id)];
-    return item.is == Item::Is::kStep ? item.index : -1;
+    return item.is == Item::ItemKind::kStep ? item.index : -1;
   }
 
   template <class Question>
@@ -109,14 +109,14 @@ class Scheduler {
     p_.units.push_back({steps, nullptr});
   }
 
-  FusedProgram& p_;
+  FusedKernel& p_;
   std::vector<bool> simple_;
   std::vector<int> phase_;
 };
 
 }  // namespace
 
-void FusedProgram::schedule() {
+void FusedKernel::schedule() {
   units.clear();
   Scheduler(*this).run();
 }

@@ -1,4 +1,4 @@
-// What a FusedProgram is made of: items, steps that read and make them, and registers.
+// What a FusedKernel is made of: items, steps that read and make them, and registers.
 //
 // Invariant: a unit reads what earlier units have made; register r holds one item from the unit
 // that makes it to the last unit that reads it. An item that is an output lies in the output's
@@ -13,7 +13,7 @@
 
 #include "jit/fused/block.h"
 #include "jit/fused/program.h"
-#include "jit/fused/table.h"
+#include "jit/fused/step_operators.h"
 #include "ops/kernel/reduce_loops.h"
 
 namespace uh::jit::fused {
@@ -26,13 +26,13 @@ inline constexpr size_t kMaxOperands = 3;
 
 // What a Term stands for.
 struct Item {
-  enum class Is : int8_t {
+  enum class ItemKind : int8_t {
     kInput,   // index: among the inputs
     kGiven,   // index: among the numbers of a launch
     kNumber,  // index: among numbers
     kStep,    // index: among steps
   };
-  Is is;
+  ItemKind is;
   TermKind kind;
   int index;
   int output = -1;    // of a step: the output that it is
@@ -67,8 +67,8 @@ struct Unit {
   std::vector<int> steps;
   std::unique_ptr<Block> block;  // null: the loop of the only step
 
-  std::vector<int> reads(const FusedProgram& program) const;  // items, each once
-  std::vector<int> writes(const FusedProgram& program) const;
+  std::vector<int> reads(const FusedKernel& program) const;  // items, each once
+  std::vector<int> writes(const FusedKernel& program) const;
 };
 
 struct Output {
@@ -80,11 +80,11 @@ struct Output {
   std::string_view name = {};  // "sum"
 };
 
-class FusedProgram {
+class FusedKernel {
  public:
-  FusedProgram() = default;
+  FusedKernel() = default;
   // The program with some of its outputs only.
-  FusedProgram(const FusedProgram& whole, const std::vector<int>& outputs);
+  FusedKernel(const FusedKernel& whole, const std::vector<int>& outputs);
 
   std::vector<Item> items;
   std::vector<Step> steps;
@@ -114,7 +114,7 @@ class FusedProgram {
   // Note [Outputs of several shapes]: where an output is smaller than the space that all inputs
   // broadcast to, the outputs of each shape are made by a walk of their own, of a program with the
   // steps that they need. It is made at the first such launch and kept.
-  const FusedProgram& with_outputs(const std::vector<int>& chosen) const;
+  const FusedKernel& with_outputs(const std::vector<int>& chosen) const;
 
  private:
   void mark_live();
@@ -123,7 +123,7 @@ class FusedProgram {
   bool in_place(const Unit& unit, int id) const;
 
   mutable std::mutex mutex_;
-  mutable std::vector<std::pair<std::vector<int>, std::unique_ptr<FusedProgram>>> parts_;
+  mutable std::vector<std::pair<std::vector<int>, std::unique_ptr<FusedKernel>>> parts_;
 };
 
 }  // namespace uh::jit::fused

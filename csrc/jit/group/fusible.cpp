@@ -18,7 +18,7 @@ const IValue* constant_of(const Value& value) {
 
 std::optional<TermKind> kind_of(const Type& type) {
   if (!type.is(TypeKind::kTensor)) return std::nullopt;
-  const TensorFacts& facts = type.facts();
+  const TensorProperties& facts = type.facts();
   if (facts.dtype == DType::kUndefined || !facts.sizes) return std::nullopt;
   if (facts.device != Device::kUndefined && facts.device != Device::kCPU) return std::nullopt;
   return TermKind{facts.dtype, facts.sizes->empty()};
@@ -26,7 +26,7 @@ std::optional<TermKind> kind_of(const Type& type) {
 
 TypeRef assumed(const TypeRef& type) {
   if (!type->is(TypeKind::kTensor) || kind_of(*type)) return type;
-  TensorFacts facts = type->facts();
+  TensorProperties facts = type->facts();
   if (facts.device != Device::kUndefined && facts.device != Device::kCPU) return type;
   if (facts.dtype == DType::kUndefined) facts.dtype = DType::kFloat32;
   if (!facts.sizes) facts.sizes = Dims{-1};
@@ -170,7 +170,7 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
   if (!node.op() || std::find(std::begin(kOps), std::end(kOps), kind) == std::end(kOps))
     return std::nullopt;
   if (!input.is(TypeKind::kTensor) || node.writes()) return std::nullopt;
-  const TensorFacts& facts = input.facts();
+  const TensorProperties& facts = input.facts();
   const int64_t rank = facts.sizes ? facts.sizes->ndim() : -1;
   if (rank == 0 || (facts.dtype != DType::kUndefined && !is_floating(facts.dtype)))
     return std::nullopt;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "events/recorder.h"
 #include "jit/group/fusible.h"
-#include "jit/group/group_gradient.h"
+#include "jit/group/fusion_group_backward.h"
 
 namespace uh::jit {
 

@@ -2,7 +2,7 @@
 //
 // What: the pass `fuse` puts pointwise nodes, and the sums over them, into the Subgraph of a
 // prim::FusionGroup. Its inputs are tensors and numbers, its outputs tensors. The group becomes a
-// FusedProgram (fused/program.h) for the dtypes that come; where none can be made, and where a
+// FusedKernel (fused/program.h) for the dtypes that come; where none can be made, and where a
 // trace or a tensor of another device is to see every operator, the Subgraph's nodes run one by
 // one. Invariant: both ways give the same tensors, and gradients that eager gives
 // (Note [Gradients of groups]).
@@ -13,7 +13,7 @@
 #include <mutex>
 
 #include "jit/fused/program.h"
-#include "jit/group/straight.h"
+#include "jit/group/straight_line_code.h"
 #include "jit/ir/graph.h"
 
 namespace uh::jit {
@@ -57,7 +57,7 @@ class FusionGroup final : public RefCounted {
   void tell(Compiled& compiled, const fused::Launch& launch, int64_t frame) const;
 
   const GraphRef subgraph_;
-  const StraightCode code_;
+  const StraightLineCode code_;
   const int64_t id_;
   bool reduces_ = false;  // then ranks are promises, too
   std::vector<std::vector<bool>> depends_;

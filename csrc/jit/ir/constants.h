@@ -20,7 +20,7 @@ bool is_immutable(const IValue& value);
 std::optional<int64_t> constant_int(const Value* value);
 std::optional<bool> constant_bool(const Value* value);
 std::optional<double> constant_float(const Value* value);
-// A constant list or tuple of ints, an int, or a ListConstruct of constant ints. Ask AliasInfo
+// A constant list or tuple of ints, an int, or a ListConstruct of constant ints. Ask AliasDb
 // whether somebody writes the list.
 std::optional<std::vector<int64_t>> constant_ints(const Value* value);
 bool is_constant_none(const Value* value);

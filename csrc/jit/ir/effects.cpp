@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "jit/builtins/builtin.h"
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
-#include "jit/ir/facts.h"
+#include "jit/ir/type_predicates.h"
 
 namespace uh::jit {
 namespace {
@@ -94,7 +94,7 @@ bool writes_itself(const Node& node) { return !written_inputs(node).empty(); }
 
 // Where two tensors are laid out in different orders, the result is laid out as the first.
 bool same_layout(const Type& a, const Type& b) {
-  const TensorFacts &x = a.facts(), &y = b.facts();
+  const TensorProperties &x = a.facts(), &y = b.facts();
   return all_known(x.sizes) && all_known(x.strides) && all_known(y.sizes) && all_known(y.strides) &&
          *x.sizes == *y.sizes && *x.strides == *y.strides;
 }
@@ -114,7 +114,7 @@ Role role_of(const Node& node) {
   if (as_builtin(node.op())) {
     const bool memory = !written_inputs(node).empty() ||
                         std::any_of(node.outputs().begin(), node.outputs().end(),
-                                    [](const Value* v) { return holds_memory(*v->type()); });
+                                    [](const Value* v) { return is_mutable_type(*v->type()); });
     return memory ? Role::kBuiltin : Role::kNothing;
   }
   if (node.op()) return Role::kOperator;
@@ -162,7 +162,7 @@ std::vector<Value*> written_inputs(const Node& node) {
   }
   if (writes_items(node)) {
     for (Value* input : node.inputs())
-      if (input->type()->is(TypeKind::kList) && holds_memory(*input->type()->element()))
+      if (input->type()->is(TypeKind::kList) && is_mutable_type(*input->type()->element()))
         all.push_back(input);
   }
   return all;

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "jit/ir/rewrite.h"
-#include "jit/resolve/signature.h"
+#include "jit/schema_matching/signature.h"
 
 namespace uh::jit {
 namespace {
@@ -168,7 +168,7 @@ Node* Graph::create_call(const OperatorInfo& op, const std::vector<Value*>& inpu
   Node* node = create(Symbol(op.qualified_name()), inputs, 0);
   node->set_op(&op);
   for (const Argument& result : schema.results) node->add_output(parse_type(result.type));
-  for (const Value* written : given_back(*node)) node->add_output(without_facts(written->type()));
+  for (const Value* written : given_back(*node)) node->add_output(unshaped(written->type()));
   return node;
 }
 

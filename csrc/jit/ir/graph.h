@@ -215,7 +215,7 @@ class Node {
   std::vector<Value*> inputs_, outputs_;
   std::vector<Block*> blocks_;
   void tell_held();
-  std::unique_ptr<HeldTensors> held_;  // goes after the constants that it tells of
+  std::unique_ptr<HolderTracker> held_;  // goes after the constants that it tells of
   std::map<std::string, Attribute> attributes_;
   Span span_;
   std::string scope_;

@@ -62,12 +62,12 @@ std::string Node::text_attribute(std::string_view name) const {
 }
 
 void Node::tell_held() {
-  std::vector<HeldTensors::Found> found;
+  std::vector<HolderTracker::Found> found;
   for (const auto& [name, attribute] : attributes_)
     each_tensor(attribute.value, [&](const Tensor& t) { found.push_back({id_, &t}); });
   if (!held_) {
     if (found.empty()) return;
-    held_ = std::make_unique<HeldTensors>(events::Holder::kConstant, graph_->id());
+    held_ = std::make_unique<HolderTracker>(events::Holder::kConstant, graph_->id());
   }
   held_->now(found);
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "jit/function.h"
 
 namespace uh::jit {
@@ -10,7 +10,7 @@ namespace {
 
 // What is said of a tensor, in PyTorch's order: Float(2, 3, strides=[3, 1], requires_grad=0,
 // device=cpu).
-std::string tensor_text(const TensorFacts& facts) {
+std::string tensor_text(const TensorProperties& facts) {
   if (facts.nothing()) return "Tensor";
   std::string parts;
   const auto add = [&](const std::string& part) { parts += (parts.empty() ? "" : ", ") + part; };
@@ -48,7 +48,7 @@ std::string named_text(const Type& type) {
 
 }  // namespace
 
-bool TensorFacts::operator==(const TensorFacts& other) const {
+bool TensorProperties::operator==(const TensorProperties& other) const {
   const auto same = [](const std::optional<Dims>& a, const std::optional<Dims>& b) {
     return a.has_value() == b.has_value() &&
            (!a || std::equal(a->begin(), a->end(), b->begin(), b->end()));
@@ -114,7 +114,7 @@ TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner, std::vector<std::st
   return type;
 }
 
-TypeRef tensor_type(TensorFacts facts) {
+TypeRef tensor_type(TensorProperties facts) {
   TypeRef type = make_type(TypeKind::kTensor);
   type->facts_ = std::move(facts);
   return type;
@@ -170,7 +170,7 @@ TypeRef union_of(const std::vector<TypeRef>& types) {
 }
 
 TypeRef type_of_tensor(const Tensor& t) {
-  TensorFacts facts;
+  TensorProperties facts;
   facts.dtype = t.dtype();
   facts.sizes = t.sizes();
   facts.strides = t.strides();
@@ -191,7 +191,7 @@ bool same_type(const Type& a, const Type& b) {
 }
 
 namespace {
-bool facts_within(const TensorFacts& a, const TensorFacts& wanted) {
+bool facts_within(const TensorProperties& a, const TensorProperties& wanted) {
   const auto fits = [](const std::optional<Dims>& mine, const std::optional<Dims>& asked) {
     if (!asked) return true;
     if (!mine || mine->size() != asked->size()) return false;
@@ -231,7 +231,7 @@ bool is_subtype(const Type& type, const Type& wanted) {
   if (wanted.is(TypeKind::kEnum)) return !dynamic_cast<const EnumType*>(&wanted);  // any Enum
   if (wanted.is(TypeKind::kList)) {
     // Lists can be written to, so their elements are the same, up to what is known of tensors.
-    return same_type(*without_facts(type.element()), *without_facts(wanted.element()));
+    return same_type(*unshaped(type.element()), *unshaped(wanted.element()));
   }
   if (!wanted.is(TypeKind::kTuple) || type.inner().size() != wanted.inner().size()) return false;
   for (size_t i = 0; i < wanted.inner().size(); ++i)
@@ -240,8 +240,8 @@ bool is_subtype(const Type& type, const Type& wanted) {
 }
 
 namespace {
-TensorFacts common(const TensorFacts& a, const TensorFacts& b) {
-  TensorFacts facts;
+TensorProperties common(const TensorProperties& a, const TensorProperties& b) {
+  TensorProperties facts;
   const auto both = [](const std::optional<Dims>& x, const std::optional<Dims>& y) {
     std::optional<Dims> made;
     if (!x || !y || x->size() != y->size()) return made;
@@ -282,11 +282,11 @@ TypeRef unify(const TypeRef& a, const TypeRef& b) {
   return tuple_of(std::move(inner), a->field_names());
 }
 
-TypeRef without_facts(const TypeRef& type) {
+TypeRef unshaped(const TypeRef& type) {
   if (type->is(TypeKind::kTensor)) return tensor_type();
   if (type->is(TypeKind::kClass) || type->inner().empty()) return type;
   std::vector<TypeRef> inner;
-  for (const TypeRef& t : type->inner()) inner.push_back(without_facts(t));
+  for (const TypeRef& t : type->inner()) inner.push_back(unshaped(t));
   return make_type(type->kind(), std::move(inner), type->field_names());
 }
 
@@ -294,7 +294,7 @@ namespace {
 TypeRef common_type(const std::vector<IValue>& items, size_t limit = SIZE_MAX) {
   TypeRef all;
   for (size_t i = 0; i < items.size() && i < limit; ++i) {
-    const TypeRef one = without_facts(type_of(items[i]));
+    const TypeRef one = unshaped(type_of(items[i]));
     all = all ? unify(all, one) : one;
     if (!all) return make_type(TypeKind::kAny);
   }

@@ -45,7 +45,7 @@ enum class TypeKind : int8_t {
 };
 
 // What is known of a tensor. A size or stride of -1 is not known.
-struct TensorFacts {
+struct TensorProperties {
   DType dtype = DType::kUndefined;
   std::optional<Dims> sizes;
   std::optional<Dims> strides;
@@ -56,7 +56,7 @@ struct TensorFacts {
     return dtype == DType::kUndefined && !sizes && !strides && !requires_grad &&
            device == Device::kUndefined;
   }
-  bool operator==(const TensorFacts& other) const;
+  bool operator==(const TensorProperties& other) const;
 };
 
 class Type : public RefCounted {
@@ -68,7 +68,7 @@ class Type : public RefCounted {
   const TypeRef& element() const { return inner_[0]; }
   // Names of a named tuple's fields, else empty.
   const std::vector<std::string>& field_names() const { return names_; }
-  const TensorFacts& facts() const { return facts_; }
+  const TensorProperties& facts() const { return facts_; }
   // As PyTorch's graphs write it; parse_type reads it back.
   virtual std::string text() const;
   // As Python's annotations write it: `Optional[int]`, `List[Tensor]`.
@@ -77,18 +77,18 @@ class Type : public RefCounted {
  protected:
   friend TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner,
                            std::vector<std::string> names);
-  friend TypeRef tensor_type(TensorFacts facts);
+  friend TypeRef tensor_type(TensorProperties facts);
   explicit Type(TypeKind kind) : kind_(kind) {}
 
   const TypeKind kind_;
   std::vector<TypeRef> inner_;
   std::vector<std::string> names_;
-  TensorFacts facts_;
+  TensorProperties facts_;
 };
 
 TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner = {},
                   std::vector<std::string> names = {});
-TypeRef tensor_type(TensorFacts facts = {});
+TypeRef tensor_type(TensorProperties facts = {});
 // One of these types: without what another one covers, in PyTorch's order. Of T and None it is T?,
 // of int, float and complex a Scalar, of one type that type.
 TypeRef union_of(const std::vector<TypeRef>& types);
@@ -221,7 +221,7 @@ bool is_subtype(const Type& type, const Type& wanted);
 // The most special type that both are (two branches of an If); null where only Any would do.
 TypeRef unify(const TypeRef& a, const TypeRef& b);
 // The same without what is known of tensors: what holds for every input.
-TypeRef without_facts(const TypeRef& type);
+TypeRef unshaped(const TypeRef& type);
 // The type of this value, as special as it can be told.
 TypeRef type_of(const IValue& value);
 // Whether the value may stand where the type is asked for.

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "jit/ir/verify_kinds.h"
-#include "jit/resolve/signature.h"
+#include "jit/ir/verify_node_kinds.h"
+#include "jit/schema_matching/signature.h"
 #include "jit/text/print.h"
 
 namespace uh::jit {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
 #include "jit/ir/effects.h"
 #include "jit/pass.h"

@@ -11,7 +11,7 @@
 
 #include "generated/ops/copy.h"
 #include "jit/builtins/builtin.h"
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
 #include "jit/ir/effects.h"
 #include "jit/pass.h"
@@ -24,10 +24,12 @@ namespace {
 constexpr int64_t kMostElements = 4096;  // of a tensor, list or text that becomes a constant
 
 // The calls made here belong to nobody's trace and nobody's gradient.
-class Apart {
+class NoTracerNoGradGuard {
  public:
-  Apart() : found_(t_state), grad_(false) { t_state.included = t_state.included - Key::kTracer; }
-  ~Apart() { t_state.included = found_.included; }
+  NoTracerNoGradGuard() : found_(t_state), grad_(false) {
+    t_state.included = t_state.included - Key::kTracer;
+  }
+  ~NoTracerNoGradGuard() { t_state.included = found_.included; }
 
  private:
   const ThreadState found_;
@@ -80,7 +82,7 @@ std::optional<Stack> results_of(const Node& node, Stack arguments) {
   if (!std::all_of(arguments.begin(), arguments.end(), is_small)) return std::nullopt;
   Stack stack = arguments;
   try {
-    const Apart apart;
+    const NoTracerNoGradGuard apart;
     if (!as_builtin(&op)) {
       for (size_t i = 0; i < stack.size(); ++i) {
         stack[i] = on_meta(stack[i]);
@@ -179,7 +181,7 @@ class Propagation {
   const IValue* constant_of(const Value* value) const {
     if (const auto it = known_.find(value); it != known_.end()) return &it->second;
     if (made_.contains(value)) return value->constant();
-    return alias_.is_written(value) ? nullptr : value->constant();
+    return alias_.has_writers(value) ? nullptr : value->constant();
   }
 
   void fold(Node* node) {
@@ -192,7 +194,8 @@ class Propagation {
     }
     for (const Value* output : node->outputs()) {
       // A constant is one object in every run, and whoever writes to it would change the next.
-      if (holds_memory(*output->type()) && (alias_.is_written(output) || alias_.escapes(output)))
+      if (is_mutable_type(*output->type()) &&
+          (alias_.has_writers(output) || alias_.escapes(output)))
         return;
     }
     if (std::optional<Stack> results = values_of(*node, std::move(arguments)))
@@ -202,7 +205,7 @@ class Propagation {
   std::optional<Stack> values_of(const Node& node, Stack arguments) {
     if (node.is("prim::ListConstruct")) {
       const TypeRef& element = node.output()->type()->element();
-      if (holds_memory(*element) && !element->is(TypeKind::kList)) return std::nullopt;
+      if (is_mutable_type(*element) && !element->is(TypeKind::kList)) return std::nullopt;
       return Stack{make_container<List>(std::move(arguments))};
     }
     if (node.is("prim::DictConstruct")) {
@@ -241,7 +244,7 @@ class Propagation {
     if (results.size() != node->outputs().size()) return;
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i].object()) return;
-      if (!is_instance(results[i], *without_facts(node->output(i)->type()))) return;
+      if (!is_instance(results[i], *unshaped(node->output(i)->type()))) return;
     }
     if (!std::all_of(results.begin(), results.end(), can_be_constant)) {
       for (size_t i = 0; i < results.size(); ++i) known_.emplace(node->output(i), results[i]);
@@ -262,7 +265,7 @@ class Propagation {
   }
 
   Graph& graph_;
-  const AliasInfo alias_;
+  const AliasDb alias_;
   std::unordered_map<const Value*, IValue> known_;  // what no constant can be
   std::unordered_set<const Value*> made_;           // of constants that nobody writes to
 };

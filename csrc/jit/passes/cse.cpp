@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
 #include "jit/ir/effects.h"
 #include "jit/pass.h"
@@ -94,7 +94,7 @@ class Common {
   }
 
   Graph& graph_;
-  AliasInfo alias_;
+  AliasDb alias_;
   std::unordered_map<std::string, std::vector<Node*>> found_;
 };
 

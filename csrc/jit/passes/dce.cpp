@@ -5,7 +5,7 @@
 // values carried by a Loop live one by one: a node around them may live and they may not.
 #include <unordered_set>
 
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/effects.h"
 #include "jit/pass.h"
 
@@ -39,7 +39,7 @@ class Liveness {
 
   void need(const Node* node) {
     if (!nodes_.insert(node).second) return;
-    for (const AliasInfo::Place place : alias_.access(*node).read) read_.insert(place);
+    for (const AliasDb::Place place : alias_.access(*node).read) read_.insert(place);
     if (node->is("prim::If")) {
       need(node->input(0));
     } else if (node->is("prim::Loop")) {
@@ -85,9 +85,9 @@ class Liveness {
     bool any = false;
     for (const Node*& writer : writers_) {
       if (!writer) continue;
-      const AliasInfo::Places& written = alias_.access(*writer).written;
+      const AliasDb::Places& written = alias_.access(*writer).written;
       bool seen = lives(writer) || alias_.escape(written);
-      for (const AliasInfo::Place place : written) seen = seen || read_.count(place) != 0;
+      for (const AliasDb::Place place : written) seen = seen || read_.count(place) != 0;
       if (!seen) continue;
       need(writer);
       writer = nullptr;
@@ -96,10 +96,10 @@ class Liveness {
     return any;
   }
 
-  AliasInfo alias_;
+  AliasDb alias_;
   std::unordered_set<const Node*> nodes_;
   std::unordered_set<const Value*> values_;
-  std::unordered_set<AliasInfo::Place> read_;
+  std::unordered_set<AliasDb::Place> read_;
   std::vector<const Value*> new_values_;
   std::vector<const Node*> writers_;
 };

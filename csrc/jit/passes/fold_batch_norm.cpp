@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "generated/ops.h"
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
 #include "jit/pass.h"
 
@@ -18,7 +18,7 @@ namespace uh::jit {
 namespace {
 
 // A vector with one number per channel, of the weight's dtype. Empty: the argument is None.
-std::optional<Tensor> per_channel(const Value* value, const Tensor& weight, const AliasInfo& info) {
+std::optional<Tensor> per_channel(const Value* value, const Tensor& weight, const AliasDb& info) {
   if (is_constant_none(value)) return Tensor();
   const Tensor* t = fixed_tensor(value, info);
   if (!t || t->ndim() != 1 || t->size(0) != weight.size(0) || t->dtype() != weight.dtype())
@@ -46,7 +46,7 @@ bool alone_with(const Value* product, const Node* norm) {
   });
 }
 
-void fold(Node* norm, const AliasInfo& info) {
+void fold(Node* norm, const AliasDb& info) {
   Node* product = norm->input(0)->node();
   if (!is_product(product) || product->owner() != norm->owner()) return;
   if (!alone_with(product->output(), norm) || constant_bool(norm->input(5)) != false) return;
@@ -83,7 +83,7 @@ void fold(Node* norm, const AliasInfo& info) {
 }
 
 void run(Graph& graph) {
-  const AliasInfo info(graph);
+  const AliasDb info(graph);
   std::vector<Node*> norms;
   graph.each_node([&](Node* node) {
     if (node->is("aten::batch_norm")) norms.push_back(node);

@@ -10,10 +10,10 @@
 
 #include "jit/group/fusible.h"
 #include "jit/group/fusion_group.h"
-#include "jit/group/saved.h"
-#include "jit/ir/alias.h"
+#include "jit/group/saved_for_backward.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/effects.h"
-#include "jit/ir/facts.h"
+#include "jit/ir/type_predicates.h"
 #include "jit/pass.h"
 
 namespace uh::jit {
@@ -21,7 +21,7 @@ namespace {
 
 using Nodes = std::vector<Node*>;
 
-// Within what a FusedProgram holds: steps, with conversions.
+// Within what a FusedKernel holds: steps, with conversions.
 constexpr size_t kMostNodes = 96;
 
 // Values from outside of the node that it or a node within reads.
@@ -127,7 +127,7 @@ class LaterWrites {
   }
 
  private:
-  const AliasInfo info_;
+  const AliasDb info_;
   std::vector<const Node*> writes_;
 };
 

@@ -2,9 +2,9 @@
 // there.
 //
 // What a graph shows after it was compiled: tuples that blocks return stay whole, as in PyTorch;
-// lower_tuples takes those apart too, once the graph is optimised.
+// lower_all_tuples takes those apart too, once the graph is optimised.
 #include "jit/pass.h"
-#include "jit/passes/take_apart.h"
+#include "jit/passes/tuple_folding.h"
 
 namespace uh::jit {
 namespace {

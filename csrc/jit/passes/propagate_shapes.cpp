@@ -10,16 +10,16 @@
 
 #include "dispatch/dispatcher.h"
 #include "jit/group/fusible.h"
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/effects.h"
-#include "jit/ir/facts.h"
+#include "jit/ir/type_predicates.h"
 #include "jit/pass.h"
-#include "jit/resolve/signature.h"
+#include "jit/schema_matching/signature.h"
 
 namespace uh::jit {
 namespace {
 
-bool complete(const TensorFacts& facts) {
+bool complete(const TensorProperties& facts) {
   return facts.dtype != DType::kUndefined && all_known(facts.sizes);
 }
 
@@ -183,7 +183,7 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
                                          int64_t unknown) {
   const auto tensor = [&](const TypeRef& t) -> Tensor {
     if (!t->is(TypeKind::kTensor)) return Tensor();
-    const TensorFacts& facts = t->facts();
+    const TensorProperties& facts = t->facts();
     if (facts.dtype == DType::kUndefined || !facts.sizes) return Tensor();
     Dims sizes = *facts.sizes;
     for (int64_t& n : sizes)
@@ -236,7 +236,7 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
 }
 
 TypeRef Propagation::type_of_result(const Node& node, const Tensor& made, bool exact) const {
-  TensorFacts facts;
+  TensorProperties facts;
   // Floats that are made of integers or of nothing have whatever dtype is the default then.
   if (typed_ || !(is_floating(made.dtype()) || is_complex(made.dtype())))
     facts.dtype = made.dtype();
@@ -303,7 +303,7 @@ bool Propagation::call_meta(const Node& node, bool exact) {
 void Propagation::pointwise(const Node& node) {
   const auto made = as_step(node, [&](Value* v) { return type(v); });
   if (!made) return;
-  TensorFacts facts;
+  TensorProperties facts;
   facts.device = Device::kCPU;
   Dims sizes;
   bool typed = false;
@@ -353,7 +353,7 @@ void Propagation::visit_call(const Node& node) {
   const TypeRef weight = node.is("aten::linear") ? type(node.input(1)) : nullptr;
   const bool matrix = weight && kind_of(*weight) && weight->facts().sizes->size() == 2;
   if (!matrix && !keeps_kind(node)) return;
-  TensorFacts facts;
+  TensorProperties facts;
   facts.dtype = first->facts().dtype;
   facts.sizes = Dims(first->facts().sizes->size(), -1);
   facts.device = first->facts().device;

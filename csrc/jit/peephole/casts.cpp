@@ -26,11 +26,11 @@ std::optional<Cast> cast_of(const Node* node, bool ignore_copy) {
   if (const Value* device = node->input("device"); device && !is_constant_none(device)) {
     const IValue* held = device->constant();
     const auto* wanted = held ? held->get_if<Device>() : nullptr;
-    const TensorFacts* facts = facts_of(node->input(0));
+    const TensorProperties* facts = facts_of(node->input(0));
     if (!wanted || !facts || facts->device != *wanted) return std::nullopt;
   }
   if (const Value* other = node->input("other")) {
-    const TensorFacts *from = facts_of(node->input(0)), *to = facts_of(other);
+    const TensorProperties *from = facts_of(node->input(0)), *to = facts_of(other);
     if (!from || !to || from->device != to->device || from->device == Device::kUndefined ||
         to->dtype == DType::kUndefined)
       return std::nullopt;
@@ -49,14 +49,14 @@ bool cast_to_its_dtype(Peephole& p, Node* node) {
 }
 
 bool cast_like_its_like(Peephole& p, Node* node) {
-  const TensorFacts *x = facts_of(node->input(0)), *other = facts_of(node->input(1));
+  const TensorProperties *x = facts_of(node->input(0)), *other = facts_of(node->input(1));
   return x && other && x->dtype != DType::kUndefined && x->device != Device::kUndefined &&
          x->dtype == other->dtype && x->device == other->device &&
          p.same_object(node, node->input(0), "x.type_as(y) -> x", {}, "x has the dtype of y");
 }
 
 bool cast_to_its_device(Peephole& p, Node* node) {
-  const TensorFacts* facts = facts_of(node->input(0));
+  const TensorProperties* facts = facts_of(node->input(0));
   return facts && facts->device == Device::kCPU &&
          p.same_object(node, node->input(0), "x.cpu() -> x", {}, "x is on the cpu");
 }
@@ -103,7 +103,7 @@ bool cast_twice(Peephole& p, Node* node) {
   }
   // A float that does not fit an integer becomes what the CPU makes of it, from either dtype.
   if (is_integral(last->dtype) && is_floating(first->dtype)) return false;
-  if (p.alias().is_written(x) || p.alias().is_written(inner->output())) return false;
+  if (p.alias().has_writers(x) || p.alias().has_writers(inner->output())) return false;
   return p.reach_through(node, 0, x, "x.to(wider).to(dtype) -> x.to(dtype)", {inner},
                          "the wider dtype loses nothing");
 }

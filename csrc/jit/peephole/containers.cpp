@@ -29,9 +29,7 @@ bool unpacked(Peephole& p, Node* node) {
                       "nobody writes to the list");
 }
 
-bool may_be_none(const Type& type) {
-  return is_subtype(*make_type(TypeKind::kNone), type);
-}
+bool may_be_none(const Type& type) { return is_subtype(*make_type(TypeKind::kNone), type); }
 
 // `x is None` where the type of x says it.
 bool is_none(Peephole& p, Node* node) {
@@ -46,7 +44,7 @@ bool is_none(Peephole& p, Node* node) {
 }
 
 bool cast_to_its_type(Peephole& p, Node* node) {
-  return is_subtype(*node->input(0)->type(), *without_facts(node->output()->type())) &&
+  return is_subtype(*node->input(0)->type(), *unshaped(node->output()->type())) &&
          p.same_object(node, node->input(0), "unchecked_cast(x) -> x", {},
                        "it has this type already");
 }

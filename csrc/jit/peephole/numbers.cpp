@@ -170,7 +170,7 @@ bool number_of_tensor_of_number(Peephole& p, Node* node) {
   Node* inner = node->input(0)->node();
   return inner->is("prim::NumToTensor") &&
          inner->input(0)->type()->is(node->output()->type()->kind()) &&
-         !p.alias().is_written(inner->output()) &&
+         !p.alias().has_writers(inner->output()) &&
          p.same(node, inner->input(0), "int(tensor(i)) -> i", {inner}, "it was one before");
 }
 

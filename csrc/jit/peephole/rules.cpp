@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "jit/builtins/builtin.h"
-#include "jit/fused/table.h"
+#include "jit/fused/step_operators.h"
 #include "jit/ir/effects.h"
-#include "jit/ir/facts.h"
 #include "jit/ir/rewrite.h"
+#include "jit/ir/type_predicates.h"
 
 namespace uh::jit {
 namespace {
@@ -18,7 +18,7 @@ std::vector<const Node*> all_of(const Node* node, const std::vector<Node*>& conc
 }
 
 bool fits(const Value* with, const Value* output) {
-  return is_subtype(*with->type(), *without_facts(output->type()));
+  return is_subtype(*with->type(), *unshaped(output->type()));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ void Peephole::clean(Node* node, const std::vector<Node*>& concerned) {
 // What lies between two switches of the recording of gradients is recorded, or not: x is no
 // `x.t().t()` of a region without gradients.
 bool Peephole::may_be_recorded_otherwise(const Node* node) const {
-  return alias_.switches_gradients() && holds_memory(*node->output()->type());
+  return alias_.switches_gradients() && is_mutable_type(*node->output()->type());
 }
 
 bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*> concerned,
@@ -47,7 +47,7 @@ bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*
     // What lies between was memory of its own, and is not what it was computed to be any more.
     for (const Node* between : concerned)
       for (const Value* part : between->outputs())
-        if (alias_.is_written(part)) return false;
+        if (alias_.has_writers(part)) return false;
   }
   return same_object(node, with, rule, std::move(concerned), std::move(because), where);
 }
@@ -89,7 +89,7 @@ bool Peephole::constant(Node* node, IValue value, const char* rule, std::vector<
   Value* output = node->output();
   if (!is_instance(value, *output->type())) return false;
   if (!is_immutable(value) &&
-      (!value.list() || alias_.is_written(output) || alias_.escapes(output)))
+      (!value.list() || alias_.has_writers(output) || alias_.escapes(output)))
     return false;
   Rewrite r(graph_, rule, all_of(node, concerned), where);
   if (!because.empty()) r.because(std::move(because));
@@ -142,12 +142,12 @@ std::optional<std::vector<int64_t>> Peephole::ints(const Value* value) const {
   return constant_ints(value);
 }
 
-const TensorFacts* facts_of(const Value* value) {
+const TensorProperties* facts_of(const Value* value) {
   return value && value->type()->is(TypeKind::kTensor) ? &value->type()->facts() : nullptr;
 }
 
 std::optional<int64_t> known_rank(const Value* value) {
-  const TensorFacts* facts = facts_of(value);
+  const TensorProperties* facts = facts_of(value);
   if (!facts || !facts->sizes) return std::nullopt;
   return static_cast<int64_t>(facts->sizes->size());
 }
@@ -160,18 +160,18 @@ std::optional<std::vector<int64_t>> if_known(const std::optional<Dims>& dims) {
 }  // namespace
 
 std::optional<std::vector<int64_t>> known_sizes(const Value* value) {
-  const TensorFacts* facts = facts_of(value);
+  const TensorProperties* facts = facts_of(value);
   return facts ? if_known(facts->sizes) : std::nullopt;
 }
 
 DType known_dtype(const Value* value) {
-  const TensorFacts* facts = facts_of(value);
+  const TensorProperties* facts = facts_of(value);
   return facts ? facts->dtype : DType::kUndefined;
 }
 
 bool is_dense(const Value* value) {
   const std::optional<std::vector<int64_t>> sizes = known_sizes(value);
-  const TensorFacts* facts = facts_of(value);
+  const TensorProperties* facts = facts_of(value);
   const auto strides = facts ? if_known(facts->strides) : std::nullopt;
   if (sizes && strides) {
     std::vector<std::pair<int64_t, int64_t>> dims;
@@ -199,7 +199,7 @@ bool is_dense(const Value* value) {
 
 bool is_row_major(const Value* value) {
   const std::optional<std::vector<int64_t>> sizes = known_sizes(value);
-  const TensorFacts* facts = facts_of(value);
+  const TensorProperties* facts = facts_of(value);
   const auto strides = facts ? if_known(facts->strides) : std::nullopt;
   if (!sizes || !strides) return false;
   int64_t expected = 1;

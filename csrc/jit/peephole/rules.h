@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/ir/alias.h"
+#include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
 #include "jit/ir/graph.h"
 
@@ -29,7 +29,7 @@ class Peephole {
   explicit Peephole(Graph& graph) : graph_(graph), alias_(graph) {}
 
   Graph& graph() const { return graph_; }
-  const AliasInfo& alias() const { return alias_; }
+  const AliasDb& alias() const { return alias_; }
 
   // `with`, which was there before, stands for the node's output; `concerned`: the other nodes that
   // the rule looked at. Refuses, and returns false, where the two could be told apart by a write:
@@ -66,7 +66,7 @@ class Peephole {
   void clean(Node* node, const std::vector<Node*>& concerned);
 
   Graph& graph_;
-  AliasInfo alias_;
+  AliasDb alias_;
 };
 
 struct PeepholeRule {
@@ -83,7 +83,7 @@ const PeepholeRules& container_rules();
 const PeepholeRules& fact_rules();
 
 // What is known of a tensor; nothing where the Value is none.
-const TensorFacts* facts_of(const Value* value);
+const TensorProperties* facts_of(const Value* value);
 std::optional<int64_t> known_rank(const Value* value);
 // All sizes; nothing where one is not known.
 std::optional<std::vector<int64_t>> known_sizes(const Value* value);

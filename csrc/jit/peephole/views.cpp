@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "jit/ir/effects.h"
-#include "jit/ir/facts.h"
+#include "jit/ir/type_predicates.h"
 #include "jit/peephole/rules.h"
 
 namespace uh::jit {
@@ -22,7 +22,7 @@ bool is_dimension(int64_t d, int64_t rank) { return d >= -rank && d < rank; }
 // Whether a view raises no error: the sizes of its result are known, which were found by making it
 // of a tensor of the sizes and strides that its input has.
 bool is_valid_view(const Node* node) {
-  const TensorFacts* facts = facts_of(node->input(0));
+  const TensorProperties* facts = facts_of(node->input(0));
   return facts && known_sizes(node->input(0)) && all_known(facts->strides) &&
          known_sizes(node->output());
 }
@@ -102,9 +102,8 @@ bool is_in_order(const Ints& order) {
 bool permute_in_order(Peephole& p, Node* node) {
   const std::optional<Ints> order = order_of(p, node);
   if (!order || known_rank(node->input(0)) != static_cast<int64_t>(order->size())) return false;
-  return is_in_order(*order) &&
-         p.same(node, node->input(0), "x.permute(0, 1, 2) -> x", {},
-                "the dimensions stay in their order");
+  return is_in_order(*order) && p.same(node, node->input(0), "x.permute(0, 1, 2) -> x", {},
+                                       "the dimensions stay in their order");
 }
 
 bool permute_twice(Peephole& p, Node* node) {
@@ -112,7 +111,8 @@ bool permute_twice(Peephole& p, Node* node) {
   if (!inner) return false;
   const std::optional<Ints> last = order_of(p, node), first = order_of(p, inner);
   if (!last || !first || last->size() != first->size()) return false;
-  if (known_rank(inner->input(0)) != static_cast<int64_t>(first->size())) return false;  // may raise
+  if (known_rank(inner->input(0)) != static_cast<int64_t>(first->size()))
+    return false;  // may raise
   Ints both;
   for (const int64_t d : *last) both.push_back((*first)[static_cast<size_t>(d)]);
   if (is_in_order(both))
@@ -248,8 +248,9 @@ bool slice_of_all(Peephole& p, Node* node) {
   };
   const std::optional<int64_t> dim = constant_int(node->input("dim"));
   const std::optional<int64_t> rank = known_rank(node->input(0));
-  return dim && rank && is_dimension(*dim, *rank) && is_first(node->input("start")) && is_last(node->input("end")) &&
-         constant_int(node->input("step")) == 1 && p.same(node, node->input(0), "x[:] -> x");
+  return dim && rank && is_dimension(*dim, *rank) && is_first(node->input("start")) &&
+         is_last(node->input("end")) && constant_int(node->input("step")) == 1 &&
+         p.same(node, node->input(0), "x[:] -> x");
 }
 
 // Row-major: PyTorch's code of that memory format is 0.

@@ -1,6 +1,6 @@
 #include "jit/run/code.h"
 
-#include "autograd/meta.h"
+#include "autograd/autograd_meta.h"
 #include "base/json.h"
 #include "events/recorder.h"
 #include "jit/function.h"
@@ -31,7 +31,7 @@ bool InputGuard::holds(const IValue& value) const {
 
 std::string InputGuard::text() const {
   if (rank < 0) return "no Tensor";
-  TensorFacts facts;
+  TensorProperties facts;
   facts.dtype = dtype;
   facts.device = device;
   facts.requires_grad = requires_grad;
@@ -55,12 +55,12 @@ Code::~Code() { --g_alive; }
 int64_t Code::alive() { return g_alive; }
 
 void Code::tell_constants() {
-  std::vector<HeldTensors::Found> found;
+  std::vector<HolderTracker::Found> found;
   for (size_t i = 0; i < constants_.size(); ++i)
     each_tensor(constants_[i],
                 [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
   if (found.empty()) return;
-  held_ = std::make_unique<HeldTensors>(events::Holder::kCode, id_);
+  held_ = std::make_unique<HolderTracker>(events::Holder::kCode, id_);
   held_->now(found);
 }
 

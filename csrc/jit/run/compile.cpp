@@ -10,13 +10,13 @@
 #include "jit/builtins/builtin.h"
 #include "jit/function.h"
 #include "jit/group/fusion_group.h"
-#include "jit/resolve/signature.h"
+#include "jit/run/callees.h"
 #include "jit/run/code.h"
-#include "jit/run/compile_names.h"
-#include "jit/run/compile_uses.h"
 #include "jit/run/fork.h"
 #include "jit/run/host_function.h"
+#include "jit/run/preprocess_graph.h"
 #include "jit/scalar/region.h"
+#include "jit/schema_matching/signature.h"
 #include "jit/text/print.h"
 
 namespace uh::jit {
@@ -447,7 +447,7 @@ class Compiler {
     return all.size() - 1;
   }
 
-  const Uses uses_;
+  const LastUses uses_;
   CodeRef code_;
   const CompileOptions& options_;
   const Node* node_ = nullptr;

@@ -96,7 +96,7 @@ std::vector<InputGuard> Executor::guards_for(const IValue* arguments) const {
 // A copy whose inputs promise nothing: those of a trace say what its examples were.
 GraphRef Executor::graph_for_any_input() const {
   GraphRef graph = function_.graph().copy();
-  for (Value* input : graph->inputs()) input->set_type(without_facts(input->type()));
+  for (Value* input : graph->inputs()) input->set_type(unshaped(input->type()));
   return graph;
 }
 
@@ -137,7 +137,7 @@ size_t Executor::specialised_count() const {
 GraphRef Executor::specialised_graph(const std::vector<InputGuard>& guards) const {
   GraphRef graph = graph_for_any_input();
   for (const InputGuard& guard : guards) {
-    TensorFacts facts;
+    TensorProperties facts;
     facts.dtype = guard.dtype;
     facts.device = guard.device;
     facts.requires_grad = guard.requires_grad;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "jit/run/code.h"
-#include "jit/run/interpret.h"
+#include "jit/run/interpreter.h"
 
 namespace uh::jit {
 

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jit/assembler/code_memory.h"
 #include "jit/ir/graph.h"
-#include "jit/machine/code_memory.h"
 
 namespace uh::jit {
 

@@ -9,7 +9,7 @@
 
 #include "jit/builtins/builtin.h"
 #include "jit/builtins/numbers.h"
-#include "jit/run/interpret.h"
+#include "jit/run/interpreter.h"
 #include "jit/run/interrupt.h"
 #include "jit/run/node_error.h"
 #include "jit/scalar/native.h"

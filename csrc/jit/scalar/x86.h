@@ -11,8 +11,8 @@
 #include <functional>
 #include <vector>
 
-#include "jit/machine/assembler.h"
-#include "jit/scalar/flow.h"
+#include "jit/assembler/assembler.h"
+#include "jit/scalar/liveness.h"
 #include "jit/scalar/native.h"
 
 namespace uh::jit::x86 {
@@ -217,7 +217,7 @@ class Emitter {
   }
 
   const ScalarProgram& p_;
-  const ScalarFlow flow_;
+  const Liveness flow_;
   Assembler a_;
   std::vector<Place> places_;
   std::vector<Assembler::Label> labels_;

@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include "jit/ir/verify.h"
-#include "jit/ir/verify_kinds.h"
-#include "jit/resolve/resolve.h"
-#include "jit/resolve/signature.h"
+#include "jit/ir/verify_node_kinds.h"
+#include "jit/schema_matching/builtin_calls.h"
+#include "jit/schema_matching/signature.h"
 #include "jit/text/parse_cursor.h"
 #include "jit/text/parse_value.h"
 
@@ -111,9 +111,7 @@ class GraphReader {
       cursor_.refuse(from, "the name of a value has letters, or is a number");
     return std::string(name);
   }
-  static bool name_character(char c) {
-    return in_word(c) || c == '.';
-  }
+  static bool name_character(char c) { return in_word(c) || c == '.'; }
 
   Value* use() {
     cursor_.peek();

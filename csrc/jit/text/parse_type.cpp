@@ -51,7 +51,7 @@ int64_t size_or_unknown(Cursor& cursor) {
 constexpr size_t kMostDims = 64;
 
 // After `Float(` up to the bracket: sizes or `...`, then strides=, requires_grad=, device=.
-void read_facts(Cursor& cursor, TensorFacts& facts) {
+void read_facts(Cursor& cursor, TensorProperties& facts) {
   if (cursor.eat("...")) {
     if (cursor.peek() != ')') cursor.expect(",");
   } else {
@@ -125,7 +125,7 @@ bool skip_alias(Cursor& cursor) {
 }
 
 TypeRef read_tensor(Cursor& cursor, DType dtype, bool variables) {
-  TensorFacts facts;
+  TensorProperties facts;
   facts.dtype = dtype;
   // Tensor(*) in a schema is an alias set; in a graph it is a tensor of one dimension.
   const bool mark = dtype == DType::kUndefined && cursor.raw() == '(' &&

@@ -157,7 +157,7 @@ bool types_follow(Cursor& cursor) {
 
 // `{2.5}` as the tensor of one element that the type says.
 IValue tensor_as(const Tensor& t, const Type& type) {
-  const TensorFacts& facts = type.facts();
+  const TensorProperties& facts = type.facts();
   if (!t || t.ndim() != 0 || t.is_meta()) return t;
   const Dims sizes = facts.sizes.value_or(Dims{});
   for (const int64_t n : sizes)

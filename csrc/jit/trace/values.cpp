@@ -1,18 +1,19 @@
 // What stands for a value in a trace: of tensors, of modules' attributes, of containers.
-#include "autograd/meta.h"
-#include "jit/trace/trace.h"
+#include "autograd/autograd_meta.h"
+#include "jit/trace/tracing_state.h"
 
 namespace uh::jit {
 
-void Tracing::know(const Tensor& tensor, Value* value) {
-  const auto [it, fresh] = values_.insert_or_assign(tensor.impl(), Known{tensor, value, ++told_});
+void TracingState::know(const Tensor& tensor, Value* value) {
+  const auto [it, fresh] =
+      values_.insert_or_assign(tensor.impl(), TracedValue{tensor, value, ++told_});
   if (!fresh || !events::on()) return;
-  if (!held_) held_ = std::make_unique<HeldTensors>(events::Holder::kTrace, graph_->id());
+  if (!held_) held_ = std::make_unique<HolderTracker>(events::Holder::kTrace, graph_->id());
   held_->take(value->id(), tensor);
 }
 
-const Tracing::Known* Tracing::same_memory(const Tensor& tensor) const {
-  const Known* found = nullptr;
+const TracingState::TracedValue* TracingState::same_memory(const Tensor& tensor) const {
+  const TracedValue* found = nullptr;
   for (const auto& [impl, known] : values_) {
     const Tensor& t = known.tensor;
     if (t.storage() == tensor.storage() && t.offset() == tensor.offset() &&
@@ -23,7 +24,7 @@ const Tracing::Known* Tracing::same_memory(const Tensor& tensor) const {
   return found;
 }
 
-void Tracing::set_names(std::vector<std::pair<const TensorImpl*, std::string>> names) {
+void TracingState::set_names(std::vector<std::pair<const TensorImpl*, std::string>> names) {
   names_.clear();
   for (auto& [impl, name] : names) names_.emplace(impl, std::move(name));  // the first one counts
 }
@@ -50,14 +51,14 @@ void take_name(Value* value, const std::string& name) {
 }
 
 // A Value that an operator uses: it is called what Python calls it.
-Value* Tracing::used(const TensorImpl* impl, Value* value) {
+Value* TracingState::used(const TensorImpl* impl, Value* value) {
   if (value->has_name()) return value;
   if (const auto it = names_.find(impl); it != names_.end()) take_name(value, it->second);
   return value;
 }
 
 // The parts of a tuple or list of tensors that was given, taken apart at the beginning.
-void Tracing::know_parts(const IValue& value, Value* whole) {
+void TracingState::know_parts(const IValue& value, Value* whole) {
   if (const Tensor* t = value.get_if<Tensor>()) {
     know(*t, whole);
     return;
@@ -78,13 +79,13 @@ void Tracing::know_parts(const IValue& value, Value* whole) {
   for (const IValue& item : *items) know_parts(item, unpack->add_output(type_of(item)));
 }
 
-Value* Tracing::add_input(std::string_view name, const IValue& value) {
+Value* TracingState::add_input(std::string_view name, const IValue& value) {
   Value* input = graph_->add_input(name, type_of(value));
   know_parts(value, input);
   return input;
 }
 
-Value* Tracing::add_self(const IValue& module) {
+Value* TracingState::add_self(const IValue& module) {
   const Object* self = module.object();
   check_kind(self != nullptr, ErrorKind::kType, "trace: the module is a ", module.type_name());
   Value* input = graph_->add_input("self", type_of(module));
@@ -95,7 +96,7 @@ Value* Tracing::add_self(const IValue& module) {
 }
 
 // What is found a second time keeps the first place.
-void Tracing::find_places(const Object* module) {
+void TracingState::find_places(const Object* module) {
   const auto& type = static_cast<const ClassType&>(*module->type.get());
   for (size_t i = 0; i < module->slots.size(); ++i) {
     const auto& [name, held, is_parameter, is_buffer] = type.attributes()[i];
@@ -110,7 +111,7 @@ void Tracing::find_places(const Object* module) {
 }
 
 // A Value at the beginning, of which make_methods makes GetAttrs where it is used.
-Value* Tracing::stand_in(const Place& place, TypeRef type) {
+Value* TracingState::stand_in(const Place& place, TypeRef type) {
   Node* node = graph_->create("prim::GetAttr", {}, 0);
   node->insert_after(graph_->block()->param_node());
   node->set_attribute("name", IValue(place.attribute));
@@ -119,7 +120,7 @@ Value* Tracing::stand_in(const Place& place, TypeRef type) {
   return value;
 }
 
-Value* Tracing::attribute_of(const TensorImpl* impl) {
+Value* TracingState::attribute_of(const TensorImpl* impl) {
   const auto it = places_.find(impl);
   if (it == places_.end()) return nullptr;
   const Place& place = it->second;
@@ -128,13 +129,13 @@ Value* Tracing::attribute_of(const TensorImpl* impl) {
   return stand_in(place, type_of(slot));
 }
 
-Value* Tracing::build(Symbol kind, const std::vector<Value*>& parts, TypeRef type) {
+Value* TracingState::build(Symbol kind, const std::vector<Value*>& parts, TypeRef type) {
   Node* node = graph_->insert(graph_->create(kind, parts, 0));
   node->add_output(std::move(type));
   return without_place(node)->output();
 }
 
-Value* Tracing::value_of(const IValue& value) {
+Value* TracingState::value_of(const IValue& value) {
   if (const Tensor* t = value.get_if<Tensor>(); t && *t) {
     if (const auto it = values_.find(t->impl()); it != values_.end())
       return used(t->impl(), it->second.value);
@@ -142,7 +143,7 @@ Value* Tracing::value_of(const IValue& value) {
       know(*t, attribute);
       return used(t->impl(), attribute);
     }
-    if (const Known* same = same_memory(*t)) {
+    if (const TracedValue* same = same_memory(*t)) {
       Value* value = same->value;
       // x.data: no operator makes it, and it counts its own writes.
       if (&same->tensor.impl()->counter() != &t->impl()->counter()) {

@@ -8,7 +8,7 @@
 #include "generated/kernels/attention.h"
 #include "ops/attention/problem.h"
 #include "ops/copy/copy.h"
-#include "ops/kernel/plan.h"
+#include "ops/kernel/loop_plan.h"
 #include "ops/linalg/gemm.h"
 
 namespace uh::kernels {

@@ -4,7 +4,7 @@
 #include "generated/ops/reduce.h"
 #include "ops/convolution/complex_parts.h"
 #include "ops/convolution/convolve.h"
-#include "ops/kernel/together.h"
+#include "ops/kernel/operand_checks.h"
 
 namespace uh::kernels {
 namespace {

@@ -88,18 +88,18 @@ struct ConvScratch {
   std::vector<ConvTile> tiles;
 
  private:
-  struct Held {
+  struct ScratchBuffer {
     DataPtr data;
     int64_t n = 0;
   };
-  static T* grown(Held& held, int64_t n) {
+  static T* grown(ScratchBuffer& held, int64_t n) {
     if (held.n < n) {
       held.data = default_allocator().allocate(static_cast<size_t>(n) * sizeof(T));
       held.n = n;
     }
     return static_cast<T*>(held.data.get());
   }
-  Held panel_, sums_;
+  ScratchBuffer panel_, sums_;
 };
 
 }  // namespace uh

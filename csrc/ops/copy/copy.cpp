@@ -6,7 +6,7 @@
 #include "generated/ops/copy.h"
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/geometry.h"
-#include "ops/kernel/iterate.h"
+#include "ops/kernel/tensor_iterator.h"
 #include "tensor/dense.h"
 
 namespace uh::kernels {

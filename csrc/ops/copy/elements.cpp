@@ -10,8 +10,8 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kGrain = 32768;  // elements a thread should have at least
-constexpr int64_t kChunk = 512;    // elements converted at a time, in buffers on the stack
+constexpr int64_t kGrainSize = 32768;  // elements a thread should have at least
+constexpr int64_t kChunk = 512;        // elements converted at a time, in buffers on the stack
 constexpr int64_t kMaxItem = 16;
 
 struct Elements {
@@ -64,7 +64,7 @@ void copy_transposed(const Elements& dst, const Elements& src, Geometry<2> g, si
   const int64_t columns = g.sizes[rank - 2];
   const int64_t bands = (columns + band - 1) / band;
   const int64_t outer = numel_of(IntSpan(g.sizes.data(), rank - 2));
-  const int64_t grain = std::max<int64_t>(1, kGrain / (band * g.row()));
+  const int64_t grain = std::max<int64_t>(1, kGrainSize / (band * g.row()));
   parallel_for(0, outer * bands, grain, [&](int64_t lo, int64_t hi) {
     Odometer<2> at(g, rank - 2, lo / bands);
     for (int64_t i = lo; i < hi; ++i) {
@@ -116,7 +116,7 @@ void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t str
 void copy_elements(const Strided& to, const Strided& from) {
   const int64_t count = numel_of(to.sizes);
   if (count == 0) return;
-  if (count <= kGrain && to.dtype == from.dtype && to.sizes == from.sizes && is_row_major(to) &&
+  if (count <= kGrainSize && to.dtype == from.dtype && to.sizes == from.sizes && is_row_major(to) &&
       is_row_major(from)) {
     std::memcpy(to.data, from.data, static_cast<size_t>(count * itemsize(to.dtype)));
     return;
@@ -137,17 +137,17 @@ void copy_elements(const Strided& to, const Strided& from) {
   };
   const int64_t rows = g.rows();
   if (rows == 1) {
-    return parallel_for(0, n, kGrain,
+    return parallel_for(0, n, kGrainSize,
                         [&](int64_t lo, int64_t hi) { row(lo * ds, lo * ss, hi - lo); });
   }
-  parallel_for(0, rows, std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
+  parallel_for(0, rows, std::max<int64_t>(1, kGrainSize / n), [&](int64_t lo, int64_t hi) {
     for_rows(g, lo, hi, [&](const auto& at) { row(at[0], at[1], n); });
   });
 }
 
 void fill_elements(const Tensor& self, const ElementBytes& value) {
   if (self.numel() == 0) return;
-  if (self.is_contiguous() && self.numel() <= kGrain) {
+  if (self.is_contiguous() && self.numel() <= kGrainSize) {
     return copy_loops().fill[size_class(itemsize(self.dtype()))](self.data(), 1, value.data(),
                                                                  self.numel());
   }
@@ -156,11 +156,11 @@ void fill_elements(const Tensor& self, const ElementBytes& value) {
   const auto fill = copy_loops().fill[size_class(dst.item)];
   const int64_t stride = g.row_stride(0), n = g.row(), rows = g.rows();
   if (rows == 1) {
-    return parallel_for(0, n, kGrain, [&](int64_t lo, int64_t hi) {
+    return parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
       fill(dst.at(lo * stride), stride, value.data(), hi - lo);
     });
   }
-  parallel_for(0, rows, std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
+  parallel_for(0, rows, std::max<int64_t>(1, kGrainSize / n), [&](int64_t lo, int64_t hi) {
     for_rows(g, lo, hi, [&](const auto& at) { fill(dst.at(at[0]), stride, value.data(), n); });
   });
 }

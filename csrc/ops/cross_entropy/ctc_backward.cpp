@@ -4,7 +4,7 @@
 #include "generated/kernels/cross_entropy.h"
 #include "ops/copy/copy.h"
 #include "ops/cross_entropy/alignments.h"
-#include "ops/kernel/together.h"
+#include "ops/kernel/operand_checks.h"
 
 namespace uh::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include "generated/kernels/cross_entropy.h"
 #include "ops/copy/copy.h"
 #include "ops/cross_entropy/scores.h"
-#include "ops/kernel/together.h"
+#include "ops/kernel/operand_checks.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {

@@ -11,7 +11,7 @@
 #include "ops/copy/copy.h"
 #include "ops/kernel/distance_loops.h"
 #include "ops/kernel/geometry.h"
-#include "ops/kernel/together.h"
+#include "ops/kernel/operand_checks.h"
 #include "ops/linalg/matrices.h"
 
 namespace uh::kernels {

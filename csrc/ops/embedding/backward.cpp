@@ -5,7 +5,7 @@
 #include "generated/kernels/embedding.h"
 #include "ops/copy/copy.h"
 #include "ops/embedding/rows.h"
-#include "ops/kernel/together.h"
+#include "ops/kernel/operand_checks.h"
 
 namespace uh::kernels {
 namespace {

@@ -135,15 +135,16 @@ void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std:
                self.data() + (at[1] + from * g.row_stride(1)) * item, g.row_stride(1), row);
     if (good < n) fail_place(row.index[good * row.index_step], walk, op, kind);
   };
-  constexpr int64_t kGrain = 32768;
+  constexpr int64_t kGrainSize = 32768;
   if (g.rows() == 1) {
-    return parallel_for(0, g.row(), kGrain, [&](int64_t lo, int64_t hi) {
+    return parallel_for(0, g.row(), kGrainSize, [&](int64_t lo, int64_t hi) {
       run(std::array<int64_t, 3>{}, lo, hi - lo);
     });
   }
-  parallel_for(0, g.rows(), std::max<int64_t>(1, kGrain / g.row()), [&](int64_t lo, int64_t hi) {
-    for_rows(g, lo, hi, [&](const auto& at) { run(at, 0, g.row()); });
-  });
+  parallel_for(0, g.rows(), std::max<int64_t>(1, kGrainSize / g.row()),
+               [&](int64_t lo, int64_t hi) {
+                 for_rows(g, lo, hi, [&](const auto& at) { run(at, 0, g.row()); });
+               });
 }
 
 }  // namespace uh

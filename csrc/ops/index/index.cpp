@@ -4,7 +4,7 @@
 #include "ops/copy/copy.h"
 #include "ops/index/advanced.h"
 #include "ops/index/mask.h"
-#include "ops/scatter/places.h"
+#include "ops/scatter/scatter_indices.h"
 
 namespace uh::kernels {
 namespace {

@@ -2,7 +2,7 @@
 #include "generated/kernels/index_write.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
-#include "ops/scatter/places.h"
+#include "ops/scatter/scatter_indices.h"
 
 namespace uh::kernels {
 namespace {

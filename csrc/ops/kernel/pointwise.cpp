@@ -7,9 +7,9 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
-#include "ops/kernel/iterate.h"
-#include "ops/kernel/plan.h"
+#include "ops/kernel/loop_plan.h"
 #include "ops/kernel/promotion.h"
+#include "ops/kernel/tensor_iterator.h"
 
 namespace uh {
 
@@ -69,9 +69,9 @@ namespace {
     fail(ErrorKind::kNotImplemented,
          "sign: a complex number has none; sgn() gives the number divided by its absolute value");
   }
-  constexpr std::string_view kRefusingComplex[] = {"maximum", "minimum",  "fmax",     "fmin",
-                                                   "rad2deg", "deg2rad",  "isposinf", "isneginf",
-                                                   "heaviside"};
+  constexpr std::string_view kRefusingComplex[] = {"maximum",  "minimum",  "fmax",
+                                                   "fmin",     "rad2deg",  "deg2rad",
+                                                   "isposinf", "isneginf", "heaviside"};
   if (is_complex(dtype) && std::ranges::find(kRefusingComplex, name) != std::end(kRefusingComplex))
     fail(ErrorKind::kRuntime, op.name, " not implemented for complex tensors.");
   fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title,
@@ -208,7 +208,7 @@ Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, D
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
   if (const std::optional<Dims> strides = common_strides(inputs, shape))
     return empty_strided(shape, *strides, dtype, device);
-  Iteration space(shape);
+  TensorIterator space(shape);
   for (const Input& input : inputs) {
     if (!input.is_number()) space.add(input.tensor);
   }
@@ -239,7 +239,7 @@ void run(LoopFn fn, const Prepared& p, std::span<const Input> inputs, const Tens
       tell_row(strides, inputs.size() + 1, out.numel());
     return fn(data.data(), strides.data(), out.numel(), params);
   }
-  Iteration space(out.sizes());
+  TensorIterator space(out.sizes());
   space.add(out);
   for (size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].is_number() ? space.add_value(data_of(i)) : space.add(p.tensors[i]);
@@ -304,8 +304,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, c
   constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
   if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
       first.ndim() == 0 || first.numel() == 0 || dtype == DType::kBool ||
-      !is_row_major(first.layout()) ||
-      (op.promotion == Promotion::kFloat && !is_inexact(dtype))) {
+      !is_row_major(first.layout()) || (op.promotion == Promotion::kFloat && !is_inexact(dtype))) {
     return false;
   }
   for (const Input& input : inputs.subspan(1)) {

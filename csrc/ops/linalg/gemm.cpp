@@ -9,7 +9,7 @@
 #include "ops/copy/copy.h"
 #include "ops/kernel/gemm_loops.h"
 #include "ops/kernel/geometry.h"
-#include "ops/kernel/plan.h"
+#include "ops/kernel/loop_plan.h"
 #include "ops/linalg/tiled.h"
 
 namespace uh {

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/reduce.h"
 #include "ops/copy/copy.h"
-#include "ops/kernel/plan.h"
+#include "ops/kernel/loop_plan.h"
 #include "ops/kernel/reduce_loops.h"
 
 namespace uh {

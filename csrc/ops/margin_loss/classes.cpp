@@ -2,7 +2,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/margin_loss.h"
 #include "ops/copy/copy.h"
-#include "ops/kernel/together.h"
+#include "ops/kernel/operand_checks.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {

@@ -7,7 +7,7 @@
 #include "ops/index/mask.h"
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/geometry.h"
-#include "ops/scatter/places.h"
+#include "ops/scatter/scatter_indices.h"
 
 namespace uh::kernels {
 namespace {

@@ -40,13 +40,13 @@ Tensor part(const Tensor& self, int64_t which) {
   return ops::select(ops::view_as_real(self), -1, which);
 }
 
-struct Wanted {
+struct OutputMask {
   const char* name;
   bool root, mean;
 };
 
 Pair moments(const Tensor& self, const std::optional<Dims>& dim, double correction, bool keepdim,
-             const Wanted& wanted) {
+             const OutputMask& wanted) {
   check(is_inexact(self.dtype()), wanted.name,
         "(): only support floating point and complex dtypes, got ", info(self.dtype()).title);
   if (is_complex(self.dtype())) {  // the parts vary apart

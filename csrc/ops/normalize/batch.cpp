@@ -11,13 +11,13 @@
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/normalize_loops.h"
-#include "ops/normalize/parts.h"
+#include "ops/normalize/common.h"
 #include "ops/reduce/reducer.h"
 
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
 
 using Numbers = std::vector<double>;
 
@@ -93,7 +93,7 @@ void apply(const Tensor& out, const Tensor& x, DType compute, const Channels& si
     const Tensor m = tensor_of(mean, compute, x.device()),
                  s = tensor_of(scale, compute, x.device());
     const Tensor b = tensor_of(shift, compute, x.device());
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, size.count));
+    const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, size.count));
     parallel_for(0, size.samples, grain, [&](int64_t lo, int64_t hi) {
       const int64_t start = lo * size.count * item;
       loops.columns(out.data() + start, x.data() + start, m.data(), s.data(), b.data(), hi - lo,
@@ -101,7 +101,7 @@ void apply(const Tensor& out, const Tensor& x, DType compute, const Channels& si
     });
     return;
   }
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, size.area));
+  const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, size.area));
   parallel_for(0, size.samples * size.count, grain, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       const auto c = static_cast<size_t>(i % size.count);

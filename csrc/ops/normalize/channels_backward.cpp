@@ -7,13 +7,13 @@
 #include "generated/kernels/normalize.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/normalize_backward_loops.h"
-#include "ops/normalize/parts.h"
+#include "ops/normalize/common.h"
 #include "ops/reduce/reducer.h"
 
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
 
 using Numbers = std::vector<double>;
 
@@ -53,7 +53,7 @@ struct Planes {
 
   template <class F>
   void each_plane(const F& f) const {
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, area));
+    const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, area));
     parallel_for(0, samples * channels, grain, [&](int64_t lo, int64_t hi) {
       for (int64_t p = lo; p < hi; ++p) f(p, p * area * item);
     });
@@ -101,7 +101,7 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
     p.loops.column_sums(sum.data(), product.data(), p.grad.data(), p.x.data(), mean.data(), samples,
                         channels);
   } else {  // each channel by one thread, samples in order
-    parallel_for(0, channels, 1 + kGrain / (samples * area), [&](int64_t lo, int64_t hi) {
+    parallel_for(0, channels, 1 + kGrainSize / (samples * area), [&](int64_t lo, int64_t hi) {
       for (int64_t ch = lo; ch < hi; ++ch) {
         const auto i = static_cast<size_t>(ch);
         for (int64_t s = 0; s < samples; ++s) {

@@ -7,12 +7,12 @@
 #include "generated/ops/normalize.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/normalize_loops.h"
-#include "ops/normalize/parts.h"
+#include "ops/normalize/common.h"
 
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
 
 void check_channels(const Tensor& parameter, int64_t channels, const char* what) {
   check(!parameter || (parameter.ndim() == 1 && parameter.numel() == channels),
@@ -59,7 +59,7 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(KeySet, const Tensor& input
   if (!input.is_meta()) {
     const NormalizeLoops& loops = normalize_loops().of[static_cast<int>(in.compute)];
     const int64_t item = itemsize(in.compute), channels = C / group, n = channels * HxW;
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n));
+    const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n));
     parallel_for(0, N * group, grain, [&](int64_t lo, int64_t hi) {
       for (int64_t row = lo; row < hi; ++row) {
         Moments acc{0, 0, 0};

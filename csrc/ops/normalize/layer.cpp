@@ -8,12 +8,12 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/transcendental.h"
 #include "ops/kernel/normalize_loops.h"
-#include "ops/normalize/parts.h"
+#include "ops/normalize/common.h"
 
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
 
 // The rows that the last dimensions of `input` make.
 struct Rows {
@@ -61,7 +61,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(KeySet, const Tensor& input
   if (!input.is_meta()) {
     const auto layer = normalize_loops().of[static_cast<int>(in.compute)].layer;
     const int64_t item = itemsize(in.compute);
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, rows.n));
+    const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, rows.n));
     parallel_for(0, rows.count, grain, [&](int64_t lo, int64_t hi) {
       layer(out.data() + lo * rows.n * item, mean.data() + lo * item, rstd.data() + lo * item,
             in.x.data() + lo * rows.n * item, data_of(in.weight), data_of(in.bias), hi - lo, rows.n,
@@ -92,7 +92,7 @@ std::tuple<Tensor, Tensor> fused_rms_norm(KeySet, const Tensor& input, const Dim
   if (!input.is_meta()) {
     const auto rms = normalize_loops().of[static_cast<int>(in.compute)].rms;
     const int64_t item = itemsize(in.compute);
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, rows.n));
+    const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, rows.n));
     parallel_for(0, rows.count, grain, [&](int64_t lo, int64_t hi) {
       rms(out.data() + lo * rows.n * item, rstd.data() + lo * item,
           in.x.data() + lo * rows.n * item, data_of(in.weight), hi - lo, rows.n,

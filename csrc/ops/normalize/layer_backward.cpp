@@ -5,7 +5,7 @@
 #include "generated/kernels/normalize.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/normalize_backward_loops.h"
-#include "ops/normalize/parts.h"
+#include "ops/normalize/common.h"
 #include "ops/reduce/reducer.h"
 
 namespace uh::kernels {
@@ -14,7 +14,7 @@ namespace {
 const void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
 
 // What is wanted of the gradients of input, weight and bias.
-struct Wanted {
+struct OutputMask {
   bool input, weight, bias;
 };
 
@@ -32,7 +32,7 @@ void check_sizes(const Tensor& grad, const Tensor& input, const Dims& shape, con
 std::tuple<Tensor, Tensor, Tensor> row_gradients(const Tensor& grad_out, const Tensor& input,
                                                  const Dims& shape, const Tensor& mean,
                                                  const Tensor& rstd, const Tensor& weight,
-                                                 Wanted wanted) {
+                                                 OutputMask wanted) {
   const DType compute = sum_compute_dtype(input.dtype());
   const int64_t n = numel_of(shape), rows = rstd.numel(), item = itemsize(compute);
   Tensor dx, dweight, dbias;

@@ -4,14 +4,14 @@
 #include "base/parallel.h"
 #include "generated/kernels/optim.h"
 #include "ops/copy/copy.h"
+#include "ops/kernel/loop_plan.h"
 #include "ops/kernel/optim_loops.h"
-#include "ops/kernel/plan.h"
 #include "tensor/call_scope.h"
 
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 15;  // elements a thread should have at least
 
 // A parameter with what belongs to it, as runs of memory in the same order. Tensors that do not lie
 // like that are copied, and what was written is copied back.
@@ -48,7 +48,7 @@ class Runs {
   void walk(const Body& body) const {
     if (given_[0].is_meta()) return;
     const int64_t item = itemsize(dtype());
-    parallel_for(0, given_[0].numel(), kGrain,
+    parallel_for(0, given_[0].numel(), kGrainSize,
                  [&](int64_t lo, int64_t hi) { body(lo * item, hi - lo); });
   }
 
@@ -120,7 +120,7 @@ void tell_plan(const Runs& runs, std::string_view loop, int64_t n, size_t parts)
   if (!events::on()) [[likely]]
     return;
   const int64_t item = itemsize(runs.dtype());
-  Plan plan{.loop = loop, .sizes = {n}, .operands = {}, .threads = ranges_of(n, kGrain)};
+  Plan plan{.loop = loop, .sizes = {n}, .operands = {}, .threads = ranges_of(n, kGrainSize)};
   for (size_t i = 0; i < parts; ++i)
     if (runs.data(i)) plan.operands.push_back({item, {item}});
   record_plan(plan);

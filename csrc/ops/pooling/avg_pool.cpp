@@ -8,7 +8,7 @@
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/pool_loops.h"
-#include "ops/pooling/parts.h"
+#include "ops/pooling/common.h"
 
 namespace uh::kernels {
 namespace {
@@ -190,8 +190,7 @@ Tensor adaptive_avg(const Tensor& self, int64_t dims, const Dims& output_size,
 }
 
 template <class T>
-void adaptive_max_plane(T* out, int64_t* index, const T* in, const Windows& w,
-                        const Parts& parts) {
+void adaptive_max_plane(T* out, int64_t* index, const T* in, const Windows& w, const Parts& parts) {
   const int64_t width = w.axes[2].in, height = w.axes[1].in;
   for (const Part& z : parts[0]) {
     for (const Part& y : parts[1]) {

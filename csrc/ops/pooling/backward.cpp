@@ -2,8 +2,8 @@
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
 #include "ops/copy/copy.h"
-#include "ops/kernel/together.h"
-#include "ops/pooling/parts.h"
+#include "ops/kernel/operand_checks.h"
+#include "ops/pooling/common.h"
 
 namespace uh::kernels {
 namespace {

@@ -11,7 +11,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 256;  // groups of 64 words
+constexpr int64_t kGrainSize = 256;  // groups of 64 words
 
 DType float_unless(DType dtype) { return dtype == DType::kUndefined ? default_dtype() : dtype; }
 DType like(DType dtype, const Tensor& self) {
@@ -29,7 +29,7 @@ void draw(T* out, int64_t n, int64_t per_group, const Loop& loop) {
   const int64_t groups = (n + per_group - 1) / per_group;
   const random::State start =
       random::reserve(static_cast<uint64_t>(groups * RandomLoops::kCounters));
-  parallel_for(0, groups, kGrain, [&](int64_t lo, int64_t hi) {
+  parallel_for(0, groups, kGrainSize, [&](int64_t lo, int64_t hi) {
     const uint64_t counter = start.offset + static_cast<uint64_t>(lo * RandomLoops::kCounters);
     const int64_t whole = std::min(hi, n / per_group);
     if (whole > lo) loop(out + lo * per_group, start.seed, counter, whole - lo);

@@ -12,13 +12,13 @@
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/kernel/recurrent_loops.h"
-#include "ops/normalize/parts.h"
+#include "ops/normalize/common.h"
 #include "tensor/thread_state.h"
 
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 12;  // elements of a state that a thread should have at least
+constexpr int64_t kGrainSize = 1 << 12;  // elements of a state that a thread should have at least
 
 // The rows of a step, in the dtype that is computed in.
 struct Rows {
@@ -57,7 +57,7 @@ struct Rows {
   const RecurrentLoops& loops() const { return recurrent_loops().of[static_cast<int>(compute)]; }
   template <class Body>
   void walk(const Body& body) const {
-    parallel_for(0, count, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), body);
+    parallel_for(0, count, std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n)), body);
   }
   // Where a row of `blocks` states begins.
   std::byte* at(const Tensor& t, int64_t row, int64_t blocks) const {

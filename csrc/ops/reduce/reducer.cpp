@@ -8,7 +8,7 @@
 #include "ops/copy/copy.h"
 #include "ops/kernel/copy_loops.h"
 #include "ops/kernel/geometry.h"
-#include "ops/kernel/plan.h"
+#include "ops/kernel/loop_plan.h"
 
 namespace uh {
 namespace {
@@ -16,9 +16,9 @@ namespace {
 constexpr int64_t kChunk = 4096;     // elements converted at a time
 constexpr int64_t kSlice = 1 << 16;  // elements that one task folds when there are few results
 constexpr int64_t kFewTasks = 16;
-constexpr int64_t kColumns = 1024;  // columns folded side by side: their accumulators stay in L1
-constexpr int64_t kGrain = 32768;   // elements a thread should have at least
-constexpr int64_t kMaxItem = 16;    // bytes of the largest element
+constexpr int64_t kColumns = 1024;     // columns folded side by side: their accumulators stay in L1
+constexpr int64_t kGrainSize = 32768;  // elements a thread should have at least
+constexpr int64_t kMaxItem = 16;       // bytes of the largest element
 constexpr int64_t kRowsBytes = kColumns * kMaxItem;  // a buffer of rows
 
 // Bytes for the accumulators: small counts need no heap.
@@ -248,7 +248,7 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
   fold.identity(acc, count * cut.slices);
   const int64_t work = std::max<int64_t>(1, cut.slice * width);
   const int64_t tasks = reduced > 0 ? cut.groups * cut.slices : 0;
-  const int64_t grain = std::max<int64_t>(1, kGrain / work);
+  const int64_t grain = std::max<int64_t>(1, kGrainSize / work);
   if (events::on()) [[unlikely]]
     tell_fold(p, itemsize(first.dtype()), columns, ranges_of(tasks, grain));
   parallel_for(0, tasks, grain, [&](int64_t lo, int64_t hi) {
@@ -309,7 +309,7 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
                                         count);
   };
   const int64_t groups = p.kept.rows() * per_row;
-  parallel_for(0, groups, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * width)),
+  parallel_for(0, groups, std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n * width)),
                [&](int64_t lo, int64_t hi) {
                  alignas(64) std::byte found[kColumns * kMaxItem];
                  alignas(64) std::byte buffer[kChunk * kMaxItem];

@@ -3,7 +3,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
 #include "ops/copy/copy.h"
-#include "ops/kernel/together.h"
+#include "ops/kernel/operand_checks.h"
 #include "ops/resample/sampler.h"
 
 namespace uh::kernels {

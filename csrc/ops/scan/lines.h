@@ -20,8 +20,8 @@ struct Lines {
     }
   }
 
-  static constexpr int64_t kGrain = 1 << 14;  // elements a thread should have at least
-  static constexpr int64_t kColumns = 256;    // columns handled together at most
+  static constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
+  static constexpr int64_t kColumns = 256;        // columns handled together at most
 
   int64_t count() const { return outer * inner; }
   // The element that line i begins at.
@@ -31,7 +31,7 @@ struct Lines {
   template <class F>
   void for_each(const F& f) const {
     if (n == 0) return;
-    parallel_for(0, count(), std::max<int64_t>(1, kGrain / n), [&](int64_t lo, int64_t hi) {
+    parallel_for(0, count(), std::max<int64_t>(1, kGrainSize / n), [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) f(start(i));
     });
   }
@@ -41,7 +41,7 @@ struct Lines {
   template <class F>
   void for_groups(const F& f) const {
     if (n == 0 || count() == 0) return;
-    const int64_t grain = std::max<int64_t>(1, kGrain / n);
+    const int64_t grain = std::max<int64_t>(1, kGrainSize / n);
     if (inner == 1) {
       parallel_for(0, outer, grain, [&](int64_t lo, int64_t hi) { f(lo * n, hi - lo); });
       return;

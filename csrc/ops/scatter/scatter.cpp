@@ -1,7 +1,7 @@
 // The operators of scatter.yaml: an index of as many dimensions as self says where each value goes.
 #include "generated/kernels/scatter.h"
 #include "ops/copy/copy.h"
-#include "ops/scatter/places.h"
+#include "ops/scatter/scatter_indices.h"
 
 namespace uh::kernels {
 namespace {

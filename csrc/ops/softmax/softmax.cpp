@@ -4,8 +4,8 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/softmax.h"
 #include "ops/copy/copy.h"
+#include "ops/kernel/operand_checks.h"
 #include "ops/kernel/softmax_loops.h"
-#include "ops/kernel/together.h"
 #include "ops/reduce/reducer.h"
 #include "ops/scan/lines.h"
 

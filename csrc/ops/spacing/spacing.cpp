@@ -17,7 +17,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrain = 4096;
+constexpr int64_t kGrainSize = 4096;
 
 // A vector with out[i] = f(i), computed as T.
 template <class T, class F>
@@ -26,7 +26,7 @@ Tensor generate(int64_t n, DType dtype, Device device, const F& f) {
   if (out.is_meta()) return out;
   const Tensor made = dtype == dtype_of<T>::value ? out : empty(Dims{n}, dtype_of<T>::value);
   T* at = made.data_as<T>();
-  parallel_for(0, n, kGrain, [&](int64_t lo, int64_t hi) {
+  parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) at[i] = f(i);
   });
   if (!made.is_same(out)) copy_elements(out, made);

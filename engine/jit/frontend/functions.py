@@ -300,7 +300,7 @@ def _bind(graph: int, name: str, callee: CompiledFunction) -> None:
 
 
 # What runs over every new graph, as PyTorch does before it shows one.
-CLEANUP = ("lower_simple_tuples", "constant_conditions", "dce", "order_outputs", "constant_pooling")
+CLEANUP = ("lower_simple_tuples", "fold_constant_branches", "dce", "canonicalise_outputs", "constant_pooling")
 
 
 def called_from(c: Context, tree: ast.AST, name: str, error: CompileError) -> CompileError:

@@ -249,7 +249,7 @@ class ScriptFunction:
     def inlined_graph(self) -> Graph:
         """The same with what it calls in it."""
         graph = self._native.graph.copy()
-        c_integer(lib.uh_pass_run(graph._handle, b"inline_calls"))
+        c_integer(lib.uh_pass_run(graph._handle, b"inline"))
         return graph
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:

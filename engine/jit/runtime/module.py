@@ -96,7 +96,7 @@ class ScriptMethod:
     def inlined_graph(self) -> Graph:
         """The same with what it calls in it."""
         graph = self.graph.copy()
-        c_integer(lib.uh_pass_run(graph._handle, b"inline_calls"))
+        c_integer(lib.uh_pass_run(graph._handle, b"inline"))
         return graph
 
     @property

@@ -13,7 +13,7 @@ NODE = re.compile(r"(\s*)((?:%[\w.]+ : .*?)?) = (.*)$")
 # Where classes stand: the programs of PyTorch lie elsewhere.
 MODULE = re.compile(r"\b(?:of_torch_\w+|tests\.engine\.jit\.programs\.\w+)\.")
 # Constants are folded on both sides before graphs are compared.
-PASSES = ("constant_propagation", "constant_conditions", "dce")
+PASSES = ("constant_propagation", "fold_constant_branches", "dce")
 
 
 class _Names:

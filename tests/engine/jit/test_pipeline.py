@@ -29,10 +29,10 @@ from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 FEW = settings(max_examples=60, deadline=None)
 EXACT = (
     "unroll_loops",
-    "hoist_invariants",
+    "hoist_loop_invariants",
     "propagate_shapes",
-    "remove_writes",
-    "decompose",
+    "remove_mutation",
+    "decompose_ops",
     "fuse",
 )
 
@@ -91,7 +91,7 @@ def test_grouped_products_are_close(program: Program) -> None:
     graph = Graph.parse(program.text)
     wanted = computed(graph, program)
     run_pass(graph, "propagate_shapes")
-    run_pass(graph, "group_products")
+    run_pass(graph, "batch_mm")
     assert all(map(close, computed(graph, program), wanted)), f"{program.text}\n{graph}"
 
 
@@ -138,7 +138,7 @@ def test_what_is_called_comes_in_its_place() -> None:
     assert called.call([engine.ones(2)]).tolist() == [4, 4]
 
     (made,) = (value for value in twice.graph.outputs())
-    run_pass(outer, "inline_calls")
+    run_pass(outer, "inline")
     assert [node.kind() for node in outer.nodes()] == ["prim::Constant", "aten::mul"] * 2
     for node in outer.findAllNodes("aten::mul"):
         assert made.unique() in node.output().origins(), "it leads into the callee"
@@ -163,7 +163,7 @@ def test_calls_within_calls_and_blocks() -> None:
     outer.setInsertPoint(block)
     made = call_of(outer, within, outer.inputs()[0])
     c_integer(lib.uh_block_set_return(outer._handle, block._id, 0, made._id))
-    run_pass(outer, "inline_calls")
+    run_pass(outer, "inline")
     outer.lint()
     assert len(outer.findAllNodes("aten::mul")) == 2
     assert not outer.findAllNodes("prim::CallFunction")
@@ -179,7 +179,7 @@ def test_recursion_is_refused() -> None:
     function = NativeFunction.of("f", graph._handle)
     c_integer(lib.uh_graph_bind(graph._handle, b"f", function.handle))
     with pytest.raises(RuntimeError, match=r"'f' is called recursively .*f -> f"):
-        run_pass(graph.copy(), "inline_calls")
+        run_pass(graph.copy(), "inline")
 
 
 # What is written elsewhere

@@ -22,7 +22,7 @@ COUNT = int(os.environ.get("UNDERHOOD_PROGRAMS", "120"))
 FIRST = int(os.environ.get("UNDERHOOD_PROGRAMS_FIRST", "0"))
 SHARE = 20  # programs per test
 # Products of several matrices at once are summed in another order; fused sums too.
-REASSOCIATES = ("group_products", "fuse")
+REASSOCIATES = ("batch_mm", "fuse")
 
 
 def program(seed: int, folder: Path) -> Any:

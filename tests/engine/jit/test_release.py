@@ -155,7 +155,7 @@ def test_a_method_stays_as_long_as_its_module() -> None:
     graph = engine.jit.script(Reader()).graph
     gc.collect()
     inlined = graph.copy()
-    engine.jit.run_pass(inlined, "inline_calls")
+    engine.jit.run_pass(inlined, "inline")
     kinds = [node.kind() for node in inlined.nodes()]
     assert "prim::CallMethod" in [node.kind() for node in graph.nodes()]
     assert "prim::CallMethod" not in kinds

@@ -207,7 +207,7 @@ def test_a_line_of_an_inlined_function_lights_what_became_of_it_and_back():
     graph = graphs(history)[0]
     jit = history.jit
     helper = next(f for f in jit.functions(history.end) if f.name == "helper")
-    inlined = run_of(history, "inline_calls", graph).until
+    inlined = run_of(history, "inline", graph).until
     line = helper.first_line + 2  # return x.t().t() * 2
     model = at(history, inlined, number_of(helper.id, LINE, line))
     highlighted = [row.text for row in model.rows if row.highlighted]

@@ -18,7 +18,7 @@ PHASES = {
     "source": ("source", "the source"),
     "tree": ("syntax", "the tokens and the tree"),
     "graph": ("graph", "the graph as it was made"),
-    "inlined": ("inline_calls", "the graph after inlining"),
+    "inlined": ("inline", "the graph after inlining"),
     "fused": ("fuse", "the graph after fusion"),
     "optimised": ("pass", "the graph after the last pass"),
     "code": ("code", "the instructions"),

@@ -1,0 +1,74 @@
+// One backward pass and its tables. See engine.h.
+#pragma once
+
+#include <unordered_map>
+
+#include "autograd/engine.h"
+
+namespace uh::autograd {
+
+class GraphTask {
+ public:
+  GraphTask(RunOptions options, bool to_inputs);
+  ~GraphTask();
+  GraphTask(const GraphTask&) = delete;
+  GraphTask& operator=(const GraphTask&) = delete;
+
+  int64_t id() const { return id_; }
+  const GraphTask* outer() const { return outer_; }
+  Node* running() const { return running_; }
+  bool plain() const { return options_.accumulate && !to_inputs_; }
+  bool will_run(const Node& node) const;
+
+  std::vector<Tensor> execute(std::vector<Edge> roots, std::vector<Tensor> gradients,
+                              const std::vector<Edge>& inputs);
+
+ private:
+  // What the pass knows of one Node.
+  struct Entry {
+    Ref<Node> node;
+    int32_t missing = 0;  // gradients that have not arrived yet
+    bool needed = true;   // something that was asked for lies behind it
+    bool captured = false;
+    Gradients buffer;  // the gradients that have, summed per input
+  };
+  struct NodeTask {
+    uint64_t sequence;
+    uint32_t slot;
+    bool operator<(const NodeTask& other) const { return sequence < other.sequence; }
+  };
+
+  uint32_t slot_of(Node* node);  // made if need be
+  uint32_t known_slot(const Node* node) const;
+  void count_dependencies(const std::vector<Edge>& roots);
+  void mark_needed(const std::vector<Edge>& inputs);
+  void arrive(uint32_t slot, uint32_t input, Tensor gradient);
+  void push(uint32_t slot);
+  void run_node(uint32_t slot);
+  Gradients call(Node& node, Gradients gradients);
+  void before_hooks(Node& node, Gradients& gradients);
+  void validate(Node& node, Gradients& results);
+  void check_nan(Node& node, const Gradients& results);
+  void finish();
+
+  const RunOptions options_;
+  const bool to_inputs_;
+  const int64_t id_ = next_id(IdSpace::kBackward);
+  GraphTask* outer_;
+  Node* running_ = nullptr;
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> order_;  // slots, each after those that its edges lead to
+  std::unordered_map<const Node*, uint32_t> others_;  // Nodes that another run has in its slots
+  std::vector<NodeTask> ready_;                       // a heap
+  struct Capture {
+    uint32_t slot, input;
+    size_t output;
+  };
+  std::vector<Capture> captures_;
+  std::vector<Tensor> captured_;
+  int64_t nodes_run_ = 0;
+  friend void queue_callback(void (*)(void*), void*);
+  std::vector<std::pair<void (*)(void*), void*>> callbacks_;
+};
+
+}  // namespace uh::autograd

@@ -1,0 +1,89 @@
+// What containers hold, told to the recorder, and how long rows of them go.
+#include "dispatch/ivalue.h"
+
+namespace uh {
+namespace {
+
+void add_items(std::vector<HolderTracker::Found>& found, const std::vector<IValue>& items) {
+  for (size_t i = 0; i < items.size(); ++i)
+    each_tensor(items[i], [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
+}
+
+// A key as Python would write it, as far as it is short.
+std::string text_of_key(const IValue& key) {
+  if (const auto* text = key.get_if<std::string>()) return "'" + *text + "'";
+  if (const auto* number = key.get_if<int64_t>()) return std::to_string(*number);
+  if (const auto* truth = key.get_if<bool>()) return *truth ? "True" : "False";
+  if (const auto* number = key.get_if<double>()) return message(*number);
+  return "a " + key.type_name();
+}
+
+}  // namespace
+
+Object::ArgumentStream Object::words = nullptr;
+
+void Container::tell(events::Holder holder, const std::vector<HolderTracker::Found>& found) {
+  if (!held_) {
+    if (found.empty()) return;
+    if (number_ == 0) number_ = HolderTracker::next_number();
+    held_ = std::make_unique<HolderTracker>(holder, number_);
+  }
+  held_->now(found);
+}
+
+void List::tell() {
+  std::vector<HolderTracker::Found> found;
+  add_items(found, items);
+  Container::tell(events::Holder::kList, found);
+}
+
+void Tuple::tell() {
+  std::vector<HolderTracker::Found> found;
+  add_items(found, items);
+  Container::tell(events::Holder::kTuple, found);
+}
+
+void Dict::tell() {
+  std::vector<HolderTracker::Found> found;
+  for (const auto& [key, value] : items_) {
+    const auto add = [&, &key = key](const Tensor& t) {
+      found.push_back({events::intern(text_of_key(key)), &t});
+    };
+    each_tensor(key, add);
+    each_tensor(value, add);
+  }
+  Container::tell(events::Holder::kDict, found);
+}
+
+// A million objects that each hold the next would go in a million nested calls: what they hold
+// waits until the first of them is done with its own.
+Object::~Object() {
+  thread_local std::vector<IValue>* t_waiting = nullptr;
+  std::vector<IValue> mine;
+  std::vector<IValue>& waiting = t_waiting ? *t_waiting : mine;
+  for (IValue& slot : slots)
+    if (slot.get_if<Ref<Container>>()) waiting.push_back(std::move(slot));
+  if (t_waiting || mine.empty()) return;
+  t_waiting = &mine;
+  while (!mine.empty()) {
+    const IValue next = std::move(mine.back());
+    mine.pop_back();
+  }
+  t_waiting = nullptr;
+}
+
+void Object::tell() {
+  if (number_ == 0) number_ = HolderTracker::next_number();
+  std::vector<HolderTracker::Found> found;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    each_tensor(slots[i], [&](const Tensor& t) {
+      // As long as there is no class, an Object is a future.
+      const std::string what =
+          words ? words(*this, i, number_) : message("result of future ", number_);
+      found.push_back({events::intern(what), &t});
+    });
+  }
+  Container::tell(events::Holder::kObject, found);
+}
+
+}  // namespace uh

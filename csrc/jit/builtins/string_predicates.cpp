@@ -1,0 +1,103 @@
+// Which characters a text has, and their case: isdigit, upper... Letters are those of ASCII.
+#include "jit/builtins/register_builtin.h"
+#include "jit/builtins/utf8.h"
+
+namespace uh::jit {
+namespace {
+
+using namespace characters;
+
+// Not empty, and true of every character.
+template <auto Is>
+void define_test(const char* name) {
+  define(std::string(name) + "(str self) -> bool", boxed<[](StringArg text) {
+           for (const char c : text)
+             if (!Is(c)) return false;
+           return !text.empty();
+         }>);
+}
+
+// Of the letters, of which there is one at least.
+template <auto Is>
+void define_case_test(const char* name) {
+  define(std::string(name) + "(str self) -> bool", boxed<[](StringArg text) {
+           bool any = false;
+           for (const char c : text) {
+             if (is_letter(c) && !Is(c)) return false;
+             any |= is_letter(c);
+           }
+           return any;
+         }>);
+}
+
+template <auto Change>
+std::string changed(StringArg text) {
+  std::string made = text;
+  for (char& c : made) c = Change(c);
+  return made;
+}
+
+// The first letter of every word is a capital; a word begins where a letter follows none.
+std::string titled(StringArg text) {
+  std::string made = text;
+  bool inside = false;
+  for (char& c : made) {
+    c = inside ? lower(c) : upper(c);
+    inside = is_letter(c);
+  }
+  return made;
+}
+
+bool is_title(StringArg text) {
+  bool inside = false, any = false;
+  for (const char c : text) {
+    if (is_letter(c) && (inside ? is_upper(c) : is_lower(c))) return false;
+    inside = is_letter(c);
+    any |= inside;
+  }
+  return any;
+}
+
+bool is_identifier(StringArg text) {
+  for (const char c : text)
+    if (!is_letter(c) && !is_digit(c) && c != '_') return false;
+  return !text.empty() && !is_digit(text[0]);
+}
+
+}  // namespace
+
+void define_text_tests() {
+  define_test<[](char c) { return is_digit(c); }>("isdigit");
+  define_test<[](char c) { return is_digit(c); }>("isdecimal");
+  define_test<[](char c) { return is_digit(c); }>("isnumeric");
+  define_test<[](char c) { return is_letter(c); }>("isalpha");
+  define_test<[](char c) { return is_letter(c) || is_digit(c); }>("isalnum");
+  define_test<[](char c) { return is_space(c); }>("isspace");
+  define_case_test<[](char c) { return is_lower(c); }>("islower");
+  define_case_test<[](char c) { return is_upper(c); }>("isupper");
+  define("istitle(str self) -> bool", boxed<[](StringArg s) { return is_title(s); }>);
+  define("isidentifier(str self) -> bool", boxed<[](StringArg s) { return is_identifier(s); }>);
+  define("isprintable(str self) -> bool", boxed<[](StringArg s) {
+           for (const char c : s)
+             if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+           return true;
+         }>);
+  define("isascii(str self) -> bool", boxed<[](StringArg s) {
+           for (const char c : s)
+             if (static_cast<unsigned char>(c) >= 0x80) return false;
+           return true;
+         }>);
+  define("lower(str self) -> str", boxed<[](StringArg s) { return changed<lower>(s); }>);
+  define("upper(str self) -> str", boxed<[](StringArg s) { return changed<upper>(s); }>);
+  define("swapcase(str self) -> str", boxed<[](StringArg s) {
+           return changed<[](char c) { return is_lower(c) ? upper(c) : lower(c); }>(s);
+         }>);
+  define("capitalize(str self) -> str", boxed<[](StringArg s) {
+           std::string made = changed<lower>(s);
+           if (!made.empty()) made[0] = upper(made[0]);
+           return made;
+         }>);
+  define("title(str self) -> str", boxed<[](StringArg s) { return titled(s); }>);
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,57 @@
+// Shapes and memory orders of a launch whose inputs are not all alike.
+//
+// What: layouts() goes through the steps as eager would and says which sizes and strides each
+// result has; Run says how one operand lies along the walk.
+// Invariant: a walk visits the elements in the memory order of its first output (row-major where it
+// reduces); position p of the walk is the same element for every operand.
+#pragma once
+
+#include "jit/fused/steps.h"
+#include "ops/kernel/copy_loops.h"
+
+namespace uh::jit::fused {
+
+struct Shape {
+  Dims sizes;
+  Dims strides;  // elements
+};
+
+// Of every item; those of numbers are empty. Throws where operands do not broadcast.
+std::vector<Shape> layouts(const FusedKernel& program, std::span<const Tensor> inputs);
+
+// The dimensions of a walk, outermost first.
+struct Space {
+  Dims sizes;
+  Dims order;  // which dimension of the tensors each one is
+  size_t ndim;
+
+  Space(const Shape& first, bool row_major);
+};
+
+// An operand along the walk: the dimensions that it steps through evenly are one.
+class StridedOperand {
+ public:
+  StridedOperand() = default;
+  StridedOperand(const Space& space, const Shape& shape, std::byte* data, int64_t item);
+
+  std::byte* data() const { return data_; }
+  int64_t item() const { return item_; }  // bytes
+  bool dense() const { return sizes_.size() == 1 && strides_[0] == 1; }
+  bool uniform() const { return sizes_.size() == 1 && strides_[0] == 0; }
+
+  // Goes to a position of the walk; read and write go on from there, n elements further.
+  void seek(int64_t position);
+  void read(std::byte* to, int64_t n);
+  void write(const std::byte* from, int64_t n);
+
+ private:
+  template <class Part>
+  void parts(int64_t n, const Part& part);
+
+  std::byte* data_ = nullptr;
+  int64_t item_ = 0;
+  Dims sizes_, strides_, index_;
+  int64_t offset_ = 0;
+};
+
+}  // namespace uh::jit::fused

@@ -1,0 +1,22 @@
+// Every operator that can be a step: generated from the yaml (codegen/fused.py), sorted by name.
+#pragma once
+
+#include <span>
+
+#include "ops/kernel/pointwise.h"
+
+namespace uh::jit::fused {
+
+struct StepOperator {
+  const char* name;        // "add.Tensor"
+  const PointwiseOp* op;   // its loops and how it chooses dtypes
+  const char* roles;       // per argument of the schema: 'o' an operand, 'p' a parameter
+  const char* expression;  // the yaml's, for the explorer
+  const char* words;       // the same in postfix where it is simple, else "": codegen/postfix.py
+  const char* wide_words;  // of float64
+  bool refuses_zero;       // with integers it may meet a division by zero: not a step then
+};
+
+std::span<const StepOperator> step_operators();
+
+}  // namespace uh::jit::fused

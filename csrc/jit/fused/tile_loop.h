@@ -1,0 +1,107 @@
+// Walk: one launch of a program over its elements, and Tiles: one thread's part of it.
+//
+// Note [Tiles]: a tile is so many elements that all registers lie in the first cache together with
+// the pieces of the inputs that are read. A unit's call costs some 3 ns, so loops like long tiles:
+// 512. Where blocks and loops take turns there are few calls, and 192 leaves more of the cache to
+// what is being fetched (on 4e6 floats 3.0 ms instead of 3.5). A fold adds up 64 lanes at the end
+// of each tile: 2048. Registers that lie a multiple of 4 KiB apart meet in the same lines of the
+// cache: each begins a few lines further than it had to.
+#pragma once
+
+#include "jit/fused/iteration_space.h"
+
+namespace uh::jit::fused {
+
+inline constexpr size_t kMaxItems = kMaxInputs + 2 * kMaxNumbers + kMaxSteps;
+inline constexpr int64_t kTile = 512, kBlockTile = 192, kFoldTile = 2048;  // elements
+inline constexpr int64_t kArena = 64 << 10;        // bytes for registers, on the thread's stack
+inline constexpr int64_t kArenaWanted = 24 << 10;  // half of a first cache
+
+struct TileLoop {
+  // Where an item lies: in memory, `step` bytes from one element to the next (0: a single value),
+  // or, where `arena` is not negative, in a part of the arena that every tile uses.
+  struct Place {  // not initialised: there are many, and a launch needs few
+    std::byte* data;
+    int64_t step;
+    int64_t arena;
+  };
+  struct Copied {  // an input that does not lie in the walk's order, or an output that may not
+    StridedOperand run;
+    int64_t arena;
+  };
+
+  explicit TileLoop(const FusedKernel& p) : program(p) {}
+
+  // Every tensor is row-major and of one shape.
+  void go_straight(std::span<const Tensor> inputs, std::span<Tensor> outputs, int64_t n);
+  // Shapes of all items are known; `outputs` have been made with those of theirs.
+  void go_around(const std::vector<Shape>& shapes, std::span<const Tensor> inputs,
+                 std::span<Tensor> outputs);
+  void set_numbers(std::span<const Scalar> given);
+
+  Place& at(int id) { return places[static_cast<size_t>(id)]; }
+  const Place& at(int id) const { return places[static_cast<size_t>(id)]; }
+  int64_t grain() const;  // elements that a thread should have at least, whole tiles
+  void tell(Launch& launch) const;
+
+  const FusedKernel& program;
+  int64_t elements = 0;
+  int64_t tile = kTile;
+  int64_t arena_bytes = 0;
+  std::array<Place, kMaxItems> places;
+  std::array<bool, kMaxSteps> done;  // steps of which one element was all, computed beforehand
+  std::vector<Copied> gathered, scattered;
+
+ private:
+  int64_t reserve(int64_t bytes_per_element);
+  void place_registers();
+  void run_uniform();
+
+  using Slot = std::array<std::byte, 16>;
+  alignas(16) std::array<Slot, kMaxNumbers> given_;
+  alignas(16) std::array<Slot, kMaxSteps> uniform_;
+};
+
+class Tiles {
+ public:
+  Tiles(const TileLoop& walk, int64_t position, std::byte* arena);
+  // The next n elements: a tile, or what is left at the end.
+  void run(int64_t n);
+  // Where the next run() will read or leave an item.
+  const std::byte* data(int id) const;
+
+ private:
+  struct Call {
+    LoopFn loop;       // null: a block
+    const void* what;  // its Params, or the Block
+    char** data;
+    const int64_t* strides;
+  };
+  struct Move {
+    char** pointer;
+    int64_t bytes;  // per tile
+  };
+  static constexpr size_t kMaxPointers = kMaxSteps * (1 + kMaxOperands);
+  void add_pointer(int id);
+  char* begin(const TileLoop::Place& place, int64_t position) const;
+
+  const TileLoop& walk_;
+  std::byte* arena_;
+  int64_t position_;
+  size_t calls_used_ = 0, pointers_used_ = 0, moves_used_ = 0;
+  std::array<Call, kMaxSteps> calls_;
+  std::array<char*, kMaxPointers> pointers_;
+  std::array<int64_t, kMaxPointers> strides_;
+  std::array<Move, kMaxPointers> moves_;
+  std::vector<TileLoop::Copied> gathered_, scattered_;  // with places of their own in the walk
+};
+
+// Tile and arena of a launch whose inputs are read where they lie.
+int64_t tile_of(const FusedKernel& program);
+int64_t arena_of(const FusedKernel& program);
+
+// A walk whose program ends in reductions (reduce.cpp). `sizes` are those of the walk's space.
+void run_reduced(const TileLoop& walk, const Dims& sizes, std::span<Tensor> outputs);
+Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes);
+
+}  // namespace uh::jit::fused

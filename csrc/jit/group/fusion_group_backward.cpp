@@ -1,0 +1,270 @@
+#include "jit/group/fusion_group_backward.h"
+
+#include <algorithm>
+
+#include "autograd/autograd_meta.h"
+#include "autograd/engine.h"
+#include "generated/ops/view.h"
+#include "jit/group/fusible.h"
+#include "jit/pipeline.h"
+#include "jit/trace/tracing_state.h"
+
+namespace uh::jit {
+namespace {
+
+// Beyond that many different sizes a group's gradient is computed operator by operator.
+constexpr size_t kMostTraced = 16;
+
+class GroupNode final : public autograd::Node {
+ public:
+  GroupNode(Ref<FusionGroup> group, Stack inputs)
+      : group_(std::move(group)), inputs_(std::move(inputs)) {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].get_if<Tensor>()) edge_of_.push_back(i);
+    saved_.resize(edge_of_.size());
+    for (size_t k = 0; k < edge_of_.size(); ++k) {
+      const Tensor t = *std::exchange(inputs_[edge_of_[k]], IValue()).get_if<Tensor>();
+      saved_[k].save(*this, t);
+      add_edge(t);
+    }
+  }
+
+  std::string name() const override { return "FusionGroupBackward"; }
+
+  autograd::Gradients apply(autograd::Gradients gradients) override {
+    Stack inputs = inputs_;
+    std::vector<bool> wanted(inputs.size());
+    for (size_t k = 0; k < edge_of_.size(); ++k) {
+      inputs[edge_of_[k]] = saved_[k].unpack(*this);
+      wanted[edge_of_[k]] = needs(k);
+    }
+    std::vector<Tensor> given(group_->subgraph().outputs().size());
+    for (size_t k = 0; k < outputs_.size(); ++k) given[outputs_[k]] = gradients[k];
+    const std::vector<Tensor> made = group_->gradient().backward(std::move(inputs), given, wanted);
+    autograd::Gradients out(edge_of_.size());
+    for (size_t k = 0; k < edge_of_.size(); ++k) out[k] = made[edge_of_[k]];
+    return out;
+  }
+
+  void each_saved(autograd::SavedVisitor& visitor) override {
+    visitor.tensors("_saved_inputs", saved_);
+  }
+
+  std::vector<size_t> outputs_;  // of the group, that are this Node's
+
+ private:
+  const Ref<FusionGroup> group_;
+  Stack inputs_;  // numbers; None in place of tensors
+  std::vector<autograd::SavedTensor> saved_;
+  std::vector<size_t> edge_of_;  // per edge, and tensor saved: which input it is
+};
+
+bool same_place(const Tensor& a, const Tensor& b) {
+  const Layout &x = a.impl()->layout(), &y = b.impl()->layout();
+  return a.storage() == b.storage() && x.offset == y.offset && x.strides == y.strides &&
+         x.sizes == y.sizes;
+}
+
+// What decides how the formulas go: dtypes, sizes, which gradients there are and are wanted, and
+// numbers, which a trace takes for constants. Also which tensors are one: a trace knows them by
+// where they lie, and holds for those that are one in the same way.
+std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
+                   const std::vector<bool>& wanted) {
+  std::string key;
+  std::vector<const Tensor*> seen;
+  const auto add = [&](const auto& number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const auto add_tensor = [&](const Tensor& t) {
+    if (!t) return add('-');
+    add(t.dtype());
+    add(t.ndim());
+    add(t.is_contiguous());
+    for (const int64_t n : t.sizes()) add(n);
+    const auto first = std::find_if(seen.begin(), seen.end(),
+                                    [&](const Tensor* other) { return same_place(t, *other); });
+    add(first - seen.begin());
+    seen.push_back(&t);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    add(wanted[i] ? '*' : ' ');
+    if (const Tensor* t = inputs[i].get_if<Tensor>()) {
+      add_tensor(*t);
+    } else {
+      const Complex128 z = number_of(inputs[i])->to_complex();
+      add(z.re);
+      add(z.im);
+    }
+  }
+  for (const Tensor& gradient : gradients) add_tensor(gradient);
+  add(default_dtype());
+  return key;
+}
+
+// Whether the graph computes the same from other values: no tensor was taken for a constant, no
+// number was read out of one, nothing was drawn or written.
+bool holds_for_other_values(const Graph& graph) {
+  bool holds = true;
+  graph.each_node([&](Node* node) {
+    const IValue* constant = node->outputs().empty() ? nullptr : node->output(0)->constant();
+    if (constant && constant->get_if<Tensor>()) holds = false;
+    if (!node->op()) return;
+    if (node->writes() || node->has_side_effects()) holds = false;
+    for (const Value* output : node->outputs()) {
+      const Type& type = *output->type();
+      const bool list = type.is(TypeKind::kList) && type.element()->is(TypeKind::kTensor);
+      if (!type.is(TypeKind::kTensor) && !list) holds = false;
+    }
+  });
+  return holds;
+}
+
+// The gradients, returned as a tuple, as outputs of their own; facts without requires_grad, which
+// only held while the trace was made, and without strides, which the key says nothing of.
+void finish(Graph& graph) {
+  Node* tuple = graph.outputs()[0]->node();
+  const std::vector<Value*> gradients = tuple->inputs();
+  graph.block()->drop_return(0);
+  for (Value* gradient : gradients) graph.add_output(gradient);
+  tuple->destroy();
+  const auto plain = [](Value* value) {
+    if (!value->type()->is(TypeKind::kTensor)) return;
+    TensorProperties facts = value->type()->facts();
+    facts.requires_grad = false;
+    facts.strides.reset();
+    value->set_type(tensor_type(std::move(facts)));
+  };
+  for (Value* input : graph.inputs()) plain(input);
+  graph.each_node([&](Node* node) {
+    for (Value* output : node->outputs()) plain(output);
+  });
+}
+
+}  // namespace
+
+std::vector<Tensor> GroupGradient::through_operators(const Stack& inputs,
+                                                     const std::vector<Tensor>& gradients,
+                                                     const std::vector<bool>& wanted,
+                                                     bool create_graph) const {
+  const GradMode on(true);
+  Stack stack = inputs;
+  std::vector<Tensor> made(inputs.size()), leaves, roots, incoming;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor* t = inputs[i].get_if<Tensor>();
+    if (!t) continue;
+    // A name of its own for every input, also where two are the same tensor: each has its gradient.
+    // Recorded gradients lead on to what the input was made of; others end at the name.
+    Tensor own = create_graph && wanted[i] ? ops::alias(*t) : alias(*t, t->impl()->layout());
+    if (wanted[i] && !create_graph) autograd::set_requires_grad(own, true);
+    if (wanted[i]) leaves.push_back(own);
+    stack[i] = own;
+  }
+  group_.run_nodes(stack);
+  for (size_t k = 0; k < gradients.size(); ++k) {
+    const Tensor& output = *stack[k].get_if<Tensor>();
+    if (!gradients[k] || !autograd::requires_grad(output)) continue;
+    roots.push_back(output);
+    incoming.push_back(gradients[k]);
+  }
+  if (roots.empty() || leaves.empty()) return made;
+  autograd::RunOptions options;
+  options.keep_graph = options.create_graph = create_graph;
+  options.accumulate = false;
+  std::vector<Tensor> found = autograd::run_backward(roots, incoming, leaves, options);
+  size_t next = 0;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (wanted[i]) made[i] = std::move(found[next++]);
+  return made;
+}
+
+// As through_operators, and what it called as a graph; null where that would hold for these values
+// only.
+GraphRef GroupGradient::trace(const Stack& inputs, const std::vector<Tensor>& gradients,
+                              const std::vector<bool>& wanted, std::vector<Tensor>& made) const {
+  TracingState::begin("backward");
+  GraphRef graph;
+  try {
+    // What the trace knows are the names that the operators will see: made here, not inside.
+    TracingState& tracing = TracingState::current();
+    for (size_t i = 0; i < inputs.size(); ++i) tracing.add_input("", inputs[i]);
+    for (const Tensor& gradient : gradients)
+      if (gradient) tracing.add_input("", gradient);
+    made = through_operators(inputs, gradients, wanted, false);
+    std::vector<IValue> results;
+    for (const Tensor& t : made) results.push_back(to_value(t));
+    graph = TracingState::current().end(make_container<Tuple>(std::move(results)));
+  } catch (...) {
+    if (TracingState::on()) TracingState::abort();
+    throw;
+  }
+  if (!graph->outputs()[0]->node()->is("prim::TupleConstruct") || !holds_for_other_values(*graph))
+    return nullptr;
+  finish(*graph);
+  graph->set_function(group_.subgraph().function());
+  optimise(*graph, true, graph->function());
+  return graph;
+}
+
+std::vector<Tensor> GroupGradient::backward(Stack inputs, const std::vector<Tensor>& gradients,
+                                            const std::vector<bool>& wanted) {
+  if (grad_enabled()) return through_operators(inputs, gradients, wanted, true);
+  const bool watched = !t_state.included.empty();
+  const std::string key = watched ? "" : key_of(inputs, gradients, wanted);
+  const Traced* found = nullptr;
+  bool full = true;
+  {
+    const std::lock_guard guard(lock_);
+    for (const auto& one : traced_)
+      if (one->key == key) found = one.get();
+    full = traced_.size() >= kMostTraced;
+  }
+  if (found && found->code) {
+    for (const Tensor& gradient : gradients)
+      if (gradient) inputs.emplace_back(gradient);
+    found->code->run(inputs);
+    std::vector<Tensor> made;
+    for (const IValue& value : inputs)
+      made.push_back(value.is_none() ? Tensor() : *value.get_if<Tensor>());
+    return made;
+  }
+  if (found || full || watched) return through_operators(inputs, gradients, wanted, false);
+  std::vector<Tensor> made;
+  auto one = std::make_unique<Traced>();
+  one->key = key;
+  one->graph = trace(inputs, gradients, wanted, made);
+  if (one->graph) one->code = std::make_unique<StraightLineCode>(*one->graph);
+  const std::lock_guard guard(lock_);
+  traced_.push_back(std::move(one));
+  return made;
+}
+
+std::vector<GraphRef> GroupGradient::graphs() {
+  const std::lock_guard guard(lock_);
+  std::vector<GraphRef> all;
+  for (const auto& one : traced_)
+    if (one->graph) all.push_back(one->graph);
+  return all;
+}
+
+void record_group(Ref<FusionGroup> group, Stack inputs, const std::vector<Tensor>& outputs) {
+  std::vector<bool> wanted;
+  for (const IValue& input : inputs) {
+    const Tensor* t = input.get_if<Tensor>();
+    wanted.push_back(t && autograd::requires_grad(*t));
+  }
+  std::vector<size_t> joined;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (!autograd::is_differentiable(outputs[k].dtype())) continue;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (!wanted[i] || !group->depends(k, i)) continue;
+      joined.push_back(k);
+      break;
+    }
+  }
+  if (joined.empty()) return;
+  const auto node = make_ref<GroupNode>(std::move(group), std::move(inputs));
+  node->outputs_ = joined;
+  for (const size_t k : joined) autograd::set_history(outputs[k], node);
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,48 @@
+// The gradient of a FusionGroup: one Node for all of its operators.
+//
+// Note [Gradients of groups]: the Node saves the group's inputs. In a backward pass the Subgraph's
+// operators run again, eagerly and recorded, and the engine goes back through them. The first such
+// pass for inputs of certain sizes is traced: what it called becomes a graph (inputs and incoming
+// gradients to gradients), which is optimised and fused as any other, and what later passes run.
+// A pass that records gradients itself (create_graph) always goes through the operators.
+#pragma once
+
+#include <mutex>
+
+#include "autograd/saved_tensor.h"
+#include "jit/group/fusion_group.h"
+
+namespace uh::jit {
+
+class GroupGradient final : public RefCounted {
+ public:
+  explicit GroupGradient(FusionGroup& group) : group_(group) {}
+
+  // `inputs` as the group was given them; `gradients` one per output, empty where none came;
+  // `wanted`: which inputs' gradients are asked for. Returns one per input, empty for zero.
+  std::vector<Tensor> backward(Stack inputs, const std::vector<Tensor>& gradients,
+                               const std::vector<bool>& wanted);
+  // The graphs that backward passes run, for whoever shows them.
+  std::vector<GraphRef> graphs();
+
+ private:
+  // Of inputs of these dtypes and sizes; without code where it must go through the operators.
+  struct Traced {
+    std::string key;
+    GraphRef graph;
+    std::unique_ptr<StraightLineCode> code;
+  };
+  std::vector<Tensor> through_operators(const Stack& inputs, const std::vector<Tensor>& gradients,
+                                        const std::vector<bool>& wanted, bool create_graph) const;
+  GraphRef trace(const Stack& inputs, const std::vector<Tensor>& gradients,
+                 const std::vector<bool>& wanted, std::vector<Tensor>& made) const;
+
+  FusionGroup& group_;
+  std::mutex lock_;
+  std::vector<std::unique_ptr<Traced>> traced_;
+};
+
+// Joins `outputs`, which the group has made of `inputs`, to the graph of autograd.
+void record_group(Ref<FusionGroup> group, Stack inputs, const std::vector<Tensor>& outputs);
+
+}  // namespace uh::jit

@@ -1,0 +1,393 @@
+#include "jit/ir/alias_analysis.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "jit/builtins/builtin.h"
+#include "jit/ir/effects.h"
+
+namespace uh::jit {
+namespace {
+
+using Set = std::vector<int32_t>;
+
+// Whether `into` grew.
+bool merge(Set& into, const Set& from) {
+  if (std::includes(into.begin(), into.end(), from.begin(), from.end())) return false;
+  Set all;
+  all.reserve(into.size() + from.size());
+  std::set_union(into.begin(), into.end(), from.begin(), from.end(), std::back_inserter(all));
+  into = std::move(all);
+  return true;
+}
+
+bool meet(const Set& a, const Set& b) {
+  for (auto i = a.begin(), k = b.begin(); i != a.end() && k != b.end();) {
+    if (*i == *k) return true;
+    *i < *k ? ++i : ++k;
+  }
+  return false;
+}
+
+// One bit for each of AliasDb's kinds.
+constexpr unsigned kTensorBit = 1, kListBit = 2, kDictBit = 4, kObjectBit = 8, kPlainBit = 16;
+constexpr unsigned kAllBits = 31;
+
+unsigned bits_of(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kTensor: return kTensorBit;
+    case TypeKind::kList:
+    case TypeKind::kDict: {
+      const auto holds = [](const TypeRef& t) { return bits_of(*t) != 0; };
+      if (std::none_of(type.inner().begin(), type.inner().end(), holds)) return kPlainBit;
+      return type.is(TypeKind::kList) ? kListBit : kDictBit;
+    }
+    case TypeKind::kFuture:
+    case TypeKind::kClass: return kObjectBit;
+    case TypeKind::kAny: return kAllBits;
+    case TypeKind::kOptional:
+    case TypeKind::kUnion:
+    case TypeKind::kTuple: {
+      unsigned bits = 0;
+      for (const TypeRef& inner : type.inner()) bits |= bits_of(*inner);
+      return bits;
+    }
+    default: return 0;
+  }
+}
+
+const Set kOutside = {0, 1, 2, 3, 4};
+const Set kGradientSwitch = {5};
+
+bool switches(const Node& node) {
+  return node.is("aten::set_grad_enabled") || node.is("aten::set_inference_mode");
+}
+
+bool computes(const Node& node) {
+  switch (role_of(node)) {
+    case Role::kFresh:
+    case Role::kOperator:
+    case Role::kBuiltin:
+    case Role::kCall: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool is_mutable_type(const Type& type) { return bits_of(type) != 0; }
+
+bool is_only_read(const Value* value) {
+  for (const Use& use : value->uses()) {
+    const Node& node = *use.node;
+    if (role_of(node) != Role::kOperator || may_hand_on(*node.op())) return false;
+    if (node.op()->schema().views() || !written_inputs(node).empty()) return false;
+  }
+  return true;
+}
+
+AliasDb::AliasDb(const Graph& graph) {
+  for (int kind = 0; kind < kKinds; ++kind)
+    memory_.push_back(
+        {static_cast<Kind>(kind), kind == kTensor || kind == kPlain ? Places{} : kOutside});
+  memory_.push_back({kSwitch, {}});
+  graph.each_node([&](const Node* node) { switches_gradients_ |= switches(*node); });
+  for (const Value* input : graph.inputs()) point(input, kOutside);
+  // Places only ever gain: with loops, and containers filled late, until nothing is new.
+  do {
+    changed_ = false;
+    visit(*graph.block());
+  } while (changed_);
+  complete_ = true;
+  mark(graph);
+}
+
+AliasDb::Place AliasDb::make(const Value* value, int part, Kind kind) {
+  const auto [it, added] = made_[part].try_emplace(value->id(), static_cast<Place>(memory_.size()));
+  if (added) memory_.push_back({kind, {}});
+  return it->second;
+}
+
+AliasDb::Places AliasDb::of_kinds(const Places& places, unsigned bits) const {
+  Places fitting;
+  for (const Place p : places)
+    if (bits >> memory_[static_cast<size_t>(p)].kind & 1U) fitting.push_back(p);
+  return fitting;
+}
+
+void AliasDb::point(const Value* value, const Places& to) {
+  const unsigned bits = bits_of(*value->type());
+  if (bits == 0) return;
+  changed_ |= merge(points_[value->id()], of_kinds(to, bits));
+}
+
+void AliasDb::put(const Places& containers, const Places& content) {
+  for (const Place p : containers) {
+    Memory& memory = memory_[static_cast<size_t>(p)];
+    if (memory.kind != kTensor && memory.kind != kPlain) changed_ |= merge(memory.content, content);
+  }
+}
+
+AliasDb::Places AliasDb::places(const Value* value) const {
+  if (const auto it = points_.find(value->id()); it != points_.end()) return it->second;
+  Places anything;
+  if (!complete_) return anything;  // a Value carried around a loop, before its first turn
+  const unsigned bits = bits_of(*value->type());
+  for (size_t p = 0; bits != 0 && p < memory_.size(); ++p)
+    if (bits >> memory_[p].kind & 1U) anything.push_back(static_cast<Place>(p));
+  return anything;
+}
+
+AliasDb::Places AliasDb::places(const std::vector<Value*>& values) const {
+  Places all;
+  for (const Value* value : values) merge(all, places(value));
+  return all;
+}
+
+AliasDb::Places AliasDb::content(const Places& containers) const {
+  Places all;
+  for (const Place p : containers) merge(all, memory_[static_cast<size_t>(p)].content);
+  return all;
+}
+
+AliasDb::Places AliasDb::reachable(Places from) const {
+  while (merge(from, content(from))) {
+  }
+  return from;
+}
+
+void AliasDb::visit(const Block& block) {
+  for (const Node* node = block.first(); node != block.return_node(); node = node->next())
+    visit(*node);
+}
+
+void AliasDb::visit(const Node& node) {
+  for (const Value* output : node.outputs()) points_.try_emplace(output->id());
+  switch (role_of(node)) {
+    case Role::kConstant:
+    case Role::kNothing:
+      for (const Value* output : node.outputs()) point(output, kOutside);
+      return;
+    case Role::kList:
+    case Role::kDict:
+    case Role::kObject: {
+      const unsigned bits = bits_of(*node.output()->type());
+      const Kind kind = bits == kPlainBit  ? kPlain
+                        : bits == kListBit ? kList
+                        : bits == kDictBit ? kDict
+                                           : kObject;
+      const Place own = make(node.output(), 0, kind);
+      point(node.output(), {own});
+      put({own}, places(node.inputs()));
+      return;
+    }
+    case Role::kSame:
+      for (const Value* output : node.outputs()) point(output, places(node.inputs()));
+      return;
+    case Role::kTakeOut:
+      for (const Value* output : node.outputs()) point(output, content(places(node.inputs())));
+      return;
+    case Role::kSetAttr: put(places(node.input(0)), places(node.input(1))); return;
+    case Role::kBlocks: visit_blocks(node); return;
+    case Role::kFresh:
+      for (const Value* output : node.outputs()) point(output, {make(output, 0, kTensor)});
+      return;
+    case Role::kOperator: visit_operator(node); return;
+    case Role::kBuiltin: visit_builtin(node); return;
+    case Role::kCall: visit_call(node); return;
+  }
+}
+
+// An If's outputs are what either block returns. A Loop's block takes the values carried, and what
+// it returned the time before; its outputs are both, as there may be no trip.
+void AliasDb::visit_blocks(const Node& node) {
+  const bool loop = node.is("prim::Loop");
+  for (const Block* block : node.blocks()) {
+    for (size_t i = 0; i < block->params().size(); ++i) {
+      const Value* param = block->params()[i];
+      points_.try_emplace(param->id());
+      if (!loop || i == 0) continue;
+      point(param, places(node.input(i + 1)));
+      if (i < block->returns().size()) point(param, places(block->returns()[i]));
+    }
+    visit(*block);
+  }
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    if (loop) point(node.output(i), places(node.input(i + 2)));
+    for (const Block* block : node.blocks())
+      point(node.output(i), places(block->returns()[loop ? i + 1 : i]));
+  }
+}
+
+void AliasDb::visit_operator(const Node& node) {
+  const Schema& schema = node.op()->schema();
+  Places viewed;
+  for (size_t i = 0; i < schema.arguments.size() && i < node.inputs().size(); ++i) {
+    const Argument& a = schema.arguments[i];
+    if (a.viewed || a.written) merge(viewed, places(node.input(i)));
+  }
+  // Made of other operators (reshape), it may give its argument back and not say so.
+  const Places quiet = may_hand_on(*node.op()) ? reachable(places(node.inputs())) : Places();
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const Value* output = node.output(i);
+    // Forms that write return nothing in our schemas; the Value in graphs is what was written.
+    const bool view = i < schema.results.size()
+                          ? schema.results[i].viewed || schema.results[i].written
+                          : schema.writes();
+    if (output->type()->is(TypeKind::kList)) {
+      const bool plain = bits_of(*output->type()) == kPlainBit;
+      const Place list = make(output, 0, plain ? kPlain : kList);
+      point(output, {list});
+      put({list}, view ? viewed : quiet);
+      if (!view && !plain) put({list}, {make(output, 1, kTensor)});
+      continue;
+    }
+    point(output, view ? viewed : quiet);
+    if (!view && output->type()->is(TypeKind::kTensor)) point(output, {make(output, 0, kTensor)});
+  }
+}
+
+// Of lists and dictionaries: a result may be a new one, an argument, or something out of it.
+void AliasDb::visit_builtin(const Node& node) {
+  const Places from = reachable(places(node.inputs()));
+  for (const Value* output : node.outputs()) {
+    const unsigned bits = bits_of(*output->type());
+    if (bits == 0) continue;
+    point(output, from);
+    for (int kind = 0, part = 0; kind < kKinds && part < 2; ++kind) {
+      if ((bits >> kind & 1U) == 0) continue;
+      const Place own = make(output, part++, static_cast<Kind>(kind));
+      point(output, {own});
+      put({own}, from);
+    }
+  }
+  for (const Value* written : written_inputs(node)) put(places(written), places(node.inputs()));
+}
+
+// Nobody knows what it does: it may keep and mix all that it can reach.
+void AliasDb::visit_call(const Node& node) {
+  Places all = places(node.inputs());
+  merge(all, kOutside);
+  all = reachable(std::move(all));
+  put(all, all);
+  for (const Value* output : node.outputs()) point(output, all);
+}
+
+const AliasDb::Access& AliasDb::access(const Node& node) const {
+  if (const auto it = access_.find(node.id()); it != access_.end()) return it->second;
+  Access access;
+  access.read = reachable(places(node.inputs()));
+  if (role_of(node) == Role::kCall) {
+    merge(access.read, kOutside);
+    access.written = access.read = reachable(std::move(access.read));
+  }
+  if (switches_gradients_ && switches(node)) merge(access.written, kGradientSwitch);
+  if (switches_gradients_ && computes(node)) merge(access.read, kGradientSwitch);
+  // A write to a list is to the list, not to what is in it; but to lists of parameters it is.
+  for (const Value* value : written_inputs(node))
+    merge(access.written, writes_items(node) ? reachable(places(value)) : places(value));
+  for (const Block* block : node.blocks()) {
+    for (const Node* inner = block->first(); inner != block->return_node(); inner = inner->next()) {
+      const Access& more = this->access(*inner);
+      merge(access.read, more.read);
+      merge(access.written, more.written);
+    }
+  }
+  return access_[node.id()] = std::move(access);
+}
+
+void AliasDb::mark(const Graph& graph) {
+  graph.each_node([&](const Node* node) {
+    for (const Place p : access(*node).written) {
+      memory_[static_cast<size_t>(p)].written = true;
+      if (changes_shape(*node)) memory_[static_cast<size_t>(p)].reshaped = true;
+    }
+  });
+  Places seen = kOutside;
+  merge(seen, places(graph.outputs()));
+  for (const Place p : reachable(std::move(seen))) memory_[static_cast<size_t>(p)].escapes = true;
+}
+
+bool AliasDb::any(const Places& places, bool Memory::*what) const {
+  return std::any_of(places.begin(), places.end(),
+                     [&](Place p) { return memory_[static_cast<size_t>(p)].*what; });
+}
+
+bool AliasDb::may_alias(const Value* a, const Value* b) const { return meet(places(a), places(b)); }
+
+bool AliasDb::may_contain_alias(const Value* a, const Value* b) const {
+  return meet(reachable(places(a)), reachable(places(b)));
+}
+
+bool AliasDb::writes_to(const Node* node, const Value* value) const {
+  return meet(access(*node).written, reachable(places(value)));
+}
+
+bool AliasDb::has_writers(const Value* value) const {
+  return any(reachable(places(value)), &Memory::written);
+}
+
+bool AliasDb::is_reshaped(const Value* value) const {
+  return any(places(value), &Memory::reshaped);
+}
+
+bool AliasDb::reads_written(const Node* node) const {
+  return any(access(*node).read, &Memory::written);
+}
+
+bool AliasDb::escapes(const Value* value) const {
+  return any(reachable(places(value)), &Memory::escapes);
+}
+
+bool AliasDb::makes_memory(const Node* node) const {
+  for (const Value* output : node->outputs()) {
+    if (!is_mutable_type(*output->type())) continue;
+    if (points_.count(output->id()) == 0 || made_[0].count(output->id()) != 0) return true;
+  }
+  return false;
+}
+
+bool AliasDb::may_become_one(const Value* a, const Value* b) const {
+  if (!is_mutable_type(*a->type()) && !is_mutable_type(*b->type())) return true;
+  if (has_writers(a) || has_writers(b) || switches_gradients_) return false;
+  return !(escapes(a) && escapes(b)) || is_only_read(b);
+}
+
+void AliasDb::became_one(const Value* a, const Value* b) {
+  if (!is_mutable_type(*a->type())) return;
+  if (escapes(b))
+    for (const Place p : reachable(places(a))) memory_[static_cast<size_t>(p)].escapes = true;
+  if (escapes(a))
+    for (const Place p : reachable(places(b))) memory_[static_cast<size_t>(p)].escapes = true;
+}
+
+bool AliasDb::may_swap(const Node* a, const Node* b) const {
+  const Access first = access(*a);
+  const Access& second = access(*b);
+  const bool a_seen = a->has_side_effects(), b_seen = b->has_side_effects();
+  if (a_seen && (b_seen || !second.written.empty())) return false;
+  if (b_seen && !first.written.empty()) return false;
+  return !meet(first.written, second.read) && !meet(first.written, second.written) &&
+         !meet(first.read, second.written);
+}
+
+bool AliasDb::may_move_up_to(const Node* node, const Node* earlier) const {
+  for (const Node* at = node;;) {
+    for (const Node* before = at->prev(); before != earlier; before = before->prev()) {
+      if (before == before->owner()->param_node()) break;
+      if (!may_swap(node, before)) return false;
+    }
+    if (at->owner() == earlier->owner()) return true;
+    at = at->owner()->owner();
+    if (!at) return false;
+    if (at->is("prim::Loop") && !may_swap(node, at)) return false;
+  }
+}
+
+const Tensor* fixed_tensor(const Value* value, const AliasDb& info) {
+  const IValue* held = value->constant();
+  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
+  return t && *t && !t->keys().has(Key::kAutograd) && !info.has_writers(value) ? t : nullptr;
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,379 @@
+#include "jit/ir/verify_node_kinds.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "jit/function.h"
+#include "jit/ir/verify.h"
+
+namespace uh::jit {
+namespace {
+
+using Rule = std::string (*)(const Node& node, bool calls);
+using K = TypeKind;
+
+const Type& type_of_input(const Node& node, size_t i) { return *node.input(i)->type(); }
+
+std::string counts(const Node& node, size_t inputs, size_t outputs, size_t blocks = 0) {
+  if (node.inputs().size() != inputs)
+    return message("it has ", inputs, " inputs, not ", node.inputs().size());
+  if (node.outputs().size() != outputs)
+    return message("it has ", outputs, " outputs, not ", node.outputs().size());
+  if (node.blocks().size() != blocks)
+    return message("it has ", blocks, " blocks, not ", node.blocks().size());
+  return "";
+}
+
+std::string mismatch(const char* what, const Type& is, const Type& wanted) {
+  return message(what, " is a ", is.text(), ", not a ", wanted.text());
+}
+
+// Both ways, as what is known may be more or less: an output of a call that a pass made special.
+bool related(const Type& a, const Type& b) { return agree(a, b) || agree(b, a); }
+
+std::string constant(const Node& node, bool calls) {
+  if (std::string why = counts(node, 0, 1); !why.empty()) return why;
+  const Type& type = *node.output()->type();
+  if (const Attribute* value = node.attribute("value")) {
+    if (constant_fits(value->value, type)) return "";
+    return message("its value is a ", value->value.type_name(), ", not a ", type.text());
+  }
+  if (const Attribute* name = node.attribute("name")) {
+    if (!type.is(K::kFunction)) return "a constant with a name is a function";
+    return calls && !name->object ? "its function is not there" : "";
+  }
+  return is_subtype(*make_type(K::kNone), type) ? "" : "a constant without a value";
+}
+
+std::string branches(const Node& node, bool) {
+  if (std::string why = counts(node, 1, node.outputs().size(), 2); !why.empty()) return why;
+  if (!type_of_input(node, 0).is(K::kBool)) return "the condition of an If is a bool";
+  for (const Block* b : node.blocks()) {
+    if (!b->params().empty()) return "a block of an If has parameters";
+    if (b->returns().size() != node.outputs().size())
+      return "a block of an If returns other than its outputs";
+    for (size_t i = 0; i < b->returns().size(); ++i)
+      if (!agree(*b->returns()[i]->type(), *node.output(i)->type()))
+        return mismatch("what a block returns", *b->returns()[i]->type(), *node.output(i)->type());
+  }
+  return "";
+}
+
+std::string loop(const Node& node, bool) {
+  const size_t carried = node.outputs().size();
+  if (std::string why = counts(node, carried + 2, carried, 1); !why.empty()) return why;
+  const Block& body = *node.block(0);
+  if (!type_of_input(node, 0).is(K::kInt)) return "the trip count of a Loop is an int";
+  if (!type_of_input(node, 1).is(K::kBool)) return "the condition of a Loop is a bool";
+  if (body.params().size() != carried + 1)
+    return "the block of a Loop has the round and what it carries as parameters";
+  if (body.returns().size() != carried + 1)
+    return "the block of a Loop returns a condition and what it carries";
+  if (!body.params()[0]->type()->is(K::kInt)) return "the round of a Loop is an int";
+  if (!body.returns()[0]->type()->is(K::kBool)) return "a Loop goes on by a bool";
+  for (size_t i = 0; i < carried; ++i) {
+    const Type& held = *body.params()[i + 1]->type();
+    if (!agree(type_of_input(node, i + 2), held))
+      return mismatch("what a Loop begins with", type_of_input(node, i + 2), held);
+    if (!agree(*body.returns()[i + 1]->type(), held))
+      return mismatch("what a Loop carries on", *body.returns()[i + 1]->type(), held);
+    if (!agree(held, *node.output(i)->type()))
+      return mismatch("what a Loop carries", held, *node.output(i)->type());
+  }
+  return "";
+}
+
+std::string list(const Node& node, bool) {
+  if (std::string why = counts(node, node.inputs().size(), 1); !why.empty()) return why;
+  const Type& made = *node.output()->type();
+  if (!made.is(K::kList)) return "it makes a list";
+  for (const Value* item : node.inputs())
+    if (!agree(*item->type(), *made.element()))
+      return mismatch("an element", *item->type(), *made.element());
+  return "";
+}
+
+std::string tuple(const Node& node, bool) {
+  if (std::string why = counts(node, node.inputs().size(), 1); !why.empty()) return why;
+  const Type& made = *node.output()->type();
+  if (!made.is(K::kTuple) || made.inner().size() != node.inputs().size())
+    return "it makes a tuple of its inputs";
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!agree(type_of_input(node, i), *made.inner()[i]))
+      return mismatch("an element", type_of_input(node, i), *made.inner()[i]);
+  return "";
+}
+
+std::string dict(const Node& node, bool) {
+  if (std::string why = counts(node, node.inputs().size(), 1); !why.empty()) return why;
+  const Type& made = *node.output()->type();
+  if (!made.is(K::kDict) || node.inputs().size() % 2 != 0)
+    return "it makes a dictionary of keys and values";
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!agree(type_of_input(node, i), *made.inner()[i % 2]))
+      return mismatch(i % 2 ? "a value" : "a key", type_of_input(node, i), *made.inner()[i % 2]);
+  return "";
+}
+
+std::string tuple_unpack(const Node& node, bool) {
+  if (std::string why = counts(node, 1, node.outputs().size()); !why.empty()) return why;
+  const Type& given = type_of_input(node, 0);
+  if (!given.is(K::kTuple) || given.inner().size() != node.outputs().size())
+    return message("its outputs are the elements of a ", given.text());
+  for (size_t i = 0; i < node.outputs().size(); ++i)
+    if (!related(*given.inner()[i], *node.output(i)->type()))
+      return mismatch("an element", *given.inner()[i], *node.output(i)->type());
+  return "";
+}
+
+std::string list_unpack(const Node& node, bool) {
+  if (std::string why = counts(node, 1, node.outputs().size()); !why.empty()) return why;
+  const Type& given = type_of_input(node, 0);
+  if (!given.is(K::kList)) return message("it takes a list, not a ", given.text());
+  for (const Value* output : node.outputs())
+    if (!related(*given.element(), *output->type()))
+      return mismatch("an element", *given.element(), *output->type());
+  return "";
+}
+
+std::string tuple_index(const Node& node, bool) {
+  if (std::string why = counts(node, 2, 1); !why.empty()) return why;
+  if (!type_of_input(node, 0).is(K::kTuple)) return "it takes a tuple";
+  if (!type_of_input(node, 1).is(K::kInt)) return "the index of a tuple is an int";
+  const auto& inner = type_of_input(node, 0).inner();
+  const IValue* constant = node.input(1)->constant();
+  const int64_t* index = constant ? constant->get_if<int64_t>() : nullptr;
+  const auto n = static_cast<int64_t>(inner.size());
+  if (!index) {
+    const bool same = std::all_of(inner.begin(), inner.end(), [&](const TypeRef& type) {
+      return related(*type, *node.output()->type());
+    });
+    return same ? "" : "an index that is not constant is for a tuple of one type";
+  }
+  if (*index < -n || *index >= n) return "there is no such element of the tuple";
+  const Type& element = *inner[static_cast<size_t>(*index < 0 ? *index + n : *index)];
+  return related(element, *node.output()->type())
+             ? ""
+             : mismatch("the element", element, *node.output()->type());
+}
+
+std::string tuple_slice(const Node& node, bool) {
+  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
+  const Type& given = type_of_input(node, 0);
+  const Type& made = *node.output()->type();
+  const auto number = [&](const char* name) {
+    const Attribute* held = node.attribute(name);
+    const int64_t* at = held ? held->value.get_if<int64_t>() : nullptr;
+    return at ? *at : -1;
+  };
+  const int64_t from = number("beg"), to = number("end");
+  if (!given.is(K::kTuple) || !made.is(K::kTuple)) return "it makes a tuple of a tuple";
+  if (from < 0 || to < from || to > static_cast<int64_t>(given.inner().size()) ||
+      static_cast<int64_t>(made.inner().size()) != to - from)
+    return "beg and end are not within the tuple";
+  for (size_t i = 0; i < made.inner().size(); ++i)
+    if (!related(*given.inner()[i + static_cast<size_t>(from)], *made.inner()[i]))
+      return mismatch("an element", *given.inner()[i + static_cast<size_t>(from)],
+                      *made.inner()[i]);
+  return "";
+}
+
+// What a class has under the name that the node says; null where it has none.
+const ClassType* class_of(const Node& node) {
+  const Type& type = type_of_input(node, 0);
+  return type.is(K::kClass) ? static_cast<const ClassType*>(&type) : nullptr;
+}
+const Type* attribute_type(const Node& node) {
+  const ClassType* type = class_of(node);
+  const int64_t slot = type ? type->slot(node.text_attribute("name")) : -1;
+  return slot < 0 ? nullptr : type->attributes()[static_cast<size_t>(slot)].type.get();
+}
+std::string no_member(const Node& node, const char* what) {
+  return message("a ", type_of_input(node, 0).text(), " has no ", what, " '",
+                 node.text_attribute("name"), "'");
+}
+
+std::string get_attribute(const Node& node, bool) {
+  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
+  const Type* held = attribute_type(node);
+  if (!held) return no_member(node, "attribute");
+  return related(*held, *node.output()->type())
+             ? ""
+             : mismatch("the attribute", *held, *node.output()->type());
+}
+
+std::string set_attribute(const Node& node, bool) {
+  if (std::string why = counts(node, 2, 0); !why.empty()) return why;
+  const Type* held = attribute_type(node);
+  if (!held) return no_member(node, "attribute");
+  return agree(type_of_input(node, 1), *held)
+             ? ""
+             : mismatch("what is set", type_of_input(node, 1), *held);
+}
+
+std::string call_of(const Function& function, const Node& node, size_t first) {
+  const auto& parameters = function.graph().inputs();
+  if (node.inputs().size() != parameters.size() + first)
+    return message(function.name(), " takes ", parameters.size(), " arguments, not ",
+                   node.inputs().size() - first);
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (!agree(type_of_input(node, i + first), *parameters[i]->type()))
+      return mismatch("an argument", type_of_input(node, i + first), *parameters[i]->type());
+  const auto& results = function.graph().outputs();
+  if (results.size() != 1 || !related(*results[0]->type(), *node.output()->type()))
+    return message(function.name(), " does not give a ", node.output()->type()->text());
+  return "";
+}
+
+std::string call_function(const Node& node, bool calls) {
+  if (node.inputs().empty() || node.outputs().size() != 1 || !node.blocks().empty())
+    return "it has a function, its arguments and one output";
+  if (!type_of_input(node, 0).is(K::kFunction)) return "what it calls is no function";
+  const Attribute* name = node.input(0)->node()->attribute("name");
+  if (!name) return "what it calls is no constant";
+  if (!name->object) return calls ? "its function is not there" : "";
+  return calls ? call_of(static_cast<const Function&>(*name->object), node, 1) : "";
+}
+
+std::string call_method(const Node& node, bool calls) {
+  if (node.inputs().empty() || node.outputs().size() != 1 || !node.blocks().empty())
+    return "it has an object, its arguments and one output";
+  const ClassType* type = class_of(node);
+  if (!type) return no_member(node, "method");
+  if (!calls) return "";
+  const Ref<Function> method = type->method(node.text_attribute("name"));
+  return method ? call_of(*method, node, 0) : no_member(node, "method");
+}
+
+// What is claimed is something that the value may be. An optional that turned out to be None is
+// still cast in the branch that does not run.
+std::string cast(const Node& node, bool) {
+  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
+  const Type& from = type_of_input(node, 0);
+  if (from.is(K::kNone)) return "";
+  const Type& to = *node.output()->type();
+  return related(from, to) ? "" : message("a ", from.text(), " is never a ", to.text());
+}
+
+std::string is_instance_of(const Node& node, bool) {
+  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
+  const Attribute* types = node.attribute("types");
+  if (!types || types->types.empty()) return "it has the types that it asks for";
+  return node.output()->type()->is(K::kBool) ? "" : "it gives a bool";
+}
+
+std::string uninitialized(const Node& node, bool) { return counts(node, 0, 1); }
+
+std::string create_object(const Node& node, bool) {
+  if (std::string why = counts(node, 0, 1); !why.empty()) return why;
+  return node.output()->type()->is(K::kClass) ? "" : "it makes an object of a class";
+}
+
+std::string fusion_group(const Node& node, bool) {
+  const Attribute* sub = node.attribute("Subgraph");
+  if (!sub || !sub->graph || !node.blocks().empty()) return "it has a subgraph and no blocks";
+  const Graph& graph = *sub->graph;
+  if (graph.inputs().size() != node.inputs().size() ||
+      graph.outputs().size() != node.outputs().size())
+    return "its subgraph has other inputs or outputs";
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!agree(type_of_input(node, i), *graph.inputs()[i]->type()))
+      return mismatch("an input", type_of_input(node, i), *graph.inputs()[i]->type());
+  for (size_t i = 0; i < node.outputs().size(); ++i)
+    if (!related(*graph.outputs()[i]->type(), *node.output(i)->type()))
+      return mismatch("an output", *graph.outputs()[i]->type(), *node.output(i)->type());
+  for (const Node* inner = graph.block()->first(); inner != graph.block()->return_node();
+       inner = inner->next())
+    if (!inner->op() && !inner->is("prim::Constant") && !inner->is("prim::ListConstruct"))
+      return "a group holds operators, constants and lists, and no " + inner->kind().text();
+  return "";
+}
+
+// Begins what its subgraph says: one result, of the future that it gives.
+std::string fork(const Node& node, bool calls) {
+  const Attribute* sub = node.attribute("Subgraph");
+  if (!sub || !sub->graph || !node.blocks().empty()) return "it has a subgraph and no blocks";
+  const Graph& graph = *sub->graph;
+  if (graph.inputs().size() != node.inputs().size() || graph.outputs().size() != 1 ||
+      node.outputs().size() != 1)
+    return "its subgraph has other inputs, or not one output";
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!agree(type_of_input(node, i), *graph.inputs()[i]->type()))
+      return mismatch("an input", type_of_input(node, i), *graph.inputs()[i]->type());
+  const Type& future = *node.output()->type();
+  if (!future.is(K::kFuture) || !related(*graph.outputs()[0]->type(), *future.element()))
+    return mismatch("the result", *graph.outputs()[0]->type(), future);
+  calls ? verify(graph) : verify_alone(graph);
+  return "";
+}
+
+// Raising without the builtin of that name: a message, and a class as an attribute or an input.
+std::string raise(const Node& node, bool) {
+  if (node.inputs().empty() || node.inputs().size() > 2 || !node.outputs().empty())
+    return "it has a message, perhaps a class, and no outputs";
+  return type_of_input(node, 0).is(K::kString) ? "" : "its message is a str";
+}
+
+// A call of Python, known where it is run.
+std::string foreign(const Node& node, bool) {
+  return node.blocks().empty() ? "" : "a call has no blocks";
+}
+
+const std::unordered_map<std::string, Rule>& rules() {
+  static const auto* table = new std::unordered_map<std::string, Rule>{
+      {"prim::Constant", constant},
+      {"prim::If", branches},
+      {"prim::Loop", loop},
+      {"prim::ListConstruct", list},
+      {"prim::TupleConstruct", tuple},
+      {"prim::DictConstruct", dict},
+      {"prim::TupleUnpack", tuple_unpack},
+      {"prim::ListUnpack", list_unpack},
+      {"prim::TupleIndex", tuple_index},
+      {"prim::TupleSlice", tuple_slice},
+      {"prim::GetAttr", get_attribute},
+      {"prim::SetAttr", set_attribute},
+      {"prim::CallFunction", call_function},
+      {"prim::CallMethod", call_method},
+      {"prim::unchecked_cast", cast},
+      {"prim::isinstance", is_instance_of},
+      {"prim::Uninitialized", uninitialized},
+      {"prim::CreateObject", create_object},
+      {"prim::FusionGroup", fusion_group},
+      {"prim::fork", fork},
+      {"prim::RaiseException", raise},
+      {"prim::PythonOp", foreign},
+      {"prim::Print", foreign},
+  };
+  return *table;
+}
+
+}  // namespace
+
+bool agree(const Type& type, const Type& wanted) {
+  return is_subtype(type, wanted) ||
+         is_subtype(*unshaped(TypeRef::share(const_cast<Type*>(&type))),
+                    *unshaped(TypeRef::share(const_cast<Type*>(&wanted))));
+}
+
+bool is_kind(const std::string& kind) { return rules().count(kind) != 0; }
+
+std::string wrong_of_kind(const Node& node, bool calls) {
+  const auto it = rules().find(node.kind().text());
+  if (it == rules().end()) return "there is no operator and no kind of node of this name";
+  return it->second(node, calls);
+}
+
+bool constant_fits(const IValue& value, const Type& type) {
+  const Tensor* t = value.get_if<Tensor>();
+  const Type& wanted = type.is(K::kOptional) ? *type.element() : type;
+  if (!t || !*t || !wanted.is(K::kTensor)) return is_instance(value, type);
+  TensorProperties facts = wanted.facts();
+  if (facts.dtype != DType::kUndefined && facts.dtype != t->dtype()) return false;
+  facts.strides.reset();
+  facts.requires_grad.reset();
+  facts.device = Device::kUndefined;
+  return is_instance(value, *tensor_type(std::move(facts)));
+}
+
+}  // namespace uh::jit

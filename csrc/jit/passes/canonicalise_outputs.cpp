@@ -1,0 +1,90 @@
+// canonicalise_outputs: what comes out of a branch or a loop stands in the order in which it is
+// first used, as PyTorch has it. The front end knows what a branch assigns before it knows what is
+// done with it.
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "jit/ir/rewrite.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+class Orderer {
+ public:
+  explicit Orderer(Graph& graph) : graph_(graph) { number(graph.block()); }
+
+  // What uses a value is in order before what makes it: an If that uses it may change its inputs.
+  void order(Block* block) {
+    const std::vector<Node*> nodes = block->nodes();
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      Node* node = *it;
+      if (node->is("prim::If") || node->is("prim::Loop")) order(node);
+      for (Block* inner : node->blocks()) order(inner);
+    }
+  }
+
+ private:
+  using Place = std::pair<size_t, size_t>;  // the node that uses it, which input of that
+
+  void number(const Block* block) {
+    for (const Node* node : block->nodes()) {
+      places_.emplace(node, places_.size());
+      for (const Block* inner : node->blocks()) number(inner);
+    }
+    places_.emplace(block->return_node(), places_.size());
+  }
+
+  Place first_use(const Value* value) const {
+    Place first{places_.size(), 0};
+    for (const Use& use : value->uses())
+      first = std::min(first, Place{places_.at(use.node), use.index});
+    return first;
+  }
+
+  void order(Node* node) {
+    const size_t n = node->outputs().size();
+    std::vector<size_t> wanted(n);
+    std::iota(wanted.begin(), wanted.end(), 0);
+    std::stable_sort(wanted.begin(), wanted.end(), [&](size_t a, size_t b) {
+      return first_use(node->output(a)) < first_use(node->output(b));
+    });
+    if (std::is_sorted(wanted.begin(), wanted.end())) return;
+    Rewrite r(graph_, "outputs in the order of their first use", {node});
+    const bool loop = node->is("prim::Loop");
+    // All in their new order behind the old ones, which then go.
+    for (const size_t i : wanted) {
+      stand_in(node->output(i), node->add_output());
+      for (Block* block : node->blocks()) block->add_return(block->returns()[loop + i]);
+      if (!loop) continue;
+      node->add_input(node->input(2 + i));
+      stand_in(node->block(0)->params()[1 + i], node->block(0)->add_param());
+    }
+    for (size_t i = 0; i < n; ++i) {
+      node->drop_output(0);
+      for (Block* block : node->blocks()) block->drop_return(loop);
+      if (!loop) continue;
+      node->drop_input(2);
+      node->block(0)->drop_param(1);
+    }
+  }
+
+  static void stand_in(Value* old, Value* made) {
+    made->copy_facts(*old);
+    old->replace_uses_with(made);
+  }
+
+  Graph& graph_;
+  std::unordered_map<const Node*, size_t> places_;
+};
+
+void run(Graph& graph) { Orderer(graph).order(graph.block()); }
+
+}  // namespace
+
+extern const Pass pass_canonicalise_outputs;
+const Pass pass_canonicalise_outputs{
+    "canonicalise_outputs", "Outputs of branches and loops in the order of their first use.", run};
+
+}  // namespace uh::jit

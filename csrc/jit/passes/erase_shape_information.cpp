@@ -1,0 +1,71 @@
+// erase_shape_information: what a trace saw of its tensors is not promised to the next call.
+//
+// A number that a trace saw where a tensor could stand is a tensor without dimensions there, as in
+// PyTorch; it becomes the number that Python had.
+// A traced graph has the sizes and strides of its example inputs in its types, and so has what was
+// traced and inlined. Only the graph's own inputs keep what their types say: those are guarded.
+#include <algorithm>
+
+#include "jit/pass.h"
+#include "jit/schema_matching/signature.h"
+#include "ops/copy/copy.h"
+
+namespace uh::jit {
+namespace {
+
+void erase(Graph& graph, Node* node, const std::vector<Value*>& values) {
+  for (Value* value : values) {
+    TypeRef plain = unshaped(value->type());
+    if (same_type(*plain, *value->type())) continue;
+    Rewrite rewrite(graph, "Float(2, 3) -> Tensor", {node});
+    rewrite.because("the types of a trace are those of its example inputs");
+    value->set_type(std::move(plain));
+  }
+}
+
+IValue number_in(const Tensor& t) {
+  const Scalar number = read_scalar(t);
+  if (number.kind() == Scalar::Kind::kBool) return number.to_bool();
+  if (number.is_float()) return number.to_double();
+  return number.is_complex() ? IValue(number) : IValue(number.to_int());
+}
+
+bool takes_number(const Use& use) {
+  if (!use.node->op()) return false;
+  const auto& parameters = signature_of(*use.node->op()).parameters;
+  return use.index < parameters.size() && parameters[use.index].takes_number;
+}
+
+void as_number(Graph& graph, Node* node) {
+  const IValue* held = node->output()->constant();
+  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
+  if (!t || !*t || !t->impl()->wrapped_number()) return;
+  const std::vector<Use> uses = node->output()->uses();
+  if (uses.empty() || !std::all_of(uses.begin(), uses.end(), takes_number)) return;
+  Rewrite rewrite(graph, "{2} -> 2", {node});
+  rewrite.because("Python had a number here");
+  Node* number = graph.create_constant(number_in(*t))->insert_before(node);
+  node->output()->replace_uses_with(number->output());
+  node->destroy();
+}
+
+void run(Graph& graph) {
+  std::vector<Node*> constants;
+  graph.each_node([&](Node* node) {
+    // A constant is the tensor itself.
+    if (node->is("prim::Constant"))
+      constants.push_back(node);
+    else
+      erase(graph, node, node->outputs());
+    for (Block* block : node->blocks()) erase(graph, node, block->params());
+  });
+  for (Node* node : constants) as_number(graph, node);
+}
+
+}  // namespace
+
+extern const Pass pass_erase_shape_information;
+const Pass pass_erase_shape_information{
+    "erase_shape_information", "Types forget what a trace saw of its example inputs.", run};
+
+}  // namespace uh::jit

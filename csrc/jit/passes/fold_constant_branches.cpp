@@ -1,0 +1,77 @@
+// fold_constant_branches: what an If or a Loop decides is known before the program runs.
+//
+// An If with a constant condition becomes the nodes of the block that is taken. An output that both
+// blocks return alike, and a bool that only says which block was taken, do not need the If. A Loop
+// whose condition is false at the start never runs.
+#include "jit/builtins/builtin.h"
+#include "jit/ir/constants.h"
+#include "jit/pass.h"
+#include "jit/passes/known_conditions.h"
+
+namespace uh::jit {
+namespace {
+
+void skip_loop(Node* node) {
+  Rewrite r(node->graph(), "while False: ... -> nothing", {node});
+  for (size_t i = 0; i < node->outputs().size(); ++i)
+    node->output(i)->replace_uses_with(node->input(i + 2));
+  node->destroy();
+}
+
+// True in one block and False in the other: the condition itself, or its opposite.
+bool take_condition(Node* node, size_t i) {
+  const std::optional<bool> a = constant_bool(node->block(0)->returns()[i]);
+  const std::optional<bool> b = constant_bool(node->block(1)->returns()[i]);
+  if (!a || !b || *a == *b || !node->output(i)->type()->is(TypeKind::kBool)) return false;
+  Value* condition = node->input(0);
+  const Builtin* opposite = *a ? nullptr : find_builtin("aten::__not__");
+  if (!*a && !opposite) return false;
+  Rewrite r(node->graph(), *a ? "True if c else False -> c" : "False if c else True -> not c",
+            {node});
+  if (!*a)
+    condition = node->graph().create_call(*opposite, {condition})->insert_before(node)->output();
+  node->output(i)->replace_uses_with(condition);
+  drop_output(node, i);
+  return true;
+}
+
+bool visit(Block* block) {
+  bool changed = false;
+  for (Node* node = block->first(); node != block->return_node();) {
+    if (node->is("prim::If")) {
+      if (const std::optional<bool> condition = constant_bool(node->input(0))) {
+        Node* before = node->prev();
+        take_block(node, *condition);
+        changed = true;
+        node = before->next();  // the nodes that came in its place are looked at too
+        continue;
+      }
+      for (size_t i = node->outputs().size(); i-- > 0;)
+        changed |= share_output(node, i) || take_condition(node, i);
+    } else if (node->is("prim::Loop") && constant_bool(node->input(1)) == false) {
+      Node* next = node->next();
+      skip_loop(node);
+      changed = true;
+      node = next;
+      continue;
+    }
+    for (Block* inner : node->blocks()) changed |= visit(inner);
+    node = node->next();
+  }
+  return changed;
+}
+
+void run(Graph& graph) {
+  // What an If returned may be the condition of one before it: around a loop.
+  while (visit(graph.block())) {
+  }
+}
+
+}  // namespace
+
+extern const Pass pass_fold_constant_branches;
+const Pass pass_fold_constant_branches{
+    "fold_constant_branches",
+    "Replaces branches and loops whose way is known by the nodes that run.", run};
+
+}  // namespace uh::jit

@@ -1,0 +1,124 @@
+// hoist_loop_invariants: what a loop computes alike in every round is computed once, before it.
+//
+// A node leaves the loop when its inputs come from outside, when nothing that it reads is written
+// in the loop, and nobody can tell one result from many (a list that is appended to must be a new
+// one in every round). What may raise leaves only a loop that surely begins a round, and only past
+// what nobody sees: a loop of no rounds must not raise, and what was printed first stays first.
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <unordered_set>
+
+#include "jit/group/fusible.h"
+#include "jit/ir/alias_analysis.h"
+#include "jit/ir/constants.h"
+#include "jit/ir/effects.h"
+#include "jit/ir/type_predicates.h"
+#include "jit/pass.h"
+
+namespace uh::jit {
+namespace {
+
+bool is_number(const Value* value) { return number_kind(*value->type()).has_value(); }
+
+bool sizes_known(const Value* value) {
+  return !value->type()->is(TypeKind::kTensor) || all_known(value->type()->facts().sizes);
+}
+
+// Whatever its inputs are, as far as their types tell.
+bool never_raises(const Node& node) {
+  static const std::unordered_set<std::string_view> quiet = {
+      "prim::Constant", "prim::ListConstruct", "prim::TupleConstruct", "aten::len",
+      "aten::dim",      "prim::dtype",         "prim::device"};
+  static const std::unordered_set<std::string_view> of_numbers = {
+      "aten::add", "aten::sub",     "aten::mul",    "aten::neg",     "aten::lt",
+      "aten::le",  "aten::gt",      "aten::ge",     "aten::eq",      "aten::ne",
+      "prim::min", "prim::max",     "aten::Bool",   "aten::Float",   "aten::__not__",
+      "aten::abs", "aten::__and__", "aten::__or__", "aten::__xor__", "prim::abs"};
+  const std::string& kind = node.kind().text();
+  if (quiet.count(kind) != 0) return true;
+  const auto& inputs = node.inputs();
+  if (std::all_of(inputs.begin(), inputs.end(), is_number)) return of_numbers.count(kind) != 0;
+  // Of pointwise operators only sizes that do not broadcast are refused once a graph is typed.
+  const auto tensors = std::count_if(inputs.begin(), inputs.end(), [](const Value* v) {
+    return v->type()->is(TypeKind::kTensor);
+  });
+  const bool fits = tensors == 1 || (std::all_of(inputs.begin(), inputs.end(), sizes_known) &&
+                                     node.outputs().size() == 1 && sizes_known(node.output()));
+  return fits && as_step(node, [](Value* v) { return v->type(); }).has_value();
+}
+
+bool surely_begins(const Node& loop) {
+  const std::optional<int64_t> rounds = constant_int(loop.input(0));
+  return rounds && *rounds > 0 && constant_bool(loop.input(1)) == true;
+}
+
+class Hoist {
+ public:
+  explicit Hoist(Graph& graph) : graph_(graph), info_(graph) {}
+  void in(Block& block);
+
+ private:
+  bool from_outside(const Value* value, const Block& body) const;
+  bool may_leave(const Node& node, const Node& loop, bool seen) const;
+  void move_out(Node* node, Node* loop);
+
+  Graph& graph_;
+  const AliasDb info_;
+};
+
+// Made before the loop, or a constant that can come along.
+bool Hoist::from_outside(const Value* value, const Block& body) const {
+  if (value->node()->is("prim::Constant")) return true;
+  for (const Block* at = value->block(); at; at = at->owner() ? at->owner()->owner() : nullptr)
+    if (at == &body) return false;
+  return true;
+}
+
+bool Hoist::may_leave(const Node& node, const Node& loop, bool seen) const {
+  const Block& body = *loop.block(0);
+  if (!node.blocks().empty() || node.is("prim::Constant") || node.outputs().empty()) return false;
+  if (!is_pure(node)) return false;
+  const auto outside = [&](const Value* v) { return from_outside(v, body); };
+  if (!std::all_of(node.inputs().begin(), node.inputs().end(), outside)) return false;
+  if (!never_raises(node) && (seen || !surely_begins(loop))) return false;
+  for (const Value* output : node.outputs()) {
+    if (!is_mutable_type(*output->type())) continue;
+    if (info_.has_writers(output)) return false;
+    if (info_.makes_memory(&node) && info_.escapes(output)) return false;
+  }
+  return info_.may_move_up_to(&node, loop.prev());
+}
+
+void Hoist::move_out(Node* node, Node* loop) {
+  Rewrite r(graph_, "what every round computes alike -> before the loop", {node});
+  const Block& body = *loop->block(0);
+  for (const Value* input : node->inputs())
+    if (input->node()->owner() == &body)  // a constant
+      input->node()->move_before(loop);
+  node->move_before(loop);
+}
+
+void Hoist::in(Block& block) {
+  for (Node* node : block.nodes()) {
+    for (Block* inner : node->blocks()) in(*inner);
+    if (!node->is("prim::Loop")) continue;
+    bool seen = false;
+    for (Node* each : node->block(0)->nodes()) {
+      if (may_leave(*each, *node, seen))
+        move_out(each, node);
+      else
+        seen = seen || !is_pure(*each);
+    }
+  }
+}
+
+void run(Graph& graph) { Hoist(graph).in(*graph.block()); }
+
+}  // namespace
+
+extern const Pass pass_hoist_loop_invariants;
+const Pass pass_hoist_loop_invariants{
+    "hoist_loop_invariants", "Moves what a loop computes alike in every round out of it.", run};
+
+}  // namespace uh::jit

@@ -1,0 +1,138 @@
+// remove_mutation: x.relu_() becomes a new tensor where nobody can tell the difference, so that it
+// can join a group.
+//
+// The tensor written must have been made in the same block, nothing else may share its memory (no
+// view, no list that holds it), and the operator that makes a new one must give the same dtype and
+// sizes. No backward pass may depend on it, which fails where what was saved is written. What reads
+// the tensor before the write still reads the old one, what comes after the new one.
+#include <algorithm>
+#include <memory>
+
+#include "dispatch/dispatcher.h"
+#include "jit/group/fusible.h"
+#include "jit/group/saved_for_backward.h"
+#include "jit/ir/alias_analysis.h"
+#include "jit/ir/type_predicates.h"
+#include "jit/pass.h"
+#include "jit/schema_matching/signature.h"
+
+namespace uh::jit {
+namespace {
+
+// "aten::relu" of "aten::relu_"; null where there is none with the same arguments.
+const OperatorInfo* without_write(const Node& node) {
+  if (!node.op() || node.op()->name_space() != "aten" || given_back(node).size() != 1)
+    return nullptr;
+  const Schema& schema = node.op()->schema();
+  if (!schema.name.ends_with("_") || schema.name.ends_with("__")) return nullptr;
+  std::string name = "aten::" + schema.name.substr(0, schema.name.size() - 1);
+  if (!schema.overload.empty()) name += "." + schema.overload;
+  const OperatorInfo* found = Dispatcher::instance().find(name);
+  if (!found || found->schema().results.size() != 1) return nullptr;
+  const auto& mine = schema.arguments;
+  const auto& theirs = found->schema().arguments;
+  const bool alike = mine.size() == theirs.size() &&
+                     std::equal(mine.begin(), mine.end(), theirs.begin(),
+                                [](const Argument& a, const Argument& b) {
+                                  return a.name == b.name && a.keyword_only == b.keyword_only;
+                                });
+  const auto written = std::count_if(mine.begin(), mine.end(), [](auto& a) { return a.written; });
+  return alike && written == 1 && mine[0].written ? found : nullptr;
+}
+
+// Whether the other operands cannot make the result larger than the tensor that was written.
+bool keeps_sizes(const Node& node) {
+  const auto& sizes = node.input(0)->type()->facts().sizes;
+  return std::all_of(node.inputs().begin() + 1, node.inputs().end(), [&](const Value* v) {
+    if (!v->type()->is(TypeKind::kTensor)) return true;
+    const auto& other = v->type()->facts().sizes;
+    if (!other) return false;
+    return other->empty() || v == node.input(0) ||
+           (all_known(sizes) && all_known(other) && *sizes == *other);
+  });
+}
+
+bool alone(const Value* value, const AliasDb& info) {
+  bool shared = false;
+  const auto look = [&](const std::vector<Value*>& values) {
+    for (const Value* other : values)
+      shared =
+          shared || (other != value && other->has_uses() && info.may_contain_alias(value, other));
+  };
+  const Graph& graph = value->graph();
+  look(graph.inputs());
+  graph.each_node([&](Node* node) {
+    look(node->outputs());
+    for (const Block* block : node->blocks()) look(block->params());
+  });
+  return !shared;
+}
+
+// Whether the write makes a backward pass fail.
+bool spoils_gradients(const Node& write) {
+  const Value& written = *write.input(0);
+  if (!may_want_gradients(write.graph())) return false;
+  const auto& uses = written.uses();
+  return saves_result(*written.node()) ||
+         std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+           return use.node != &write && is_done_after(write, *use.node) &&
+                  saves_input(*use.node, use.index);
+         });
+}
+
+bool remove_write(Node* node, const AliasDb& info) {
+  const OperatorInfo* op = without_write(*node);
+  if (!op) return false;
+  Value* written = node->input(0);
+  const auto kind = kind_of(*written->type());
+  if (!kind || written->is_param() || written->node()->owner() != node->owner()) return false;
+  if (!info.makes_memory(written->node()) || !keeps_sizes(*node) || !alone(written, info) ||
+      spoils_gradients(*node))
+    return false;
+  Graph& graph = node->graph();
+  // Asked of a node that stands nowhere yet; it is only made where it stays.
+  GraphRef scratch = make_ref<Graph>();
+  const Graph::ValueMap find = [&](Value* v) {
+    if (v->node()->is("prim::Constant"))
+      return scratch->insert(scratch->clone(v->node(), find))->output();
+    return scratch->add_input("", v->type());
+  };
+  std::vector<Value*> arguments;
+  for (Value* input : node->inputs()) arguments.push_back(find(input));
+  const Node* tried = scratch->create_call(*op, arguments);
+  const auto made = as_step(*tried, [](Value* v) { return v->type(); });
+  if (!made || !(*made == *kind)) return false;
+
+  Rewrite r(graph, "x.op_() -> another tensor, x.op()", {node});
+  r.because("nobody else holds the tensor that is written");
+  graph.set_insert_point(node);
+  Value* fresh = graph.insert(graph.create_call(*op, node->inputs()))->output();
+  graph.set_insert_point(graph.block());
+  fresh->set_type(written->type());
+  fresh->add_origin(written->id());
+  written->replace_uses_after(node, fresh);
+  node->output()->replace_uses_with(fresh);
+  node->destroy();
+  return true;
+}
+
+void run(Graph& graph) {
+  std::vector<int64_t> writes;
+  graph.each_node([&](const Node* node) {
+    if (without_write(*node)) writes.push_back(node->id());
+  });
+  std::unique_ptr<AliasDb> info;
+  for (const int64_t id : writes) {
+    if (!info) info = std::make_unique<AliasDb>(graph);
+    // Of the tensor that is new nothing is known yet, and it may be the next to be written.
+    if (remove_write(graph.node(id), *info)) info.reset();
+  }
+}
+
+}  // namespace
+
+extern const Pass pass_remove_mutation;
+const Pass pass_remove_mutation{
+    "remove_mutation", "Makes new tensors instead of writing those that nobody else holds.", run};
+
+}  // namespace uh::jit

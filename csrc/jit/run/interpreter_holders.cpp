@@ -1,0 +1,100 @@
+#include "jit/run/interpreter_holders.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace uh::jit {
+namespace {
+
+constexpr size_t kEnd = std::numeric_limits<size_t>::max();
+constexpr int kPcShift = 16;  // place of a register: see events::Holder
+
+}  // namespace
+
+void InterpreterHolders::change(Slots& told, size_t low, size_t high, const Slots& fresh) {
+  const auto before = [](const Slot& slot, size_t at) { return slot.at < at; };
+  const auto first = std::lower_bound(told.begin(), told.end(), low, before);
+  const auto last = std::lower_bound(first, told.end(), high, before);
+  // What is still where it was keeps what was said of it.
+  Slots now;
+  auto old = first;
+  for (const Slot& slot : fresh) {
+    while (old != last && old->at < slot.at) dropped_.push_back((old++)->use);
+    if (old != last && old->at == slot.at && old->use.tensor == slot.use.tensor &&
+        old->use.holder == slot.use.holder) {
+      now.push_back(*old++);
+    } else {
+      if (old != last && old->at == slot.at) dropped_.push_back((old++)->use);
+      taken_.push_back(slot.use);
+      now.push_back(slot);
+    }
+  }
+  while (old != last) dropped_.push_back((old++)->use);
+  const auto at = told.erase(first, last);
+  told.insert(at, now.begin(), now.end());
+}
+
+void InterpreterHolders::stack(const Frame& frame, const Stack& stack) {
+  Slots fresh;
+  for (size_t i = frame.stack; i < stack.size(); ++i) {
+    each_tensor(stack[i], [&](const Tensor& t) {
+      watch(*t.impl());
+      const auto depth = static_cast<int64_t>(i - frame.stack);
+      fresh.push_back({i, {events::Holder::kOperand, frame.id, depth, t.id()}});
+    });
+  }
+  change(stack_, frame.stack, kEnd, fresh);
+}
+
+void InterpreterHolders::registers(const Frame& frame, size_t first, size_t n,
+                                   const IValue* registers) {
+  Slots fresh;
+  for (size_t r = first; r < first + n; ++r) {
+    each_tensor(registers[r], [&](const Tensor& t) {
+      watch(*t.impl());
+      const auto place = static_cast<int64_t>(r | frame.pc << kPcShift);
+      fresh.push_back({frame.registers + r, {events::Holder::kRegister, frame.id, place, t.id()}});
+    });
+  }
+  change(registers_, frame.registers + first, frame.registers + first + n, fresh);
+}
+
+void InterpreterHolders::tell() {
+  record_references(dropped_, taken_);
+  dropped_.clear();
+  taken_.clear();
+}
+
+void InterpreterHolders::entered(const Frame& frame, const Stack& on) {
+  stack(frame, on);
+  tell();
+}
+
+void InterpreterHolders::stepped(const Frame& frame, const Instruction& i, const IValue* held,
+                                 const Stack& on) {
+  switch (i.op) {
+    case Opcode::kStore:
+    case Opcode::kMove:
+    case Opcode::kDropR: registers(frame, static_cast<size_t>(i.x), 1, held); break;
+    case Opcode::kStoreN: registers(frame, static_cast<size_t>(i.x), i.n, held); break;
+    default: break;
+  }
+  stack(frame, on);
+  tell();
+}
+
+void InterpreterHolders::left(const Frame& frame) {
+  change(registers_, frame.registers, kEnd, {});
+  tell();
+}
+
+void InterpreterHolders::ended(const Stack& out, size_t first) {
+  change(registers_, 0, kEnd, {});
+  change(stack_, 0, kEnd, {});
+  std::vector<int64_t> passing;
+  for (size_t i = first; i < out.size(); ++i)
+    each_tensor(out[i], [&](const Tensor& t) { passing.push_back(t.id()); });
+  record_references(dropped_, taken_, passing);
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,37 @@
+// Uses: what the compiler asks of a graph before it gives out registers: which Values never leave
+// the stack, and where each is used for the last time.
+//
+// What: a statement is a node that is not inlined into the operands of another. A Value that is
+// used once, by the statement right behind its node, is inlined: evaluated where it is pushed.
+// Invariant: inlined nodes are evaluated in the order in which they stand in the graph.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "jit/ir/graph.h"
+
+namespace uh::jit {
+
+class LastUses {
+ public:
+  explicit LastUses(const Graph& graph);
+
+  bool is_inlined(const Node* node) const { return into_.count(node) != 0; }
+  // Values that are used in the block of the statement, or deeper, and not after the statement.
+  const std::vector<const Value*>& ending_at(const Node* statement) const;
+  bool used_in(const Block* block, const Value* value) const;
+  bool used_within(const Node* node, const Value* value) const;
+
+ private:
+  const Node* inline_before(const Node* node, int depth = 0);
+  void find_inlined(const Block& block);
+  void find_last(const Block& block);
+  const Node* statement_of(const Node* node) const;
+
+  std::unordered_map<const Node*, const Node*> into_;  // an inlined node: whose operand it is
+  std::unordered_map<const Block*, std::unordered_map<const Value*, const Node*>> last_;
+  std::unordered_map<const Node*, std::vector<const Value*>> ending_;
+};
+
+}  // namespace uh::jit

@@ -1,0 +1,47 @@
+// What is alive where in a ScalarProgram, and which slots may not share a place.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/scalar/program.h"
+
+namespace uh::jit {
+
+// A set of slots.
+class SlotSet {
+ public:
+  explicit SlotSet(size_t slots = 0) : words_((slots + 63) / 64) {}
+  bool has(Slot s) const { return words_[s / 64] >> (s % 64) & 1; }
+  void add(Slot s) { words_[s / 64] |= uint64_t{1} << (s % 64); }
+  void drop(Slot s) { words_[s / 64] &= ~(uint64_t{1} << (s % 64)); }
+  // True when something is new.
+  bool add(const SlotSet& other) {
+    uint64_t fresh = 0;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      fresh |= other.words_[i] & ~words_[i];
+      words_[i] |= other.words_[i];
+    }
+    return fresh != 0;
+  }
+  template <class F>
+  void each(const F& f) const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      for (uint64_t rest = words_[i]; rest; rest &= rest - 1)
+        f(static_cast<Slot>(i * 64 + static_cast<size_t>(__builtin_ctzll(rest))));
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+// Constants are nowhere in these sets: they lie in their slots all the time.
+struct Liveness {
+  explicit Liveness(const ScalarProgram& program);
+
+  std::vector<SlotSet> live_out;  // per instruction
+  std::vector<SlotSet> clash;     // per slot: those that hold something else at the same time
+  std::vector<double> weight;     // per slot: how often it is used, a loop counting ten times
+};
+
+}  // namespace uh::jit

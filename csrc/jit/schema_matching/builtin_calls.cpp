@@ -1,0 +1,277 @@
+#include "jit/schema_matching/builtin_calls.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "dispatch/dispatcher.h"
+#include "jit/builtins/builtin.h"
+#include "jit/schema_matching/match.h"
+#include "jit/schema_matching/overload.h"
+#include "jit/schema_matching/signature.h"
+
+namespace uh::jit {
+namespace {
+
+// The dispatcher's operators by qualified name; read again when libraries have added some.
+class Index {
+ public:
+  std::vector<const OperatorInfo*> named(const std::string& name) {
+    const std::vector<const OperatorInfo*> all = Dispatcher::instance().all();
+    std::lock_guard guard(lock_);
+    if (all.size() != size_) {
+      by_name_.clear();
+      for (const OperatorInfo* op : all) by_name_[op->qualified_name()].push_back(op);
+      size_ = all.size();
+    }
+    const auto it = by_name_.find(name);
+    return it == by_name_.end() ? std::vector<const OperatorInfo*>() : it->second;
+  }
+
+  // Names that are nearly this one.
+  std::vector<std::string> like(const std::string& name) {
+    std::lock_guard guard(lock_);
+    std::vector<std::string> found;
+    for (const auto& [other, ops] : by_name_)
+      if (near(name, other)) found.push_back(other);
+    for (const Builtin* builtin : all_builtins()) {
+      const std::string other = builtin->qualified_name();
+      if (near(name, other) && std::find(found.begin(), found.end(), other) == found.end())
+        found.push_back(other);
+    }
+    return found;
+  }
+
+ private:
+  // Two edits apart at most, and one for short names.
+  static bool near(const std::string& a, const std::string& b) {
+    const size_t most = a.size() < 10 ? 1 : 2;
+    if (a.size() > b.size() + most || b.size() > a.size() + most) return false;
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (size_t i = 1; i <= a.size(); ++i) {
+      size_t diagonal = row[0];
+      row[0] = i;
+      for (size_t j = 1; j <= b.size(); ++j) {
+        const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+        diagonal = row[j];
+        row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+      }
+    }
+    return row.back() <= most;
+  }
+
+  std::mutex lock_;
+  std::map<std::string, std::vector<const OperatorInfo*>> by_name_;
+  size_t size_ = 0;
+};
+
+Index& index() {
+  static auto* made = new Index;
+  return *made;
+}
+
+// What programs call an operator that has another name here: Python's operators on tensors, and
+// PyTorch's second names.
+std::string_view second_name(std::string_view name) {
+  static const std::map<std::string_view, std::string_view> kNames = {
+      {"aten::__and__", "aten::bitwise_and"},
+      {"aten::__or__", "aten::bitwise_or"},
+      {"aten::__xor__", "aten::bitwise_xor"},
+      {"aten::__lshift__", "aten::bitwise_left_shift"},
+      {"aten::__rshift__", "aten::bitwise_right_shift"},
+      {"aten::__iand__", "aten::bitwise_and_"},
+      {"aten::__ior__", "aten::bitwise_or_"},
+      {"aten::__ixor__", "aten::bitwise_xor_"},
+      {"aten::__ilshift__", "aten::bitwise_left_shift_"},
+      {"aten::__irshift__", "aten::bitwise_right_shift_"},
+      {"aten::floordiv", "aten::floor_divide"},
+      {"aten::abs", "prim::abs"},
+      {"prim::abs", "aten::abs"},
+      {"aten::absolute", "aten::abs"},
+      {"aten::negative", "aten::neg"},
+      {"aten::multiply", "aten::mul"},
+      {"aten::subtract", "aten::sub"},
+      {"aten::divide", "aten::div"},
+      {"aten::true_divide", "aten::div"},
+      {"aten::greater", "aten::gt"},
+      {"aten::greater_equal", "aten::ge"},
+      {"aten::less", "aten::lt"},
+      {"aten::less_equal", "aten::le"},
+      {"aten::not_equal", "aten::ne"},
+      {"aten::clip", "aten::clamp"},
+      {"aten::fix", "aten::trunc"},
+      {"aten::arcsin", "aten::asin"},
+      {"aten::arccos", "aten::acos"},
+      {"aten::arctan", "aten::atan"},
+      {"aten::arctan2", "aten::atan2"},
+      {"aten::arcsinh", "aten::asinh"},
+      {"aten::arccosh", "aten::acosh"},
+      {"aten::arctanh", "aten::atanh"},
+      {"aten::swapaxes", "aten::transpose"},
+      {"aten::swapdims", "aten::transpose"},
+      {"aten::concat", "aten::cat"},
+      {"aten::concatenate", "aten::cat"},
+      {"aten::split", "aten::split_with_sizes"},
+      {"aten::T", "aten::numpy_T"},
+      {"prim::max", "aten::max"},
+      {"prim::min", "aten::min"},
+  };
+  const auto it = kNames.find(name);
+  return it == kNames.end() ? std::string_view() : it->second;
+}
+
+// The same of operators in place, which are called as the others are with `_` after it.
+std::string other_name(const std::string& name) {
+  const std::string_view other = second_name(name);
+  if (!other.empty() || !name.ends_with('_')) return std::string(other);
+  const std::string_view plain = second_name(name.substr(0, name.size() - 1));
+  if (!plain.starts_with("aten::")) return std::string();
+  return std::string(plain) + "_";
+}
+
+// The dispatcher's operators of a name; PyTorch's overloads of those that are several in one.
+std::vector<const OperatorInfo*> operators_of(const std::string& name) {
+  const auto& overloads = overloads_named(name);
+  std::vector<const OperatorInfo*> found(overloads.begin(), overloads.end());
+  for (const OperatorInfo* op : index().named(name))
+    if (overloads_of(*op).empty()) found.push_back(op);
+  // In PyTorch the newest way to say it is tried last: x.std() is what it always was.
+  std::stable_partition(found.begin(), found.end(), [](const OperatorInfo* op) {
+    return op->schema().overload != "correction";
+  });
+  return found;
+}
+
+std::vector<const OperatorInfo*> all_of(const std::string& name) {
+  std::vector<const OperatorInfo*> found = operators_of(name);
+  const auto& builtins = builtins_named(name);
+  found.insert(found.end(), builtins.begin(), builtins.end());
+  const std::string other = other_name(name);
+  if (other.empty()) return found;
+  for (const OperatorInfo* op : operators_of(other)) found.push_back(op);
+  for (const Builtin* builtin : builtins_named(other)) found.push_back(builtin);
+  return found;
+}
+
+// x.view(6) asks for six elements: an int is a size before it is a dtype.
+bool only_when_converting(const OperatorInfo& op) {
+  return op.name_space() == "aten" && op.full_name() == "view.dtype";
+}
+
+std::string full_text(const OperatorInfo& op) {
+  return message(op.name_space(), "::", op.schema_text());
+}
+
+std::string unknown(std::string_view name) {
+  const std::string full =
+      name.find("::") == std::string_view::npos ? message("aten::", name) : std::string(name);
+  std::string text = message("Unknown builtin op: ", full, ".\n");
+  const std::vector<std::string> like = index().like(full);
+  if (like.empty()) return text + "Could not find any similar ops to " + full + ".";
+  text += "Here are some suggestions: \n";
+  for (const std::string& each : like) text += "\t" + each + "\n";
+  return text;
+}
+
+// Every line two spaces in.
+std::string indented(const std::string& text) {
+  std::string all = "  ";
+  for (const char c : text) {
+    all += c;
+    if (c == '\n') all += "  ";
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<const OperatorInfo*> operators_named(std::string_view name) {
+  std::string full(name);
+  if (name.find("::") == std::string_view::npos) {
+    auto found = operators_named("aten::" + full);
+    return found.empty() ? operators_named("prim::" + full) : found;
+  }
+  std::vector<const OperatorInfo*> found = all_of(full);
+  const size_t dot = full.rfind('.');
+  if (!found.empty() || dot == std::string::npos) return found;
+  for (const OperatorInfo* op : all_of(full.substr(0, dot)))
+    if (op->schema().overload == std::string_view(full).substr(dot + 1)) found.push_back(op);
+  return found;
+}
+
+std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind) {
+  std::vector<const OperatorInfo*> found = operators_named(kind);
+  for (const OperatorInfo* op : index().named(std::string(kind)))
+    if (!overloads_of(*op).empty()) found.push_back(op);
+  return found;
+}
+
+Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
+               const std::vector<NamedValue>& kwargs, std::string* why) {
+  // Last of all the whole operators: x.sum(keepdim=True) is said by no overload.
+  const std::vector<const OperatorInfo*> candidates = operators_in_texts(name);
+  if (candidates.empty()) {
+    if (why) *why = unknown(name);
+    return nullptr;
+  }
+  std::string tried;
+  for (const bool conversions : {false, true}) {
+    if (!conversions && candidates.size() == 1) continue;
+    tried.clear();
+    for (const OperatorInfo* op : candidates) {
+      if (!conversions && only_when_converting(*op)) continue;
+      const SchemaMatch match(*op, args, kwargs, conversions);
+      if (match.ok()) return match.emit(graph);
+      tried += message("\n", full_text(*op), ":\n", match.why(), "\n");
+    }
+  }
+  if (why)
+    *why = message("Arguments for call are not valid.\nThe following variants are available:\n",
+                   indented(tried));
+  return nullptr;
+}
+
+Node* emit_builtin_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
+                        const std::vector<NamedValue>& kwargs) {
+  std::string why;
+  Node* node = try_call(graph, name, args, kwargs, &why);
+  check(node != nullptr, why);
+  return node;
+}
+
+Value* result_of(Node* call) {
+  if (call->outputs().size() == 1) return call->output();
+  Graph& graph = call->graph();
+  std::vector<Value*> values = call->outputs();
+  std::vector<std::string> names;
+  if (call->op()) {
+    const Signature& signature = signature_of(*call->op());
+    names = signature.result_names;
+    for (size_t i = 0; values.empty() && i < signature.parameters.size(); ++i)
+      if (signature.parameters[i].written && !signature.builtin) return call->input(i);
+  }
+  if (values.empty()) return nullptr;
+  if (std::find(names.begin(), names.end(), "") != names.end()) names.clear();
+  std::vector<TypeRef> types;
+  for (const Value* value : values) types.push_back(value->type());
+  Node* tuple = graph.insert(graph.create("prim::TupleConstruct", values, 0));
+  return tuple->add_output(tuple_of(std::move(types), std::move(names)));
+}
+
+const OperatorInfo* find_overload(std::string_view kind, const std::vector<TypeRef>& given,
+                                  size_t outputs, std::string* why) {
+  std::string tried;
+  for (const OperatorInfo* op : operators_in_texts(kind)) {
+    std::string problem = check_arguments(*op, given);
+    const Signature& signature = signature_of(*op);
+    if (problem.empty() && outputs != signature.results.size() && !signature.variadic)
+      problem = message("it gives ", signature.results.size(), " values, not ", outputs);
+    if (problem.empty()) return op;
+    tried += message("\n  ", full_text(*op), ": ", problem);
+  }
+  if (why) *why = tried;
+  return nullptr;
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,58 @@
+// Match: whether one operator can be called with these arguments, and the call.
+//
+// What: resolve.h tries a Match per candidate. It plans, for each parameter, what the node is
+// given: the value, a conversion of it, a list made of several, a default. Only emit() changes the
+// graph.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/ir/graph.h"
+#include "jit/schema_matching/builtin_calls.h"
+#include "jit/schema_matching/signature.h"
+
+namespace uh::jit {
+
+class SchemaMatch {
+ public:
+  SchemaMatch(const OperatorInfo& op, const std::vector<Value*>& args,
+              const std::vector<NamedValue>& kwargs, bool conversions);
+
+  bool ok() const { return why_.empty(); }
+  const std::string& why() const { return why_; }  // as PyTorch says it
+  Node* emit(Graph& graph) const;
+
+ private:
+  struct Item {
+    Value* value;
+    const char* conversion = nullptr;  // "aten::Int", before it is used
+  };
+  enum class How : int8_t { kValue, kList, kFromTuple, kEmptyList, kDefault };
+  struct Plan {
+    How how = How::kValue;
+    std::vector<Item> items;
+    TypeRef type;  // of the elements of a list that is made
+    const Parameter* parameter = nullptr;
+  };
+
+  void plan_all(const std::vector<Value*>& args, const std::vector<NamedValue>& kwargs);
+  bool plan(const Parameter& parameter, Value* value);
+  bool plan_list(const Parameter& parameter, const std::vector<Value*>& values);
+  bool takes_rest(size_t i, const std::vector<Value*>& args) const;
+  bool convert(const TypeRef& wanted, const Parameter& parameter, Item& item) const;
+  bool refuse(const Parameter& parameter, const TypeRef& wanted, const Value* value);
+  bool some_tensor() const;
+  Value* made(Graph& graph, const Item& item) const;
+  Value* made(Graph& graph, const Plan& plan) const;
+
+  const OperatorInfo& op_;
+  const Signature& signature_;
+  const bool conversions_;
+  Bindings bindings_;
+  std::vector<Plan> plans_;
+  std::vector<Value*> rest_;  // of a variadic one
+  std::string why_;
+};
+
+}  // namespace uh::jit

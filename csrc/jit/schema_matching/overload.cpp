@@ -1,0 +1,178 @@
+#include "jit/schema_matching/overload.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "dispatch/dispatcher.h"
+#include "jit/schema_matching/signature.h"
+
+namespace uh::jit {
+namespace {
+
+struct All {
+  std::map<std::string, std::vector<const Overload*>> by_name;
+  std::unordered_map<const OperatorInfo*, std::vector<const Overload*>> by_whole;
+};
+
+const All& all() {
+  static const All* made = [] {
+    auto* filled = new All;
+    for (const OverloadRow& row : overload_table()) {
+      const OperatorInfo* whole = Dispatcher::instance().find(std::string("aten::") + row.whole);
+      check_kind(whole != nullptr, ErrorKind::kInternal, "overloads: there is no ", row.whole);
+      const auto* overload = new Overload(*whole, row);
+      filled->by_name[overload->qualified_name()].push_back(overload);
+      filled->by_whole[whole].push_back(overload);
+    }
+    return filled;
+  }();
+  return *made;
+}
+
+const std::vector<const Overload*>& none() {
+  static const auto* empty = new std::vector<const Overload*>;
+  return *empty;
+}
+
+size_t index_of(const Schema& schema, const std::string& name) {
+  size_t i = 0;
+  while (i < schema.arguments.size() && schema.arguments[i].name != name) ++i;
+  return i;
+}
+
+// What PyTorch's Python gives for what means nothing here.
+IValue usual(const Argument& extra) {
+  const std::string& name = extra.name;
+  if (name == "cudnn_enabled" || name == "allow_tf32") return true;
+  if (name == "pin_memory" || name == "benchmark" || name == "deterministic") return false;
+  return IValue();
+}
+
+}  // namespace
+
+Overload::Overload(const OperatorInfo& whole, const OverloadRow& row)
+    : OperatorInfo(row.schema), whole_(whole) {
+  set_differentiation(whole.differentiation());
+  const Signature& signature = signature_of(whole);
+  const Schema& wanted = whole.schema();
+  for (size_t i = 0; i < wanted.arguments.size(); ++i) {
+    const std::string& name = wanted.arguments[i].name;
+    Part part;
+    const size_t from = index_of(schema(), name);
+    if (from < schema().arguments.size()) {
+      part.from = from;
+      part.listed =
+          wanted.arguments[i].type.starts_with("int[") && schema().arguments[from].type == "int";
+    } else {
+      part.otherwise = signature.parameters[i].fallback;
+      for (const auto& [argument, value] : row.given)
+        if (name == argument) part.otherwise = value;
+    }
+    first_ =
+        first_ && !part.listed && (part.from ? *part.from == i : i >= schema().arguments.size());
+    parts_.push_back(std::move(part));
+  }
+  first_ = first_ && parts_.size() >= schema().arguments.size();
+}
+
+std::optional<size_t> Overload::place(size_t i) const {
+  for (size_t k = 0; k < parts_.size(); ++k)
+    if (parts_[k].from == i) return k;
+  return std::nullopt;
+}
+
+std::optional<Stack> Overload::told(const Stack& arguments, Device made) const {
+  const Signature& signature = signature_of(*this);
+  Stack stack;
+  for (const Parameter& p : signature.parameters) {
+    const Argument& argument = schema().arguments[stack.size()];
+    stack.push_back(p.has_default ? p.fallback : IValue());
+    if (!place(stack.size() - 1)) stack.back() = usual(argument);
+  }
+  const bool makes = !schema().arguments.empty() && schema().arguments[0].type != "Tensor";
+  for (size_t k = 0; k < parts_.size(); ++k) {
+    const Part& part = parts_[k];
+    if (!part.from) {
+      if (!equal(arguments[k], part.otherwise)) return std::nullopt;
+      continue;
+    }
+    const Argument& argument = schema().arguments[*part.from];
+    IValue value = arguments[k];
+    if (part.listed) {
+      const Dims* dims = value.get_if<Dims>();
+      if (!dims || dims->size() != 1) return std::nullopt;
+      value = (*dims)[0];
+    } else if (value.is_none()) {
+      if (argument.has_default) continue;
+      if (!argument.type.ends_with("?")) return std::nullopt;
+    }
+    stack[*part.from] = std::move(value);
+  }
+  for (size_t i = 0; i < stack.size(); ++i)
+    if (makes && stack[i].is_none() && schema().arguments[i].type == "Device?") stack[i] = made;
+  return stack;
+}
+
+// Of what means nothing here, a value that would mean something to PyTorch.
+void Overload::refuse(const Argument& argument, const IValue& value) const {
+  if (value.is_none()) return;
+  const auto* layout = argument.name == "layout" ? value.get_if<int64_t>() : nullptr;
+  check_kind(!layout || *layout == 0, ErrorKind::kNotImplemented, schema().name,
+             ": tensors are strided here; there is no layout ", layout ? *layout : 0);
+  check_kind(argument.name != "generator", ErrorKind::kNotImplemented, schema().name,
+             ": compiled programs draw from the default generator; seed it with manual_seed()");
+}
+
+void Overload::call_boxed(Stack& stack) {
+  const std::vector<Argument>& arguments = schema().arguments;
+  check_kind(stack.size() >= arguments.size(), ErrorKind::kType, schema().name, ": expected ",
+             arguments.size(), " arguments, got ", stack.size());
+  auto& op = const_cast<OperatorInfo&>(whole_);
+  const size_t base = stack.size() - arguments.size();
+  if (first_) {
+    for (size_t i = arguments.size(); i < parts_.size(); ++i) stack.push_back(parts_[i].otherwise);
+    op.call_boxed(stack);
+    return;
+  }
+  std::vector<bool> taken(arguments.size(), false);
+  Stack given;
+  given.reserve(parts_.size());
+  for (const Part& part : parts_) {
+    if (!part.from) {
+      given.push_back(part.otherwise);
+      continue;
+    }
+    taken[*part.from] = true;
+    IValue& value = stack[base + *part.from];
+    given.push_back(part.listed && !value.is_none() ? IValue(Dims{from_value<int64_t>(value)})
+                                                    : std::move(value));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!taken[i]) refuse(arguments[i], stack[base + i]);
+  stack.resize(base);
+  std::move(given.begin(), given.end(), std::back_inserter(stack));
+  op.call_boxed(stack);
+}
+
+const std::vector<const Overload*>& overloads_named(const std::string& qualified_name) {
+  const auto it = all().by_name.find(qualified_name);
+  return it == all().by_name.end() ? none() : it->second;
+}
+
+const std::vector<const Overload*>& overloads_of(const OperatorInfo& op) {
+  const auto it = all().by_whole.find(&op);
+  return it == all().by_whole.end() ? none() : it->second;
+}
+
+const OperatorInfo& whole(const OperatorInfo& op) {
+  const auto* overload = dynamic_cast<const Overload*>(&op);
+  return overload ? overload->whole() : op;
+}
+
+std::optional<size_t> place_in_whole(const OperatorInfo& op, size_t i) {
+  const auto* overload = dynamic_cast<const Overload*>(&op);
+  return overload ? overload->place(i) : std::optional(i);
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,83 @@
+#include "jit/trace/pytorch_call.h"
+
+#include <optional>
+
+#include "dispatch/dispatcher.h"
+#include "generated/ops/convolution.h"
+#include "jit/builtins/builtin.h"
+#include "jit/schema_matching/overload.h"
+
+namespace uh::jit {
+namespace {
+
+// x.var(1) is var.dim where nothing is said of the correction.
+std::optional<PyTorchCall> without_correction(const OperatorInfo& op, const Stack& arguments) {
+  if (op.schema().overload != "correction" || arguments[1].is_none() || !arguments[2].is_none())
+    return std::nullopt;
+  const OperatorInfo* plain = Dispatcher::instance().find(op.schema().name + ".dim");
+  if (!plain) return std::nullopt;
+  return PyTorchCall{plain, {arguments[0], arguments[1], true, arguments[3]}};
+}
+
+// All of conv1d to conv_transpose3d are one operator in traces.
+std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& arguments) {
+  const Schema& schema = op.schema();
+  const bool transposed = schema.name.starts_with("conv_transpose");
+  if (!transposed && schema.name != "conv1d" && schema.name != "conv2d" && schema.name != "conv3d")
+    return std::nullopt;
+  const size_t n = static_cast<size_t>(schema.name[schema.name.size() - 2] - '0');
+  const auto* input = arguments[0].get_if<Tensor>();
+  if (!input || input->ndim() != static_cast<int64_t>(n) + 2) return std::nullopt;
+  const auto argument = [&](std::string_view name) -> IValue {
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      if (schema.arguments[i].name != name) continue;
+      const Dims* dims = arguments[i].get_if<Dims>();
+      return dims && dims->size() == 1 ? IValue(Dims(n, (*dims)[0])) : arguments[i];
+    }
+    return Dims(n, 0);  // the output_padding of what is not transposed
+  };
+  if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
+  for (const Overload* one : overloads_of(ops::convolution_op)) {
+    if (one->schema().name != "_convolution") continue;
+    const Stack given = {
+        arguments[0],        arguments[1],         arguments[2], argument("stride"),
+        argument("padding"), argument("dilation"), transposed,   argument("output_padding"),
+        argument("groups")};
+    return PyTorchCall{one, *one->told(given, input->device())};
+  }
+  return std::nullopt;
+}
+
+// What PyTorch's functions of these names are made of, which is what its traces hold.
+std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& arguments) {
+  const std::string& name = op.schema().name;
+  if (name == "det" || name == "slogdet" || name == "matrix_exp") {
+    const OperatorInfo* inner = Dispatcher::instance().find("linalg_" + name);
+    if (inner) return PyTorchCall{inner, arguments};
+  }
+  if (name == "rsub" && arguments[1].get_if<Tensor>()) {
+    const OperatorInfo* sub = Dispatcher::instance().find("sub.Tensor");
+    if (sub) return PyTorchCall{sub, {arguments[1], arguments[0], arguments[2]}};
+  }
+  // x.half(memory_format=...): a conversion that is known to be one.
+  if (name == "_to_copy" && !arguments[1].is_none() && arguments[2].is_none()) {
+    const OperatorInfo* to = find_builtin("aten::to.dtype");
+    if (to) return PyTorchCall{to, {arguments[0], arguments[1], false, false, arguments[3]}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+PyTorchCall to_pytorch_call(const OperatorInfo& op, const Stack& arguments, const Stack& results) {
+  if (auto found = without_correction(op, arguments)) return *std::move(found);
+  if (auto found = as_convolution(op, arguments)) return *std::move(found);
+  if (auto found = by_another_name(op, arguments)) return *std::move(found);
+  const Tensor* made = results.empty() ? nullptr : results[0].get_if<Tensor>();
+  for (const Overload* one : overloads_of(op))
+    if (auto given = one->told(arguments, made ? made->device() : Device::kCPU))
+      return {one, *std::move(given)};
+  return {&op, arguments};
+}
+
+}  // namespace uh::jit

@@ -1,0 +1,68 @@
+// The end of a trace: what nobody uses or sees goes, as at the end of PyTorch's.
+#include <algorithm>
+#include <unordered_set>
+
+#include "jit/ir/alias_analysis.h"
+#include "jit/ir/effects.h"
+#include "jit/trace/tracing_state.h"
+
+namespace uh::jit {
+namespace {
+
+class Living {
+ public:
+  explicit Living(const Graph& graph) : alias_(graph) {
+    for (const Value* output : graph.outputs()) need(output->node());
+    graph.each_node([&](const Node* node) {
+      // Random numbers that nobody looks at are no loss.
+      if (node->has_side_effects() && (!node->op() || node->is_deterministic())) need(node);
+    });
+    for (bool any = true; any;) {
+      any = false;
+      graph.each_node([&](const Node* node) {
+        if (nodes_.count(node) != 0 || !seen(alias_.access(*node).written)) return;
+        need(node);
+        any = true;
+      });
+    }
+  }
+
+  bool has(const Node* node) const { return nodes_.count(node) != 0; }
+
+ private:
+  // Iterative: a trace may be long.
+  void need(const Node* first) {
+    std::vector<const Node*> rest{first};
+    while (!rest.empty()) {
+      const Node* node = rest.back();
+      rest.pop_back();
+      if (node->is("prim::Param") || !nodes_.insert(node).second) continue;
+      for (const AliasDb::Place place : alias_.access(*node).read) read_.insert(place);
+      for (const Value* input : node->inputs()) rest.push_back(input->node());
+    }
+  }
+
+  bool seen(const AliasDb::Places& written) const {
+    return alias_.escape(written) ||
+           std::any_of(written.begin(), written.end(),
+                       [&](AliasDb::Place place) { return read_.count(place) != 0; });
+  }
+
+  AliasDb alias_;
+  std::unordered_set<const Node*> nodes_;
+  std::unordered_set<AliasDb::Place> read_;
+};
+
+}  // namespace
+
+void remove_dead_of_trace(Graph& graph) {
+  const Living living(graph);
+  Block& block = *graph.block();
+  for (Node* node = block.last(); node != block.param_node();) {
+    Node* before = node->prev();
+    if (!living.has(node)) node->destroy();
+    node = before;
+  }
+}
+
+}  // namespace uh::jit

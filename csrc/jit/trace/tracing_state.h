@@ -1,0 +1,112 @@
+// Tracing: what a thread's operators do, as a graph. Note [Tracing] of dispatch/operator.h.
+//
+// What: between begin and end every outermost operator call becomes a Node, its tensors the Values
+// that they were when they were made. A tensor that nobody told of is a constant, and so is every
+// number: Python decided it while the trace was made, and another input cannot change it. Sizes
+// that Python asks for (size_of) are tensors without dimensions meanwhile, so that what is computed
+// from them stays in the graph; where one becomes an int argument of an operator, the caller says
+// which (give_argument), and the graph has aten::Int there.
+// A submodule that is called has its nodes in a block of its own (enter, leave), and at the end in
+// a method of its own: scopes.h. Invariant: `values_` holds a reference on every tensor it knows,
+// so that no address is used twice. A write in place gives its tensor a new Value.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "jit/trace/fixup_trace_scope_blocks.h"
+#include "tensor/holder_tracker.h"
+
+namespace uh::jit {
+
+class Function;
+
+class TracingState {
+ public:
+  // The trace of this thread; throws when there is one already, or none.
+  static void begin(std::string name);
+  static TracingState& current();
+  static bool on();
+  static void abort();
+  // Whether this thread's calls are recorded right now: not those that an operator makes inside.
+  static bool records();
+
+  // As Python's traces are: numbers of arithmetic are tensors, and nodes that nobody uses go.
+  void as_in_python() { as_in_python_ = true; }
+
+  Value* add_input(std::string_view name, const IValue& value);
+  // A module: its tensors are read by attribute where they are first used, also of submodules.
+  Value* add_self(const IValue& module);
+  // What is recorded until leave() is what this module does, which lies within that of add_self.
+  void enter(const IValue& module);
+  void leave();
+  // Ends the trace; the graph returns this. Modules that were entered have their methods then.
+  GraphRef end(const IValue& result);
+
+  Graph& graph() const { return *graph_; }
+  // What stands for a value now: of a tensor that nobody told of, a constant.
+  Value* value_of(const IValue& value);
+  void record(const OperatorInfo& op, const Stack& arguments, const Stack& results);
+  // The same of a builtin or operator that Python found its own way around: `result` is there.
+  void record(std::string_view full_name, const Stack& arguments, const Tensor& result);
+  // Calls a compiled function, with its arguments on the stack: one node, its branches kept.
+  void call(Function& function, Stack& stack);
+
+  // A size of the tensor, or with `name` "numel" all of them multiplied, as a tensor.
+  Tensor size_of(const Tensor& tensor, std::string_view name, int64_t dim);
+  // The next operator's argument, or element `index` of it (-1: the whole), is this tensor's value.
+  void give_argument(std::string name, int64_t index, Tensor tensor);
+  void forget_arguments() { given_.clear(); }
+  // What Python calls its tensors now: a Value without a name takes it where it is used.
+  void set_names(std::vector<std::pair<const TensorImpl*, std::string>> names);
+
+ private:
+  explicit TracingState(std::string name);
+  void know(const Tensor& tensor, Value* value);
+  void know_parts(const IValue& value, Value* whole);
+  Value* object_value(const Object* object);
+  void find_places(const Object* module);
+  Value* attribute_of(const TensorImpl* impl);
+  Value* stand_in(const Place& place, TypeRef type);
+  Value* used(const TensorImpl* impl, Value* value);
+  Value* build(Symbol kind, const std::vector<Value*>& parts, TypeRef type);
+  Value* argument(const OperatorInfo& op, size_t i, const IValue& value);
+  Value* number_from(const Tensor& tensor, std::string_view type);
+  void add_results(Node* node, const OperatorInfo& op, const Stack& arguments,
+                   const Stack& results);
+
+  struct TracedValue {
+    Tensor tensor;
+    Value* value;
+    int64_t when;  // counts up
+  };
+  // Another description of memory that is known, made by no operator: autograd gives a Node its own
+  // result back that way. The one that was told last; null when there is none.
+  const TracedValue* same_memory(const Tensor& tensor) const;
+  struct TracedArgument {
+    std::string name;
+    int64_t index;
+    Tensor tensor;
+  };
+  const TracedArgument* given(std::string_view name, int64_t index) const;
+
+  GraphRef graph_;
+  bool as_in_python_ = false;
+  std::unique_ptr<HolderTracker> held_;  // goes after the tensors that it tells of
+  std::unordered_map<const TensorImpl*, TracedValue> values_;
+  int64_t told_ = 0;
+  Scopes scopes_;
+  std::vector<Node*> entered_;
+  std::unordered_map<const TensorImpl*, Place> places_;
+  std::unordered_map<const Object*, Value*> objects_;
+  std::vector<TracedArgument> given_;
+  std::unordered_map<const TensorImpl*, std::string> names_;
+};
+
+// Removes what nobody uses or sees, as at the end of PyTorch's traces: random numbers too.
+void remove_dead_of_trace(Graph& graph);
+
+// Gives the Value this name as PyTorch does in traces: who had it is called x.1, x.3...
+void take_name(Value* value, const std::string& name);
+
+}  // namespace uh::jit

@@ -1,0 +1,19 @@
+#include "ops/common_device_check.h"
+
+namespace uh {
+
+void refuse_several_devices(const char* op, std::initializer_list<TensorArg> given) {
+  Device device = Device::kUndefined;  // of the first tensor
+  for (const TensorArg& held : given) {
+    for (const Tensor& t : held.tensors()) {
+      if (!t) continue;
+      if (device == Device::kUndefined) device = t.device();
+      if (t.device() == device || (t.ndim() == 0 && !t.is_meta())) continue;
+      fail(ErrorKind::kRuntime, op,
+           ": expected all tensors to be on the same device, but found at least two devices, ",
+           name(device), " and ", name(t.device()));
+    }
+  }
+}
+
+}  // namespace uh

@@ -1,0 +1,129 @@
+#include "tensor/holder_tracker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+namespace uh {
+namespace {
+
+constexpr size_t kMostUnsettled = 4096;
+
+// Tensors that live, by number. The lock is held by whoever reads a count, and taken by a tensor
+// that dies before it is gone: so no count is read of one that is.
+std::mutex g_lock;
+std::unordered_map<int64_t, TensorImpl*>& watched() {
+  static auto* all = new std::unordered_map<int64_t, TensorImpl*>;
+  return *all;
+}
+
+// 0 when it has gone.
+int64_t count_of(int64_t tensor) {
+  const std::lock_guard guard(g_lock);
+  const auto it = watched().find(tensor);
+  return it == watched().end() ? 0 : it->second->use_count();
+}
+
+// What this thread told of tensors since it settled last: the count as it was said.
+thread_local std::unordered_map<int64_t, int64_t> t_unsettled;
+
+void emit(events::Kind kind, const TensorUse& use, int64_t count) {
+  events::emit(kind, use.tensor, static_cast<int64_t>(use.kind), use.holder, count, use.place);
+}
+
+}  // namespace
+
+void watch(TensorImpl& impl) {
+  const std::lock_guard guard(g_lock);
+  if (impl.watched()) return;
+  impl.set_watched();
+  watched().emplace(impl.id(), &impl);
+}
+
+void forget(int64_t tensor) {
+  const std::lock_guard guard(g_lock);
+  watched().erase(tensor);
+}
+
+void record_references(const std::vector<TensorUse>& dropped, const std::vector<TensorUse>& taken,
+                       const std::vector<int64_t>& passing) {
+  if (!events::on() || dropped.size() + taken.size() == 0) return;
+  // What is to be added to the count as it is now for what it was after each event.
+  std::unordered_map<int64_t, int64_t> later;
+  for (const TensorUse& use : dropped) ++later[use.tensor];
+  for (const TensorUse& use : taken) --later[use.tensor];
+  for (const int64_t tensor : passing) --later[tensor];
+  const auto tell = [&](events::Kind kind, const TensorUse& use, int64_t change) {
+    int64_t& rest = later[use.tensor];
+    rest += change;
+    if (const int64_t count = count_of(use.tensor); count > 0)
+      emit(kind, use, std::max<int64_t>(count + rest, 0));
+  };
+  for (const TensorUse& use : dropped) tell(events::Kind::kUNUSE, use, -1);
+  for (const TensorUse& use : taken) tell(events::Kind::kUSE, use, 1);
+}
+
+void settle_counts() {
+  if (!events::on()) return;
+  for (const auto& [tensor, said] : t_unsettled) {
+    const int64_t count = count_of(tensor);
+    if (count > 0 && count != said) events::emit(events::Kind::kCOUNT, tensor, count);
+  }
+  t_unsettled.clear();
+}
+
+namespace {
+void unsettled(const std::vector<TensorUse>& uses) {
+  if (t_unsettled.size() + uses.size() > kMostUnsettled) t_unsettled.clear();
+  for (const TensorUse& use : uses) t_unsettled[use.tensor] = count_of(use.tensor);
+}
+}  // namespace
+
+HolderTracker::~HolderTracker() {
+  if (!events::on()) return;
+  record_references(told_, {});
+  unsettled(told_);
+}
+
+void HolderTracker::now(const std::vector<Found>& found) {
+  std::vector<TensorUse> fresh, dropped, taken;
+  for (const Found& one : found) {
+    watch(*one.tensor->impl());
+    fresh.push_back({kind_, holder_, one.place, one.tensor->id()});
+  }
+  const auto same = [](const TensorUse& a, const TensorUse& b) {
+    return a.place == b.place && a.tensor == b.tensor;
+  };
+  // What stayed where it was stands in both in the same order.
+  size_t begin = 0, ends = 0;
+  const size_t shorter = std::min(told_.size(), fresh.size());
+  while (begin < shorter && same(told_[begin], fresh[begin])) ++begin;
+  while (begin + ends < shorter &&
+         same(told_[told_.size() - 1 - ends], fresh[fresh.size() - 1 - ends]))
+    ++ends;
+  const auto middle = [&](const std::vector<TensorUse>& all) {
+    return std::vector<TensorUse>(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  all.end() - static_cast<std::ptrdiff_t>(ends));
+  };
+  dropped = middle(told_);
+  taken = middle(fresh);
+  told_ = std::move(fresh);
+  record_references(dropped, taken);
+  unsettled(dropped);
+  unsettled(taken);
+}
+
+void HolderTracker::take(int64_t place, const Tensor& tensor) {
+  watch(*tensor.impl());
+  told_.push_back({kind_, holder_, place, tensor.id()});
+  record_references({}, {told_.back()});
+  unsettled({told_.back()});
+}
+
+int64_t HolderTracker::next_number() {
+  static std::atomic<int64_t> g_numbers{0};
+  return ++g_numbers;
+}
+
+}  // namespace uh
